@@ -67,25 +67,23 @@ def product_rows(bench, machine):
 
 def in_core(machine):
     """Cycles per line of 8 points, for the widest registers: two loads per cycle, and what loads
-    take longer that cross lines. Rows of nx + 2 values, 2 more than a multiple of 8, begin at the
-    places 1, 3, 5 and 7 of a line: all loads cross, and of the neighbours in a row three of four.
-    Where each load waits for a line of its own from another cache, that it crosses costs nothing."""
+    take longer that cross lines. Rows begin on lines, so that the neighbours in a row cross. A sum
+    in one register waits for a multiply-add per vector."""
     with open("/proc/cpuinfo") as info:
-        wide = 1 if " avx512f" in info.read() else 2
+        vectors = 1 if " avx512f" in info.read() else 2
     with open(machine) as file:
         numbers = json.load(file)["numbers"]
-    width, simd = (64, "avx512") if wide == 1 else (32, "avx2")
-    within, crossing = (width / numbers["%s.load.%s.1" % (way, simd)]["in_cycles"]
+    simd = "avx512" if vectors == 1 else "avx2"
+    within, crossing = (64 / numbers["%s.load.%s.1" % (way, simd)]["in_cycles"]
                         for way in ("within", "crossing"))
-    loads = {"stencil": (5, 4.5), "axpy": (2, 0), "dot": (2, 0), "norm": (1, 0)}
-    return dict({kernel + "_T_nOL": wide * every / 2 + across * (crossing - within)
-                 for kernel, (every, across) in loads.items()}, stencil_T_OL=4 * wide)
+    return {"stencil_T_OL": 4 * vectors, "stencil_T_nOL": 5 * vectors / 2 + 2 * (crossing - within),
+            "axpy_T_nOL": vectors, "dot_T_nOL": vectors, "sum_T_OL": FMA_CYCLES * vectors}
 
 
 def predicted(bench, solver, machine, nx, ny):
     words = dict(in_core(machine), Nx=nx, Ny=ny)
-    if solver == "pcg":
-        words["fma_latency"] = FMA_CYCLES
+    words.update({"fma_latency": FMA_CYCLES} if solver == "pcg" else
+                 {"norm_T_nOL": words["dot_T_nOL"] / 2})
     defines = [word for name, value in words.items() for word in ("-D", "%s=%g" % (name, value))]
     done = subprocess.run(bench.lull("model", "solver",
                                      os.path.join(ROOT, "data", "solvers", solver + ".lua"),
