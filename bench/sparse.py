@@ -15,7 +15,8 @@ BENCHMARKS = ("clock", "load", "store", "copy", "update", "daxpy", "triad", "dot
 MATRICES = ("stencil5:nx=2000,ny=2000", "stencil27:nx=100,ny=100,nz=100",
             "banded:n=400000,half=20", "random:n=1000000,row=8", "dense:n=3000")
 GRIDS = ((2000, 20), (200, 200), (4000, 1000))   # in the last cache, there with short rows, in memory
-FMA_CYCLES = 4   # of processors since Skylake and Zen 3
+# Of processors since Skylake and Zen 3: latency, and instructions that a core has in flight at least.
+FMA_CYCLES, IN_FLIGHT = 4, 224
 
 
 def write_matrix(path, rows):
@@ -65,10 +66,11 @@ def product_rows(bench, machine):
                   "%.2f against %.2f Gflop/s" % (values["ecm"] / 1e9, values["measured"] / 1e9))
 
 
-def in_core(machine):
+def in_core(machine, nx):
     """Cycles per line of 8 points, for the widest registers: two loads per cycle, and what loads
-    take longer that cross lines. Rows begin on lines, so that the neighbours in a row cross. A sum
-    in one register waits for a multiply-add per vector."""
+    take longer that cross lines. Rows begin on lines, so that the neighbours in a row cross. The
+    sum of a row is a chain of a multiply-add per vector and four additions at its end; behind it as
+    many vectors of the next rows are in flight as the core takes, with four instructions each."""
     with open("/proc/cpuinfo") as info:
         vectors = 1 if " avx512f" in info.read() else 2
     with open(machine) as file:
@@ -76,12 +78,15 @@ def in_core(machine):
     simd = "avx512" if vectors == 1 else "avx2"
     within, crossing = (64 / numbers["%s.load.%s.1" % (way, simd)]["in_cycles"]
                         for way in ("within", "crossing"))
+    row = vectors * nx / 8
+    rows_in_flight = 1 + IN_FLIGHT / 4 / row
     return {"stencil_T_OL": 4 * vectors, "stencil_T_nOL": 5 * vectors / 2 + 2 * (crossing - within),
-            "axpy_T_nOL": vectors, "dot_T_nOL": vectors, "sum_T_OL": FMA_CYCLES * vectors}
+            "axpy_T_nOL": vectors, "dot_T_nOL": vectors,
+            "sum_T_OL": FMA_CYCLES * vectors * (1 + 4 / row) / rows_in_flight}
 
 
 def predicted(bench, solver, machine, nx, ny):
-    words = dict(in_core(machine), Nx=nx, Ny=ny)
+    words = dict(in_core(machine, nx), Nx=nx, Ny=ny)
     words.update({"fma_latency": FMA_CYCLES} if solver == "pcg" else
                  {"norm_T_nOL": words["dot_T_nOL"] / 2})
     defines = [word for name, value in words.items() for word in ("-D", "%s=%g" % (name, value))]
@@ -97,6 +102,10 @@ def solver_rows(bench, machine):
     if not shutil.which("gcc"):
         print("gcc was not found: the CG and PCG examples are not compared")
         return
+    with open(machine) as file:
+        if "openmp.gcc.barrier.1" not in json.load(file)["numbers"]:
+            print("the barrier of one thread was not measured: the CG and PCG examples are predicted "
+                  "without")
     for solver in ("cg", "pcg"):
         program = bench.path(solver)
         subprocess.run(["gcc", "-O3", "-march=native", "-fopenmp", "-o", program,
