@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_EXECUTIONS = 100 }; /* of a kernel whose arrays are named */
+/* Of kernels whose arrays are named, the time for which goes with the square of the kernels. */
+enum { MOST_KERNELS = 1000, MOST_EXECUTIONS = 100 };
 
 /* What the functions of a description work on. */
 struct reading {
@@ -309,6 +310,8 @@ static void read_kernel(lua_State *L, size_t number, struct reading *reading,
 static void count_lines(lua_State *L, const struct reading *reading)
 {
     struct lull_solver *solver = reading->solver;
+    if (solver->n_kernels > MOST_KERNELS)
+        luaL_error(L, "more than %d kernels with arrays", MOST_KERNELS);
     for (size_t level = 0; level < reading->levels; level++)
         lull_solver_reuse(solver, reading->walks, reading->sizes, level,
                           cache_bytes(L, reading, (lua_Integer)level + 1));

@@ -74,6 +74,8 @@ static struct gone wait_for_use(const struct reuse *reuse, struct execution from
             touched[walk->uses[i].array] |= !reached         ? BELOW | ABOVE
                                             : walk->backward ? ABOVE
                                                              : BELOW;
+        if (!reached) /* further executions of the same kernel touch nothing new */
+            next.number = reuse->solver->kernels[next.kernel].count;
     }
     for (size_t i = 0; i < LULL_SOLVER_ARRAYS; i++) {
         end += touched[i] & BELOW ? reuse->sizes[i] : 0;
