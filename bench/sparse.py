@@ -15,7 +15,8 @@ BENCHMARKS = ("clock", "load", "store", "copy", "update", "daxpy", "triad", "dot
 MATRICES = ("stencil5:nx=2000,ny=2000", "stencil27:nx=100,ny=100,nz=100",
             "banded:n=400000,half=20", "random:n=1000000,row=8", "dense:n=3000")
 GRIDS = ((2000, 20), (200, 200), (4000, 1000))   # in the last cache, there with short rows, in memory
-FMA_CYCLES = 4   # of processors since Skylake and Zen 3
+# Of processors since Skylake and Zen 3: latency, and instructions that a core has in flight at least.
+FMA_CYCLES, IN_FLIGHT = 4, 224
 
 
 def write_matrix(path, rows):
@@ -65,26 +66,35 @@ def product_rows(bench, machine):
                   "%.2f against %.2f Gflop/s" % (values["ecm"] / 1e9, values["measured"] / 1e9))
 
 
-def in_core(machine):
-    """Cycles per line of 8 points, for the widest registers: two loads per cycle, and what loads
-    take longer that cross lines. Rows of nx + 2 values, 2 more than a multiple of 8, begin at the
-    places 1, 3, 5 and 7 of a line: all loads cross, and of the neighbours in a row three of four.
-    Where each load waits for a line of its own from another cache, that it crosses costs nothing."""
+def in_core(machine, nx):
+    """Cycles per line of 8 points, for the widest registers, as lull model kernel has them: two loads
+    per cycle, but no less than the benchmark with the nearest mix of loads and stores took in the
+    first cache, and what loads take longer that cross lines. Rows begin on lines, so that the
+    neighbours in a row cross. The sum of a row is a chain of a multiply-add per vector and four additions at its end; behind it as
+    many vectors of the next rows are in flight as the core takes, with four instructions each."""
     with open("/proc/cpuinfo") as info:
-        wide = 1 if " avx512f" in info.read() else 2
+        vectors = 1 if " avx512f" in info.read() else 2
     with open(machine) as file:
         numbers = json.load(file)["numbers"]
-    width, simd = (64, "avx512") if wide == 1 else (32, "avx2")
-    within, crossing = (width / numbers["%s.load.%s.1" % (way, simd)]["in_cycles"]
+    simd = "avx512" if vectors == 1 else "avx2"
+    within, crossing = (64 / numbers["%s.load.%s.1" % (way, simd)]["in_cycles"]
                         for way in ("within", "crossing"))
-    loads = {"stencil": (5, 4.5), "axpy": (2, 0), "dot": (2, 0), "norm": (1, 0)}
-    return dict({kernel + "_T_nOL": wide * every / 2 + across * (crossing - within)
-                 for kernel, (every, across) in loads.items()}, stencil_T_OL=4 * wide)
+    first = {name: 64 / numbers["L1.%s.1" % name]["in_cycles"]
+             for name in ("load", "dot", "daxpy", "triad")}
+    row = vectors * nx / 8
+    rows_in_flight = 1 + IN_FLIGHT / 4 / row
+    return {"stencil_T_OL": 4 * vectors,
+            "stencil_T_nOL": max(5 * vectors / 2, 6 * first["triad"]) + 2 * (crossing - within),
+            "axpy_T_nOL": max(vectors, 3 * first["daxpy"]),
+            "dot_T_nOL": max(vectors, 2 * first["dot"]),
+            "norm_T_nOL": max(vectors / 2, first["load"]),
+            "sum_T_OL": FMA_CYCLES * vectors * (1 + 4 / row) / rows_in_flight}
 
 
 def predicted(bench, solver, machine, nx, ny):
-    words = dict(in_core(machine), Nx=nx, Ny=ny)
+    words = dict(in_core(machine, nx), Nx=nx, Ny=ny)
     if solver == "pcg":
+        del words["norm_T_nOL"]
         words["fma_latency"] = FMA_CYCLES
     defines = [word for name, value in words.items() for word in ("-D", "%s=%g" % (name, value))]
     done = subprocess.run(bench.lull("model", "solver",
@@ -99,6 +109,10 @@ def solver_rows(bench, machine):
     if not shutil.which("gcc"):
         print("gcc was not found: the CG and PCG examples are not compared")
         return
+    with open(machine) as file:
+        if "openmp.gcc.barrier.1" not in json.load(file)["numbers"]:
+            print("the barrier of one thread was not measured: the CG and PCG examples are predicted "
+                  "without")
     for solver in ("cg", "pcg"):
         program = bench.path(solver)
         subprocess.run(["gcc", "-O3", "-march=native", "-fopenmp", "-o", program,

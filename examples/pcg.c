@@ -40,7 +40,7 @@ static void sweep_row_backward(double *z, const double *w, size_t width, size_t 
  * difference to the iteration, and each point waits for one multiply-add alone. */
 static void precondition(const struct problem *problem, double *z, double *w, const double *r)
 {
-    size_t width = (size_t)(problem->nx + 2);
+    size_t width = width_of(problem);
 #pragma omp parallel
     {
         int thread = omp_get_thread_num(), threads = omp_get_num_threads();

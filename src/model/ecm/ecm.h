@@ -25,18 +25,24 @@ struct lull_ecm {
     struct {
         const char *name; /* "L1-L2", "L3-Mem" */
         double cycles;
-        bool overlaps; /* with every other part, so that it enters the maximum and not the sum */
-        double whole;  /* with `share`: cycles, from the first cache on, of a stream behind it */
-        double share;  /* of what could overlap of the data behind this link, how much does */
+        /* Overlap as a machine file states it: with every other part, so that the link enters the
+         * maximum and not the sum. */
+        bool overlaps;
+        /* Overlap as it was measured; both 0 where it is stated or assumed. */
+        double share; /* of what could overlap with the data behind this link, how much does */
+        double whole; /* cycles, from the first cache on, of a stream behind this link alone */
     } links[LULL_ECM_LINKS]; /* nearest first; the last one is to memory */
     double shared; /* cycles for which a unit of work occupies the bottleneck that all cores share,
                       the memory; most models take those of the last link */
 };
 
 /* Runtime on one core with the data beyond the first `level` links: 0 in the first cache, n_links
- * in memory. max(T_OL, links that overlap, T_nOL + sum of the other links). Where the farthest link
- * that is used has a share, that part of what exceeds max(T_OL, T_nOL, what streams over each link
- * take) is left out. */
+ * in memory. Two rules, of which a machine uses one:
+ *
+ * stated overlap: added = max(T_OL, links that overlap, T_nOL + sum of the other links);
+ * measured overlap: added - share * (added - longest), where no link overlaps wholly, `share` is
+ * that of the farthest link that is used, and longest = max(T_OL, T_nOL, `whole` of the links) is
+ * what would remain if everything overlapped. With share 0 this is the first rule. */
 double lull_ecm_time(const struct lull_ecm *ecm, size_t level);
 /* Cycles to move lines over a link: half duplex loads + stores, full duplex the larger. */
 double lull_ecm_transfer(double loads, double stores, double line_bytes, double bytes_per_cycle,

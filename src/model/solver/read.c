@@ -1,9 +1,13 @@
 #include "model/lua/sandbox.h"
+#include "model/solver/reuse.h"
 #include "model/solver/solver.h"
 
 #include <lauxlib.h>
 #include <math.h>
 #include <string.h>
+
+/* Of kernels whose arrays are named, the time for which goes with the square of the kernels. */
+enum { MOST_KERNELS = 1000, MOST_EXECUTIONS = 100 };
 
 /* What the functions of a description work on. */
 struct reading {
@@ -15,6 +19,11 @@ struct reading {
     struct lull_arena *arena;
     struct lull_solver *solver;
     size_t capacity;
+    struct lull_solver_walk *walks; /* of each kernel, where they name their arrays */
+    size_t n_walks;                 /* kernels that do, of those that were read */
+    const char *arrays[LULL_SOLVER_ARRAYS];
+    double sizes[LULL_SOLVER_ARRAYS]; /* B */
+    size_t n_arrays;
 };
 
 static struct reading *reading_of(lua_State *L)
@@ -47,17 +56,21 @@ static int call_parameter(lua_State *L)
     return 1;
 }
 
-/* cache(LEVEL): bytes that a core has of it when all that share it are at work. */
+/* Bytes of a level that a core has when all that share it are at work. */
+static double cache_bytes(lua_State *L, const struct reading *reading, lua_Integer level)
+{
+    const struct lull_machine_cache *cache =
+        level > 0 && level <= LULL_ECM_LINKS ? lull_machine_cache(reading->machine, (unsigned)level)
+                                             : NULL;
+    if (!cache || !cache->bytes)
+        luaL_error(L, "cache(%d): the machine file does not know it", (int)level);
+    return (double)cache->bytes / (cache->shared_cores ? cache->shared_cores : 1);
+}
+
+/* cache(LEVEL) */
 static int call_cache(lua_State *L)
 {
-    lua_Integer level = luaL_checkinteger(L, 1);
-    const struct lull_machine_cache *cache =
-        level > 0 && level <= LULL_ECM_LINKS
-            ? lull_machine_cache(reading_of(L)->machine, (unsigned)level)
-            : NULL;
-    if (!cache || !cache->bytes)
-        return luaL_error(L, "cache(%d): the machine file does not know it", (int)level);
-    lua_pushnumber(L, (double)cache->bytes / (cache->shared_cores ? cache->shared_cores : 1));
+    lua_pushnumber(L, cache_bytes(L, reading_of(L), luaL_checkinteger(L, 1)));
     return 1;
 }
 
@@ -115,14 +128,20 @@ static const char *text_field(lua_State *L, const char *where, const char *name,
     return text;
 }
 
-static double element(lua_State *L, const char *where, int number)
+/* The table on the top, two numbers, of which the first is at least `least` and the second is not
+ * negative; `what` says that of the field. */
+static void read_pair(lua_State *L, const char *where, const char *what, double least,
+                      double pair[2])
 {
-    lua_geti(L, -1, number);
-    double value = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : NAN;
-    if (!(value >= 0) || !isfinite(value))
-        luaL_error(L, "%s: 'lines' holds pairs of numbers from 0 up: {read, written}", where);
-    lua_pop(L, 1);
-    return value;
+    bool good = lua_istable(L, -1) && lua_rawlen(L, -1) == 2;
+    for (int i = 0; good && i < 2; i++) {
+        lua_geti(L, -1, i + 1);
+        pair[i] = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : NAN;
+        good = pair[i] >= (i ? 0 : least) && isfinite(pair[i]);
+        lua_pop(L, 1);
+    }
+    if (!good)
+        luaL_error(L, "%s: %s", where, what);
 }
 
 static void read_lines(lua_State *L, const char *where, size_t levels,
@@ -135,24 +154,141 @@ static void read_lines(lua_State *L, const char *where, size_t levels,
         luaL_error(L, "%s: 'lines' has %d pairs, the machine %d caches", where,
                    (int)lua_rawlen(L, -1), (int)levels);
     for (size_t i = 0; i < levels; i++) {
+        double pair[2];
         lua_geti(L, -1, (lua_Integer)i + 1);
-        if (!lua_istable(L, -1) || lua_rawlen(L, -1) != 2)
-            luaL_error(L, "%s: 'lines' holds pairs of numbers from 0 up: {read, written}", where);
-        kernel->lines[i].loads = element(L, where, 1);
-        kernel->lines[i].stores = element(L, where, 2);
+        read_pair(L, where, "'lines' holds pairs of numbers from 0 up: {read, written}", 0, pair);
+        kernel->lines[i] = (struct lull_ecm_lines){.loads = pair[0], .stores = pair[1]};
         lua_pop(L, 1);
     }
-    kernel->n_lines = levels;
     lua_pop(L, 1);
 }
 
-static void read_kernel(lua_State *L, size_t number, const struct reading *reading,
+/* ---- arrays of a kernel ---------------------------------------------------------------------- */
+
+static size_t array_named(lua_State *L, const char *where, struct reading *reading,
+                          const char *name, double bytes)
+{
+    size_t i = 0;
+    while (i < reading->n_arrays && strcmp(reading->arrays[i], name) != 0)
+        i++;
+    if (i == LULL_SOLVER_ARRAYS)
+        luaL_error(L, "%s: more than %d arrays", where, LULL_SOLVER_ARRAYS);
+    if (i < reading->n_arrays && reading->sizes[i] != bytes)
+        luaL_error(L, "%s: array '%s' has other points in a kernel before", where, name);
+    if (i == reading->n_arrays) {
+        reading->arrays[reading->n_arrays] = lull_arena_strdup(reading->arena, name);
+        reading->sizes[reading->n_arrays++] = bytes;
+    }
+    return i;
+}
+
+/* The use of an array by a kernel, a new one where there is none yet. */
+static struct lull_solver_use *use_named(lua_State *L, const char *where, struct reading *reading,
+                                         double bytes, struct lull_solver_use *uses, size_t *n_uses)
+{
+    if (lua_type(L, -1) != LUA_TSTRING)
+        luaL_error(L, "%s: 'reads' and 'writes' are lists of names of arrays", where);
+    size_t array = array_named(L, where, reading, lua_tostring(L, -1), bytes);
+    for (size_t i = 0; i < *n_uses; i++)
+        if (uses[i].array == array)
+            return &uses[i];
+    uses[*n_uses] = (struct lull_solver_use){.array = array, .times = 1};
+    return &uses[(*n_uses)++];
+}
+
+static void read_uses(lua_State *L, const char *where, const char *field, double bytes,
+                      struct reading *reading, struct lull_solver_use *uses, size_t *n_uses)
+{
+    bool written = strcmp(field, "writes") == 0;
+    if (lua_getfield(L, -1, field) != LUA_TNIL && !lua_istable(L, -1))
+        luaL_error(L, "%s: '%s' is %s, expected a list", where, field, luaL_typename(L, -1));
+    size_t count = lua_istable(L, -1) ? lua_rawlen(L, -1) : 0;
+    for (size_t i = 0; i < count; i++) {
+        lua_geti(L, -1, (lua_Integer)i + 1);
+        use_named(L, where, reading, bytes, uses, n_uses)->written |= written;
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
+/* layers = {p = {3, bytes}} */
+static void read_layers(lua_State *L, const char *where, const struct reading *reading,
+                        struct lull_solver_use *uses, size_t n_uses)
+{
+    const char *names[LULL_SOLVER_ARRAYS + 1] = {NULL};
+    double pair[2];
+    if (lua_getfield(L, -1, "layers") != LUA_TNIL && !lua_istable(L, -1))
+        luaL_error(L, "%s: 'layers' is %s, expected a table", where, luaL_typename(L, -1));
+    for (size_t i = 0; i < n_uses && lua_istable(L, -1); i++) {
+        names[i] = reading->arrays[uses[i].array];
+        if (lua_getfield(L, -1, names[i]) != LUA_TNIL) {
+            read_pair(L, where, "'layers' holds pairs: {times from 1 up, bytes}", 1, pair);
+            uses[i].times = pair[0];
+            uses[i].layer_bytes = pair[1];
+        }
+        lua_pop(L, 1);
+    }
+    if (lua_istable(L, -1))
+        refuse_unknown(L, lull_arena_printf(reading->arena, "%s: 'layers'", where), names);
+    lua_pop(L, 1);
+}
+
+static bool has_field(lua_State *L, const char *name)
+{
+    bool has = lua_getfield(L, -1, name) != LUA_TNIL;
+    lua_pop(L, 1);
+    return has;
+}
+
+static void read_walk(lua_State *L, const char *where, const struct lull_solver_kernel *kernel,
+                      struct reading *reading, struct lull_solver_walk *walk)
+{
+    double bytes = kernel->points * sizeof(double);
+    struct lull_solver_use *uses =
+        lull_arena_zero(reading->arena, LULL_SOLVER_ARRAYS, sizeof *uses);
+    if (kernel->count < 1 || kernel->count > MOST_EXECUTIONS || fmod(kernel->count, 1) != 0)
+        luaL_error(L, "%s: 'count' of a kernel with arrays is a whole number from 1 to %d", where,
+                   MOST_EXECUTIONS);
+    read_uses(L, where, "reads", bytes, reading, uses, &walk->n_uses);
+    read_uses(L, where, "writes", bytes, reading, uses, &walk->n_uses);
+    read_layers(L, where, reading, uses, walk->n_uses);
+    if (lua_getfield(L, -1, "backward") != LUA_TNIL && !lua_isboolean(L, -1))
+        luaL_error(L, "%s: 'backward' is %s, expected true or false", where, luaL_typename(L, -1));
+    walk->backward = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    walk->uses = uses;
+    reading->n_walks++;
+}
+
+/* Either all kernels give lines, or all name their arrays. */
+static void read_traffic(lua_State *L, const char *where, size_t number, struct reading *reading,
+                         struct lull_solver_kernel *kernel)
+{
+    bool arrays = has_field(L, "reads") || has_field(L, "writes");
+    if (arrays == has_field(L, "lines"))
+        luaL_error(L, "%s: has %s 'lines' %s 'reads' or 'writes'", where,
+                   arrays ? "both" : "neither", arrays ? "and" : "nor");
+    if (!arrays && (has_field(L, "layers") || has_field(L, "backward")))
+        luaL_error(L, "%s: 'layers' and 'backward' belong to 'reads' and 'writes'", where);
+    if (number > 0 && arrays != (reading->n_walks > 0))
+        luaL_error(L, "%s: has '%s', kernels before have %s", where, arrays ? "reads" : "lines",
+                   arrays ? "'lines'" : "'reads' and 'writes'");
+    if (arrays)
+        read_walk(L, where, kernel, reading, &reading->walks[number]);
+    else
+        read_lines(L, where, reading->levels, kernel);
+    kernel->n_lines = reading->levels;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+static void read_kernel(lua_State *L, size_t number, struct reading *reading,
                         struct lull_solver_kernel *kernel)
 {
-    static const char *const known[] = {"name",     "count",      "points",  "T_OL",
-                                        "T_nOL",    "lines",      "flops",   "regions",
-                                        "barriers", "wavefronts", "seconds", NULL};
-    const char *where = lull_arena_printf(reading->arena, "kernel %zu", number);
+    static const char *const known[] = {
+        "name",   "count",    "points", "T_OL",    "T_nOL",    "lines",      "reads",   "writes",
+        "layers", "backward", "flops",  "regions", "barriers", "wavefronts", "seconds", NULL};
+    const char *where = lull_arena_printf(reading->arena, "kernel %zu", number + 1);
     if (!lua_istable(L, -1))
         luaL_error(L, "%s is %s, expected a table", where, luaL_typename(L, -1));
     refuse_unknown(L, where, known);
@@ -167,7 +303,22 @@ static void read_kernel(lua_State *L, size_t number, const struct reading *readi
     kernel->barriers = number_field(L, where, "barriers", 0);
     kernel->wavefronts = number_field(L, where, "wavefronts", 0);
     kernel->seconds = number_field(L, where, "seconds", 0);
-    read_lines(L, where, reading->levels, kernel);
+    read_traffic(L, where, number, reading, kernel);
+}
+
+/* The lines of kernels that name their arrays, and how much the arrays take. */
+static void count_lines(lua_State *L, const struct reading *reading)
+{
+    struct lull_solver *solver = reading->solver;
+    if (solver->n_kernels > MOST_KERNELS)
+        luaL_error(L, "more than %d kernels with arrays", MOST_KERNELS);
+    for (size_t level = 0; level < reading->levels; level++)
+        lull_solver_reuse(solver, reading->walks, reading->sizes, level,
+                          cache_bytes(L, reading, (lua_Integer)level + 1));
+    if (has_field(L, "bytes"))
+        return;
+    for (size_t i = 0; i < reading->n_arrays; i++)
+        solver->bytes += reading->sizes[i];
 }
 
 static int read_solver(lua_State *L)
@@ -187,11 +338,15 @@ static int read_solver(lua_State *L)
     if (!solver->n_kernels)
         return luaL_error(L, "'kernels' is %s, expected a list", luaL_typename(L, -1));
     solver->kernels = lull_arena_zero(reading->arena, solver->n_kernels, sizeof *solver->kernels);
+    reading->walks = lull_arena_zero(reading->arena, solver->n_kernels, sizeof *reading->walks);
     for (size_t i = 0; i < solver->n_kernels; i++) {
         lua_geti(L, -1, (lua_Integer)i + 1);
-        read_kernel(L, i + 1, reading, &solver->kernels[i]);
+        read_kernel(L, i, reading, &solver->kernels[i]);
         lua_pop(L, 1);
     }
+    lua_pop(L, 1);
+    if (reading->n_walks)
+        count_lines(L, reading);
     return 0;
 }
 

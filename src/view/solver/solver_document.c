@@ -103,6 +103,31 @@ static void add_kernels(struct lull_document *document, const struct lull_solver
     lull_table_set(table, sum, column + AFTER_LINKS_LIMIT, lull_cell_number(prediction->limit, 2));
 }
 
+static void add_lines(struct lull_document *document, const struct lull_solver_study *study,
+                      struct lull_arena *arena)
+{
+    const struct lull_solver_prediction *prediction = study->prediction;
+    const struct lull_ecm *ecm = &prediction->kernels[0].ecm;
+    struct lull_table *table = lull_document_table(
+        document, "lines", "Cache lines read and written per line of 8 points", LULL_BY_COLUMN);
+    lull_table_corner(table, "Kernel");
+    for (size_t l = 0; l < ecm->n_links; l++) {
+        const char *link = ecm->links[l].name;
+        lull_table_column(table, lull_arena_printf(arena, "loads_%s", link),
+                          lull_arena_printf(arena, "%s\nread", link));
+        lull_table_column(table, lull_arena_printf(arena, "stores_%s", link),
+                          lull_arena_printf(arena, "%s\nwritten", link));
+    }
+    for (size_t i = 0; i < prediction->solver->n_kernels; i++) {
+        const struct lull_solver_kernel *kernel = &prediction->solver->kernels[i];
+        uint32_t row = lull_table_row(table, kernel->name, kernel->name, LULL_NO_ROW), column = 0;
+        for (size_t l = 0; l < kernel->n_lines; l++) {
+            lull_table_set(table, row, column++, lull_cell_number(kernel->lines[l].loads, 2));
+            lull_table_set(table, row, column++, lull_cell_number(kernel->lines[l].stores, 2));
+        }
+    }
+}
+
 /* ---- cores and sweep ------------------------------------------------------------------------ */
 
 static bool has_pipeline(const struct lull_solver *solver)
@@ -204,6 +229,7 @@ struct lull_document *lull_solver_document(const struct lull_solver_study *study
         lull_document_create(arena, "lull-model-solver/1", prediction->solver->title);
     add_facts(document, study, arena);
     add_kernels(document, study, arena);
+    add_lines(document, study, arena);
     add_cores(document, study, arena);
     if (study->swept)
         add_sweep(document, study, arena);
