@@ -66,6 +66,9 @@ struct planted {
     double cores;                        /* of which all have the same part; 0: not known */
     double turn;    /* what a message takes beyond its 2 us and 10 GB/s where cores are shared */
     double blunder; /* by how much longer the run of one process was measured than it is */
+    double crowded; /* longer computations for each other process of a core */
+    bool waits;     /* computations contain waiting for a core */
+    bool kept;      /* one process was kept to one core, and computes a tenth longer */
 };
 
 /* A chain on 1, 2 and 4 processes whose neighbours swap rows of 360 bytes TIMES times, with 45 rows
@@ -78,7 +81,7 @@ static struct lull_program_model derive_planted(const struct planted *planted,
     struct lull_link links[RUNS][6];
     struct lull_links of_runs[RUNS];
     double size[RUNS], seconds[RUNS], useful[RUNS], most[RUNS];
-    const double known[RUNS] = {cores, cores, cores}, threads[RUNS] = {1, 1, 1};
+    const double known[RUNS] = {planted->kept ? 1 : cores, cores, cores}, threads[RUNS] = {1, 1, 1};
     for (size_t i = 0; i < RUNS; i++) {
         uint32_t p = UINT32_C(1) << i, count = 0;
         for (uint32_t r = 0; r + 1 < p; r++) {
@@ -87,9 +90,10 @@ static struct lull_program_model derive_planted(const struct planted *planted,
         }
         of_runs[i] = (struct lull_links){.processes = p, .items = links[i], .count = count};
         size[i] = ROWS;
-        useful[i] = TIMES * ROWS * 1e-3 / p;
-        most[i] = TIMES * planted->longest(p);
         double share = cores > 0 && p > cores ? p / cores : 1, neighbours = (double)i;
+        double longer = 1 + planted->crowded * (share - 1) + (planted->kept && p == 1 ? 0.1 : 0);
+        useful[i] = TIMES * ROWS * 1e-3 / p * longer;
+        most[i] = TIMES * planted->longest(p) * longer;
         double others = p > 1 ? (p * useful[i] - most[i]) / (p - 1) : useful[i];
         seconds[i] = share * (others + TIMES * neighbours * (2e-6 + 360 / 1e10)) + most[i] - others;
         seconds[i] += share > 1 ? TIMES * neighbours * planted->turn : 0;
@@ -107,6 +111,7 @@ static struct lull_program_model derive_planted(const struct planted *planted,
                                             .threads = threads,
                                             .useful = useful,
                                             .most_useful = most,
+                                            .had_cores = !planted->waits,
                                             .regions = &all,
                                             .n_regions = 1};
     return derive(&runs, arena);
@@ -225,6 +230,48 @@ static void test_turn(void **state)
     lull_program_model_close(&model);
 }
 
+/* Computations on four processes that share two cores take a tenth longer: with four processes of a
+ * core three tenths, with cores enough nothing. */
+static void test_crowding(void **state)
+{
+    struct planted planted = {.longest = own_work, .cores = 2, .crowded = 0.1};
+    struct lull_program_model model = derive_planted(&planted, *state);
+    struct lull_term_cost total;
+    double longest = TIMES * (0.01 + 0.035 / 8);
+    assert_true(fabs(longest_of(&model, "P=2", &total) - TIMES * 0.0275) < 1e-7);
+    assert_true(fabs(longest_of(&model, "P=4", &total) - 1.1 * TIMES * 0.01875) < 1e-7);
+    assert_true(fabs(longest_of(&model, "P=8", &total) - 1.3 * longest) < 1e-7);
+    double even = 1.3 * (TIMES * 0.045 - longest) / 7, own = 1.3 * longest - even;
+    double messages = TIMES * 2 * (2e-6 + 360 / 1e10);
+    assert_true(fabs(total.seconds - (4 * (even + messages) + own)) < 1e-7);
+    model_set(&model, "cores=0");
+    assert_true(fabs(longest_of(&model, "P=8", &total) - longest) < 1e-7);
+    lull_program_model_close(&model);
+}
+
+/* How much longer eight processes compute on two cores than on as many as they like. */
+static double crowding_of(const struct planted *planted, struct lull_arena *arena)
+{
+    struct lull_program_model model = derive_planted(planted, arena);
+    struct lull_term_cost total;
+    double shared = longest_of(&model, "P=8", &total);
+    double alone = longest_of(&model, "cores=0", &total);
+    lull_program_model_close(&model);
+    return shared / alone;
+}
+
+/* A run that was kept to fewer cores has more of what they share; computations that contain waiting
+ * do not tell; and shorter ones are no crowding. */
+static void test_what_tells_of_crowding(void **state)
+{
+    const struct planted kept = {.longest = own_work, .cores = 2, .crowded = 0.1, .kept = true};
+    const struct planted waits = {.longest = own_work, .cores = 2, .crowded = 0.1, .waits = true};
+    const struct planted less = {.longest = own_work, .cores = 2, .crowded = -0.1};
+    assert_true(fabs(crowding_of(&kept, *state) - 1.3) < 1e-5);
+    assert_true(fabs(crowding_of(&waits, *state) - 1) < 1e-9);
+    assert_true(fabs(crowding_of(&less, *state) - 1) < 1e-9);
+}
+
 static double uncertainty_of(struct lull_program_model *model)
 {
     double values[16], uncertainty = NAN;
@@ -244,10 +291,10 @@ static void test_uncertainty(void **state)
     double expected = exp(12.7062 * log(1.02) * sqrt(1 + 1.0 / 3)) - 1;
     assert_true(fabs(uncertainty_of(&model) - expected) < 1e-4);
     lull_program_model_close(&model);
-    planted.cores = 1; /* which two of the runs share, and are met; the other one tells nothing */
+    planted.cores = 1; /* which two of the runs share, and are met to rounding; one has it alone */
     model = derive_planted(&planted, *state);
     model_set(&model, "P=8");
-    assert_true(uncertainty_of(&model) == 0);
+    assert_true(isinf(uncertainty_of(&model)));
     model_set(&model, "cores=0");
     assert_true(isinf(uncertainty_of(&model)));
     lull_program_model_close(&model);
@@ -332,6 +379,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_own_work, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_shared_cores, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_turn, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_crowding, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_tells_of_crowding, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_uncertainty, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_least_in_mpi, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_noise, set_up, tear_down),
