@@ -3,10 +3,12 @@
     follow.py --lull LULL --busy PROGRAM
 
 The script runs one thread, then two, then one again; the numbers of threads must be found where they
-are, by themselves and not one on top of the other.
+are, by themselves and not one on top of the other. Each is analysed from its begin to its end: as they
+run one after the other, these times together are not longer than the run.
 """
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,7 +21,7 @@ def main():
     for name in ("lull", "busy"):
         parser.add_argument("--" + name, required=True)
     settings = parser.parse_args()
-    wrong = []
+    wrong, lives = [], []
     with tempfile.TemporaryDirectory() as folder:
         run, script = os.path.join(folder, "run"), os.path.join(folder, "script.sh")
         with open(script, "w", encoding="utf-8") as out:
@@ -34,10 +36,15 @@ def main():
             told = subprocess.run([settings.lull, "metrics", "--application", str(number), run],
                                   capture_output=True, text=True)
             others = [other for other in set(SHAPES) if other != shape and other in told.stdout]
-            if told.returncode != 0 or shape not in told.stdout or others:
+            life = re.search(r"From the begin of the application to its end: \S+ (\S+) of (\S+) s;",
+                             " ".join(told.stdout.split()))
+            if told.returncode != 0 or shape not in told.stdout or others or not life:
                 wrong.append("application %d: %s%s" % (number, told.stdout, told.stderr))
+            lives.append(float(life.group(1)) / float(life.group(2)) if life else 1)
         beyond = subprocess.run([settings.lull, "metrics", "--application", str(len(SHAPES) + 1),
                                  run], capture_output=True, text=True)
+        if not 0 < sum(lives) <= 1.001:  # four digits are told
+            wrong.append("one after the other they take %s of the run" % lives)
         if beyond.returncode != 1 or "expected 1 to %d" % len(SHAPES) not in beyond.stderr:
             wrong.append("one too many: %s" % beyond.stderr)
     for line in wrong:
