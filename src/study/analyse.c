@@ -41,7 +41,8 @@ static bool calls_init(const struct lull_trace *trace)
 }
 
 /* What comes before and after one of several applications is no time of it: from when the first of
- * its threads begins until the last one ends, where sums tell that. */
+ * its threads begins until the last one ends, where sums tell that. ret_windows NULL: its numbers
+ * come from sums, too. */
 static lull_status choose_life(struct lull_run *run, uint32_t application, struct lull_arena *arena,
                                struct lull_windows **ret_windows, struct lull_error *err)
 {
@@ -64,8 +65,8 @@ static lull_status choose_life(struct lull_run *run, uint32_t application, struc
     }
     if (status != LULL_OK || begin >= end || (begin == 0 && end == trace->duration))
         return status;
-    run->is_life = true;
-    return lull_windows_of_time(trace, begin, end, arena, ret_windows, err);
+    run->life_ns = end - begin;
+    return ret_windows ? lull_windows_of_time(trace, begin, end, arena, ret_windows, err) : LULL_OK;
 }
 
 /* Between MPI_Init and MPI_Finalize: from events if they tell all, else by what sums leave out. */
@@ -78,8 +79,10 @@ static lull_status choose_main_part(struct lull_run *run, const struct lull_runs
     bool sums = trace->events != LULL_EVENTS_ALL && trace->has_sums;
     if (sums)
         run->main_part = !options->whole && calls_init(trace);
-    if (sums || options->whole)
+    if (options->whole)
         return LULL_OK;
+    if (sums)
+        return choose_life(run, options->application, arena, NULL, err);
     if (!lull_trace_main_part(trace, options->application, &begin, &end))
         return choose_life(run, options->application, arena, ret_windows, err);
     run->main_part = true;
@@ -383,6 +386,7 @@ static lull_status read_run(struct lull_run *run, const struct lull_runs_options
                                                   .application = options->application,
                                                   .regions = options->regions,
                                                   .main_part = run->main_part,
+                                                  .life_ns = run->life_ns,
                                                   .workers = options->workers,
                                                   .progress = progress->update,
                                                   .progress_context = progress->context};
