@@ -59,30 +59,34 @@ static double seconds_of(struct lull_program_model *model, const char *begin,
     return seconds;
 }
 
-enum { RUNS = 3, ROWS = 45, TIMES = 10 };
+enum { RUNS = 3, MOST_RUNS = 5, ROWS = 45, TIMES = 10 };
 
 struct planted {
     double (*longest)(double processes); /* in an iteration, seconds, with a core of its own */
     double cores;                        /* of which all have the same part; 0: not known */
     double turn;    /* what a message takes beyond its 2 us and 10 GB/s where cores are shared */
-    double blunder; /* by how much longer the run of one process was measured than it is */
+    double blunder; /* by how much longer the first run was measured than it is, and the last of
+                       five */
+    size_t n_runs;  /* 0: RUNS */
     double crowded; /* longer computations for each other process of a core */
     bool waits;     /* computations contain waiting for a core */
     bool kept;      /* one process was kept to one core, and computes a tenth longer */
 };
 
-/* A chain on 1, 2 and 4 processes whose neighbours swap rows of 360 bytes TIMES times, with 45 rows
- * of 1 ms. */
+/* A chain on 1, 2, 4 (8 and 16) processes whose neighbours swap rows of 360 bytes TIMES times, with
+ * 45 rows of 1 ms. */
 static struct lull_program_model derive_planted(const struct planted *planted,
                                                 struct lull_arena *arena)
 {
     double cores = planted->cores;
-    static const char *const names[RUNS] = {"a", "b", "c"};
-    struct lull_link links[RUNS][6];
-    struct lull_links of_runs[RUNS];
-    double size[RUNS], seconds[RUNS], useful[RUNS], most[RUNS];
-    const double known[RUNS] = {planted->kept ? 1 : cores, cores, cores}, threads[RUNS] = {1, 1, 1};
-    for (size_t i = 0; i < RUNS; i++) {
+    const size_t n_runs = planted->n_runs ? planted->n_runs : RUNS;
+    static const char *const names[MOST_RUNS] = {"a", "b", "c", "d", "e"};
+    struct lull_link links[MOST_RUNS][2 * 15];
+    struct lull_links of_runs[MOST_RUNS];
+    double size[MOST_RUNS], seconds[MOST_RUNS], useful[MOST_RUNS], most[MOST_RUNS];
+    const double known[MOST_RUNS] = {planted->kept ? 1 : cores, cores, cores, cores, cores};
+    const double threads[MOST_RUNS] = {1, 1, 1, 1, 1};
+    for (size_t i = 0; i < n_runs; i++) {
         uint32_t p = UINT32_C(1) << i, count = 0;
         for (uint32_t r = 0; r + 1 < p; r++) {
             links[i][count++] = (struct lull_link){r, r + 1, TIMES, TIMES * 360};
@@ -90,19 +94,19 @@ static struct lull_program_model derive_planted(const struct planted *planted,
         }
         of_runs[i] = (struct lull_links){.processes = p, .items = links[i], .count = count};
         size[i] = ROWS;
-        double share = cores > 0 && p > cores ? p / cores : 1, neighbours = (double)i;
+        double share = cores > 0 && p > cores ? p / cores : 1, neighbours = fmin((double)i, 2);
         double longer = 1 + planted->crowded * (share - 1) + (planted->kept && p == 1 ? 0.1 : 0);
         useful[i] = TIMES * ROWS * 1e-3 / p * longer;
         most[i] = TIMES * planted->longest(p) * longer;
         double others = p > 1 ? (p * useful[i] - most[i]) / (p - 1) : useful[i];
         seconds[i] = share * (others + TIMES * neighbours * (2e-6 + 360 / 1e10)) + most[i] - others;
         seconds[i] += share > 1 ? TIMES * neighbours * planted->turn : 0;
-        seconds[i] *= p == 1 ? 1 + planted->blunder : 1;
+        seconds[i] *= p == 1 || p == 16 ? 1 + planted->blunder : 1;
     }
     struct lull_measured_region all = {.name = "", .useful = useful};
     const struct lull_measured_runs runs = {.title = "rows",
                                             .size_name = "rows",
-                                            .n_runs = RUNS,
+                                            .n_runs = n_runs,
                                             .names = names,
                                             .links = of_runs,
                                             .size = size,
@@ -300,6 +304,24 @@ static void test_uncertainty(void **state)
     lull_program_model_close(&model);
 }
 
+/* Of eight processes on a core the runs tell, of sixteen it is presumed that each other makes as
+ * much longer: 2.5 instead of 1.7 times as long may as well be 1.7, or 3.3. */
+static void test_uncertain_crowding(void **state)
+{
+    const struct planted planted = {
+        .longest = own_work, .cores = 2, .crowded = 0.1, .blunder = 0.02, .n_runs = MOST_RUNS};
+    struct lull_program_model model = derive_planted(&planted, *state);
+    struct lull_term_cost total;
+    model_set(&model, "P=4");
+    double few = uncertainty_of(&model);
+    assert_true(few > 0 && few < 9);
+    model_set(&model, "P=16");
+    assert_true(fabs(uncertainty_of(&model) - few) < 1e-6);
+    assert_true(fabs(longest_of(&model, "P=32", &total) - 2.5 * TIMES * own_work(32)) < 1e-7);
+    assert_true(fabs(uncertainty_of(&model) - few - 0.8 / 1.7) < 1e-4);
+    lull_program_model_close(&model);
+}
+
 /* Ranks of different speed, every tenth iteration with more work, and exponential noise. */
 static void test_noise(void **state)
 {
@@ -382,6 +404,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_crowding, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_tells_of_crowding, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_uncertainty, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_uncertain_crowding, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_least_in_mpi, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_noise, set_up, tear_down),
     };

@@ -47,30 +47,56 @@ static bool has_all_cores(const struct deriving *deriving, size_t run)
     return others_of(deriving, run) >= 0;
 }
 
-/* A line through the runs with all cores in use: times without the power of processes and size that
- * their law has, over the number of others. */
-void lull_derive_find_crowding(struct deriving *deriving)
+/* The law of the useful time by the runs with a core for each thread: by others, longer times on
+ * more processes might as well be a law of their number. False: these runs had one number of
+ * processes. */
+static bool find_law_alone(const struct deriving *deriving, struct lull_derived_law *ret_law)
 {
     const struct lull_measured_runs *runs = deriving->runs;
-    struct lull_crowding *crowding = &deriving->crowding;
-    struct lull_derived_law law = lull_derive_law_of_times(deriving, runs->useful);
+    double *useful = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *useful);
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; i < runs->n_runs; i++) {
+        if (lull_derive_share(deriving, i) > 1)
+            continue; /* a time of 0 does not count */
+        useful[i] = runs->useful[i];
+        least = fmin(least, runs->links[i].processes);
+        most = fmax(most, runs->links[i].processes);
+    }
+    *ret_law = lull_derive_law_of_times(deriving, useful);
+    return least < most;
+}
+
+/* The line through the times of the runs with all cores in use, without the powers of processes and
+ * size that are in their law, over the number of others; relative errors. */
+static bool fit_crowding(const struct deriving *deriving, const struct lull_derived_law *law,
+                         struct lull_line *ret_line)
+{
+    const struct lull_measured_runs *runs = deriving->runs;
     double *others = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *others);
     double *longer = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *longer);
     double *weights = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *weights);
     size_t count = 0;
-    for (size_t i = 0; i < runs->n_runs && lull_derive_has_cores(deriving); i++) {
+    for (size_t i = 0; i < runs->n_runs; i++) {
         if (!has_all_cores(deriving, i) || !(runs->useful[i] > 0))
             continue;
         others[count] = others_of(deriving, i);
-        longer[count] = runs->useful[i] / lull_law_at(&law, deriving->by_processes[i]);
-        weights[count] = 1 / (longer[count] * longer[count]); /* relative errors */
+        longer[count] = runs->useful[i] / lull_law_at(law, deriving->by_processes[i]);
+        weights[count] = 1 / (longer[count] * longer[count]);
         count++;
     }
-    static const double nothing = 1e-6; /* no measurement tells it from rounding */
-    struct lull_line line;
     struct lull_error err;
-    if (!runs->had_cores ||
-        lull_fit_line(others, longer, weights, count, 0.95, &line, &err) != LULL_OK ||
+    return lull_fit_line(others, longer, weights, count, 0.95, ret_line, &err) == LULL_OK;
+}
+
+void lull_derive_find_crowding(struct deriving *deriving)
+{
+    static const double nothing = 1e-6; /* no measurement tells it from rounding */
+    const struct lull_measured_runs *runs = deriving->runs;
+    struct lull_crowding *crowding = &deriving->crowding;
+    struct lull_derived_law law;
+    struct lull_line line;
+    if (!runs->had_cores || !lull_derive_has_cores(deriving) || !find_law_alone(deriving, &law) ||
+        !fit_crowding(deriving, &law, &line) ||
         !(line.intercept > 0 && line.slope > nothing * line.intercept))
         return;
     *crowding = (struct lull_crowding){
@@ -113,9 +139,11 @@ static void write_crowding(const struct deriving *deriving)
         100 * crowding->per_other);
     if (isfinite(crowding->low))
         fprintf(deriving->out, " (%.2g to %.2g %%)", 100 * crowding->low, 100 * crowding->high);
+    else
+        fprintf(deriving->out, " (of two runs: no interval)");
     fprintf(deriving->out,
-            ", by the runs with all cores in use. That it\n"
-            "-- is as much for each of more others than these had is presumed.\n"
+            ",\n-- by the runs with all cores in use. That it is as much for each of more others\n"
+            "-- than these had is presumed.\n"
             "local function crowding(p)\n"
             "  return p.cores > 0 and 1 + %.6g * math.max(0, ",
             crowding->per_other);
