@@ -26,3 +26,14 @@ bool lull_array_enlarge(void *array, size_t *capacity, size_t need, size_t size)
     *capacity = larger;
     return true;
 }
+
+void lull_array_insert(void *items, uint32_t *count, uint32_t most, uint32_t at, const void *item,
+                       size_t size)
+{
+    if (at == most)
+        return;
+    const uint32_t moved = (*count < most ? (*count)++ : most - 1) - at;
+    char *place = (char *)items + at * size;
+    memmove(place + size, place, moved * size);
+    memcpy(place, item, size);
+}

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* As lull_array_reserve, for a `need` above the capacity. */
 bool lull_array_enlarge(void *array, size_t *capacity, size_t need, size_t size);
@@ -26,5 +27,10 @@ static inline bool lull_array_reserve(void *array, size_t *capacity, size_t need
 {
     return need <= *capacity || lull_array_enlarge(array, capacity, need, size);
 }
+
+/* Puts an element of `size` bytes in front of the one at index `at` <= *count of a list that holds
+ * `most` at most: when it does, the last one falls off. For at == most nothing changes. */
+void lull_array_insert(void *items, uint32_t *count, uint32_t most, uint32_t at, const void *item,
+                       size_t size);
 
 #endif

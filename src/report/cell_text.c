@@ -5,6 +5,7 @@
 #include "report/display.h"
 
 #include <math.h>
+#include <string.h>
 
 struct lull_time_unit {
     const char *name;
@@ -38,6 +39,15 @@ static const char *format_time(struct lull_arena *arena, int64_t ns,
                              unit->name);
 }
 
+/* What rounds to nothing has no sign. */
+static const char *format_decimal(struct lull_arena *arena, double value, int digits,
+                                  const char *unit)
+{
+    const char *text = lull_arena_printf(arena, "%.*f%s", digits, value, unit);
+    bool is_nothing = text[0] == '-' && text[strspn(text, "-0.")] == unit[0];
+    return is_nothing ? text + 1 : text;
+}
+
 const char *lull_cell_format(struct lull_arena *arena, struct lull_cell cell,
                              const struct lull_render_options *options,
                              const struct lull_time_unit *unit)
@@ -54,14 +64,14 @@ const char *lull_cell_format(struct lull_arena *arena, struct lull_cell cell,
     case LULL_CELL_TIME:
         return format_time(arena, cell.ns, unit);
     case LULL_CELL_NUMBER:
-        return lull_arena_printf(arena, "%.*f", cell.digits, cell.number);
+        return format_decimal(arena, cell.number, cell.digits, "");
     case LULL_CELL_QUANTITY:
         return lull_display_clean(
             arena, lull_format_quantity(cell.number, cell.unit, buffer, sizeof(buffer)));
     case LULL_CELL_SHARE:
-        return lull_arena_printf(arena, "%.1f %%", 100 * cell.number);
+        return format_decimal(arena, 100 * cell.number, 1, " %");
     case LULL_CELL_EFFICIENCY:
-        return lull_arena_printf(arena, "%.*f", options->digits ? options->digits : 2, cell.number);
+        return format_decimal(arena, cell.number, options->digits ? options->digits : 2, "");
     case LULL_CELL_EMPTY:
         break;
     }

@@ -2,6 +2,7 @@
 
 #include "study/joint_pass.h"
 #include "study/replay/measured.h"
+#include "trace/sums.h"
 
 #include <math.h>
 #include <string.h>
@@ -39,6 +40,35 @@ static bool calls_init(const struct lull_trace *trace)
     return any;
 }
 
+/* What comes before and after one of several applications is no time of it: from when the first of
+ * its threads begins until the last one ends, where sums tell that. ret_windows NULL: its numbers
+ * come from sums, too. */
+static lull_status choose_life(struct lull_run *run, uint32_t application, struct lull_arena *arena,
+                               struct lull_windows **ret_windows, struct lull_error *err)
+{
+    const struct lull_trace *trace = run->trace;
+    int64_t begin = INT64_MAX, end = 0;
+    lull_status status = LULL_OK;
+    if (!trace->has_sums || trace->n_applications < 2)
+        return LULL_OK;
+    for (uint32_t l = 0; l < trace->n_locations && status == LULL_OK; l++) {
+        if (trace->processes[trace->locations[l].process].application != application)
+            continue;
+        struct lull_arena *scratch = lull_arena_create(NULL);
+        struct lull_sums sums;
+        status = lull_trace_read_sums(trace, l, scratch, &sums, err);
+        if (status == LULL_OK && sums.begin < sums.end) {
+            begin = sums.begin < begin ? sums.begin : begin;
+            end = sums.end > end ? sums.end : end;
+        }
+        lull_arena_destroy(scratch);
+    }
+    if (status != LULL_OK || begin >= end || (begin == 0 && end == trace->duration))
+        return status;
+    run->life_ns = end - begin;
+    return ret_windows ? lull_windows_of_time(trace, begin, end, arena, ret_windows, err) : LULL_OK;
+}
+
 /* Between MPI_Init and MPI_Finalize: from events if they tell all, else by what sums leave out. */
 static lull_status choose_main_part(struct lull_run *run, const struct lull_runs_options *options,
                                     struct lull_arena *arena, struct lull_windows **ret_windows,
@@ -49,8 +79,12 @@ static lull_status choose_main_part(struct lull_run *run, const struct lull_runs
     bool sums = trace->events != LULL_EVENTS_ALL && trace->has_sums;
     if (sums)
         run->main_part = !options->whole && calls_init(trace);
-    if (sums || options->whole || !lull_trace_main_part(trace, options->application, &begin, &end))
+    if (options->whole)
         return LULL_OK;
+    if (sums)
+        return choose_life(run, options->application, arena, NULL, err);
+    if (!lull_trace_main_part(trace, options->application, &begin, &end))
+        return choose_life(run, options->application, arena, ret_windows, err);
     run->main_part = true;
     return lull_windows_of_time(trace, begin, end, arena, ret_windows, err);
 }
@@ -352,6 +386,7 @@ static lull_status read_run(struct lull_run *run, const struct lull_runs_options
                                                   .application = options->application,
                                                   .regions = options->regions,
                                                   .main_part = run->main_part,
+                                                  .life_ns = run->life_ns,
                                                   .workers = options->workers,
                                                   .progress = progress->update,
                                                   .progress_context = progress->context};

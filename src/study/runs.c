@@ -68,23 +68,37 @@ static void tell_of_sums(const struct lull_run *run, const struct lull_runs_opti
                          trace->events == LULL_EVENTS_FIRST ? "comes after" : "was before");
 }
 
-/* What part of their time runs were analysed for, where that is not all. */
-static void tell_of_main_parts(const struct lull_runs *runs, struct lull_notices *notices)
+/* "a 1.2 of 3.4 s, b ...": those of which a part was analysed, as `life` says; "" where none. */
+static const char *list_parts(const struct lull_runs *runs, bool life, struct lull_arena *arena)
 {
     const char *list = "";
     for (uint32_t i = 0; i < runs->count; i++) {
         const struct lull_run *run = &runs->runs[i];
         const struct lull_breakdown *breakdown = run->breakdown;
-        if (run->trace && run->main_part && breakdown->runtime_ns < breakdown->duration_ns)
-            list = lull_arena_printf(
-                notices->arena, "%s%s%s %.4g of %.4g s", list, *list ? ", " : "", run->name,
-                1e-9 * (double)breakdown->runtime_ns, 1e-9 * (double)breakdown->duration_ns);
+        if (run->trace && (life ? run->life_ns && !run->main_part : run->main_part) &&
+            breakdown->runtime_ns < breakdown->duration_ns)
+            list = lull_arena_printf(arena, "%s%s%s %.4g of %.4g s", list, *list ? ", " : "",
+                                     run->name, 1e-9 * (double)breakdown->runtime_ns,
+                                     1e-9 * (double)breakdown->duration_ns);
     }
-    if (*list)
+    return list;
+}
+
+/* What part of their time runs were analysed for, where that is not all. */
+static void tell_of_parts(const struct lull_runs *runs, struct lull_notices *notices)
+{
+    const char *main_parts = list_parts(runs, false, notices->arena);
+    const char *lives = list_parts(runs, true, notices->arena);
+    if (*main_parts)
         lull_notices_add(notices, LULL_NOTICE_INFO,
                          "From the end of MPI_Init to the begin of MPI_Finalize: %s; --whole takes "
                          "all of it.",
-                         list);
+                         main_parts);
+    if (*lives)
+        lull_notices_add(notices, LULL_NOTICE_INFO,
+                         "From the begin of the application to its end: %s; --whole takes all of "
+                         "the run.",
+                         lives);
 }
 
 struct lull_run *lull_runs_add(struct lull_runs *runs, const char *path, struct lull_arena *arena)
@@ -178,7 +192,7 @@ lull_status lull_runs_load(const char *const *paths, uint32_t count,
     }
     qsort(ret_runs->runs, ret_runs->count, sizeof(*ret_runs->runs), compare_runs);
     lull_run_make_names_differ(ret_runs, arena);
-    tell_of_main_parts(ret_runs, notices);
+    tell_of_parts(ret_runs, notices);
     return LULL_OK;
 }
 

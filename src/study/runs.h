@@ -46,6 +46,8 @@ struct lull_run {
     struct lull_trace *trace;           /* NULL: a saved profile */
     const struct lull_windows *windows; /* that were analysed; NULL: all of the run */
     bool main_part;                     /* that is what is between MPI_Init and MPI_Finalize */
+    int64_t life_ns;                    /* of its application, from begin to end, where that was
+                                           analysed, since it is one of several; else 0 */
     struct lull_breakdown *breakdown;
     struct lull_ideal_result *ideal; /* NULL: was not looked for */
     struct lull_file_uses *files;    /* NULL: were not looked for, or there are no events */

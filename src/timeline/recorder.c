@@ -57,11 +57,7 @@ static bool take_wait(struct lull_timeline_recorder *recorder,
     uint32_t at = recorder->n_waits;
     while (at > 0 && length_of(&recorder->waits[at - 1]) < length_of(place))
         at--;
-    if (at == MOST_WAITS)
-        return false;
-    uint32_t moved = recorder->n_waits < MOST_WAITS ? recorder->n_waits++ : MOST_WAITS - 1;
-    memmove(&recorder->waits[at + 1], &recorder->waits[at], (moved - at) * sizeof *recorder->waits);
-    recorder->waits[at] = *place;
+    lull_array_insert(recorder->waits, &recorder->n_waits, MOST_WAITS, at, place, sizeof *place);
     return at == 0;
 }
 

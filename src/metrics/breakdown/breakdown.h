@@ -110,8 +110,9 @@ struct lull_breakdown_options {
     uint32_t application;               /* default 0 */
     bool regions;                       /* fill regions[] */
     uint8_t source;                     /* enum lull_breakdown_source */
-    bool main_part; /* from sums: MPI_Init and MPI_Finalize are left out, and their time is not one
-                       of the run; from events the windows say so */
+    bool main_part;  /* from sums: MPI_Init and MPI_Finalize are left out, and their time is not one
+                        of the run; from events the windows say so */
+    int64_t life_ns; /* from sums: from when the application begins until it ends; 0: the run */
     unsigned workers; /* 0: all */
     void (*progress)(void *context, double share);
     void *progress_context;

@@ -29,6 +29,7 @@ struct taking {
     const struct lull_trace *trace;
     struct lull_breakdown *to;
     bool main_part;
+    int64_t lasts;              /* what a thread's times add up to */
     struct region_sum *regions; /* [n_regions of the trace]; NULL: not wanted */
 };
 
@@ -70,7 +71,7 @@ static void add_location(const struct taking *taking, const struct lull_location
     const uint8_t outside = outside_activity(location);
     const uint8_t gone = outside == LULL_IDLE ? LULL_IDLE : LULL_OTHER;
     thread->disabled_ns = sums->paused;
-    thread->times.ns[gone][0] += taking->trace->duration - (sums->end - sums->begin) + sums->absent;
+    thread->times.ns[gone][0] += taking->lasts - (sums->end - sums->begin) + sums->absent;
     thread->times.ns[outside][0] += sums->outside;
     thread->times.ns[LULL_FLUSH][0] += sums->flush[0];
     thread->times.ns[LULL_FLUSH][1] += sums->flush[1];
@@ -133,7 +134,10 @@ lull_status lull_breakdown_of_sums(const struct lull_trace *trace,
 {
     struct lull_breakdown *breakdown = lull_breakdown_outline(trace, options->application, arena);
     breakdown->from_sums = true;
-    struct taking taking = {.trace = trace, .to = breakdown, .main_part = options->main_part};
+    struct taking taking = {.trace = trace,
+                            .to = breakdown,
+                            .main_part = options->main_part,
+                            .lasts = options->life_ns ? options->life_ns : trace->duration};
     if (options->regions)
         taking.regions =
             lull_arena_zero(arena, trace->n_regions + (size_t)1, sizeof *taking.regions);

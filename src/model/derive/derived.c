@@ -251,9 +251,9 @@ static void write_quality(const struct deriving *deriving, const struct lull_mes
     for (size_t i = 0; i < runs->n_runs; i++) {
         predicted[i] = deriving->computation[i] + seconds_of_content(deriving, i) +
                        seconds_of_messages(deriving, times, i);
-        by_law[i] =
-            predicted[i] + lull_derive_share(deriving, i) *
-                               (lull_law_at(&useful, deriving->by_processes[i]) - runs->useful[i]);
+        double of_law =
+            lull_law_at(&useful, deriving->by_processes[i]) * lull_derive_crowding_at(deriving, i);
+        by_law[i] = predicted[i] + lull_derive_share(deriving, i) * (of_law - runs->useful[i]);
         unsure[i] = seconds_of_turns(deriving, times, i);
     }
     lull_derive_write_uncertainty(deriving, by_law, unsure);
@@ -321,6 +321,7 @@ void lull_derived_write(const struct lull_measured_runs *runs, struct lull_arena
     deriving.shape = lull_shape_find(runs->links, n, deriving.fitted);
     deriving.iterations = find_iterations(&deriving);
     fill_factors(&deriving);
+    lull_derive_find_crowding(&deriving);
     write_head(&deriving);
     fprintf(out,
             "return {\n  title = \"%s\",\n  processes = \"P\",\n  iterations = \"iterations\",\n",

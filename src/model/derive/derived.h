@@ -37,6 +37,7 @@ struct lull_measured_runs {
     const double *threads;     /* [n_runs] of a process, on average */
     const double *useful;      /* mean of the processes, while they had a core */
     const double *most_useful; /* of the one that computes longest */
+    bool had_cores;            /* whether `useful` is known to contain no waiting for a core */
     const struct lull_measured_region *regions;
     size_t n_regions;
     const struct lull_measured_collective *collectives;

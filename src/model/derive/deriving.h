@@ -4,6 +4,15 @@
 
 #include "model/derive/derived.h"
 
+/* How much longer computations take in processor time where cores are shared, since the others of
+ * a core use its caches, too: 1 + per_other * others times as long. Found from the runs that had a
+ * thread for each core, or more: with fewer, each has more of what cores share. */
+struct lull_crowding {
+    bool is_known;               /* and above 0 */
+    double per_other, low, high; /* with Student's interval of 95 %, infinite for two runs */
+    double most;                 /* of the runs: 1 + per_other * others */
+};
+
 struct deriving {
     const struct lull_measured_runs *runs;
     struct lull_arena *arena;
@@ -16,6 +25,7 @@ struct deriving {
     double *computation;                      /* [n_runs]: seconds of all terms of computation, and
                                                  of waiting for a core */
     double *latencies, *content; /* [n_runs]: messages and bytes on the path of a process */
+    struct lull_crowding crowding;
 };
 
 /* Seconds of a message. */
@@ -28,7 +38,8 @@ struct lull_message_times {
 
 /* ---- writing/laws.c ---- */
 
-/* Of times, a power of processes that is not above 0; of numbers, any that is tried. y[n_runs]. */
+/* Of times y[n_runs] of computations, what they would be without crowding: a power of processes
+ * that is not above 0; of numbers, any that is tried. */
 struct lull_derived_law lull_derive_law_of_times(const struct deriving *deriving, const double *y);
 struct lull_derived_law lull_derive_law_of_numbers(const struct deriving *deriving,
                                                    const double *y);
@@ -68,7 +79,13 @@ double lull_derive_share(const struct deriving *deriving, size_t run);
 /* How many are disturbed independently of each other: processes, or the cores that they share. */
 double lull_derive_disturbed(const struct deriving *deriving, size_t run);
 
-/* The function of_core(), where the runs tell of cores. */
+/* Finds `crowding`. */
+void lull_derive_find_crowding(struct deriving *deriving);
+/* By which factor computations of a run took longer; 1 without shared cores. */
+double lull_derive_crowding_at(const struct deriving *deriving, size_t run);
+/* That factor in Lua: " * crowding(p)", or nothing. */
+const char *lull_derive_times_crowding(const struct deriving *deriving);
+/* The function of_core(), where the runs tell of cores, and crowding(), where it is known. */
 void lull_derive_write_sharing(const struct deriving *deriving);
 /* What messages cost, of T, T_core, T_turn and B. */
 void lull_derive_write_network(const struct deriving *deriving,

@@ -160,6 +160,15 @@ static bool shares_cores(const struct filling *filling, uint32_t run)
     return filling->cores[run] > 0 && filling->runs->runs[run].threads > filling->cores[run];
 }
 
+/* Whether no run's computations contain waiting for a core. */
+static bool all_had_cores(const struct filling *filling)
+{
+    for (uint32_t i = 0; i < filling->runs->count; i++)
+        if (shares_cores(filling, i) && !filling->times[i].is_known)
+            return false;
+    return true;
+}
+
 static lull_status fill_times(struct filling *filling, uint32_t run, struct lull_notices *notices,
                               struct lull_error *err)
 {
@@ -368,6 +377,7 @@ static lull_status fill(struct filling *filling, const char *size_name, const do
         .seconds = filling->seconds,
         .useful = filling->useful,
         .most_useful = filling->most_useful,
+        .had_cores = all_had_cores(filling),
         .regions = filling->measured->regions,
         .n_regions = filling->measured->n_regions};
     return read_events(filling, workers, err);

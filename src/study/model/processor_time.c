@@ -33,7 +33,7 @@ lull_status lull_processor_time_read(const struct lull_run *run, struct lull_are
 {
     const struct lull_trace *trace = run->trace;
     *ret_time = (struct lull_processor_time){.trace = trace};
-    if (!trace || !trace->has_sums || (run->windows && !run->main_part))
+    if (!trace || !trace->has_sums || (run->windows && !run->main_part && !run->life_ns))
         return LULL_OK;
     uint32_t counter = find_counter(trace);
     if (counter == trace->n_counters)

@@ -12,7 +12,8 @@ struct lull_processor_time {
     const struct lull_trace *trace;
 };
 
-/* Of the whole run, or what is between MPI_Init and MPI_Finalize; not known of another window.
+/* Of the whole run, what is between MPI_Init and MPI_Finalize, or the life of an application; not
+ * known of another window.
  * Results live in `arena`. Fails as lull_trace_read_sums does. */
 lull_status lull_processor_time_read(const struct lull_run *run, struct lull_arena *arena,
                                      struct lull_processor_time *ret_time, struct lull_error *err);

@@ -1,7 +1,8 @@
 #include "study/report/report_study.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 /* What is read of one trace; the runs get into another order afterwards. */
 struct reading {
@@ -85,13 +86,8 @@ static void add_difference(struct lull_report_run *run,
     uint32_t at = run->n_differences;
     while (at > 0 && distance(&run->differences[at - 1]) < distance(difference))
         at--;
-    if (at == LULL_REPORT_DIFFERENCES)
-        return;
-    uint32_t moved = run->n_differences < LULL_REPORT_DIFFERENCES ? run->n_differences++
-                                                                  : LULL_REPORT_DIFFERENCES - 1;
-    memmove(&run->differences[at + 1], &run->differences[at],
-            (moved - at) * sizeof *run->differences);
-    run->differences[at] = *difference;
+    lull_array_insert(run->differences, &run->n_differences, LULL_REPORT_DIFFERENCES, at,
+                      difference, sizeof *difference);
 }
 
 /* Useful time per CPU thread of a row: device streams are no peers of threads. */

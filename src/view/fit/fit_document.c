@@ -128,6 +128,21 @@ static void add_points(const struct drawing *drawing)
     }
 }
 
+/* Intervals without width are no certainty. */
+static void tell_exact(const struct drawing *drawing)
+{
+    static const double rounding = 1e-9;
+    const struct lull_fit_series *series = drawing->fit->series;
+    for (size_t i = 0; i < series->count; i++) {
+        struct lull_fit_prediction fitted = lull_fit_predict(drawing->best, series->points[i].x);
+        if (!(fitted.high - fitted.low <= rounding * fabs(fitted.value)))
+            return;
+    }
+    lull_document_note(drawing->document, LULL_NOTE_INFO,
+                       "The law meets every measurement to rounding. Its intervals have no width, "
+                       "which does not say that it holds where nothing was measured.");
+}
+
 static void add_prediction(const struct drawing *drawing, struct lull_table *table, const double *x)
 {
     const char *unit = drawing->fit->series->unit, *place = place_text(drawing, x);
@@ -267,6 +282,7 @@ struct lull_document *lull_fit_document(const struct lull_fit_study *study,
     add_facts(&drawing);
     add_laws(&drawing);
     add_points(&drawing);
+    tell_exact(&drawing);
     add_predictions(&drawing);
     add_parts(&drawing);
     lull_document_add_notices(drawing.document, notices);

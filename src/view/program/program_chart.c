@@ -53,12 +53,26 @@ static void add_ideal(const struct view *view)
                       view->study->sweep.n_points);
 }
 
+/* The variant whose terms are drawn: that which is best at the last point. */
+static uint32_t drawn_variant(const struct lull_model_sweep *sweep)
+{
+    return sweep->best[sweep->n_points - 1];
+}
+
+static const char *title_of(const struct lull_program_study *study, bool of_terms,
+                            struct lull_arena *arena)
+{
+    const char *variant = study->sweep.variants[drawn_variant(&study->sweep)].name;
+    return of_terms && *variant ? lull_arena_printf(arena, "%s, %s", study->model->title, variant)
+                                : study->model->title;
+}
+
 /* False where single terms were not kept. */
 static bool add_terms(const struct view *view)
 {
     const struct lull_program_model *model = view->study->model;
     const struct lull_model_sweep *sweep = &view->study->sweep;
-    const struct lull_model_point *points = sweep->points[sweep->best[sweep->n_points - 1]];
+    const struct lull_model_point *points = sweep->points[drawn_variant(sweep)];
     for (uint32_t t = 0; t < model->n_terms; t++) {
         double most = 0;
         for (size_t i = 0; i < sweep->n_points; i++) {
@@ -89,12 +103,12 @@ const struct lull_chart *lull_program_chart(const struct lull_program_study *stu
     bool is_processes = sweep->axes[0].parameter == model->processes;
     if (drawing == LULL_DRAW_USUAL)
         drawing = is_processes ? LULL_DRAW_SPEEDUP : LULL_DRAW_TIME;
-    const struct view view = {.study = study,
-                              .axis = &sweep->axes[0],
-                              .drawing = drawing,
-                              .chart = lull_chart_create(arena, model->title),
-                              .points =
-                                  lull_arena_zero(arena, sweep->n_points, sizeof *view.points)};
+    const struct view view = {
+        .study = study,
+        .axis = &sweep->axes[0],
+        .drawing = drawing,
+        .chart = lull_chart_create(arena, title_of(study, drawing == LULL_DRAW_TERMS, arena)),
+        .points = lull_arena_zero(arena, sweep->n_points, sizeof *view.points)};
     double first = view.axis->values[0], last = view.axis->values[sweep->n_points - 1];
     bool is_wide = first > 0 && last / first > wide_range;
     bool is_time = drawing == LULL_DRAW_TIME || drawing == LULL_DRAW_TERMS;

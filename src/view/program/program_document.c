@@ -80,7 +80,8 @@ void lull_program_add_interval(struct lull_table *table)
 void lull_program_set_interval(struct lull_table *table, uint32_t row, uint32_t column,
                                double seconds, double uncertainty)
 {
-    static const char why[] = "the runs are too few, or too different, to know";
+    static const char why[] =
+        "the runs are too few, too different, or met to rounding: it is not known";
     bool is_known = isfinite(uncertainty);
     lull_table_set(table, row, column,
                    is_known ? lull_cell_quantity(seconds / (1 + uncertainty), "s")
@@ -95,7 +96,7 @@ static void tell_interval(const struct drawing *drawing)
     if (drawing->model->has_uncertainty)
         lull_document_note(drawing->document, LULL_NOTE_INFO,
                            "Low and High: between them 95 of 100 runs are expected, by what the "
-                           "model says of its uncertainty.");
+                           "model says of its uncertainty, if its terms hold there.");
 }
 
 /* ---- parameters ----------------------------------------------------------------------------- */

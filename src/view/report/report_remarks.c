@@ -57,7 +57,7 @@ static const char *what_waits(const struct lull_timeline *timeline,
                : lull_arena_printf(arena, "%s (%s)", activity, region->name);
 }
 
-/* The longest wait, with as much time again on both sides. */
+/* The longest wait, with as much time again on both sides where the run has it. */
 static void tell_wait(struct lull_document *document, const struct lull_report *report,
                       uint32_t run, const struct lull_report_wish *wish, struct lull_arena *arena)
 {
@@ -67,6 +67,8 @@ static void tell_wait(struct lull_document *document, const struct lull_report *
     const struct lull_timeline_place *wait = &timeline->places[0];
     const int64_t length = wait->end - wait->begin;
     const int64_t from = wait->begin - length > 0 ? wait->begin - length : 0;
+    const int64_t duration = timeline->trace->duration;
+    const int64_t to = length < duration - wait->end ? wait->end + length : duration;
     char took[32], when[32];
     lull_format_time(length, took, sizeof took);
     lull_format_time(wait->begin, when, sizeof when);
@@ -75,7 +77,7 @@ static void tell_wait(struct lull_document *document, const struct lull_report *
                        prefix_of(report, run, arena), took, what_waits(timeline, wait, arena),
                        lull_report_row_name(timeline, timeline->leaves[wait->leaf].row, arena),
                        when, lull_report_command(&report->runs.runs[run], wish, arena),
-                       1e-9 * (double)from, 1e-9 * (double)(wait->end + length));
+                       1e-9 * (double)from, 1e-9 * (double)to);
 }
 
 static void tell_kept(struct lull_document *document, const struct lull_report *report,

@@ -100,6 +100,26 @@ static void test_refusals(void **state)
     free(numbers);
 }
 
+/* A list of the three largest of what comes. */
+static void test_insert(void **state)
+{
+    (void)state;
+    static const int come[] = {5, 9, 1, 7, 2, 9, 8};
+    static const int kept[][4] = {{5},       {9, 5},    {9, 5, 1}, {9, 7, 5},
+                                  {9, 7, 5}, {9, 9, 7}, {9, 9, 8}};
+    int list[4] = {0, 0, 0, -1};
+    uint32_t count = 0;
+    for (size_t i = 0; i < sizeof come / sizeof *come; i++) {
+        uint32_t at = count;
+        while (at > 0 && list[at - 1] < come[i])
+            at--;
+        lull_array_insert(list, &count, 3, at, &come[i], sizeof *list);
+        assert_int_equal(count, i < 3 ? i + 1 : 3);
+        assert_memory_equal(list, kept[i], count * sizeof *list);
+        assert_int_equal(list[3], -1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +128,7 @@ int main(void)
         cmocka_unit_test(test_enough_is_left_alone),
         cmocka_unit_test(test_large_elements),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_insert),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,27 +59,34 @@ static double seconds_of(struct lull_program_model *model, const char *begin,
     return seconds;
 }
 
-enum { RUNS = 3, ROWS = 45, TIMES = 10 };
+enum { RUNS = 3, MOST_RUNS = 5, ROWS = 45, TIMES = 10 };
 
 struct planted {
     double (*longest)(double processes); /* in an iteration, seconds, with a core of its own */
     double cores;                        /* of which all have the same part; 0: not known */
     double turn;    /* what a message takes beyond its 2 us and 10 GB/s where cores are shared */
-    double blunder; /* by how much longer the run of one process was measured than it is */
+    double blunder; /* by how much longer the first run was measured than it is, and the last of
+                       five */
+    size_t n_runs;  /* 0: RUNS */
+    double crowded; /* longer computations for each other process of a core */
+    bool waits;     /* computations contain waiting for a core */
+    bool kept;      /* one process was kept to one core, and computes a tenth longer */
 };
 
-/* A chain on 1, 2 and 4 processes whose neighbours swap rows of 360 bytes TIMES times, with 45 rows
- * of 1 ms. */
+/* A chain on 1, 2, 4 (8 and 16) processes whose neighbours swap rows of 360 bytes TIMES times, with
+ * 45 rows of 1 ms. */
 static struct lull_program_model derive_planted(const struct planted *planted,
                                                 struct lull_arena *arena)
 {
     double cores = planted->cores;
-    static const char *const names[RUNS] = {"a", "b", "c"};
-    struct lull_link links[RUNS][6];
-    struct lull_links of_runs[RUNS];
-    double size[RUNS], seconds[RUNS], useful[RUNS], most[RUNS];
-    const double known[RUNS] = {cores, cores, cores}, threads[RUNS] = {1, 1, 1};
-    for (size_t i = 0; i < RUNS; i++) {
+    const size_t n_runs = planted->n_runs ? planted->n_runs : RUNS;
+    static const char *const names[MOST_RUNS] = {"a", "b", "c", "d", "e"};
+    struct lull_link links[MOST_RUNS][2 * 15];
+    struct lull_links of_runs[MOST_RUNS];
+    double size[MOST_RUNS], seconds[MOST_RUNS], useful[MOST_RUNS], most[MOST_RUNS];
+    const double known[MOST_RUNS] = {planted->kept ? 1 : cores, cores, cores, cores, cores};
+    const double threads[MOST_RUNS] = {1, 1, 1, 1, 1};
+    for (size_t i = 0; i < n_runs; i++) {
         uint32_t p = UINT32_C(1) << i, count = 0;
         for (uint32_t r = 0; r + 1 < p; r++) {
             links[i][count++] = (struct lull_link){r, r + 1, TIMES, TIMES * 360};
@@ -87,18 +94,19 @@ static struct lull_program_model derive_planted(const struct planted *planted,
         }
         of_runs[i] = (struct lull_links){.processes = p, .items = links[i], .count = count};
         size[i] = ROWS;
-        useful[i] = TIMES * ROWS * 1e-3 / p;
-        most[i] = TIMES * planted->longest(p);
-        double share = cores > 0 && p > cores ? p / cores : 1, neighbours = (double)i;
+        double share = cores > 0 && p > cores ? p / cores : 1, neighbours = fmin((double)i, 2);
+        double longer = 1 + planted->crowded * (share - 1) + (planted->kept && p == 1 ? 0.1 : 0);
+        useful[i] = TIMES * ROWS * 1e-3 / p * longer;
+        most[i] = TIMES * planted->longest(p) * longer;
         double others = p > 1 ? (p * useful[i] - most[i]) / (p - 1) : useful[i];
         seconds[i] = share * (others + TIMES * neighbours * (2e-6 + 360 / 1e10)) + most[i] - others;
         seconds[i] += share > 1 ? TIMES * neighbours * planted->turn : 0;
-        seconds[i] *= p == 1 ? 1 + planted->blunder : 1;
+        seconds[i] *= p == 1 || p == 16 ? 1 + planted->blunder : 1;
     }
     struct lull_measured_region all = {.name = "", .useful = useful};
     const struct lull_measured_runs runs = {.title = "rows",
                                             .size_name = "rows",
-                                            .n_runs = RUNS,
+                                            .n_runs = n_runs,
                                             .names = names,
                                             .links = of_runs,
                                             .size = size,
@@ -107,6 +115,7 @@ static struct lull_program_model derive_planted(const struct planted *planted,
                                             .threads = threads,
                                             .useful = useful,
                                             .most_useful = most,
+                                            .had_cores = !planted->waits,
                                             .regions = &all,
                                             .n_regions = 1};
     return derive(&runs, arena);
@@ -225,6 +234,48 @@ static void test_turn(void **state)
     lull_program_model_close(&model);
 }
 
+/* Computations on four processes that share two cores take a tenth longer: with four processes of a
+ * core three tenths, with cores enough nothing. */
+static void test_crowding(void **state)
+{
+    struct planted planted = {.longest = own_work, .cores = 2, .crowded = 0.1};
+    struct lull_program_model model = derive_planted(&planted, *state);
+    struct lull_term_cost total;
+    double longest = TIMES * (0.01 + 0.035 / 8);
+    assert_true(fabs(longest_of(&model, "P=2", &total) - TIMES * 0.0275) < 1e-7);
+    assert_true(fabs(longest_of(&model, "P=4", &total) - 1.1 * TIMES * 0.01875) < 1e-7);
+    assert_true(fabs(longest_of(&model, "P=8", &total) - 1.3 * longest) < 1e-7);
+    double even = 1.3 * (TIMES * 0.045 - longest) / 7, own = 1.3 * longest - even;
+    double messages = TIMES * 2 * (2e-6 + 360 / 1e10);
+    assert_true(fabs(total.seconds - (4 * (even + messages) + own)) < 1e-7);
+    model_set(&model, "cores=0");
+    assert_true(fabs(longest_of(&model, "P=8", &total) - longest) < 1e-7);
+    lull_program_model_close(&model);
+}
+
+/* How much longer eight processes compute on two cores than on as many as they like. */
+static double crowding_of(const struct planted *planted, struct lull_arena *arena)
+{
+    struct lull_program_model model = derive_planted(planted, arena);
+    struct lull_term_cost total;
+    double shared = longest_of(&model, "P=8", &total);
+    double alone = longest_of(&model, "cores=0", &total);
+    lull_program_model_close(&model);
+    return shared / alone;
+}
+
+/* A run that was kept to fewer cores has more of what they share; computations that contain waiting
+ * do not tell; and shorter ones are no crowding. */
+static void test_what_tells_of_crowding(void **state)
+{
+    const struct planted kept = {.longest = own_work, .cores = 2, .crowded = 0.1, .kept = true};
+    const struct planted waits = {.longest = own_work, .cores = 2, .crowded = 0.1, .waits = true};
+    const struct planted less = {.longest = own_work, .cores = 2, .crowded = -0.1};
+    assert_true(fabs(crowding_of(&kept, *state) - 1.3) < 1e-5);
+    assert_true(fabs(crowding_of(&waits, *state) - 1) < 1e-9);
+    assert_true(fabs(crowding_of(&less, *state) - 1) < 1e-9);
+}
+
 static double uncertainty_of(struct lull_program_model *model)
 {
     double values[16], uncertainty = NAN;
@@ -244,12 +295,30 @@ static void test_uncertainty(void **state)
     double expected = exp(12.7062 * log(1.02) * sqrt(1 + 1.0 / 3)) - 1;
     assert_true(fabs(uncertainty_of(&model) - expected) < 1e-4);
     lull_program_model_close(&model);
-    planted.cores = 1; /* which two of the runs share, and are met; the other one tells nothing */
+    planted.cores = 1; /* which two of the runs share, and are met to rounding; one has it alone */
     model = derive_planted(&planted, *state);
     model_set(&model, "P=8");
-    assert_true(uncertainty_of(&model) == 0);
+    assert_true(isinf(uncertainty_of(&model)));
     model_set(&model, "cores=0");
     assert_true(isinf(uncertainty_of(&model)));
+    lull_program_model_close(&model);
+}
+
+/* Of eight processes on a core the runs tell, of sixteen it is presumed that each other makes as
+ * much longer: 2.5 instead of 1.7 times as long may as well be 1.7, or 3.3. */
+static void test_uncertain_crowding(void **state)
+{
+    const struct planted planted = {
+        .longest = own_work, .cores = 2, .crowded = 0.1, .blunder = 0.02, .n_runs = MOST_RUNS};
+    struct lull_program_model model = derive_planted(&planted, *state);
+    struct lull_term_cost total;
+    model_set(&model, "P=4");
+    double few = uncertainty_of(&model);
+    assert_true(few > 0 && few < 9);
+    model_set(&model, "P=16");
+    assert_true(fabs(uncertainty_of(&model) - few) < 1e-6);
+    assert_true(fabs(longest_of(&model, "P=32", &total) - 2.5 * TIMES * own_work(32)) < 1e-7);
+    assert_true(fabs(uncertainty_of(&model) - few - 0.8 / 1.7) < 1e-4);
     lull_program_model_close(&model);
 }
 
@@ -332,7 +401,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_own_work, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_shared_cores, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_turn, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_crowding, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_tells_of_crowding, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_uncertainty, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_uncertain_crowding, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_least_in_mpi, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_noise, set_up, tear_down),
     };

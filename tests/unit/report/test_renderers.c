@@ -1,5 +1,6 @@
 /* One document through all renderers: text against what a person expects to see, JSON through
  * another reader (jansson), CSV field by field. */
+#include "report/cell_text.h"
 #include "report/display.h"
 #include "report/document.h"
 
@@ -408,12 +409,31 @@ static void test_small_times_beside_large_ones(void **state)
                         "r  -1.235 ms\n");
 }
 
+static void test_what_rounds_to_nothing_has_no_sign(void **state)
+{
+    (void)state;
+    const struct lull_render_options options = {0};
+    const struct {
+        struct lull_cell cell;
+        const char *text;
+    } cases[] = {
+        {lull_cell_share(-0.0004), "0.0 %"},   {lull_cell_share(-0.0006), "-0.1 %"},
+        {lull_cell_share(-0.0), "0.0 %"},      {lull_cell_number(-0.4, 0), "0"},
+        {lull_cell_number(-0.6, 0), "-1"},     {lull_cell_number(-0.0049, 2), "0.00"},
+        {lull_cell_number(-10, 0), "-10"},     {lull_cell_efficiency(-0.004), "0.00"},
+        {lull_cell_efficiency(-0.2), "-0.20"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(lull_text_cell(arena, cases[i].cell, &options), cases[i].text);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_no_line_is_wider_than_the_terminal, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_small_times_beside_large_ones, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_rounds_to_nothing_has_no_sign, set_up, tear_down),
         TEST(text_aligns_columns_and_draws_the_tree),
         TEST(text_uses_line_characters_where_the_terminal_has_them),
         TEST(text_colours_by_value_and_explains_it),

@@ -26,7 +26,8 @@ void lull_derive_write_computation(const struct deriving *deriving, const char *
     fprintf(deriving->out, "%stime = function(p)\n      %sreturn compute{seconds = (",
             alone ? "" : "uneven = true, ", alone ? "" : "if p.P == 1 then return 0 end\n      ");
     lull_derive_write_law(deriving, &law);
-    fprintf(deriving->out, ") / measured_iterations}\n    end},\n");
+    fprintf(deriving->out, ")%s / measured_iterations}\n    end},\n",
+            lull_derive_times_crowding(deriving));
 }
 
 /* Names come from traces: quotes, backslashes and control characters would end a text. */

@@ -62,7 +62,8 @@ static void write_rounding(const struct deriving *deriving, double factor)
         fprintf(deriving->out, " * math.ceil(p.%s / g[%u]) * g[%u] / p.%s", size, d, d, size);
     fprintf(deriving->out, "\n      return compute{seconds = %.17g * (share - 1) * (", factor);
     lull_derive_write_law(deriving, &useful);
-    fprintf(deriving->out, ") / measured_iterations}\n    end},\n");
+    fprintf(deriving->out, ")%s / measured_iterations}\n    end},\n",
+            lull_derive_times_crowding(deriving));
 }
 
 /* The longest computation as work of its own and a share of what is divided; fills what that leaves
@@ -74,14 +75,15 @@ static bool find_serial(const struct deriving *deriving, const double *extra, do
     double *longest = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *longest);
     double *processes = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *processes);
     for (size_t i = 0; i < runs->n_runs; i++) {
-        longest[i] = runs->useful[i] + extra[i];
+        longest[i] = (runs->useful[i] + extra[i]) / lull_derive_crowding_at(deriving, i);
         processes[i] = runs->links[i].processes;
     }
     if (!lull_serial_law_find(processes, runs->size, longest, runs->n_runs, ret_law))
         return false;
     for (size_t i = 0; i < runs->n_runs; i++)
-        predicted[i] =
-            fmax(0, lull_serial_law_at(ret_law, processes[i], runs->size[i]) - runs->useful[i]);
+        predicted[i] = fmax(0, lull_serial_law_at(ret_law, processes[i], runs->size[i]) *
+                                       lull_derive_crowding_at(deriving, i) -
+                                   runs->useful[i]);
     return true;
 }
 
@@ -103,7 +105,8 @@ static void write_serial(const struct deriving *deriving, const struct lull_seri
         fprintf(deriving->out, " * p.%s^%.17g", size, serial->divided_exponent);
     fprintf(deriving->out, "\n      return compute{seconds = math.max(0, own + divided / p.P - (");
     lull_derive_write_law(deriving, &useful);
-    fprintf(deriving->out, ")) / measured_iterations}\n    end},\n");
+    fprintf(deriving->out, "))%s / measured_iterations}\n    end},\n",
+            lull_derive_times_crowding(deriving));
 }
 
 /* Whether noise alone, independent in every iteration, would make some rank so much slower than the
@@ -126,8 +129,9 @@ static void write_best(const struct deriving *deriving, const double *extra)
     struct lull_derived_law law = lull_derive_law_of_times(deriving, extra);
     double *predicted = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *predicted);
     for (size_t i = 0; i < runs->n_runs; i++)
-        predicted[i] =
-            runs->links[i].processes > 1 ? lull_law_at(&law, deriving->by_processes[i]) : 0;
+        predicted[i] = runs->links[i].processes > 1 ? lull_law_at(&law, deriving->by_processes[i]) *
+                                                          lull_derive_crowding_at(deriving, i)
+                                                    : 0;
     double least = squares_of(deriving, extra, predicted);
     double factor = find_rounding(deriving, extra, predicted), by_rounding = INFINITY;
     if (factor > 0)

@@ -41,7 +41,12 @@ static struct lull_derived_law law_of(const struct deriving *deriving, const dou
 
 struct lull_derived_law lull_derive_law_of_times(const struct deriving *deriving, const double *y)
 {
-    return law_of(deriving, powers_of_times, sizeof powers_of_times / sizeof *powers_of_times, y);
+    size_t n_runs = deriving->runs->n_runs;
+    double *alone = lull_arena_zero(deriving->arena, n_runs, sizeof *alone);
+    for (size_t i = 0; i < n_runs; i++)
+        alone[i] = y[i] / lull_derive_crowding_at(deriving, i);
+    return law_of(deriving, powers_of_times, sizeof powers_of_times / sizeof *powers_of_times,
+                  alone);
 }
 
 struct lull_derived_law lull_derive_law_of_numbers(const struct deriving *deriving, const double *y)
