@@ -11,25 +11,34 @@ void lull_bytes_free(struct lull_bytes *bytes)
     *bytes = (struct lull_bytes){0};
 }
 
-static bool put_byte(struct lull_bytes *bytes, unsigned value)
+enum { MOST_VARINT = 10 };
+
+/* Room for so many bytes more, which the caller puts where the bytes end. NULL: no memory. */
+static unsigned char *make_room(struct lull_bytes *bytes, size_t most)
 {
-    if (!lull_array_reserve(&bytes->data, &bytes->capacity, bytes->size + 1, 1))
-        return false;
-    bytes->data[bytes->size++] = (unsigned char)value;
-    return true;
+    if (!lull_array_reserve(&bytes->data, &bytes->capacity, bytes->size + most, 1))
+        return NULL;
+    return bytes->data + bytes->size;
 }
 
-static bool put_varint(struct lull_bytes *bytes, uint64_t value)
+/* `end` is behind the last byte that was put into the room. */
+static void take_room(struct lull_bytes *bytes, const unsigned char *end)
+{
+    bytes->size = (size_t)(end - bytes->data);
+}
+
+/* Returns what is behind it, as the next one does. */
+static unsigned char *put_varint(unsigned char *to, uint64_t value)
 {
     for (; value >= 0x80; value >>= 7)
-        if (!put_byte(bytes, 0x80 | (value & 0x7f)))
-            return false;
-    return put_byte(bytes, (unsigned)value);
+        *to++ = (unsigned char)(0x80 | (value & 0x7f));
+    *to++ = (unsigned char)value;
+    return to;
 }
 
-static bool put_zigzag(struct lull_bytes *bytes, int64_t value)
+static unsigned char *put_zigzag(unsigned char *to, int64_t value)
 {
-    return put_varint(bytes, value < 0 ? 2 * (uint64_t)(-(value + 1)) + 1 : 2 * (uint64_t)value);
+    return put_varint(to, value < 0 ? 2 * (uint64_t)(-(value + 1)) + 1 : 2 * (uint64_t)value);
 }
 
 /* ---- tiles --------------------------------------------------------------------------------- */
@@ -56,42 +65,50 @@ static unsigned share_of(int64_t ns, int64_t all)
     return share > 0 ? share : 1;
 }
 
-/* The cells of the rows, as ns[row][bin][activity]; NULL: no memory. */
-static int64_t *cells_of(const struct lull_picture_timeline *timeline, unsigned level,
-                         const uint32_t *rows, uint32_t n_rows)
+/* The cells of one row, ns[n_cells][n], as bytes of planes that begin `apart` bytes apart. Returns
+ * the mask of activities that have time. */
+static unsigned put_row(const int64_t *ns, size_t n_cells, uint32_t n, unsigned char *planes,
+                        size_t apart)
 {
-    const size_t bins = (size_t)1 << level, width = bins * timeline->n_activities;
-    int64_t *ns = malloc((width * n_rows + 1) * sizeof *ns);
-    for (uint32_t r = 0; ns && r < n_rows; r++)
-        timeline->cells(timeline->data, rows[r], level, 0, (uint32_t)bins, ns + width * r);
-    return ns;
+    unsigned mask = 0;
+    for (size_t cell = 0; cell < n_cells; cell++, ns += n) {
+        int64_t all = 0;
+        for (uint32_t a = 0; a < n; a++)
+            all += ns[a];
+        for (uint32_t a = 0; a < n; a++) {
+            planes[a * apart + cell] = (unsigned char)share_of(ns[a], all);
+            mask |= (unsigned)(ns[a] > 0) << a;
+        }
+    }
+    return mask;
 }
 
 bool lull_block_tile(const struct lull_picture_timeline *timeline, unsigned level,
                      const uint32_t *rows, uint32_t n_rows, struct lull_bytes *bytes)
 {
-    const uint32_t n = timeline->n_activities;
-    const size_t cells = ((size_t)1 << level) * n_rows;
-    int64_t *ns = cells_of(timeline, level, rows, n_rows);
-    int64_t *all = ns ? calloc(cells + 1, sizeof *all) : NULL;
+    const uint32_t n = timeline->n_activities, bins = UINT32_C(1) << level;
+    const size_t apart = (size_t)bins * n_rows;
+    int64_t *ns = malloc(((size_t)bins * n + 1) * sizeof *ns);
+    unsigned char *planes = malloc(apart * n + 1);
+    unsigned char *to = ns && planes ? make_room(bytes, 2 + apart * n) : NULL;
     unsigned mask = 0;
-    for (size_t cell = 0; all && cell < cells; cell++)
-        for (uint32_t a = 0; a < n; a++) {
-            const int64_t time = ns[cell * n + a];
-            all[cell] += time;
-            mask |= (unsigned)(time > 0) << a;
-        }
-    bool good = all && put_byte(bytes, mask & 0xff) && put_byte(bytes, mask >> 8);
-    for (uint32_t a = 0; good && a < n; a++) {
-        if (!(mask >> a & 1))
-            continue;
-        good = lull_array_reserve(&bytes->data, &bytes->capacity, bytes->size + cells, 1);
-        for (size_t cell = 0; good && cell < cells; cell++)
-            bytes->data[bytes->size++] = (unsigned char)share_of(ns[cell * n + a], all[cell]);
+    for (uint32_t r = 0; to && r < n_rows; r++) {
+        timeline->cells(timeline->data, rows[r], level, 0, bins, ns);
+        mask |= put_row(ns, bins, n, planes + (size_t)bins * r, apart);
+    }
+    if (to) {
+        *to++ = mask & 0xff;
+        *to++ = (unsigned char)(mask >> 8);
+        for (uint32_t a = 0; a < n; a++)
+            if (mask >> a & 1) {
+                memcpy(to, planes + a * apart, apart);
+                to += apart;
+            }
+        take_room(bytes, to);
     }
     free(ns);
-    free(all);
-    return good;
+    free(planes);
+    return to != NULL;
 }
 
 /* ---- steps and messages -------------------------------------------------------------------- */
@@ -100,16 +117,24 @@ static bool put_piece(const struct lull_picture_timeline *timeline,
                       const struct lull_picture_piece *piece, struct lull_bytes *bytes)
 {
     int64_t began = piece->begin;
-    bool good =
-        put_varint(bytes, (uint64_t)(began - timeline->begin)) && put_varint(bytes, piece->count);
-    for (size_t s = 0; good && s < piece->count; s++) {
+    unsigned char *to = make_room(bytes, 2 * MOST_VARINT);
+    if (!to)
+        return false;
+    to = put_varint(to, (uint64_t)(began - timeline->begin));
+    take_room(bytes, put_varint(to, piece->count));
+    for (size_t s = 0; s < piece->count; s++) {
         const struct lull_picture_step step = timeline->step(timeline->data, piece, s);
-        good =
-            put_varint(bytes, (uint64_t)(step.end - began)) && put_byte(bytes, step.activity) &&
-            put_varint(bytes, step.region == LULL_PICTURE_NO_ROW ? 0 : step.region + UINT64_C(1));
+        to = make_room(bytes, 2 * MOST_VARINT + 1);
+        if (!to)
+            return false;
+        to = put_varint(to, (uint64_t)(step.end - began));
+        *to++ = step.activity;
+        take_room(
+            bytes,
+            put_varint(to, step.region == LULL_PICTURE_NO_ROW ? 0 : step.region + UINT64_C(1)));
         began = step.end;
     }
-    return good;
+    return true;
 }
 
 bool lull_block_steps(const struct lull_picture_timeline *timeline, uint32_t first, uint32_t count,
@@ -118,7 +143,10 @@ bool lull_block_steps(const struct lull_picture_timeline *timeline, uint32_t fir
     bool good = true;
     for (uint32_t leaf = first; good && leaf < first + count; leaf++) {
         const uint32_t n = timeline->pieces(timeline->data, leaf);
-        good = put_varint(bytes, n);
+        unsigned char *to = make_room(bytes, MOST_VARINT);
+        good = to != NULL;
+        if (good)
+            take_room(bytes, put_varint(to, n));
         for (uint32_t p = 0; good && p < n; p++) {
             const struct lull_picture_piece piece = timeline->piece(timeline->data, leaf, p);
             good = put_piece(timeline, &piece, bytes);
@@ -129,29 +157,35 @@ bool lull_block_steps(const struct lull_picture_timeline *timeline, uint32_t fir
 
 bool lull_block_messages(const struct lull_picture_timeline *timeline, struct lull_bytes *bytes)
 {
-    bool good = put_varint(bytes, timeline->n_kept_messages);
+    unsigned char *to = make_room(bytes, MOST_VARINT);
     int64_t before = timeline->begin;
-    for (size_t i = 0; good && i < timeline->n_kept_messages; i++) {
+    if (to)
+        take_room(bytes, put_varint(to, timeline->n_kept_messages));
+    for (size_t i = 0; to && i < timeline->n_kept_messages; i++) {
         const struct lull_picture_message *message = &timeline->messages[i];
-        good = put_varint(bytes, (uint64_t)(message->sent - before)) &&
-               put_zigzag(bytes, message->received - message->sent) &&
-               put_varint(bytes, message->sender) && put_varint(bytes, message->receiver) &&
-               put_varint(bytes, message->bytes) && put_zigzag(bytes, message->tag);
+        to = make_room(bytes, 6 * MOST_VARINT);
+        if (!to)
+            return false;
+        to = put_varint(to, (uint64_t)(message->sent - before));
+        to = put_zigzag(to, message->received - message->sent);
+        to = put_varint(to, message->sender);
+        to = put_varint(to, message->receiver);
+        to = put_varint(to, message->bytes);
+        take_room(bytes, put_zigzag(to, message->tag));
         before = message->sent;
     }
-    return good;
+    return to != NULL;
 }
 
 /* ---- counters ------------------------------------------------------------------------------ */
 
-static bool put_float(struct lull_bytes *bytes, float value)
+static unsigned char *put_float(unsigned char *to, float value)
 {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    bool good = true;
-    for (unsigned shift = 0; good && shift < 32; shift += 8)
-        good = put_byte(bytes, bits >> shift & 0xff);
-    return good;
+    for (unsigned shift = 0; shift < 32; shift += 8)
+        *to++ = bits >> shift & 0xff;
+    return to;
 }
 
 bool lull_block_counts(const struct lull_picture_timeline *timeline, uint32_t first, uint32_t count,
@@ -159,12 +193,14 @@ bool lull_block_counts(const struct lull_picture_timeline *timeline, uint32_t fi
 {
     const size_t n = (size_t)timeline->n_counters << LULL_PICTURE_COARSE;
     double *counts = calloc(n + 1, sizeof *counts);
-    bool good = counts != NULL;
-    for (uint32_t leaf = first; good && leaf < first + count; leaf++) {
+    unsigned char *to = counts ? make_room(bytes, n * count * sizeof(float)) : NULL;
+    for (uint32_t leaf = first; to && leaf < first + count; leaf++) {
         timeline->counts(timeline->data, leaf, counts);
-        for (size_t i = 0; good && i < n; i++)
-            good = put_float(bytes, (float)counts[i]);
+        for (size_t i = 0; i < n; i++)
+            to = put_float(to, (float)counts[i]);
     }
+    if (to)
+        take_room(bytes, to);
     free(counts);
-    return good;
+    return to != NULL;
 }

@@ -249,32 +249,42 @@ void lull_timeline_grid_conclude(struct lull_timeline_grid *grid)
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* Adds bins of a plane with cells of level `deep` to cells of a lower one. */
-static void sum_fine(const _Atomic int64_t *plane, unsigned shift, unsigned activity,
-                     uint32_t first, uint32_t count, int64_t *ns)
+/* Cells that are asked for: of some bins the time of some activities. */
+struct query {
+    uint32_t first, count; /* bins */
+    uint32_t n;            /* activities */
+    int64_t *ns;           /* [count][n] */
+};
+
+/* Adds bins of a plane whose cells are `shift` levels deeper than those that are asked for. */
+static void sum_fine(const struct query *query, uint32_t column, const _Atomic int64_t *plane,
+                     unsigned shift)
 {
-    const _Atomic int64_t *bin = plane + ((size_t)first << shift);
-    for (uint32_t i = 0; i < count; i++)
+    const _Atomic int64_t *bin = plane + ((size_t)query->first << shift);
+    int64_t *to = query->ns + column;
+    for (uint32_t i = 0; i < query->count; i++, to += query->n)
         for (uint32_t part = 0; part < UINT32_C(1) << shift; part++)
-            ns[(size_t)i * LULL_STEP_ACTIVITIES + activity] +=
-                atomic_load_explicit(bin++, memory_order_relaxed);
+            *to += atomic_load_explicit(bin++, memory_order_relaxed);
 }
 
-static void sum_coarse(const int64_t *plane, unsigned shift, unsigned activity, uint32_t first,
-                       uint32_t count, int64_t *ns)
+static void sum_coarse(const struct query *query, uint32_t column, const int64_t *plane,
+                       unsigned shift)
 {
-    const int64_t *bin = plane + ((size_t)first << shift);
-    for (uint32_t i = 0; i < count; i++)
+    const int64_t *bin = plane + ((size_t)query->first << shift);
+    int64_t *to = query->ns + column;
+    for (uint32_t i = 0; i < query->count; i++, to += query->n)
         for (uint32_t part = 0; part < UINT32_C(1) << shift; part++)
-            ns[(size_t)i * LULL_STEP_ACTIVITIES + activity] += *bin++;
+            *to += *bin++;
 }
 
-void lull_timeline_cells(const struct lull_timeline *timeline, uint32_t row, unsigned level,
-                         uint32_t first, uint32_t count, int64_t *ret_ns)
+void lull_timeline_cells_of(const struct lull_timeline *timeline, uint32_t row, unsigned level,
+                            uint32_t first, uint32_t count, const uint32_t *activities, uint32_t n,
+                            int64_t *ret_ns)
 {
     const struct lull_timeline_grid *grid = timeline->grid;
     const struct lull_timeline_row *at = &timeline->rows[row];
-    memset(ret_ns, 0, (size_t)count * LULL_STEP_ACTIVITIES * sizeof *ret_ns);
+    const struct query query = {first, count, n, ret_ns};
+    memset(ret_ns, 0, (size_t)count * n * sizeof *ret_ns);
     if (at->n_leaves == 0)
         return;
     const uint32_t *fine_of_leaf = grid->layout.fine_of_leaf;
@@ -282,15 +292,24 @@ void lull_timeline_cells(const struct lull_timeline *timeline, uint32_t row, uns
     const uint32_t end = fine_of_leaf[at->first_leaf + at->n_leaves - 1];
     const bool fine =
         !grid->coarse || at->n_leaves >= timeline->rows[grid->layout.fine_rows[begin]].n_leaves;
-    for (unsigned a = 0; a < LULL_STEP_ACTIVITIES; a++) {
+    for (uint32_t i = 0; i < n; i++) {
+        const unsigned a = activities[i];
         for (uint32_t f = begin; fine && f <= end; f++) {
             const struct lull_timeline_plane *plane = atomic_load(&grid->fine[f].planes[a]);
             if (plane)
-                sum_fine(plane->parts, timeline->fine - level, a, first, count, ret_ns);
+                sum_fine(&query, i, plane->parts, timeline->fine - level);
         }
         for (uint32_t l = at->first_leaf; !fine && l < at->first_leaf + at->n_leaves; l++)
             if (grid->coarse[l][a])
-                sum_coarse(grid->coarse[l][a], LULL_TIMELINE_COARSE - level, a, first, count,
-                           ret_ns);
+                sum_coarse(&query, i, grid->coarse[l][a], LULL_TIMELINE_COARSE - level);
     }
+}
+
+void lull_timeline_cells(const struct lull_timeline *timeline, uint32_t row, unsigned level,
+                         uint32_t first, uint32_t count, int64_t *ret_ns)
+{
+    uint32_t all[LULL_STEP_ACTIVITIES];
+    for (uint32_t a = 0; a < LULL_STEP_ACTIVITIES; a++)
+        all[a] = a;
+    lull_timeline_cells_of(timeline, row, level, first, count, all, LULL_STEP_ACTIVITIES, ret_ns);
 }

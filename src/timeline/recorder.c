@@ -89,13 +89,19 @@ static bool make_rings(const struct lull_timeline_recording *recording,
     return recorder->ring && recorder->around;
 }
 
+static void give_up_all(struct lull_timeline_recorder *recorder)
+{
+    free(recorder->all);
+    recorder->all = NULL;
+    recorder->n_all = recorder->all_capacity = 0;
+}
+
 static bool keep_in_all(struct lull_timeline_recording *recording,
                         struct lull_timeline_recorder *recorder)
 {
     if (atomic_load_explicit(&recording->over, memory_order_relaxed)) {
-        free(recorder->all);
-        recorder->all = NULL;
-        recorder->n_all = recorder->all_capacity = 0;
+        if (recorder->all)
+            give_up_all(recorder);
         return true;
     }
     if (!lull_array_reserve(&recorder->all, &recorder->all_capacity, recorder->n_all + 1,

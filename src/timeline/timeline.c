@@ -47,7 +47,8 @@ static bool take_span(struct lull_timeline_builder *builder, uint32_t leaf,
     const struct lull_timeline *timeline = &builder->timeline;
     const int64_t begin = span->time > timeline->begin ? span->time : timeline->begin;
     const int64_t end = span->span.end < timeline->end ? span->span.end : timeline->end;
-    lull_timeline_mail_span(&builder->mail, leaf, span);
+    if (builder->mail.posts[leaf].n_arrivals > 0)
+        lull_timeline_mail_span(&builder->mail, leaf, span);
     if (begin >= end)
         return true;
     *activities |= UINT64_C(1) << span->activity;

@@ -177,6 +177,10 @@ int64_t lull_timeline_edge(const struct lull_timeline *timeline, unsigned level,
  * LULL_STEP_ACTIVITIES]. */
 void lull_timeline_cells(const struct lull_timeline *timeline, uint32_t row, unsigned level,
                          uint32_t first, uint32_t count, int64_t *ret_ns);
+/* The same of some activities: ns[count][n]. */
+void lull_timeline_cells_of(const struct lull_timeline *timeline, uint32_t row, unsigned level,
+                            uint32_t first, uint32_t count, const uint32_t *activities, uint32_t n,
+                            int64_t *ret_ns);
 
 /* What was counted in useful time, in the 64 bins of level LULL_TIMELINE_COARSE: adds to
  * counts[64], modulo 2^64. The steps of the pass must hold READINGs: somebody wants the ledger. */

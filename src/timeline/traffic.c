@@ -92,8 +92,10 @@ static bool note_message(struct lull_timeline_mail *mail, struct lull_timeline_p
 {
     struct lull_timeline_notes *notes = &post->notes[side];
     if (atomic_load_explicit(&mail->over, memory_order_relaxed)) {
-        free(notes->items);
-        *notes = (struct lull_timeline_notes){0};
+        if (notes->items) {
+            free(notes->items);
+            *notes = (struct lull_timeline_notes){0};
+        }
         return true;
     }
     if (atomic_fetch_add_explicit(&mail->count, 1, memory_order_relaxed) >= 2 * mail->most)

@@ -150,51 +150,59 @@ static void add_messages(struct lull_page_data *data, struct lull_page_picture *
     lull_bytes_free(&bytes);
 }
 
-static void add_counts(struct lull_page_data *data, struct lull_page_picture *picture)
+/* What blocks of neighbouring leaves hold. */
+struct by_leaves {
+    const char *kind, *left_out;
+    uint32_t group; /* leaves of a block: a look at one of them inflates no more than these */
+    bool (*has_any)(const struct lull_picture_timeline *timeline, uint32_t first, uint32_t count);
+    bool (*pack)(const struct lull_picture_timeline *timeline, uint32_t first, uint32_t count,
+                 struct lull_bytes *bytes);
+};
+
+static bool has_counters(const struct lull_picture_timeline *timeline, uint32_t first,
+                         uint32_t count)
 {
-    enum { GROUP = 64 };
-    const uint64_t most = data->size + data->room / LAYER_PART;
-    if (!is_there(picture) || picture->timeline->n_counters == 0)
-        return;
-    const uint32_t n_leaves = picture->timeline->n_leaves;
-    for (uint32_t first = 0; first < n_leaves; first += GROUP) {
-        struct lull_bytes bytes = {0};
-        uint32_t count = n_leaves - first < GROUP ? n_leaves - first : GROUP;
-        struct lull_page_block block = {.kind = "counts", .first = first, .count = count};
-        bool added = data->size < most &&
-                     lull_block_counts(picture->timeline, first, count, &bytes) &&
-                     add_block(data, picture, block, &bytes, false);
-        lull_bytes_free(&bytes);
-        if (!added) {
-            leave_out(picture, "counters of some rows");
-            return;
-        }
-    }
+    (void)first;
+    (void)count;
+    return timeline->n_counters > 0;
 }
 
-/* In groups of leaves, so that a look at a few inflates no more than these. */
-static void add_steps(struct lull_page_data *data, struct lull_page_picture *picture)
+static bool has_steps(const struct lull_picture_timeline *timeline, uint32_t first, uint32_t count)
 {
-    enum { GROUP = 16 };
+    for (uint32_t leaf = first; leaf < first + count; leaf++)
+        if (timeline->pieces(timeline->data, leaf) > 0)
+            return true;
+    return false;
+}
+
+static const struct by_leaves counts = {"counts", "counters of some rows", 64, has_counters,
+                                        lull_block_counts};
+static const struct by_leaves steps = {"steps", "steps of some locations", 16, has_steps,
+                                       lull_block_steps};
+
+/* As long as the page is smaller than `most`. Returns how many leaves are there. */
+static uint32_t add_by_leaves(struct lull_page_data *data, struct lull_page_picture *picture,
+                              const struct by_leaves *what, uint64_t most)
+{
+    const struct lull_picture_timeline *timeline = picture->timeline;
     if (!is_there(picture))
-        return;
-    const uint32_t n_leaves = picture->timeline->n_leaves;
-    for (uint32_t first = 0; first < n_leaves; first += GROUP) {
+        return 0;
+    for (uint32_t first = 0, count; first < timeline->n_leaves; first += count) {
+        count = timeline->n_leaves - first;
+        count = count < what->group ? count : what->group;
+        if (!what->has_any(timeline, first, count))
+            continue;
         struct lull_bytes bytes = {0};
-        uint32_t count = n_leaves - first < GROUP ? n_leaves - first : GROUP;
-        struct lull_page_block block = {.kind = "steps", .first = first, .count = count};
-        bool any = false;
-        for (uint32_t leaf = first; leaf < first + count; leaf++)
-            any |= picture->timeline->pieces(picture->timeline->data, leaf) > 0;
-        bool added = !any || (lull_block_steps(picture->timeline, first, count, &bytes) &&
-                              add_block(data, picture, block, &bytes, false));
+        const struct lull_page_block block = {.kind = what->kind, .first = first, .count = count};
+        const bool added = data->size < most && what->pack(timeline, first, count, &bytes) &&
+                           add_block(data, picture, block, &bytes, false);
         lull_bytes_free(&bytes);
         if (!added) {
-            leave_out(picture, "steps of some locations");
-            return;
+            leave_out(picture, what->left_out);
+            return first;
         }
-        picture->kept_leaves = first + count;
     }
+    return timeline->n_leaves;
 }
 
 /* Numbers as 32-bit floating point, row by row. */
@@ -243,7 +251,7 @@ static void drop_steps(struct lull_page_data *data)
     for (size_t i = 0; i < data->n_timelines; i++) {
         struct lull_page_picture *picture = &data->pictures[i];
         while (picture->n_blocks &&
-               strcmp(picture->blocks[picture->n_blocks - 1].kind, "steps") == 0)
+               strcmp(picture->blocks[picture->n_blocks - 1].kind, steps.kind) == 0)
             picture->n_blocks--;
         if (picture->kept_leaves)
             leave_out(picture, "steps");
@@ -272,9 +280,9 @@ struct lull_page_data *lull_page_data_pack(const struct lull_document *document,
     for (size_t i = 0; i < data->n_timelines; i++)
         add_messages(data, &data->pictures[i]);
     for (size_t i = 0; i < data->n_timelines; i++)
-        add_counts(data, &data->pictures[i]);
+        add_by_leaves(data, &data->pictures[i], &counts, data->size + room / LAYER_PART);
     for (size_t i = 0; i < data->n_timelines; i++)
-        add_steps(data, &data->pictures[i]);
+        data->pictures[i].kept_leaves = add_by_leaves(data, &data->pictures[i], &steps, data->room);
     add_metas(data);
     if (data->size > room) {
         drop_steps(data);

@@ -31,30 +31,30 @@ static void put_index(struct lull_json *json, uint32_t index)
     lull_json_int(json, index == LULL_PICTURE_NO_ROW ? -1 : (int64_t)index);
 }
 
-static void put_activities(struct lull_json *json, const struct lull_picture_timeline *timeline,
-                           struct lull_arena *arena)
+/* The begin of an object that stands for something with a name. */
+static void begin_named(struct lull_json *json, const char *id, const char *label,
+                        struct lull_arena *arena)
+{
+    lull_json_object_begin(json);
+    put_text(json, "id", id, arena);
+    put_text(json, "label", label, arena);
+}
+
+static void put_kinds(struct lull_json *json, const struct lull_picture_timeline *timeline,
+                      struct lull_arena *arena)
 {
     lull_json_key(json, "activities");
     lull_json_array_begin(json);
     for (uint32_t i = 0; i < timeline->n_activities; i++) {
-        lull_json_object_begin(json);
-        put_text(json, "id", timeline->activities[i].id, arena);
-        put_text(json, "label", timeline->activities[i].label, arena);
+        begin_named(json, timeline->activities[i].id, timeline->activities[i].label, arena);
         put_count(json, "paint", timeline->activities[i].paint);
         lull_json_object_end(json);
     }
     lull_json_array_end(json);
-}
-
-static void put_counters(struct lull_json *json, const struct lull_picture_timeline *timeline,
-                         struct lull_arena *arena)
-{
     lull_json_key(json, "counters");
     lull_json_array_begin(json);
     for (uint32_t i = 0; i < timeline->n_counters; i++) {
-        lull_json_object_begin(json);
-        put_text(json, "id", timeline->counters[i].id, arena);
-        put_text(json, "label", timeline->counters[i].label, arena);
+        begin_named(json, timeline->counters[i].id, timeline->counters[i].label, arena);
         lull_json_object_end(json);
     }
     lull_json_array_end(json);
@@ -165,8 +165,7 @@ static void put_timeline(struct lull_json *json, const struct lull_page_picture 
     lull_json_bool(json, timeline->all_steps);
     lull_json_key(json, "all_messages");
     lull_json_bool(json, timeline->all_messages);
-    put_activities(json, timeline, arena);
-    put_counters(json, timeline, arena);
+    put_kinds(json, timeline, arena);
     put_rows(json, timeline, arena);
     put_regions(json, picture, arena);
     put_places(json, timeline);
@@ -193,9 +192,7 @@ static void put_matrix(struct lull_json *json, const struct lull_picture_matrix 
     lull_json_key(json, "layers");
     lull_json_array_begin(json);
     for (uint32_t i = 0; i < matrix->n_layers; i++) {
-        lull_json_object_begin(json);
-        put_text(json, "id", matrix->layers[i].id, arena);
-        put_text(json, "label", matrix->layers[i].label, arena);
+        begin_named(json, matrix->layers[i].id, matrix->layers[i].label, arena);
         put_text(json, "unit", matrix->layers[i].unit, arena);
         lull_json_object_end(json);
     }

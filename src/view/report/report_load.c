@@ -113,7 +113,9 @@ static void add_map(struct lull_document *document, const struct lull_run *run,
     matrix->id = lull_arena_printf(arena, "load:%s", run->name);
     matrix->title = lull_arena_printf(arena, "Work of %s over time", run->name);
     matrix->about = "Each column is 1/64 of the time; counters are spread evenly between readings.";
-    matrix->row_axis = "row";
+    matrix->row_axis = kind == LULL_TIMELINE_PROCESS  ? "process"
+                       : kind == LULL_TIMELINE_THREAD ? "thread"
+                                                      : "group";
     matrix->column_axis = "time";
     matrix->row_names = names;
     matrix->column_names = bin_names(timeline, arena);

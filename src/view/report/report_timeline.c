@@ -122,16 +122,9 @@ const char *lull_report_command(const struct lull_run *run, const struct lull_re
 static void read_cells(const void *data, uint32_t row, unsigned level, uint32_t first,
                        uint32_t count, int64_t *ret_ns)
 {
-    enum { BATCH = 128 };
     const struct adapter *adapter = data;
-    int64_t ns[BATCH * LULL_STEP_ACTIVITIES];
-    for (uint32_t done = 0; done < count; done += BATCH) {
-        const uint32_t n = count - done < BATCH ? count - done : BATCH;
-        lull_timeline_cells(adapter->timeline, row, level, first + done, n, ns);
-        for (uint32_t bin = 0; bin < n; bin++)
-            for (uint32_t a = 0; a < adapter->n_activities; a++)
-                *ret_ns++ = ns[bin * LULL_STEP_ACTIVITIES + adapter->activities[a]];
-    }
+    lull_timeline_cells_of(adapter->timeline, row, level, first, count, adapter->activities,
+                           adapter->n_activities, ret_ns);
 }
 
 static void read_counts(const void *data, uint32_t leaf, double *ret_counts)

@@ -19,14 +19,26 @@ static struct lull_cell clock_cell(const struct lull_run *run, struct lull_arena
     return lull_cell_time(llround(run->trace->clock_error));
 }
 
+/* A replay is made where it could change what is said of the run. */
 static struct lull_cell replay_cell(const struct lull_run *run, struct lull_arena *arena)
 {
-    (void)arena;
-    const double difference = lull_replay_difference(run->breakdown);
+    const struct lull_breakdown *breakdown = run->breakdown;
+    const double difference = lull_replay_difference(breakdown);
+    const double saved = (double)(breakdown->runtime_ns - breakdown->ideal_runtime_ns);
     if (isfinite(difference))
         return lull_cell_share(difference);
-    return lull_cell_absent(run->breakdown->ideal_absent ? run->breakdown->ideal_absent
-                                                         : "was not replayed");
+    if (breakdown->ideal_absent)
+        return lull_cell_absent(breakdown->ideal_absent);
+    if (run->processes == 1)
+        return lull_cell_absent("one process waits for no other");
+    if (breakdown->ideal_runtime_ns > 0 &&
+        saved <= LULL_REPLAY_MISSES_MOST * (double)breakdown->runtime_ns)
+        return lull_cell_absent(
+            lull_arena_printf(arena,
+                              "not replayed, because even an ideal network would save less than "
+                              "%g %% of the runtime",
+                              100 * LULL_REPLAY_MISSES_MOST));
+    return lull_cell_absent("not replayed here; lull replay does it");
 }
 
 static struct lull_cell tracer_cell(const struct lull_run *run, struct lull_arena *arena)
