@@ -57,24 +57,37 @@ static struct wait_pair *find_pair(struct lull_waits *waits, uint32_t late, uint
     return &waits->pairs[*index];
 }
 
-static bool charge_part(struct lull_waits *waits, struct wait_stream *stream,
-                        const struct wait_excess *part, int64_t begin, int64_t wait, bool counts)
+/* Where the time of a part went. */
+static struct lull_wait_place place_of(const struct wait_stream *stream,
+                                       const struct wait_excess *part)
 {
     struct lull_wait_place place = part->place;
-    const bool passed = place.process != LULL_WAIT_OWN;
-    if (!passed) {
+    if (place.process == LULL_WAIT_OWN) {
         place.process = stream->cause.process;
         place.call = stream->cause.call;
     }
-    if (!lull_wait_ledger_add(&stream->ledger, &place, part->ns))
-        return false;
-    if (!counts)
-        return true;
+    return place;
+}
+
+static bool keep_in_ledger(struct wait_stream *stream, const struct wait_excess *parts, uint32_t n)
+{
+    bool good = true;
+    for (uint32_t i = 0; i < n && good; i++) {
+        const struct lull_wait_place place = place_of(stream, &parts[i]);
+        good = lull_wait_ledger_add(&stream->ledger, &place, parts[i].ns);
+    }
+    return good;
+}
+
+static bool charge_part(struct lull_waits *waits, const struct wait_stream *stream,
+                        const struct wait_excess *part, int64_t begin, int64_t wait)
+{
+    const struct lull_wait_place place = place_of(stream, part);
     struct lull_wait_charge *charge = find_charge(waits, &place, stream->cause_kind);
     if (!charge)
         return false;
     charge->ns += part->ns;
-    charge->passed_ns += passed ? part->ns : 0;
+    charge->passed_ns += part->place.process != LULL_WAIT_OWN ? part->ns : 0;
     charge->waits++;
     if (is_longer(charge, stream, begin, wait)) {
         charge->longest.location = stream->location;
@@ -85,7 +98,7 @@ static bool charge_part(struct lull_waits *waits, struct wait_stream *stream,
 }
 
 bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
-                      int64_t wait, bool counts)
+                      int64_t wait, int64_t inside)
 {
     const struct wait_cause *cause = &stream->cause;
     struct wait_pair *pair =
@@ -100,8 +113,14 @@ bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int6
                                          .other_since = pair ? pair->other : stream->since};
     struct wait_excess parts[LULL_WAIT_LEDGER + 1];
     const uint32_t n = lull_wait_divide(&between, wait, parts);
+    if (!keep_in_ledger(stream, parts, n))
+        return false;
+    for (uint32_t i = 0; i < n && inside < wait; i++)
+        parts[i].excess = parts[i].ns;
+    if (inside < wait)
+        lull_wait_share_out(inside, wait, parts, n);
     for (uint32_t i = 0; i < n; i++)
-        if (parts[i].ns > 0 && !charge_part(waits, stream, &parts[i], begin, wait, counts))
+        if (parts[i].ns > 0 && !charge_part(waits, stream, &parts[i], begin, wait))
             return false;
     if (!pair)
         return true;

@@ -213,9 +213,8 @@ static int64_t excess_of(const struct wait_between *between, const struct span *
     return time_in(late, place->process, place) - kept;
 }
 
-/* In proportion to the excesses, whose sum is `sum` >= wait; what rounding leaves goes to the
- * largest fractions, the first of equal ones. */
-static void divide(int64_t wait, int64_t sum, struct wait_excess *parts, uint32_t count)
+/* What rounding leaves goes to the largest fractions, the first of equal ones. */
+void lull_wait_share_out(int64_t wait, int64_t sum, struct wait_excess *parts, uint32_t count)
 {
     int64_t fractions[LULL_WAIT_LEDGER + 1], left = wait;
     for (uint32_t i = 0; i < count; i++) {
@@ -255,6 +254,6 @@ uint32_t lull_wait_divide(const struct wait_between *between, int64_t wait, stru
             (struct wait_excess){{LULL_WAIT_OWN, LULL_NONE, LULL_NONE, 1}, wait - sum, 0};
         sum = wait;
     }
-    divide(wait, sum, ret, count);
+    lull_wait_share_out(wait, sum, ret, count);
     return count;
 }

@@ -62,5 +62,7 @@ struct wait_between {
  * there are, whose ns add up to the wait. */
 uint32_t lull_wait_divide(const struct wait_between *between, int64_t wait,
                           struct wait_excess *ret);
+/* Divides a wait again in proportion to the excesses, whose sum is `sum` >= wait > 0. */
+void lull_wait_share_out(int64_t wait, int64_t sum, struct wait_excess *parts, uint32_t count);
 
 #endif

@@ -5,7 +5,7 @@
 #include "activity/pass.h"
 
 enum wait_note_kind {
-    NOTE_WORK,       /* value: ns outside of MPI; region: of the user, or LULL_NONE */
+    NOTE_WORK, /* value: ns outside of calls; region: of the user, or LULL_NONE; op: 1 in MPI */
     NOTE_CALL_BEGIN, /* time; region */
     NOTE_CALL_END,   /* time; lost: what should have been recorded was not */
     NOTE_SEND,       /* time; channel */

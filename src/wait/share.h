@@ -190,10 +190,10 @@ bool lull_wait_meets_all(const struct lull_waits *waits, const struct wait_pendi
                          struct wait_snapshot ***ret_base);
 void lull_wait_gather_free(struct lull_waits *waits);
 
-/* charge.c: a wait of a stream for its cause is divided, charged, and put into its ledger. False:
- * no memory. */
+/* charge.c: a wait of a stream for its cause is divided and put into its ledger, and that part of
+ * it which is inside the windows is charged. False: no memory. */
 bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
-                      int64_t wait, bool counts);
+                      int64_t wait, int64_t inside);
 void lull_wait_charge_free(struct lull_waits *waits);
 
 #endif

@@ -180,16 +180,21 @@ static void end_collective(struct lull_waits *waits, struct wait_stream *stream,
 
 /* ---- the end of a call --------------------------------------------------------------------- */
 
-static bool is_inside(const struct lull_waits *waits, const struct wait_stream *stream)
+/* How much of that time is inside the windows. */
+static int64_t time_inside(const struct lull_waits *waits, const struct wait_stream *stream,
+                           int64_t begin, int64_t end)
 {
     const struct lull_windows *windows = waits->options.windows;
+    int64_t sum = 0;
     if (!windows)
-        return true;
+        return end - begin;
     const struct lull_interval *intervals = windows->intervals[stream->process];
-    for (uint32_t i = 0; i < windows->counts[stream->process]; i++)
-        if (stream->call_began >= intervals[i].begin && stream->call_began < intervals[i].end)
-            return true;
-    return false;
+    for (uint32_t i = 0; i < windows->counts[stream->process]; i++) {
+        const int64_t from = begin > intervals[i].begin ? begin : intervals[i].begin;
+        const int64_t to = end < intervals[i].end ? end : intervals[i].end;
+        sum += to > from ? to - from : 0;
+    }
+    return sum;
 }
 
 /* Those with whom all have met know since when they will be compared. */
@@ -207,22 +212,22 @@ static void meet_all(struct lull_waits *waits, struct wait_stream *stream)
 
 static void end_call(struct lull_waits *waits, struct wait_stream *stream)
 {
-    const bool counts = stream->in_call && is_inside(waits, stream);
     const int64_t begin = stream->told, end = stream->call_ends;
     const int64_t until = stream->cause.time < end ? stream->cause.time : end;
-    const int64_t wait = stream->cause.late && until > begin ? until - begin : 0;
     struct lull_wait_location *sums = &stream->sums;
-    if (wait > 0) {
-        waits->no_memory |= !lull_wait_charge(waits, stream, begin, wait, counts);
+    int64_t waited = 0;
+    if (stream->cause.late && until > begin) {
+        waited = time_inside(waits, stream, begin, until);
+        waits->no_memory |= !lull_wait_charge(waits, stream, begin, until - begin, waited);
         stream->told = until;
     }
     meet_all(waits, stream);
     tell_until(waits, stream, end);
-    if (counts) {
-        const int64_t length = end - stream->call_began;
+    if (stream->in_call) {
+        const int64_t length = time_inside(waits, stream, stream->call_began, end);
         sums->mpi_ns += length;
-        sums->waited_ns[stream->cause_kind] += wait;
-        *(stream->unmatched ? &sums->unmatched_ns : &sums->transfer_ns) += length - wait;
+        sums->waited_ns[stream->cause_kind] += waited;
+        *(stream->unmatched ? &sums->unmatched_ns : &sums->transfer_ns) += length - waited;
     }
     lull_wait_cause_drop(&stream->cause);
     lull_wait_snapshot_move(&stream->since, NULL);
@@ -285,6 +290,16 @@ static void wait_for_all(struct lull_waits *waits, struct wait_stream *stream)
 
 /* ---- notes --------------------------------------------------------------------------------- */
 
+static void work(struct lull_waits *waits, struct wait_stream *stream, const struct wait_note *note)
+{
+    const int64_t ns = (int64_t)note->value;
+    add_own(waits, stream, note->op ? LULL_NONE : note->region, note->op, ns);
+    if (note->op) {
+        stream->sums.mpi_ns += ns;
+        stream->sums.unmatched_ns += ns;
+    }
+}
+
 static void begin_call(struct wait_stream *stream, const struct wait_note *note)
 {
     stream->in_call = true;
@@ -314,7 +329,7 @@ static void take_note(struct lull_waits *waits, struct wait_stream *stream,
 {
     switch ((enum wait_note_kind)note->kind) {
     case NOTE_WORK:
-        add_own(waits, stream, note->region, 0, (int64_t)note->value);
+        work(waits, stream, note);
         break;
     case NOTE_CALL_BEGIN:
         begin_call(stream, note);

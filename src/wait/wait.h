@@ -75,11 +75,11 @@ struct lull_wait_charge {
     uint64_t waits;    /* how many waits have a part in it */
     struct {
         uint32_t location; /* that waited */
-        int64_t begin, ns; /* of the wait, all of it */
+        int64_t begin, ns; /* of the wait, all of it, outside of windows as well */
     } longest;             /* the first of the longest */
 };
 
-/* A location's calls of MPI. A call counts, whole, where it begins inside the windows. */
+/* A location's calls of MPI, as far as they are inside the windows. */
 struct lull_wait_location {
     int64_t mpi_ns; /* in all: the sum of the following */
     int64_t waited_ns[LULL_WAIT_KINDS];

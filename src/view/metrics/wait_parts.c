@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MOST_CHARGES = 40 }; /* in text; the rest becomes one row */
+enum { MOST_CHARGES = 20 }; /* in text; the rest becomes one row */
 
 static const char *rank_of(const struct lull_trace *trace, uint32_t process,
                            struct lull_arena *arena)
@@ -55,10 +55,8 @@ static void add_charge(struct lull_table *table, const struct lull_run *run,
     lull_table_set(table, row, 5, lull_cell_time(charge->passed_ns));
     lull_table_set(table, row, 6, lull_cell_count(charge->waits));
     lull_table_set(table, row, 7, lull_cell_time(charge->longest.ns));
-    lull_table_set(table, row, 8,
-                   lull_cell_text(lull_arena_printf(arena, "%u at %.6f s",
-                                                    trace->processes[waited->process].rank,
-                                                    1e-9 * (double)charge->longest.begin)));
+    lull_table_set(table, row, 8, lull_cell_text(rank_of(trace, waited->process, arena)));
+    lull_table_set(table, row, 9, lull_cell_time(charge->longest.begin));
 }
 
 static void add_rest(struct lull_table *table, const struct lull_wait_result *waits, uint32_t from,
@@ -78,25 +76,30 @@ static void add_rest(struct lull_table *table, const struct lull_wait_result *wa
     lull_table_set(table, row, 6, lull_cell_count(rest.waits));
 }
 
-static void add_charges(struct lull_document *document, const struct lull_run *run,
-                        struct lull_arena *arena)
+/* The first `shown` of them, and the others in one row. */
+static void add_charges(struct lull_document *document, const char *what, const char *title,
+                        const struct lull_run *run, uint32_t shown, struct lull_arena *arena)
 {
     static const char *const columns[][2] = {
         {"region", "was long in"},  {"call", "until its call"},   {"kind", "kind of wait"},
         {"time", "others\nwaited"}, {"share", "share"},           {"passed", "of that\npassed on"},
-        {"waits", "waits"},         {"longest", "longest\nwait"}, {"longest_at", "of rank"}};
-    struct lull_table *table = lull_document_table(
-        document, lull_arena_printf(arena, "waits:%s", run->name),
-        lull_arena_printf(arena, "Who made others of %s wait", run->name), LULL_BY_COLUMN);
+        {"waits", "waits"},         {"longest", "longest\nwait"}, {"longest_rank", "of\nrank"},
+        {"longest_begin", "from"}};
+    struct lull_table *table =
+        lull_document_table(document, lull_arena_printf(arena, "%s:%s", what, run->name),
+                            lull_arena_printf(arena, "%s %s", title, run->name), LULL_BY_COLUMN);
     lull_table_corner(table, "Rank");
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         lull_table_column(table, columns[i][0], columns[i][1]);
-    const uint32_t n = run->waits->n_charges;
-    const uint32_t shown = n > MOST_CHARGES + 1 ? MOST_CHARGES : n;
     for (uint32_t i = 0; i < shown; i++)
         add_charge(table, run, &run->waits->charges[i], arena);
-    if (shown < n)
+    if (shown < run->waits->n_charges)
         add_rest(table, run->waits, shown, arena);
+}
+
+static bool has_more(const struct lull_run *run)
+{
+    return run->waits && run->waits->n_charges > MOST_CHARGES + 1;
 }
 
 /* ---- where the time in MPI went ------------------------------------------------------------ */
@@ -142,6 +145,8 @@ static void add_processes(struct lull_document *document, const struct lull_run 
     lull_table_column(table, "transfer", "transfer");
     lull_table_column(table, "unmatched", "not\nmatched");
     for (uint32_t p = 0; p < trace->n_processes; p++) {
+        if (trace->processes[p].n_locations == 0)
+            continue;
         const struct lull_wait_location *sums =
             &run->waits->locations[trace->processes[p].first_location];
         const char *rank = rank_of(trace, p, arena);
@@ -172,8 +177,14 @@ void lull_tables_by_wait(struct lull_document *document, const struct lull_runs 
                                "%s has no waits: no process waits for another one in MPI.",
                                run->name);
         } else {
-            add_charges(document, run, arena);
+            add_charges(document, "waits", "Who made others wait in", run,
+                        has_more(run) ? MOST_CHARGES : waits->n_charges, arena);
             add_processes(document, run, arena);
         }
     }
+    lull_document_details(document);
+    for (uint32_t i = 0; i < runs->count; i++)
+        if (has_more(&runs->runs[i]))
+            add_charges(document, "all_waits", "All who made others wait in", &runs->runs[i],
+                        runs->runs[i].waits->n_charges, arena);
 }
