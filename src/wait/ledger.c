@@ -181,15 +181,21 @@ static struct span span_of(const struct wait_entry *entries, uint32_t count, uin
     return span;
 }
 
+static int64_t time_until(const struct wait_entry *entries, uint32_t count,
+                          const struct lull_wait_place *place)
+{
+    bool there;
+    const uint32_t at = find_entry(entries, count, place, &there);
+    return there ? entries[at].ns : 0;
+}
+
 /* How long it was in a place of a process: LULL_WAIT_OWN: itself; else it waited for that. */
 static int64_t time_in(const struct span *span, uint32_t process,
                        const struct lull_wait_place *place)
 {
     const struct lull_wait_place wanted = {process, place->region, LULL_NONE, place->in_mpi};
-    bool there, before;
-    const uint32_t at = find_entry(span->entries, span->count, &wanted, &there);
-    const uint32_t was = find_entry(span->before, span->n_before, &wanted, &before);
-    return (there ? span->entries[at].ns : 0) - (before ? span->before[was].ns : 0);
+    const int64_t until = time_until(span->entries, span->count, &wanted);
+    return until > 0 ? until - time_until(span->before, span->n_before, &wanted) : 0;
 }
 
 static int64_t above_zero(int64_t ns)
@@ -197,20 +203,28 @@ static int64_t above_zero(int64_t ns)
     return ns > 0 ? ns : 0;
 }
 
-/* What both waited for, what the other one did as well, and what it waited for of the late one,
- * kept both of them. */
-static int64_t excess_of(const struct wait_between *between, const struct span *late,
-                         const struct span *other, const struct lull_wait_place *place)
+/* How much longer the late one was in a place itself. */
+static int64_t own_excess(const struct span *late, const struct span *other,
+                          const struct lull_wait_place *place)
 {
-    const int64_t own = time_in(late, LULL_WAIT_OWN, place) - time_in(other, LULL_WAIT_OWN, place);
-    if (place->process == LULL_WAIT_OWN)
-        return own - above_zero(time_in(other, between->late, place));
-    int64_t kept = above_zero(time_in(other, place->process, place));
-    if (place->process == between->late)
-        kept = above_zero(kept - above_zero(own));
+    return time_in(late, LULL_WAIT_OWN, place) - time_in(other, LULL_WAIT_OWN, place);
+}
+
+/* What both waited for, what the other one did as well, and what it waited for of the late one,
+ * kept both of them. `ns`: how long the late one was there. */
+static int64_t excess_of(const struct wait_between *between, const struct span *late,
+                         const struct span *other, const struct lull_wait_place *place, int64_t ns)
+{
+    if (place->process == LULL_WAIT_OWN) {
+        const int64_t own = ns - time_in(other, LULL_WAIT_OWN, place);
+        return own > 0 ? own - time_in(other, between->late, place) : 0;
+    }
+    int64_t kept = time_in(other, place->process, place);
+    if (place->process == between->late && kept > 0)
+        kept = above_zero(kept - above_zero(own_excess(late, other, place)));
     if (place->process == between->other)
-        kept += above_zero(-own);
-    return time_in(late, place->process, place) - kept;
+        kept += above_zero(-own_excess(late, other, place));
+    return ns - kept;
 }
 
 /* What rounding leaves goes to the largest fractions, the first of equal ones. */
@@ -243,10 +257,12 @@ uint32_t lull_wait_divide(const struct wait_between *between, int64_t wait, stru
     uint32_t count = 0;
     int64_t sum = 0;
     for (uint32_t i = 0; i < late->count; i++) {
-        const int64_t excess = excess_of(between, &lates, &others, &late->entries[i].place);
+        const struct lull_wait_place *place = &late->entries[i].place;
+        const int64_t ns = late->entries[i].ns - time_until(lates.before, lates.n_before, place);
+        const int64_t excess = ns > 0 ? excess_of(between, &lates, &others, place, ns) : 0;
         if (excess <= 0)
             continue;
-        ret[count++] = (struct wait_excess){late->entries[i].place, excess, 0};
+        ret[count++] = (struct wait_excess){*place, excess, 0};
         sum += excess;
     }
     if (sum < wait) {
