@@ -24,7 +24,7 @@ static const struct poptOption options[] = {
     LULL_RUNS_OPTIONS(shared),
     LULL_APPLICATION_OPTION(shared.application, "which program of a trace that holds several"),
     {"by", 'b', POPT_ARG_STRING, &settings.by, 0, "add a table of the parts of each run",
-     "region|callsite|process|thread|file"},
+     "region|callsite|process|thread|file|wait"},
     {"raw", '\0', POPT_ARG_NONE, &settings.raw, 0, "add the times behind the efficiencies", NULL},
     LULL_RAW_NAMES_OPTION(shared.raw_names),
     {"counters", 'c', POPT_ARG_NONE, &settings.counters, 0, "add all hardware counters", NULL},
@@ -60,7 +60,8 @@ static lull_status read_words(struct lull_metrics_wish *metrics, struct lull_err
     metrics->part = settings.by ? lull_metrics_part_find(settings.by) : NULL;
     if (settings.by && !metrics->part)
         return lull_fail(err, LULL_ERR_RANGE,
-                         "--by is '%s', expected region, callsite, process, thread or file",
+                         "--by is '%s', expected region, callsite, process, thread, file "
+                         "or wait",
                          settings.by);
     return LULL_OK;
 }
@@ -77,6 +78,7 @@ static int read_settings(struct wishes *wishes, struct lull_arena *arena)
         return lull_cli_usage("%s", err.text);
     wishes->runs.regions = metrics->part && metrics->part->regions;
     wishes->runs.files = metrics->part && metrics->part->files;
+    wishes->runs.waits = metrics->part && metrics->part->waits;
     metrics->raw = settings.raw;
     metrics->counters = settings.counters;
     metrics->reference_named = shared.reference != NULL;

@@ -326,26 +326,56 @@ static bool wants_ideal(const struct lull_run *run, const struct lull_runs_optio
     return !options->no_replay && !options->region && may_communicate(run->trace);
 }
 
-/* Who looks for files rides on the reading of the run, behind another companion. */
-struct file_rider {
-    const struct lull_companion *other; /* may be NULL */
-    struct lull_file_reader *reader;
+/* Who looks for files and for waits rides on the reading of the run, behind another companion. */
+struct rider {
+    const struct lull_runs_options *options;
+    struct lull_file_reader *files; /* NULL: not wanted ... */
+    struct lull_waits *waits;       /* ... likewise */
     struct lull_arena *arena;
 };
 
-static lull_status join_files(void *context, struct lull_joint_pass *joint, struct lull_error *err)
+static void join_files(struct rider *rider, struct lull_joint_pass *joint)
 {
-    struct file_rider *rider = context;
-    if (rider->other) {
-        lull_status status = rider->other->join(rider->other->context, joint, err);
-        if (status != LULL_OK)
-            return status;
-    }
-    rider->reader =
+    rider->files =
         lull_file_reader_create(joint->trace, joint->pass.windows, joint->workers, rider->arena);
-    joint->pass.visits = lull_file_reader_visits(rider->reader);
-    joint->consumers[joint->n_consumers++] = lull_file_reader_consumer(rider->reader);
-    return LULL_OK;
+    joint->pass.visits = lull_file_reader_visits(rider->files);
+    joint->consumers[joint->n_consumers++] = lull_file_reader_consumer(rider->files);
+}
+
+static lull_status join_waits(struct rider *rider, struct lull_joint_pass *joint,
+                              struct lull_error *err)
+{
+    const struct lull_wait_options wanted = {.application = rider->options->application,
+                                             .windows = joint->pass.windows};
+    lull_status status = lull_waits_create(joint->trace, &wanted, &rider->waits, err);
+    if (status == LULL_OK)
+        joint->consumers[joint->n_consumers++] = lull_waits_consumer(rider->waits);
+    return status;
+}
+
+static lull_status join_riders(void *context, struct lull_joint_pass *joint, struct lull_error *err)
+{
+    struct rider *rider = context;
+    const struct lull_companion *other = rider->options->companion;
+    lull_status status = other ? other->join(other->context, joint, err) : LULL_OK;
+    if (status == LULL_OK && rider->options->files)
+        join_files(rider, joint);
+    if (status == LULL_OK && rider->options->waits)
+        status = join_waits(rider, joint, err);
+    return status;
+}
+
+static lull_status conclude_riders(const struct rider *rider, struct lull_run *run,
+                                   struct lull_error *err)
+{
+    if (rider->files) {
+        run->files = lull_arena_zero(rider->arena, 1, sizeof *run->files);
+        lull_file_reader_conclude(rider->files, rider->arena, run->files);
+    }
+    if (!rider->waits)
+        return LULL_OK;
+    run->waits = lull_arena_zero(rider->arena, 1, sizeof *run->waits);
+    return lull_waits_conclude(rider->waits, rider->arena, run->waits, err);
 }
 
 static lull_status read_events(struct lull_run *run, const struct lull_runs_options *options,
@@ -353,15 +383,13 @@ static lull_status read_events(struct lull_run *run, const struct lull_runs_opti
                                const struct lull_ideal_options *ideal, struct lull_arena *arena,
                                struct lull_error *err)
 {
-    struct file_rider rider = {.other = options->companion, .arena = arena};
-    const struct lull_companion files = {join_files, &rider};
-    lull_status status =
-        lull_joint_pass_run(run->trace, wanted, ideal, options->files ? &files : options->companion,
-                            arena, &run->breakdown, &run->ideal, err);
-    if (status == LULL_OK && options->files) {
-        run->files = lull_arena_zero(arena, 1, sizeof *run->files);
-        lull_file_reader_conclude(rider.reader, arena, run->files);
-    }
+    struct rider rider = {.options = options, .arena = arena};
+    const struct lull_companion riders = {join_riders, &rider};
+    lull_status status = lull_joint_pass_run(run->trace, wanted, ideal, &riders, arena,
+                                             &run->breakdown, &run->ideal, err);
+    if (status == LULL_OK)
+        status = conclude_riders(&rider, run, err);
+    lull_waits_destroy(rider.waits);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include "metrics/pop/pop.h"
 #include "study/joint_pass.h"
 #include "study/notices.h"
+#include "wait/wait.h"
 
 /* Long work, one piece after the other, for whoever wants to show it. */
 struct lull_study_progress {
@@ -24,6 +25,7 @@ struct lull_runs_options {
                          that lull recorded, where neither region nor window is given */
     bool regions;     /* break down by region, too */
     bool files;       /* what was done with each file, too */
+    bool waits;       /* who made others wait, too */
     bool force;       /* go on where the result would be doubtful */
     bool no_replay;   /* do without the runtime on an ideal network */
     uint64_t check;   /* look how far that can be believed, of runs with up to so many steps,
@@ -51,6 +53,7 @@ struct lull_run {
     struct lull_breakdown *breakdown;
     struct lull_ideal_result *ideal; /* NULL: was not looked for */
     struct lull_file_uses *files;    /* NULL: were not looked for, or there are no events */
+    struct lull_wait_result *waits;  /* NULL: were not looked for, or there are sums only */
     struct lull_pop_input *input;
     uint32_t processes, threads;       /* all CPU threads */
     uint32_t min_threads, max_threads; /* of a process */

@@ -6,11 +6,12 @@
 #include <string.h>
 
 static const struct lull_metrics_part parts[] = {
-    {"region", true, false, lull_tables_by_region},
-    {"callsite", true, false, lull_tables_by_callsite},
-    {"process", false, false, lull_tables_by_process},
-    {"thread", false, false, lull_tables_by_thread},
-    {"file", false, true, lull_tables_by_file},
+    {"region", true, false, false, lull_tables_by_region},
+    {"callsite", true, false, false, lull_tables_by_callsite},
+    {"process", false, false, false, lull_tables_by_process},
+    {"thread", false, false, false, lull_tables_by_thread},
+    {"file", false, true, false, lull_tables_by_file},
+    {"wait", false, false, true, lull_tables_by_wait},
 };
 
 const struct lull_metrics_part *lull_metrics_part_find(const char *name)

@@ -6,11 +6,13 @@
 #include "study/notices.h"
 #include "view/metrics/metrics_tables.h"
 
-/* One table per run with a row for each of its parts: regions, call sites, processes, threads. */
+/* One table per run with a row for each of its parts: regions, call sites, processes, threads,
+ * files, and who made others wait. */
 struct lull_metrics_part {
     const char *name; /* "region" */
     bool regions;     /* needs runs broken down by region */
     bool files;       /* needs what they did with files */
+    bool waits;       /* needs who made others wait */
     void (*add)(struct lull_document *document, const struct lull_runs *runs,
                 struct lull_arena *arena);
 };

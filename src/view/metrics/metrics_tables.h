@@ -55,6 +55,10 @@ void lull_tables_by_thread(struct lull_document *document, const struct lull_run
 void lull_tables_by_file(struct lull_document *document, const struct lull_runs *runs,
                          struct lull_arena *arena);
 
+/* Two tables per run: who made others wait, and where the time of each process in MPI went. */
+void lull_tables_by_wait(struct lull_document *document, const struct lull_runs *runs,
+                         struct lull_arena *arena);
+
 /* A note that follows the lowest efficiencies of the largest run down the tree. */
 void lull_note_of_loss(struct lull_document *document, const struct lull_runs *runs,
                        enum lull_scheme scheme, struct lull_arena *arena);

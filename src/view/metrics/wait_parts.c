@@ -1,0 +1,190 @@
+/* The tables of waits: who made others wait, and where the time of each process in MPI went. */
+#include "view/metrics/metrics_tables.h"
+
+#include <string.h>
+
+enum { MOST_CHARGES = 20 }; /* in text; the rest becomes one row */
+
+static const char *rank_of(const struct lull_trace *trace, uint32_t process,
+                           struct lull_arena *arena)
+{
+    return process < trace->n_processes
+               ? lull_arena_printf(arena, "%u", trace->processes[process].rank)
+               : "several";
+}
+
+static const char *region_of(const struct lull_trace *trace, const struct lull_wait_place *place)
+{
+    if (place->in_mpi)
+        return "(MPI itself)";
+    if (place->region < trace->n_regions)
+        return trace->regions[place->region].name;
+    return place->region == LULL_WAIT_ELSEWHERE ? "(elsewhere)" : "(no region)";
+}
+
+static const char *call_of(const struct lull_trace *trace, uint32_t call, struct lull_arena *arena)
+{
+    if (call >= trace->n_regions)
+        return "";
+    const struct lull_region *region = &trace->regions[call];
+    return *region->site ? lull_arena_printf(arena, "%s, %s", region->name, region->site)
+                         : region->name;
+}
+
+static double share_of(int64_t part, int64_t whole)
+{
+    return whole > 0 ? (double)part / (double)whole : 0;
+}
+
+static void add_charge(struct lull_table *table, const struct lull_run *run,
+                       const struct lull_wait_charge *charge, struct lull_arena *arena)
+{
+    const struct lull_trace *trace = run->trace;
+    const struct lull_wait_place *place = &charge->place;
+    const struct lull_location *waited = &trace->locations[charge->longest.location];
+    const char *rank = rank_of(trace, place->process, arena);
+    const char *region = region_of(trace, place), *call = call_of(trace, place->call, arena);
+    const char *kind = lull_wait_kind_name(charge->kind);
+    const char *id = lull_arena_printf(arena, "%s/%s/%s/%s", rank, region, call, kind);
+    const uint32_t row = lull_table_row(table, id, rank, LULL_NO_ROW);
+    lull_table_set(table, row, 0, lull_cell_text(region));
+    lull_table_set(table, row, 1, lull_cell_text(call));
+    lull_table_set(table, row, 2, lull_cell_text(kind));
+    lull_table_set(table, row, 3, lull_cell_time(charge->ns));
+    lull_table_set(table, row, 4, lull_cell_share(share_of(charge->ns, run->waits->waited_ns)));
+    lull_table_set(table, row, 5, lull_cell_time(charge->passed_ns));
+    lull_table_set(table, row, 6, lull_cell_count(charge->waits));
+    lull_table_set(table, row, 7, lull_cell_time(charge->longest.ns));
+    lull_table_set(table, row, 8, lull_cell_text(rank_of(trace, waited->process, arena)));
+    lull_table_set(table, row, 9, lull_cell_time(charge->longest.begin));
+}
+
+static void add_rest(struct lull_table *table, const struct lull_wait_result *waits, uint32_t from,
+                     struct lull_arena *arena)
+{
+    struct lull_wait_charge rest = {0};
+    for (uint32_t i = from; i < waits->n_charges; i++) {
+        rest.ns += waits->charges[i].ns;
+        rest.passed_ns += waits->charges[i].passed_ns;
+        rest.waits += waits->charges[i].waits;
+    }
+    const char *label = lull_arena_printf(arena, "(%u others)", waits->n_charges - from);
+    const uint32_t row = lull_table_row(table, "others", label, LULL_NO_ROW);
+    lull_table_set(table, row, 3, lull_cell_time(rest.ns));
+    lull_table_set(table, row, 4, lull_cell_share(share_of(rest.ns, waits->waited_ns)));
+    lull_table_set(table, row, 5, lull_cell_time(rest.passed_ns));
+    lull_table_set(table, row, 6, lull_cell_count(rest.waits));
+}
+
+/* The first `shown` of them, and the others in one row. */
+static void add_charges(struct lull_document *document, const char *what, const char *title,
+                        const struct lull_run *run, uint32_t shown, struct lull_arena *arena)
+{
+    static const char *const columns[][2] = {
+        {"region", "was long in"},  {"call", "until its call"},   {"kind", "kind of wait"},
+        {"time", "others\nwaited"}, {"share", "share"},           {"passed", "of that\npassed on"},
+        {"waits", "waits"},         {"longest", "longest\nwait"}, {"longest_rank", "of\nrank"},
+        {"longest_begin", "from"}};
+    struct lull_table *table =
+        lull_document_table(document, lull_arena_printf(arena, "%s:%s", what, run->name),
+                            lull_arena_printf(arena, "%s %s", title, run->name), LULL_BY_COLUMN);
+    lull_table_corner(table, "Rank");
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        lull_table_column(table, columns[i][0], columns[i][1]);
+    for (uint32_t i = 0; i < shown; i++)
+        add_charge(table, run, &run->waits->charges[i], arena);
+    if (shown < run->waits->n_charges)
+        add_rest(table, run->waits, shown, arena);
+}
+
+static bool has_more(const struct lull_run *run)
+{
+    return run->waits && run->waits->n_charges > MOST_CHARGES + 1;
+}
+
+/* ---- where the time in MPI went ------------------------------------------------------------ */
+
+static void set_location(struct lull_table *table, uint32_t row,
+                         const struct lull_wait_location *sums)
+{
+    lull_table_set(table, row, 0, lull_cell_time(sums->mpi_ns));
+    for (unsigned k = 0; k < LULL_WAIT_KINDS; k++)
+        lull_table_set(table, row, 1 + k, lull_cell_time(sums->waited_ns[k]));
+    lull_table_set(table, row, 1 + LULL_WAIT_KINDS, lull_cell_time(sums->transfer_ns));
+    lull_table_set(table, row, 2 + LULL_WAIT_KINDS, lull_cell_time(sums->unmatched_ns));
+}
+
+static void add_location(struct lull_wait_location *sums, const struct lull_wait_location *more)
+{
+    sums->mpi_ns += more->mpi_ns;
+    for (unsigned k = 0; k < LULL_WAIT_KINDS; k++)
+        sums->waited_ns[k] += more->waited_ns[k];
+    sums->transfer_ns += more->transfer_ns;
+    sums->unmatched_ns += more->unmatched_ns;
+}
+
+static void add_processes(struct lull_document *document, const struct lull_run *run,
+                          struct lull_arena *arena)
+{
+    const struct lull_trace *trace = run->trace;
+    struct lull_wait_location all = {0};
+    struct lull_table *table = lull_document_table(
+        document, lull_arena_printf(arena, "mpi_time:%s", run->name),
+        lull_arena_printf(arena, "Time of %s in MPI: waits for others, transfer, and the rest",
+                          run->name),
+        LULL_BY_COLUMN);
+    lull_table_corner(table, "Rank");
+    lull_table_column(table, "mpi", "in MPI");
+    for (unsigned k = 0; k < LULL_WAIT_KINDS; k++) {
+        const char *name = lull_wait_kind_name(k);
+        char *heading = lull_arena_strdup(arena, name), *blank = strchr(heading, ' ');
+        if (blank)
+            *blank = '\n';
+        lull_table_column(table, name, heading);
+    }
+    lull_table_column(table, "transfer", "transfer");
+    lull_table_column(table, "unmatched", "not\nmatched");
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        if (trace->processes[p].n_locations == 0)
+            continue;
+        const struct lull_wait_location *sums =
+            &run->waits->locations[trace->processes[p].first_location];
+        const char *rank = rank_of(trace, p, arena);
+        if (sums->mpi_ns == 0)
+            continue;
+        set_location(table, lull_table_row(table, rank, rank, LULL_NO_ROW), sums);
+        add_location(&all, sums);
+    }
+    lull_table_rule(table);
+    set_location(table, lull_table_row(table, "all", "all", LULL_NO_ROW), &all);
+}
+
+void lull_tables_by_wait(struct lull_document *document, const struct lull_runs *runs,
+                         struct lull_arena *arena)
+{
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_run *run = &runs->runs[i];
+        const struct lull_wait_result *waits = run->waits;
+        if (!waits) {
+            lull_document_note(document, LULL_NOTE_INFO,
+                               "%s has no waits: they need events, and there are sums only.",
+                               run->name);
+        } else if (waits->absent) {
+            lull_document_note(document, LULL_NOTE_INFO, "%s has no waits: %s.", run->name,
+                               waits->absent);
+        } else if (waits->waited_ns == 0) {
+            lull_document_note(document, LULL_NOTE_INFO,
+                               "%s has no waits: no process waits for another one in MPI.",
+                               run->name);
+        } else {
+            add_charges(document, "waits", "Who made others wait in", run,
+                        has_more(run) ? MOST_CHARGES : waits->n_charges, arena);
+            add_processes(document, run, arena);
+        }
+    }
+    lull_document_details(document);
+    for (uint32_t i = 0; i < runs->count; i++)
+        if (has_more(&runs->runs[i]))
+            add_charges(document, "all_waits", "All who made others wait in", &runs->runs[i],
+                        runs->runs[i].waits->n_charges, arena);
+}

@@ -1,0 +1,142 @@
+/* Waits are divided and charged. */
+#include "base/array.h"
+#include "wait/share.h"
+
+#include <stdlib.h>
+
+/* As keys without padding. */
+struct charge_key {
+    struct lull_wait_place place;
+    uint32_t kind;
+};
+
+struct pair_key {
+    uint32_t late, other;
+};
+
+static struct lull_wait_charge *find_charge(struct lull_waits *waits,
+                                            const struct lull_wait_place *place, uint8_t kind)
+{
+    const struct charge_key key = {*place, kind};
+    const size_t count = waits->charges_by_place.count;
+    bool is_new;
+    uint64_t *index = NULL;
+    if (lull_array_reserve(&waits->charges, &waits->charge_capacity, count + 1,
+                           sizeof *waits->charges))
+        index = lull_hash_add(&waits->charges_by_place, &key, sizeof key, count, &is_new);
+    if (!index)
+        return NULL;
+    if (is_new)
+        waits->charges[count] =
+            (struct lull_wait_charge){.place = *place, .kind = kind, .longest.ns = -1};
+    return &waits->charges[*index];
+}
+
+static bool is_longer(const struct lull_wait_charge *charge, const struct wait_stream *stream,
+                      int64_t begin, int64_t wait)
+{
+    if (wait != charge->longest.ns)
+        return wait > charge->longest.ns;
+    if (begin != charge->longest.begin)
+        return begin < charge->longest.begin;
+    return stream->location < charge->longest.location;
+}
+
+static struct wait_pair *find_pair(struct lull_waits *waits, uint32_t late, uint32_t other)
+{
+    const struct pair_key key = {late, other};
+    const size_t count = waits->pairs_by_processes.count;
+    uint64_t *index = NULL;
+    bool is_new;
+    if (lull_array_reserve(&waits->pairs, &waits->pair_capacity, count + 1, sizeof *waits->pairs))
+        index = lull_hash_add(&waits->pairs_by_processes, &key, sizeof key, count, &is_new);
+    if (!index)
+        return NULL;
+    if (is_new)
+        waits->pairs[count] = (struct wait_pair){0};
+    return &waits->pairs[*index];
+}
+
+/* Where the time of a part went. */
+static struct lull_wait_place place_of(const struct wait_stream *stream,
+                                       const struct wait_excess *part)
+{
+    struct lull_wait_place place = part->place;
+    if (place.process == LULL_WAIT_OWN) {
+        place.process = stream->cause.process;
+        place.call = stream->cause.call;
+    }
+    return place;
+}
+
+static bool keep_in_ledger(struct wait_stream *stream, const struct wait_excess *parts, uint32_t n)
+{
+    bool good = true;
+    for (uint32_t i = 0; i < n && good; i++) {
+        const struct lull_wait_place place = place_of(stream, &parts[i]);
+        good = lull_wait_ledger_add(&stream->ledger, &place, parts[i].ns);
+    }
+    return good;
+}
+
+static bool charge_part(struct lull_waits *waits, const struct wait_stream *stream,
+                        const struct wait_excess *part, int64_t begin, int64_t wait)
+{
+    const struct lull_wait_place place = place_of(stream, part);
+    struct lull_wait_charge *charge = find_charge(waits, &place, stream->cause_kind);
+    if (!charge)
+        return false;
+    charge->ns += part->ns;
+    charge->passed_ns += part->place.process != LULL_WAIT_OWN ? part->ns : 0;
+    charge->waits++;
+    if (is_longer(charge, stream, begin, wait)) {
+        charge->longest.location = stream->location;
+        charge->longest.begin = begin;
+        charge->longest.ns = wait;
+    }
+    return true;
+}
+
+bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
+                      int64_t wait, int64_t inside)
+{
+    const struct wait_cause *cause = &stream->cause;
+    struct wait_pair *pair =
+        stream->met_all ? NULL : find_pair(waits, cause->process, stream->process);
+    if (!pair && !stream->met_all)
+        return false;
+    const struct wait_between between = {.late = cause->process,
+                                         .other = stream->process,
+                                         .at = cause->late,
+                                         .late_since = pair ? pair->late : cause->late_since,
+                                         .ledger = &stream->ledger,
+                                         .other_since = pair ? pair->other : stream->since};
+    struct wait_excess parts[LULL_WAIT_LEDGER + 1];
+    const uint32_t n = lull_wait_divide(&between, wait, parts);
+    if (!keep_in_ledger(stream, parts, n))
+        return false;
+    for (uint32_t i = 0; i < n && inside < wait; i++)
+        parts[i].excess = parts[i].ns;
+    if (inside < wait)
+        lull_wait_share_out(inside, wait, parts, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (parts[i].ns > 0 && !charge_part(waits, stream, &parts[i], begin, wait))
+            return false;
+    if (!pair)
+        return true;
+    lull_wait_snapshot_move(&pair->late, lull_wait_snapshot_keep(cause->late));
+    lull_wait_snapshot_move(&pair->other, lull_wait_snapshot_take(&stream->ledger));
+    return pair->other != NULL;
+}
+
+void lull_wait_charge_free(struct lull_waits *waits)
+{
+    for (size_t p = 0; p < waits->pairs_by_processes.count; p++) {
+        lull_wait_snapshot_drop(waits->pairs[p].late);
+        lull_wait_snapshot_drop(waits->pairs[p].other);
+    }
+    lull_hash_free(&waits->pairs_by_processes);
+    lull_hash_free(&waits->charges_by_place);
+    free(waits->pairs);
+    free(waits->charges);
+}

@@ -1,0 +1,314 @@
+/* Collective operations: who came when. Operation k of a communicator is the k-th of each member,
+ * those that block and each kind of those that do not for themselves. */
+#include "activity/channel.h"
+#include "base/array.h"
+#include "base/collective.h"
+#include "wait/share.h"
+
+#include <stdlib.h>
+
+/* As keys without padding. */
+struct series_key {
+    uint32_t comm, kind; /* 0: operations that block; else the operation plus 1 */
+};
+
+struct member_key {
+    uint32_t series, process;
+};
+
+bool lull_wait_is_known(const struct lull_waits *waits, uint32_t comm, uint8_t op, bool *ret_alone)
+{
+    const struct lull_trace *trace = waits->trace;
+    if (comm >= trace->n_comms || op == LULL_COLLECTIVE_UNKNOWN)
+        return false;
+    *ret_alone = trace->comms[comm].size == 1;
+    return trace->comms[comm].paradigm == LULL_PARADIGM_MPI &&
+           trace->comms[comm].remote == LULL_NONE;
+}
+
+static enum wait_meeting meeting_of(uint8_t op)
+{
+    switch (lull_collective_needs(op)) {
+    case LULL_NEEDS_ALL:
+        return MEETS_ALL;
+    case LULL_NEEDS_ROOT:
+        return MEETS_ROOT;
+    case LULL_ROOT_NEEDS_ALL:
+        return ROOT_MEETS_ALL;
+    case LULL_NEEDS_LOWER:
+        return MEETS_LOWER;
+    default:
+        return MEETS_NOBODY;
+    }
+}
+
+static uint8_t kind_of(uint8_t op)
+{
+    static const uint8_t kinds[] = {[MEETS_ALL] = LULL_WAIT_N_TO_N,
+                                    [MEETS_ROOT] = LULL_WAIT_LATE_BROADCAST,
+                                    [ROOT_MEETS_ALL] = LULL_WAIT_EARLY_REDUCE,
+                                    [MEETS_LOWER] = LULL_WAIT_EARLY_SCAN,
+                                    [MEETS_NOBODY] = LULL_WAIT_N_TO_N};
+    return op == LULL_COLLECTIVE_BARRIER ? LULL_WAIT_BARRIER : kinds[meeting_of(op)];
+}
+
+/* ---- series and members ------------------------------------------------------------------- */
+
+static uint32_t find_series(struct lull_waits *waits, const struct wait_note *note)
+{
+    const bool blocks = note->value == LULL_NO_REQUEST;
+    const struct series_key key = {note->comm, blocks ? 0 : note->op + 1u};
+    const size_t count = waits->series_by_comm.count;
+    bool is_new;
+    uint64_t *index = NULL;
+    if (lull_array_reserve(&waits->series, &waits->series_capacity, count + 1,
+                           sizeof *waits->series))
+        index = lull_hash_add(&waits->series_by_comm, &key, sizeof key, count, &is_new);
+    if (!index)
+        return LULL_NONE;
+    if (is_new)
+        waits->series[count] = (struct wait_series){
+            .comm = note->comm, .size = waits->trace->comms[note->comm].size, .blocks = blocks};
+    return (uint32_t)*index;
+}
+
+static uint32_t find_member(struct lull_waits *waits, uint32_t series, uint32_t process)
+{
+    const struct member_key key = {series, process};
+    const size_t count = waits->members_by_process.count;
+    bool is_new;
+    uint64_t *index = NULL;
+    if (lull_array_reserve(&waits->members, &waits->member_capacity, count + 1,
+                           sizeof *waits->members))
+        index = lull_hash_add(&waits->members_by_process, &key, sizeof key, count, &is_new);
+    if (!index)
+        return LULL_NONE;
+    if (is_new)
+        waits->members[count] = (struct wait_member){
+            .rank = lull_comm_rank(&waits->trace->comms[waits->series[series].comm], process)};
+    return (uint32_t)*index;
+}
+
+bool lull_wait_meets_all(const struct lull_waits *waits, const struct wait_pending *pending,
+                         struct wait_snapshot ***ret_base)
+{
+    if (pending->is_message || pending->meeting != MEETS_ALL ||
+        !waits->series[pending->what].blocks)
+        return false;
+    *ret_base = &waits->members[pending->member].base;
+    return true;
+}
+
+/* ---- gatherings ---------------------------------------------------------------------------- */
+
+static bool grow_ring(struct wait_series *series)
+{
+    const uint32_t capacity = series->capacity ? 2 * series->capacity : 4;
+    struct wait_gathering *ring = malloc(capacity * sizeof *ring);
+    if (!ring)
+        return false;
+    for (uint32_t i = 0; i < series->count; i++)
+        ring[i] = series->ring[(series->begin + i) & (series->capacity - 1)];
+    free(series->ring);
+    series->ring = ring;
+    series->capacity = capacity;
+    series->begin = 0;
+    return true;
+}
+
+/* NULL: no memory. One that is closed is never asked for. */
+static struct wait_gathering *find_gathering(struct wait_series *series, uint32_t number)
+{
+    while (number - series->first >= series->count) {
+        if (series->count == series->capacity && !grow_ring(series))
+            return NULL;
+        series->ring[(series->begin + series->count++) & (series->capacity - 1)] =
+            (struct wait_gathering){.last.time = -1, .root.time = -1};
+    }
+    return &series->ring[(series->begin + (number - series->first)) & (series->capacity - 1)];
+}
+
+static void empty_gathering(struct wait_gathering *gathering, uint32_t size)
+{
+    lull_wait_cause_drop(&gathering->last);
+    lull_wait_cause_drop(&gathering->root);
+    for (uint32_t r = 0; gathering->ranks && r < size; r++)
+        lull_wait_cause_drop(&gathering->ranks[r]);
+    free(gathering->ranks);
+    gathering->ranks = NULL;
+}
+
+static void close_gatherings(struct wait_series *series)
+{
+    while (series->count > 0 && series->ring[series->begin].left == series->size) {
+        empty_gathering(&series->ring[series->begin], series->size);
+        series->begin = (series->begin + 1) & (series->capacity - 1);
+        series->first++;
+        series->count--;
+    }
+}
+
+/* Keeps the later one; of two at the same time that of the lower process. */
+static void keep_later(struct wait_cause *kept, const struct wait_cause *cause)
+{
+    if (cause->time < kept->time || (cause->time == kept->time && cause->process >= kept->process))
+        return;
+    lull_wait_cause_drop(kept);
+    *kept = lull_wait_cause_keep(cause);
+}
+
+/* Each rank knows the latest up to it, once all of them have come. */
+static bool note_rank(struct wait_gathering *gathering, uint32_t size, uint32_t rank,
+                      const struct wait_cause *arrival)
+{
+    if (!gathering->ranks) {
+        gathering->ranks = malloc(size * sizeof *gathering->ranks);
+        if (!gathering->ranks)
+            return false;
+        for (uint32_t r = 0; r < size; r++)
+            gathering->ranks[r] = (struct wait_cause){.time = -1};
+    }
+    struct wait_cause *ranks = gathering->ranks;
+    keep_later(&ranks[rank], arrival);
+    for (; gathering->known < size && ranks[gathering->known].time >= 0; gathering->known++)
+        if (gathering->known > 0)
+            keep_later(&ranks[gathering->known], &ranks[gathering->known - 1]);
+    return true;
+}
+
+static void wake_waiting(struct lull_waits *waits, struct wait_gathering *gathering)
+{
+    struct wait_stream *waiting = gathering->waiting;
+    gathering->waiting = NULL;
+    for (struct wait_stream *next; waiting; waiting = next) {
+        next = waiting->next_waiting;
+        lull_wait_ready(waits, waiting);
+    }
+}
+
+/* Puts an arrival where those who need it will look. */
+static bool note_arrival(struct lull_waits *waits, const struct wait_pending *pending,
+                         const struct wait_cause *arrival)
+{
+    struct wait_series *series = &waits->series[pending->what];
+    struct wait_gathering *gathering = find_gathering(series, pending->number);
+    bool good = gathering;
+    if (good && pending->meeting == MEETS_LOWER)
+        good = note_rank(gathering, series->size, waits->members[pending->member].rank, arrival);
+    if (!good)
+        return false;
+    if (pending->is_root)
+        gathering->root = lull_wait_cause_keep(arrival);
+    keep_later(&gathering->last, arrival);
+    gathering->arrived++;
+    if (gathering->arrived == series->size || pending->is_root || pending->meeting == MEETS_LOWER)
+        wake_waiting(waits, gathering);
+    return true;
+}
+
+bool lull_wait_arrive(struct lull_waits *waits, const struct wait_note *note,
+                      const struct wait_cause *arrival, struct wait_pending *ret_pending)
+{
+    struct wait_cause here = *arrival;
+    struct wait_snapshot **base;
+    const uint32_t series = find_series(waits, note);
+    const uint32_t index =
+        series == LULL_NONE ? LULL_NONE : find_member(waits, series, arrival->process);
+    struct wait_member *member = index == LULL_NONE ? NULL : &waits->members[index];
+    bool good = member && member->rank != LULL_NONE;
+    if (good) {
+        *ret_pending = (struct wait_pending){.what = series,
+                                             .member = index,
+                                             .number = member->count++,
+                                             .kind = kind_of(note->op),
+                                             .meeting = meeting_of(note->op),
+                                             .is_root = note->root == (int32_t)arrival->process};
+        if (lull_wait_meets_all(waits, ret_pending, &base))
+            here.late_since = lull_wait_snapshot_keep(*base);
+        good = note_arrival(waits, ret_pending, &here);
+        waits->no_memory |= !good;
+    }
+    waits->no_memory |= !member;
+    lull_wait_cause_drop(&here);
+    return good;
+}
+
+/* Who a member waits for: NULL: not known yet; its time is -1: nobody. */
+static const struct wait_cause *cause_of(const struct lull_waits *waits,
+                                         const struct wait_gathering *gathering,
+                                         const struct wait_pending *pending)
+{
+    static const struct wait_cause nobody = {.time = -1};
+    const struct wait_series *series = &waits->series[pending->what];
+    const struct wait_member *member = &waits->members[pending->member];
+    switch ((enum wait_meeting)pending->meeting) {
+    case MEETS_NOBODY:
+        return &nobody;
+    case MEETS_ROOT:
+        if (pending->is_root)
+            return &nobody;
+        if (gathering->root.time >= 0)
+            return &gathering->root;
+        break; /* the trace does not tell which one it is: all */
+    case ROOT_MEETS_ALL:
+        if (!pending->is_root)
+            return &nobody;
+        break;
+    case MEETS_LOWER:
+        return member->rank < gathering->known ? &gathering->ranks[member->rank] : NULL;
+    case MEETS_ALL:
+        break;
+    }
+    return gathering->arrived == series->size ? &gathering->last : NULL;
+}
+
+bool lull_wait_leave(struct lull_waits *waits, const struct wait_pending *pending,
+                     struct wait_cause *ret_cause, bool *ret_anew)
+{
+    struct wait_series *series = &waits->series[pending->what];
+    struct wait_gathering *gathering = find_gathering(series, pending->number);
+    const struct wait_cause *cause = gathering ? cause_of(waits, gathering, pending) : NULL;
+    if (!cause)
+        return false;
+    *ret_cause = lull_wait_cause_keep(cause);
+    *ret_anew |= pending->meeting == MEETS_ALL && series->blocks && series->size == waits->n_ranks;
+    gathering->left++;
+    close_gatherings(series);
+    return true;
+}
+
+void lull_wait_in_line(struct lull_waits *waits, struct wait_stream *stream,
+                       const struct wait_pending *pending)
+{
+    struct wait_gathering *gathering =
+        find_gathering(&waits->series[pending->what], pending->number);
+    if (!gathering)
+        return;
+    stream->next_waiting = gathering->waiting;
+    gathering->waiting = stream;
+}
+
+void lull_wait_leave_line(struct lull_waits *waits, const struct wait_pending *pending)
+{
+    struct wait_gathering *gathering =
+        find_gathering(&waits->series[pending->what], pending->number);
+    if (gathering)
+        gathering->waiting = NULL;
+}
+
+void lull_wait_gather_free(struct lull_waits *waits)
+{
+    for (size_t s = 0; s < waits->series_by_comm.count; s++) {
+        struct wait_series *series = &waits->series[s];
+        for (uint32_t i = 0; i < series->count; i++)
+            empty_gathering(&series->ring[(series->begin + i) & (series->capacity - 1)],
+                            series->size);
+        free(series->ring);
+    }
+    for (size_t m = 0; m < waits->members_by_process.count; m++)
+        lull_wait_snapshot_drop(waits->members[m].base);
+    lull_hash_free(&waits->series_by_comm);
+    lull_hash_free(&waits->members_by_process);
+    free(waits->series);
+    free(waits->members);
+}

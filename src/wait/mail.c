@@ -1,0 +1,90 @@
+/* Messages that are sent and not received. Message k of a channel belongs to receive k. */
+#include "base/array.h"
+#include "wait/share.h"
+
+#include <stdlib.h>
+
+/* As a key without padding. */
+struct channel_key {
+    uint32_t source, target, comm, tag;
+};
+
+uint32_t lull_wait_queue(struct lull_waits *waits, const struct lull_channel *channel)
+{
+    const struct channel_key key = {channel->source, channel->target, channel->comm,
+                                    (uint32_t)channel->tag};
+    const size_t count = waits->queues_by_channel.count;
+    uint64_t *index = NULL;
+    bool is_new;
+    if (lull_array_reserve(&waits->queues, &waits->queue_capacity, count + 1,
+                           sizeof *waits->queues))
+        index = lull_hash_add(&waits->queues_by_channel, &key, sizeof key, count, &is_new);
+    if (!index) {
+        waits->no_memory = true;
+        return LULL_NONE;
+    }
+    if (is_new)
+        waits->queues[count] = (struct wait_queue){.first = LULL_NONE, .last = LULL_NONE};
+    return (uint32_t)*index;
+}
+
+static uint32_t find_place(struct lull_waits *waits)
+{
+    const uint32_t place = waits->free_message;
+    if (place != LULL_NONE) {
+        waits->free_message = waits->messages[place].next;
+        return place;
+    }
+    if (waits->n_messages == LULL_NONE ||
+        !lull_array_reserve(&waits->messages, &waits->message_capacity,
+                            waits->n_messages + (size_t)1, sizeof *waits->messages))
+        return LULL_NONE;
+    return waits->n_messages++;
+}
+
+void lull_wait_send(struct lull_waits *waits, uint32_t index, const struct wait_cause *sent)
+{
+    const uint32_t place = find_place(waits);
+    struct wait_cause dropped = *sent;
+    if (place == LULL_NONE) {
+        waits->no_memory = true;
+        lull_wait_cause_drop(&dropped);
+        return;
+    }
+    struct wait_queue *queue = &waits->queues[index];
+    waits->messages[place] = (struct wait_message){*sent, LULL_NONE};
+    if (queue->first == LULL_NONE)
+        queue->first = place;
+    else
+        waits->messages[queue->last].next = place;
+    queue->last = place;
+    if (queue->waiting) {
+        struct wait_stream *waiting = queue->waiting;
+        queue->waiting = NULL;
+        lull_wait_ready(waits, waiting);
+    }
+}
+
+bool lull_wait_receive(struct lull_waits *waits, uint32_t index, struct wait_cause *ret_sent)
+{
+    struct wait_queue *queue = &waits->queues[index];
+    const uint32_t place = queue->first;
+    if (place == LULL_NONE)
+        return false;
+    struct wait_message *message = &waits->messages[place];
+    *ret_sent = message->sent;
+    queue->first = message->next;
+    message->next = waits->free_message;
+    waits->free_message = place;
+    return true;
+}
+
+void lull_wait_mail_free(struct lull_waits *waits)
+{
+    for (size_t q = 0; q < waits->queues_by_channel.count; q++)
+        for (uint32_t at = waits->queues[q].first; at != LULL_NONE; at = waits->messages[at].next)
+            lull_wait_cause_drop(&waits->messages[at].sent);
+    lull_hash_free(&waits->queues_by_channel);
+    free(waits->queues);
+    free(waits->messages);
+}

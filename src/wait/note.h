@@ -1,0 +1,57 @@
+/* Notes: what of a step matters here; internal to the room. */
+#ifndef LULL_WAIT_NOTE_H
+#define LULL_WAIT_NOTE_H
+
+#include "activity/pass.h"
+
+enum wait_note_kind {
+    NOTE_WORK, /* value: ns outside of calls; region: of the user, or LULL_NONE; op: 1 in MPI */
+    NOTE_CALL_BEGIN, /* time; region */
+    NOTE_CALL_END,   /* time; lost: what should have been recorded was not */
+    NOTE_SEND,       /* time; channel */
+    NOTE_RECEIVE,    /* time; channel */
+    NOTE_BEGIN,      /* of a collective operation that does not block: time; comm; op; value: the
+                        request; root */
+    NOTE_COLLECTIVE, /* it ends: the same; value LULL_NO_REQUEST: it blocks */
+    NOTE_END         /* of the location */
+};
+
+struct wait_note {
+    int64_t time;
+    uint64_t value;
+    union {
+        uint32_t region, channel, comm;
+    };
+    int32_t root; /* process index, or LULL_ANY */
+    uint8_t kind, op;
+    bool lost;
+};
+
+/* Where a location's steps are read. */
+struct wait_reading {
+    bool in_call;
+    bool operations; /* of this call there are some */
+};
+
+enum { NOTES_OF_BLOCK = 30 };
+
+struct wait_note_block {
+    struct wait_note_block *next;
+    struct wait_note notes[NOTES_OF_BLOCK];
+};
+
+struct wait_note_queue {
+    struct wait_note_block *first, *last;
+    uint8_t first_at, last_at;
+};
+
+/* False: no memory. */
+bool lull_wait_notes_push(struct wait_note_queue *queue, const struct wait_note *note);
+bool lull_wait_notes_pop(struct wait_note_queue *queue, struct wait_note *ret_note);
+void lull_wait_notes_free(struct wait_note_queue *queue);
+
+/* `notes` has room for as many as there are steps; returns how many there are. */
+size_t lull_wait_notes_of_steps(struct wait_reading *reading, const struct lull_step *steps,
+                                size_t count, struct wait_note *notes);
+
+#endif

@@ -1,0 +1,199 @@
+/* Waits from inside; internal to the room.
+ *
+ * note.h     what of a step matters: steps become notes, without a lock
+ * stream.c   one process: notes move its ledger, calls wait for what they need
+ * mail.c     messages that are sent and not received
+ * gather.c   collective operations
+ * charge.c   waits are divided and charged
+ * ledger.h   what a process spent its time on
+ * wait.c     the consumer
+ *
+ * Each process is a stream that runs ahead until its call needs something that has not been read
+ * yet; then its notes are kept. Whatever a stream learns depends on what others did alone, never on
+ * when that was read, so any order gives the same result. */
+#ifndef LULL_WAIT_SHARE_H
+#define LULL_WAIT_SHARE_H
+
+#include "base/hash.h"
+#include "wait/ledger.h"
+#include "wait/note.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* Who came, when, and what it had done by then. */
+struct wait_cause {
+    int64_t time; /* measured; -1: nobody */
+    uint32_t process, call;
+    struct wait_snapshot *late;
+    struct wait_snapshot *late_since; /* where all have waited for all before; else NULL */
+};
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+struct wait_message {
+    struct wait_cause sent;
+    uint32_t next; /* in the queue, or of the free ones */
+};
+
+/* Messages of one channel that were sent and not received. */
+struct wait_queue {
+    uint32_t first, last; /* LULL_NONE: empty */
+    struct wait_stream *waiting;
+};
+
+/* What two processes had done when the one last waited for the other, other than in an operation in
+ * which all wait for all: they have met then, so both had done as much. */
+struct wait_pair {
+    struct wait_snapshot *late, *other;
+};
+
+/* ---- collective operations ----------------------------------------------------------------- */
+
+struct wait_gathering {
+    uint32_t arrived, left;
+    struct wait_cause last, root; /* the last that came; the root */
+    struct wait_cause *ranks;     /* [size], of a scan; or NULL */
+    uint32_t known;               /* of a scan: so many ranks, from the first on, have come */
+    struct wait_stream *waiting;
+};
+
+/* The collective operations of a communicator that block, or those of one kind that do not. */
+struct wait_series {
+    uint32_t comm, size;
+    bool blocks;
+    uint32_t first; /* number of the oldest that is open */
+    struct wait_gathering *ring;
+    uint32_t begin, count, capacity;
+};
+
+/* Who waits for whom. */
+enum wait_meeting { MEETS_ALL, MEETS_ROOT, ROOT_MEETS_ALL, MEETS_LOWER, MEETS_NOBODY };
+
+struct wait_member {
+    uint32_t count; /* operations so far */
+    uint32_t rank;
+    struct wait_snapshot *base; /* of its ledger, when all last waited for all, and so met */
+};
+
+/* ---- streams ------------------------------------------------------------------------------- */
+
+/* What a call needs before it ends. */
+struct wait_pending {
+    uint32_t what;   /* a queue; a series */
+    uint32_t member; /* of a collective operation ... */
+    uint32_t number; /* ... of the gathering */
+    uint8_t kind;    /* enum lull_wait_kind */
+    uint8_t meeting; /* enum wait_meeting */
+    bool is_message, is_root;
+};
+
+struct wait_open {
+    uint64_t request;
+    bool arrived; /* else its communicator is not known before its end */
+    struct wait_cause arrival;
+    struct wait_pending pending;
+};
+
+struct wait_route {
+    uint32_t queue; /* LULL_NONE: none, with a process of another program */
+    bool known;
+};
+
+struct wait_stream {
+    uint32_t location, process;
+    bool blocked, in_call;
+    bool unmatched; /* of this call something is not known */
+    bool anew;      /* this call ends an operation in which all wait for all */
+    uint32_t call;  /* its region */
+    int64_t call_began, call_ends;
+    int64_t told; /* the ledger holds what was done up to this time */
+    struct wait_ledger ledger;
+    struct wait_pending *pending; /* [pending_at, n_pending) are not there yet */
+    size_t pending_at, n_pending, pending_capacity;
+    struct wait_cause cause;     /* the latest of what this call needed, */
+    struct wait_snapshot *since; /* of its own ledger, as late_since of the cause, */
+    uint8_t cause_kind;          /* and the kind of wait */
+    bool met_all;                /* the cause is an operation in which all wait for all */
+    struct wait_open *open;
+    size_t n_open, open_capacity;
+    struct wait_route *routes; /* by channel of the location */
+    size_t n_routes, route_capacity;
+    struct wait_note_queue notes; /* that wait */
+    struct wait_stream *next_waiting, *next_ready;
+    struct wait_reading reading;
+    struct lull_wait_location sums;
+};
+
+struct lull_waits {
+    const struct lull_trace *trace;
+    struct lull_wait_options options;
+    uint32_t n_ranks;
+    struct wait_stream **streams;   /* [n_locations]: of masters, made when they are begun */
+    atomic_bool others_communicate; /* threads that are no masters do */
+
+    pthread_mutex_t lock; /* of all that follows */
+    bool no_memory;
+    struct wait_stream *ready;
+    struct lull_hash queues_by_channel, pairs_by_processes, series_by_comm, members_by_process;
+    struct wait_queue *queues;
+    struct wait_pair *pairs;
+    struct wait_series *series;
+    struct wait_member *members;
+    struct wait_message *messages;
+    size_t queue_capacity, pair_capacity, series_capacity, member_capacity, message_capacity;
+    uint32_t n_messages, free_message;
+    struct lull_hash charges_by_place;
+    struct lull_wait_charge *charges;
+    size_t charge_capacity;
+    uint64_t received, gathered, unmatched_operations;
+};
+
+/* stream.c. What notes of sends and receives name is known from the begin. */
+void lull_wait_find_routes(struct lull_waits *waits, struct wait_stream *stream,
+                           const struct lull_channels *channels, const struct wait_note *notes,
+                           size_t count);
+void lull_wait_stream_take(struct lull_waits *waits, struct wait_stream *stream,
+                           const struct wait_note *notes, size_t count);
+/* It is there perhaps what the stream waits for: it goes on after the one that goes on now. */
+void lull_wait_ready(struct lull_waits *waits, struct wait_stream *stream);
+/* What is blocked goes on without what it waits for, until nobody is. */
+void lull_wait_release(struct lull_waits *waits);
+void lull_wait_stream_free(struct wait_stream *stream);
+void lull_wait_cause_drop(struct wait_cause *cause); /* its references */
+struct wait_cause lull_wait_cause_keep(const struct wait_cause *cause);
+
+/* mail.c. LULL_NONE: no memory, which is noted. */
+uint32_t lull_wait_queue(struct lull_waits *waits, const struct lull_channel *channel);
+void lull_wait_send(struct lull_waits *waits, uint32_t queue, const struct wait_cause *sent);
+/* False: it has not been sent yet. The caller gets the references of *ret_sent. */
+bool lull_wait_receive(struct lull_waits *waits, uint32_t queue, struct wait_cause *ret_sent);
+void lull_wait_mail_free(struct lull_waits *waits);
+
+/* gather.c */
+/* Whether the operations of a communicator can be followed; *ret_alone: it has one member. */
+bool lull_wait_is_known(const struct lull_waits *waits, uint32_t comm, uint8_t op, bool *ret_alone);
+/* A process comes to its next operation. Takes the references of `arrival`, whose late_since is
+ * found here. False: it is no member, or there is no memory, which is noted. */
+bool lull_wait_arrive(struct lull_waits *waits, const struct wait_note *note,
+                      const struct wait_cause *arrival, struct wait_pending *ret_pending);
+/* Whether it may go on; then it has left. *ret_cause: for whom, with references; time -1: for
+ * nobody. *ret_anew: all processes have waited for all. */
+bool lull_wait_leave(struct lull_waits *waits, const struct wait_pending *pending,
+                     struct wait_cause *ret_cause, bool *ret_anew);
+void lull_wait_in_line(struct lull_waits *waits, struct wait_stream *stream,
+                       const struct wait_pending *pending);
+/* All that wait for it are told otherwise. */
+void lull_wait_leave_line(struct lull_waits *waits, const struct wait_pending *pending);
+/* Whether all of its members wait for all there, and so meet; *ret_base: where that is kept. */
+bool lull_wait_meets_all(const struct lull_waits *waits, const struct wait_pending *pending,
+                         struct wait_snapshot ***ret_base);
+void lull_wait_gather_free(struct lull_waits *waits);
+
+/* charge.c: a wait of a stream for its cause is divided and put into its ledger, and that part of
+ * it which is inside the windows is charged. False: no memory. */
+bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
+                      int64_t wait, int64_t inside);
+void lull_wait_charge_free(struct lull_waits *waits);
+
+#endif

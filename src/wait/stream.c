@@ -1,0 +1,420 @@
+/* One process: notes move its ledger, and its calls wait for what they need. */
+#include "base/array.h"
+#include "wait/share.h"
+
+#include <stdlib.h>
+
+/* ---- causes -------------------------------------------------------------------------------- */
+
+void lull_wait_cause_drop(struct wait_cause *cause)
+{
+    lull_wait_snapshot_drop(cause->late);
+    lull_wait_snapshot_drop(cause->late_since);
+    cause->late = cause->late_since = NULL;
+}
+
+struct wait_cause lull_wait_cause_keep(const struct wait_cause *cause)
+{
+    lull_wait_snapshot_keep(cause->late);
+    lull_wait_snapshot_keep(cause->late_since);
+    return *cause;
+}
+
+static void add_own(struct lull_waits *waits, struct wait_stream *stream, uint32_t region,
+                    uint32_t in_mpi, int64_t ns)
+{
+    const struct lull_wait_place place = {LULL_WAIT_OWN, region, LULL_NONE, in_mpi};
+    waits->no_memory |= !lull_wait_ledger_add(&stream->ledger, &place, ns);
+}
+
+/* In a call the ledger holds its time up to `time`, from here on. */
+static void tell_until(struct lull_waits *waits, struct wait_stream *stream, int64_t time)
+{
+    if (!stream->in_call || time <= stream->told)
+        return;
+    add_own(waits, stream, LULL_NONE, 1, time - stream->told);
+    stream->told = time;
+}
+
+/* What this process has done up to now, when it sends or arrives. */
+static struct wait_cause make_cause(struct lull_waits *waits, struct wait_stream *stream,
+                                    int64_t time)
+{
+    struct wait_snapshot *late = lull_wait_snapshot_take(&stream->ledger);
+    waits->no_memory |= !late;
+    return (struct wait_cause){.time = time,
+                               .process = stream->process,
+                               .call = stream->in_call ? stream->call : LULL_NONE,
+                               .late = late};
+}
+
+/* ---- operations ---------------------------------------------------------------------------- */
+
+static void find_route(struct lull_waits *waits, struct wait_stream *stream,
+                       const struct lull_channels *channels, uint32_t index)
+{
+    if (!lull_array_reserve(&stream->routes, &stream->route_capacity, (size_t)index + 1,
+                            sizeof *stream->routes)) {
+        waits->no_memory = true;
+        return;
+    }
+    for (; stream->n_routes <= index; stream->n_routes++)
+        stream->routes[stream->n_routes] = (struct wait_route){LULL_NONE, false};
+    struct wait_route *route = &stream->routes[index];
+    if (route->known)
+        return;
+    const struct lull_channel *channel = lull_channels_at(channels, index);
+    const struct lull_process *processes = waits->trace->processes;
+    const uint32_t application = waits->options.application;
+    route->known = true;
+    if (processes[channel->source].application != application ||
+        processes[channel->target].application != application)
+        return;
+    route->queue = lull_wait_queue(waits, channel);
+}
+
+void lull_wait_find_routes(struct lull_waits *waits, struct wait_stream *stream,
+                           const struct lull_channels *channels, const struct wait_note *notes,
+                           size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((notes[i].kind == NOTE_SEND || notes[i].kind == NOTE_RECEIVE) &&
+            notes[i].channel != LULL_NONE)
+            find_route(waits, stream, channels, notes[i].channel);
+}
+
+static void add_pending(struct lull_waits *waits, struct wait_stream *stream,
+                        const struct wait_pending *pending)
+{
+    if (lull_array_reserve(&stream->pending, &stream->pending_capacity, stream->n_pending + 1,
+                           sizeof *stream->pending))
+        stream->pending[stream->n_pending++] = *pending;
+    else
+        waits->no_memory = true;
+}
+
+static void send_message(struct lull_waits *waits, struct wait_stream *stream,
+                         const struct wait_note *note)
+{
+    tell_until(waits, stream, note->time);
+    if (note->channel == LULL_NONE || stream->routes[note->channel].queue == LULL_NONE)
+        return;
+    const struct wait_cause sent = make_cause(waits, stream, note->time);
+    if (sent.late)
+        lull_wait_send(waits, stream->routes[note->channel].queue, &sent);
+}
+
+static void receive_message(struct lull_waits *waits, struct wait_stream *stream,
+                            const struct wait_note *note)
+{
+    if (note->channel == LULL_NONE)
+        return;
+    const struct wait_route *route = &stream->routes[note->channel];
+    const struct wait_pending pending = {
+        .what = route->queue, .kind = LULL_WAIT_LATE_SENDER, .is_message = true};
+    if (route->queue == LULL_NONE)
+        stream->unmatched = true;
+    else
+        add_pending(waits, stream, &pending);
+}
+
+static void begin_collective(struct lull_waits *waits, struct wait_stream *stream,
+                             const struct wait_note *note)
+{
+    bool alone = false;
+    tell_until(waits, stream, note->time);
+    if (!lull_array_reserve(&stream->open, &stream->open_capacity, stream->n_open + 1,
+                            sizeof *stream->open)) {
+        waits->no_memory = true;
+        return;
+    }
+    struct wait_open *open = &stream->open[stream->n_open++];
+    *open = (struct wait_open){.request = note->value,
+                               .arrival = make_cause(waits, stream, note->time)};
+    if (open->arrival.late && lull_wait_is_known(waits, note->comm, note->op, &alone) && !alone) {
+        open->arrived = lull_wait_arrive(waits, note, &open->arrival, &open->pending);
+        open->arrival.late = NULL;
+    }
+}
+
+/* One that does not block; false: it began before the trace. */
+static bool end_open(struct lull_waits *waits, struct wait_stream *stream,
+                     const struct wait_note *note, struct wait_pending *ret_pending)
+{
+    size_t i = 0;
+    while (i < stream->n_open && stream->open[i].request != note->value)
+        i++;
+    if (i == stream->n_open)
+        return false;
+    struct wait_open open = stream->open[i];
+    stream->open[i] = stream->open[--stream->n_open];
+    if (!open.arrived && open.arrival.late) {
+        open.arrived = lull_wait_arrive(waits, note, &open.arrival, &open.pending);
+        open.arrival.late = NULL;
+    }
+    *ret_pending = open.pending;
+    return open.arrived;
+}
+
+static bool arrive_now(struct lull_waits *waits, struct wait_stream *stream,
+                       const struct wait_note *note, struct wait_pending *ret_pending)
+{
+    const int64_t time = stream->in_call ? stream->call_began : note->time;
+    const struct wait_cause arrival = make_cause(waits, stream, time);
+    return arrival.late && lull_wait_arrive(waits, note, &arrival, ret_pending);
+}
+
+static void end_collective(struct lull_waits *waits, struct wait_stream *stream,
+                           const struct wait_note *note)
+{
+    struct wait_pending pending;
+    bool alone = false, known = lull_wait_is_known(waits, note->comm, note->op, &alone);
+    if (known && !alone)
+        known = note->value == LULL_NO_REQUEST ? arrive_now(waits, stream, note, &pending)
+                                               : end_open(waits, stream, note, &pending);
+    if (!known)
+        stream->unmatched = true;
+    else if (!alone)
+        add_pending(waits, stream, &pending);
+}
+
+/* ---- the end of a call --------------------------------------------------------------------- */
+
+/* How much of that time is inside the windows. */
+static int64_t time_inside(const struct lull_waits *waits, const struct wait_stream *stream,
+                           int64_t begin, int64_t end)
+{
+    const struct lull_windows *windows = waits->options.windows;
+    int64_t sum = 0;
+    if (!windows)
+        return end - begin;
+    const struct lull_interval *intervals = windows->intervals[stream->process];
+    for (uint32_t i = 0; i < windows->counts[stream->process]; i++) {
+        const int64_t from = begin > intervals[i].begin ? begin : intervals[i].begin;
+        const int64_t to = end < intervals[i].end ? end : intervals[i].end;
+        sum += to > from ? to - from : 0;
+    }
+    return sum;
+}
+
+/* Those with whom all have met know since when they will be compared. */
+static void meet_all(struct lull_waits *waits, struct wait_stream *stream)
+{
+    struct wait_snapshot **base;
+    for (size_t i = 0; i < stream->n_pending; i++)
+        if (lull_wait_meets_all(waits, &stream->pending[i], &base)) {
+            lull_wait_snapshot_move(base, lull_wait_snapshot_take(&stream->ledger));
+            waits->no_memory |= !*base;
+        }
+    if (stream->anew)
+        lull_wait_ledger_begin_anew(&stream->ledger);
+}
+
+static void end_call(struct lull_waits *waits, struct wait_stream *stream)
+{
+    const int64_t begin = stream->told, end = stream->call_ends;
+    const int64_t until = stream->cause.time < end ? stream->cause.time : end;
+    struct lull_wait_location *sums = &stream->sums;
+    int64_t waited = 0;
+    if (stream->cause.late && until > begin) {
+        waited = time_inside(waits, stream, begin, until);
+        waits->no_memory |= !lull_wait_charge(waits, stream, begin, until - begin, waited);
+        stream->told = until;
+    }
+    meet_all(waits, stream);
+    tell_until(waits, stream, end);
+    if (stream->in_call) {
+        const int64_t length = time_inside(waits, stream, stream->call_began, end);
+        sums->mpi_ns += length;
+        sums->waited_ns[stream->cause_kind] += waited;
+        *(stream->unmatched ? &sums->unmatched_ns : &sums->transfer_ns) += length - waited;
+    }
+    lull_wait_cause_drop(&stream->cause);
+    lull_wait_snapshot_move(&stream->since, NULL);
+    stream->pending_at = stream->n_pending = 0;
+    stream->unmatched = stream->anew = stream->in_call = false;
+}
+
+/* The latest of what a call needs is what it waits for; of two at the same time that of the lower
+ * process. */
+static void keep_latest(struct wait_stream *stream, struct wait_cause *cause,
+                        struct wait_snapshot *since, uint8_t kind, bool met_all)
+{
+    const struct wait_cause *kept = &stream->cause;
+    if (cause->late && (!kept->late || cause->time > kept->time ||
+                        (cause->time == kept->time && cause->process < kept->process))) {
+        lull_wait_cause_drop(&stream->cause);
+        stream->cause = *cause;
+        stream->cause_kind = kind;
+        stream->met_all = met_all;
+        lull_wait_snapshot_move(&stream->since, lull_wait_snapshot_keep(since));
+    } else {
+        lull_wait_cause_drop(cause);
+    }
+}
+
+static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
+                     const struct wait_pending *pending)
+{
+    struct wait_cause cause;
+    struct wait_snapshot **since = NULL;
+    if (pending->is_message) {
+        if (!lull_wait_receive(waits, pending->what, &cause)) {
+            waits->queues[pending->what].waiting = stream;
+            return false;
+        }
+        waits->received++;
+    } else {
+        if (!lull_wait_leave(waits, pending, &cause, &stream->anew)) {
+            lull_wait_in_line(waits, stream, pending);
+            return false;
+        }
+        waits->gathered++;
+        if (!lull_wait_meets_all(waits, pending, &since))
+            since = NULL;
+    }
+    keep_latest(stream, &cause, since ? *since : NULL, pending->kind, since != NULL);
+    return true;
+}
+
+/* Ends the call when all that it needs is there; else the stream is blocked. */
+static void wait_for_all(struct lull_waits *waits, struct wait_stream *stream)
+{
+    for (; stream->pending_at < stream->n_pending; stream->pending_at++)
+        if (!is_there(waits, stream, &stream->pending[stream->pending_at])) {
+            stream->blocked = true;
+            return;
+        }
+    end_call(waits, stream);
+}
+
+/* ---- notes --------------------------------------------------------------------------------- */
+
+static void work(struct lull_waits *waits, struct wait_stream *stream, const struct wait_note *note)
+{
+    const int64_t ns = (int64_t)note->value;
+    add_own(waits, stream, note->op ? LULL_NONE : note->region, note->op, ns);
+    if (note->op) {
+        stream->sums.mpi_ns += ns;
+        stream->sums.unmatched_ns += ns;
+    }
+}
+
+static void begin_call(struct wait_stream *stream, const struct wait_note *note)
+{
+    stream->in_call = true;
+    stream->call = note->region;
+    stream->call_began = stream->told = note->time;
+}
+
+static void take_operation(struct lull_waits *waits, struct wait_stream *stream,
+                           const struct wait_note *note)
+{
+    if (note->kind == NOTE_SEND)
+        send_message(waits, stream, note);
+    else if (note->kind == NOTE_RECEIVE)
+        receive_message(waits, stream, note);
+    else if (note->kind == NOTE_BEGIN)
+        begin_collective(waits, stream, note);
+    else
+        end_collective(waits, stream, note);
+    if (stream->in_call)
+        return;
+    stream->call_began = stream->call_ends = stream->told = note->time;
+    wait_for_all(waits, stream);
+}
+
+static void take_note(struct lull_waits *waits, struct wait_stream *stream,
+                      const struct wait_note *note)
+{
+    switch ((enum wait_note_kind)note->kind) {
+    case NOTE_WORK:
+        work(waits, stream, note);
+        break;
+    case NOTE_CALL_BEGIN:
+        begin_call(stream, note);
+        break;
+    case NOTE_CALL_END:
+        stream->call_ends = note->time;
+        stream->unmatched |= note->lost;
+        wait_for_all(waits, stream);
+        break;
+    case NOTE_END:
+        break;
+    default:
+        take_operation(waits, stream, note);
+    }
+}
+
+static void go_on(struct lull_waits *waits, struct wait_stream *stream)
+{
+    struct wait_note note;
+    stream->blocked = false;
+    wait_for_all(waits, stream);
+    while (!stream->blocked && lull_wait_notes_pop(&stream->notes, &note))
+        take_note(waits, stream, &note);
+}
+
+void lull_wait_ready(struct lull_waits *waits, struct wait_stream *stream)
+{
+    stream->next_ready = waits->ready;
+    waits->ready = stream;
+}
+
+static void run_ready(struct lull_waits *waits)
+{
+    while (waits->ready && !waits->no_memory) {
+        struct wait_stream *stream = waits->ready;
+        waits->ready = stream->next_ready;
+        go_on(waits, stream);
+    }
+}
+
+void lull_wait_stream_take(struct lull_waits *waits, struct wait_stream *stream,
+                           const struct wait_note *notes, size_t count)
+{
+    for (size_t i = 0; i < count && !waits->no_memory; i++) {
+        if (stream->blocked)
+            waits->no_memory |= !lull_wait_notes_push(&stream->notes, &notes[i]);
+        else
+            take_note(waits, stream, &notes[i]);
+        run_ready(waits);
+    }
+}
+
+void lull_wait_release(struct lull_waits *waits)
+{
+    for (bool any = true; any && !waits->no_memory;) {
+        any = false;
+        for (uint32_t l = 0; l < waits->trace->n_locations; l++) {
+            struct wait_stream *stream = waits->streams[l];
+            if (!stream || !stream->blocked)
+                continue;
+            const struct wait_pending *pending = &stream->pending[stream->pending_at++];
+            if (pending->is_message)
+                waits->queues[pending->what].waiting = NULL;
+            else
+                lull_wait_leave_line(waits, pending);
+            stream->unmatched = any = true;
+            waits->unmatched_operations++;
+            lull_wait_ready(waits, stream);
+        }
+        run_ready(waits);
+    }
+}
+
+void lull_wait_stream_free(struct wait_stream *stream)
+{
+    if (!stream)
+        return;
+    for (size_t i = 0; i < stream->n_open; i++)
+        lull_wait_cause_drop(&stream->open[i].arrival);
+    lull_wait_cause_drop(&stream->cause);
+    lull_wait_snapshot_drop(stream->since);
+    lull_wait_ledger_free(&stream->ledger);
+    lull_wait_notes_free(&stream->notes);
+    free(stream->pending);
+    free(stream->open);
+    free(stream->routes);
+    free(stream);
+}

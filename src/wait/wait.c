@@ -1,0 +1,205 @@
+#include "wait/wait.h"
+#include "wait/share.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS_AT_ONCE = 256 };
+
+const char *lull_wait_kind_name(unsigned kind)
+{
+    static const char *const names[LULL_WAIT_KINDS] = {
+        [LULL_WAIT_LATE_SENDER] = "late sender",
+        [LULL_WAIT_BARRIER] = "barrier",
+        [LULL_WAIT_N_TO_N] = "n to n",
+        [LULL_WAIT_EARLY_REDUCE] = "early reduce",
+        [LULL_WAIT_LATE_BROADCAST] = "late broadcast",
+        [LULL_WAIT_EARLY_SCAN] = "early scan",
+    };
+    return kind < LULL_WAIT_KINDS ? names[kind] : "unknown";
+}
+
+static lull_status no_memory(const struct lull_waits *waits, struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its waits",
+                     waits->trace->path);
+}
+
+lull_status lull_waits_create(const struct lull_trace *trace,
+                              const struct lull_wait_options *options,
+                              struct lull_waits **ret_waits, struct lull_error *err)
+{
+    struct lull_waits *waits = calloc(1, sizeof *waits);
+    if (!waits)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its waits", trace->path);
+    waits->trace = trace;
+    waits->options = *options;
+    waits->free_message = LULL_NONE;
+    pthread_mutex_init(&waits->lock, NULL);
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        waits->n_ranks += trace->processes[p].application == options->application &&
+                          trace->processes[p].n_threads > 0;
+    waits->streams = calloc(trace->n_locations + (size_t)1, sizeof(struct wait_stream *));
+    if (!waits->streams) {
+        const lull_status status = no_memory(waits, err);
+        lull_waits_destroy(waits);
+        return status;
+    }
+    *ret_waits = waits;
+    return LULL_OK;
+}
+
+void lull_waits_destroy(struct lull_waits *waits)
+{
+    if (!waits)
+        return;
+    for (uint32_t l = 0; waits->streams && l < waits->trace->n_locations; l++)
+        lull_wait_stream_free(waits->streams[l]);
+    lull_wait_mail_free(waits);
+    lull_wait_gather_free(waits);
+    lull_wait_charge_free(waits);
+    pthread_mutex_destroy(&waits->lock);
+    free(waits->streams);
+    free(waits);
+}
+
+/* ---- the consumer -------------------------------------------------------------------------- */
+
+static bool communicates(const struct lull_steps *steps)
+{
+    const uint32_t operations = LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV) |
+                                LULL_STEP_MASK(LULL_STEP_COLLECTIVE_BEGIN) |
+                                LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END);
+    for (uint32_t i = 0; i < steps->count; i++)
+        if (operations >> steps->steps[i].kind & 1)
+            return true;
+    return false;
+}
+
+/* NULL: no memory, which is noted. Each location has one worker at a time. */
+static struct wait_stream *find_stream(struct lull_waits *waits, uint32_t location)
+{
+    struct wait_stream *stream = waits->streams[location];
+    if (stream)
+        return stream;
+    stream = calloc(1, sizeof *stream);
+    if (stream) {
+        stream->location = location;
+        stream->process = waits->trace->locations[location].process;
+        waits->streams[location] = stream;
+    }
+    return stream;
+}
+
+static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
+                              struct lull_error *err)
+{
+    struct lull_waits *waits = context;
+    const struct lull_location *location = &waits->trace->locations[steps->location];
+    const struct lull_process *process = &waits->trace->processes[location->process];
+    (void)worker;
+    if (location->kind != LULL_LOCATION_THREAD ||
+        process->application != waits->options.application)
+        return LULL_OK;
+    if (process->first_location != steps->location) {
+        if (communicates(steps))
+            atomic_store_explicit(&waits->others_communicate, true, memory_order_relaxed);
+        return LULL_OK;
+    }
+    struct wait_stream *stream = find_stream(waits, steps->location);
+    if (!stream)
+        return no_memory(waits, err);
+    for (uint32_t at = 0; at < steps->count; at += STEPS_AT_ONCE) {
+        struct wait_note notes[STEPS_AT_ONCE];
+        const uint32_t left = steps->count - at;
+        const size_t n =
+            lull_wait_notes_of_steps(&stream->reading, steps->steps + at,
+                                     left < STEPS_AT_ONCE ? left : STEPS_AT_ONCE, notes);
+        pthread_mutex_lock(&waits->lock);
+        lull_wait_find_routes(waits, stream, steps->channels, notes, n);
+        lull_wait_stream_take(waits, stream, notes, n);
+        const bool failed = waits->no_memory;
+        pthread_mutex_unlock(&waits->lock);
+        if (failed)
+            return no_memory(waits, err);
+    }
+    return LULL_OK;
+}
+
+struct lull_consumer lull_waits_consumer(struct lull_waits *waits)
+{
+    static const uint8_t wanted[] = {LULL_STEP_SPAN,
+                                     LULL_STEP_CALL_BEGIN,
+                                     LULL_STEP_CALL_END,
+                                     LULL_STEP_SEND,
+                                     LULL_STEP_SEND_DONE,
+                                     LULL_STEP_RECV,
+                                     LULL_STEP_COLLECTIVE_BEGIN,
+                                     LULL_STEP_COLLECTIVE_END,
+                                     LULL_STEP_END};
+    uint32_t wants = 0;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        wants |= LULL_STEP_MASK(wanted[i]);
+    return (struct lull_consumer){
+        .context = waits, .wants = wants, .abreast = true, .steps = take_steps};
+}
+
+/* ---- the result ---------------------------------------------------------------------------- */
+
+static int compare_charges(const void *a, const void *b)
+{
+    const struct lull_wait_charge *x = a, *y = b;
+    if (x->ns != y->ns)
+        return x->ns > y->ns ? -1 : 1;
+    const uint32_t left[] = {x->place.process, x->place.region, x->place.call, x->place.in_mpi,
+                             x->kind};
+    const uint32_t right[] = {y->place.process, y->place.region, y->place.call, y->place.in_mpi,
+                              y->kind};
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+        if (left[i] != right[i])
+            return left[i] < right[i] ? -1 : 1;
+    return 0;
+}
+
+static void copy_result(const struct lull_waits *waits, struct lull_arena *arena,
+                        struct lull_wait_result *result)
+{
+    const size_t n = waits->charges_by_place.count;
+    struct lull_wait_charge *charges = lull_arena_alloc(arena, (n + 1) * sizeof *charges);
+    struct lull_wait_location *locations =
+        lull_arena_zero(arena, waits->trace->n_locations + (size_t)1, sizeof *locations);
+    if (n)
+        memcpy(charges, waits->charges, n * sizeof *charges);
+    qsort(charges, n, sizeof *charges, compare_charges);
+    for (uint32_t l = 0; l < waits->trace->n_locations; l++) {
+        if (!waits->streams[l])
+            continue;
+        locations[l] = waits->streams[l]->sums;
+        for (unsigned k = 0; k < LULL_WAIT_KINDS; k++)
+            result->waited_ns += locations[l].waited_ns[k];
+    }
+    for (size_t q = 0; q < waits->queues_by_channel.count; q++)
+        for (uint32_t at = waits->queues[q].first; at != LULL_NONE; at = waits->messages[at].next)
+            result->unmatched_sends++;
+    result->charges = charges;
+    result->n_charges = (uint32_t)n;
+    result->locations = locations;
+    result->messages = waits->received;
+    result->collectives = waits->gathered;
+    result->unmatched_operations = waits->unmatched_operations;
+}
+
+lull_status lull_waits_conclude(struct lull_waits *waits, struct lull_arena *arena,
+                                struct lull_wait_result *ret_result, struct lull_error *err)
+{
+    struct lull_wait_result result = {0};
+    lull_wait_release(waits);
+    if (waits->no_memory)
+        return no_memory(waits, err);
+    if (atomic_load(&waits->others_communicate))
+        result.absent = "threads other than the first of their process communicate";
+    else
+        copy_result(waits, arena, &result);
+    *ret_result = result;
+    return LULL_OK;
+}

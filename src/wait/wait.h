@@ -1,0 +1,121 @@
+/* Waits: how long each process waited in MPI, for whom, and who was to blame.
+ *
+ * A wait is the part of a call of MPI before that came which the call needed:
+ *
+ *   late sender      a call that receives: until the last of its messages was sent. The latest one
+ *                    ends the wait, also of several that one call completes
+ *   barrier, n to n  until the last process came to the operation
+ *   early reduce     the root of a reduce or gather: until the last process came
+ *   late broadcast   all but the root of a broadcast or scatter: until the root came
+ *   early scan       until the last of the ranks before came
+ *
+ * What is left of a call is its transfer, or, where the trace does not tell what it waited for, is
+ * not matched: so
+ *     waits + transfer + unmatched = time in calls of MPI, in ns, for each process.
+ *
+ * Each wait is charged to places, up the chain. Of each process a ledger tells what it did since
+ * the last meeting of all: its own time by region of the user, its time in MPI without waits, and
+ * its waits by the places that they were charged to. When A waits w for B, what B did more of than
+ * A since they last met is what was late: for each entry of the ledgers the excess is
+ * d = max(0, B's - A's), and w is divided in proportion to them, in whole ns, the remainder to the
+ * largest fractions. The shares are charged to B's regions, and for waits of B to those that B was
+ * kept by, and they become waits in A's ledger; so a delay that comes through others is charged to
+ * who began it. Two processes meet where the one waits for the other, because both have done as
+ * much then, and where both take part in an operation in which all wait for all; where these are
+ * all processes of the program, all ledgers begin anew.
+ *
+ * That is the delay cost of D. Boehme et al., Identifying the Root Causes of Wait States in
+ * Large-Scale Parallel Applications, ACM TOPC 3(2), 2016, 10.1145/2934661, in one pass forward:
+ * they replay backward from each wait to the interval since the meeting before.
+ *
+ * A wait is in measured time, so clocks that differ between nodes shift it. Only the first thread
+ * of a process is followed. Not told yet: senders that wait for a late receiver, the order of
+ * messages, one-sided operations, threads that wait for each other.
+ *
+ * It rides on a pass (activity/pass.h). The result does not depend on the number of workers, nor on
+ * the order in which they read. Memory: per process a ledger of at most LULL_WAIT_LEDGER places
+ * (those with least time become one, "elsewhere"), twice as much for each process that it waits
+ * for, as much for each communicator; what is sent and not received; what has been read of
+ * processes that cannot go on yet. */
+#ifndef LULL_WAIT_WAIT_H
+#define LULL_WAIT_WAIT_H
+
+#include "activity/pass.h"
+
+enum lull_wait_kind {
+    LULL_WAIT_LATE_SENDER,
+    LULL_WAIT_BARRIER,
+    LULL_WAIT_N_TO_N,
+    LULL_WAIT_EARLY_REDUCE,
+    LULL_WAIT_LATE_BROADCAST,
+    LULL_WAIT_EARLY_SCAN,
+    LULL_WAIT_KINDS
+};
+const char *lull_wait_kind_name(unsigned kind); /* "late sender" */
+
+enum { LULL_WAIT_LEDGER = 64 };
+
+/* A process or region that stands for several which a ledger had no room for. */
+#define LULL_WAIT_ELSEWHERE (UINT32_MAX - 1)
+
+/* What made others wait: a process was long in a region of the user, or in MPI itself. */
+struct lull_wait_place {
+    uint32_t process; /* or LULL_WAIT_ELSEWHERE */
+    uint32_t region;  /* innermost of the user; LULL_NONE: in none, or in MPI */
+    uint32_t call;    /* region of the call by which the others' wait ended: the send, or the
+                         collective operation; LULL_NONE: outside of calls */
+    uint32_t in_mpi;  /* 1: the time went into MPI, where it did not wait for others */
+};
+
+struct lull_wait_charge {
+    struct lull_wait_place place;
+    uint8_t kind;      /* of the waits: enum lull_wait_kind */
+    int64_t ns;        /* that others waited for it, over all of them */
+    int64_t passed_ns; /* of that: who waited, waited for somebody else whom this kept */
+    uint64_t waits;    /* how many waits have a part in it */
+    struct {
+        uint32_t location; /* that waited */
+        int64_t begin, ns; /* of the wait, all of it, outside of windows as well */
+    } longest;             /* the first of the longest */
+};
+
+/* A location's calls of MPI, as far as they are inside the windows. */
+struct lull_wait_location {
+    int64_t mpi_ns; /* in all: the sum of the following */
+    int64_t waited_ns[LULL_WAIT_KINDS];
+    int64_t transfer_ns;
+    int64_t unmatched_ns; /* of what they wait for nothing is known: MPI_Init, MPI_Probe, one-sided
+                             operations, or records are missing */
+};
+
+struct lull_wait_result {
+    const char *absent;                     /* why there is none; NULL: there is one */
+    const struct lull_wait_charge *charges; /* most ns first */
+    uint32_t n_charges;
+    const struct lull_wait_location *locations;     /* [n_locations] of the trace */
+    int64_t waited_ns;                              /* of all; the sum of the charges */
+    uint64_t messages, collectives;                 /* received; each process counts */
+    uint64_t unmatched_sends, unmatched_operations; /* receives and collectives without others */
+};
+
+struct lull_wait_options {
+    uint32_t application;
+    const struct lull_windows *windows; /* of the pass; NULL: the whole run */
+};
+
+struct lull_waits;
+
+/* `trace` and `windows` are borrowed until the end. Fails with LULL_ERR_MEMORY. */
+lull_status lull_waits_create(const struct lull_trace *trace,
+                              const struct lull_wait_options *options,
+                              struct lull_waits **ret_waits, struct lull_error *err);
+void lull_waits_destroy(struct lull_waits *waits); /* NULL is allowed */
+
+/* What a pass is given; lives as long as `waits`. Any worker may hand over any location. */
+struct lull_consumer lull_waits_consumer(struct lull_waits *waits);
+
+/* After a pass that went well. The result lives in `arena`. */
+lull_status lull_waits_conclude(struct lull_waits *waits, struct lull_arena *arena,
+                                struct lull_wait_result *ret_result, struct lull_error *err);
+
+#endif

@@ -1,0 +1,186 @@
+/* Identities of waits on real traces: waits, transfer and what is not matched are the time in MPI
+ * that the breakdown counts, charges are waits, and the number of workers changes nothing. */
+#include "lull_features.h"
+#include "metrics/breakdown/breakdown.h"
+#include "metrics/windows.h"
+#include "wait/wait.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+enum { MOST_WORKERS = 3 };
+
+static void find_waits(const struct lull_trace *trace, const struct lull_windows *windows,
+                       unsigned workers, struct lull_arena *arena,
+                       struct lull_wait_result *ret_result)
+{
+    const struct lull_wait_options options = {.windows = windows};
+    const struct lull_pass_options pass = {.windows = windows, .workers = workers};
+    struct lull_error err = {""};
+    struct lull_waits *waits;
+    assert_int_equal(lull_waits_create(trace, &options, &waits, &err), LULL_OK);
+    const struct lull_consumer consumer = lull_waits_consumer(waits);
+    if (lull_pass_run(trace, &pass, &consumer, 1, &err) != LULL_OK ||
+        lull_waits_conclude(waits, arena, ret_result, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    lull_waits_destroy(waits);
+    assert_null(ret_result->absent);
+}
+
+static void compare_results(const struct lull_trace *trace, const struct lull_wait_result *a,
+                            const struct lull_wait_result *b)
+{
+    assert_int_equal(a->waited_ns, b->waited_ns);
+    assert_int_equal(a->n_charges, b->n_charges);
+    for (uint32_t i = 0; i < a->n_charges; i++) {
+        const struct lull_wait_charge *x = &a->charges[i], *y = &b->charges[i];
+        assert_memory_equal(&x->place, &y->place, sizeof x->place);
+        assert_int_equal(x->kind, y->kind);
+        assert_int_equal(x->ns, y->ns);
+        assert_int_equal(x->passed_ns, y->passed_ns);
+        assert_int_equal(x->waits, y->waits);
+        assert_int_equal(x->longest.location, y->longest.location);
+        assert_int_equal(x->longest.begin, y->longest.begin);
+        assert_int_equal(x->longest.ns, y->longest.ns);
+    }
+    assert_memory_equal(a->locations, b->locations, trace->n_locations * sizeof *a->locations);
+    assert_int_equal(a->messages, b->messages);
+    assert_int_equal(a->collectives, b->collectives);
+}
+
+static int64_t mpi_time_of(const struct lull_thread_breakdown *thread)
+{
+    int64_t sum = 0;
+    for (unsigned activity = LULL_MPI_P2P; activity <= LULL_MPI_OTHER; activity++)
+        sum += thread->times.ns[activity][0] + thread->times.ns[activity][1];
+    return sum;
+}
+
+static void check_sums(const struct lull_trace *trace, const struct lull_windows *windows,
+                       const struct lull_wait_result *result, struct lull_arena *arena)
+{
+    const struct lull_breakdown_options wanted = {.windows = windows, .workers = 1};
+    struct lull_breakdown *breakdown;
+    struct lull_error err = {""};
+    int64_t charged = 0, waited = 0;
+    if (lull_breakdown_compute(trace, &wanted, arena, &breakdown, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    for (uint32_t t = 0; t < breakdown->n_threads; t++) {
+        const struct lull_thread_breakdown *thread = &breakdown->threads[t];
+        if (!thread->master)
+            continue;
+        const struct lull_wait_location *sums =
+            &result->locations[trace->processes[thread->process].first_location];
+        int64_t sum = sums->transfer_ns + sums->unmatched_ns;
+        for (unsigned k = 0; k < LULL_WAIT_KINDS; k++) {
+            sum += sums->waited_ns[k];
+            waited += sums->waited_ns[k];
+        }
+        assert_int_equal(sum, sums->mpi_ns);
+        assert_int_equal(sums->mpi_ns, mpi_time_of(thread));
+    }
+    for (uint32_t i = 0; i < result->n_charges; i++)
+        charged += result->charges[i].ns;
+    assert_int_equal(charged, waited);
+    assert_int_equal(charged, result->waited_ns);
+}
+
+/* The middle of the run. */
+static void check_window(const struct lull_trace *trace, struct lull_arena *arena)
+{
+    struct lull_windows *windows;
+    struct lull_wait_result result;
+    struct lull_error err = {""};
+    if (lull_windows_of_time(trace, trace->duration / 3, trace->duration / 2, arena, &windows,
+                             &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    find_waits(trace, windows, 1, arena, &result);
+    check_sums(trace, windows, &result, arena);
+}
+
+static void check(const char *path, bool waits)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_wait_result results[MOST_WORKERS];
+    struct lull_trace *trace;
+    struct lull_error err;
+    if (lull_trace_open(path, &trace, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    for (unsigned w = 0; w < MOST_WORKERS; w++) {
+        find_waits(trace, NULL, w + 1, arena, &results[w]);
+        compare_results(trace, &results[0], &results[w]);
+    }
+    check_sums(trace, NULL, &results[0], arena);
+    check_window(trace, arena);
+    assert_true(waits == (results[0].waited_ns > 0));
+    lull_trace_close(trace);
+    lull_arena_destroy(arena);
+}
+
+static void our_own_runs(void **state)
+{
+    (void)state;
+    check("data/tape/heat-2x1", true); /* seen from tests/, where ctest starts this */
+}
+
+/* Traces of others; the test is skipped where there are none. */
+static void check_shared(const char *name, bool waits)
+{
+    const char *folder = getenv("LULL_CONFORMANCE_DIR");
+    struct stat info;
+    char path[4096];
+    if (strstr(name, ".otf2") && !LULL_HAVE_OTF2) {
+        printf("skipped: this build does not read OTF2\n");
+        skip();
+    }
+    snprintf(path, sizeof path, "%s/%s", folder && *folder ? folder : "../../shared/traces", name);
+    if (stat(path, &info) != 0) {
+        printf("skipped: there is no '%s'; set LULL_CONFORMANCE_DIR\n", path);
+        skip();
+    }
+    check(path, waits);
+}
+
+static void epoch(void **state)
+{
+    (void)state;
+    check_shared("epoch-mpi/epoch_1proc.prv.gz", false);
+    check_shared("epoch-mpi/epoch_4proc.prv.gz", true);
+    check_shared("epoch-mpi/epoch_8proc.prv.gz", true);
+}
+
+static void image_magick(void **state)
+{
+    (void)state;
+    check_shared("imagemagick-omp/omp4.prv.gz", false);
+}
+
+static void lulesh(void **state)
+{
+    (void)state;
+    check_shared("lulesh-prv/lulesh_4+4_with_uncores_sockets1+2.chop_5it.prv", true);
+}
+
+static void archives(void **state)
+{
+    (void)state;
+    check_shared("eztrace-hybrid2x2-pomp-jacobi/eztrace_log.otf2", true);
+    check_shared("eztrace-mpi4-jacobi/eztrace_log.otf2", true);
+    check_shared("pipit-pingpong-otf2-papi/traces.otf2", true);
+    check_shared("sstmacro-scorep-mpi10-otf2/traces.otf2", true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(our_own_runs), cmocka_unit_test(epoch),    cmocka_unit_test(image_magick),
+        cmocka_unit_test(lulesh),       cmocka_unit_test(archives),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,418 @@
+#include "support/slow_waits.h"
+
+#include "base/array.h"
+#include "support/memory_trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+static const char *const regions[] = {"alpha",          "beta",        "gamma",     "MPI_Send",
+                                      "MPI_Waitall",    "MPI_Barrier", "MPI_Bcast", "MPI_Allreduce",
+                                      "MPI_Iallreduce", NULL};
+enum { SEND = SLOW_REGIONS, WAITALL, COLLECTIVE, IALLREDUCE = COLLECTIVE + 3 };
+enum { ACTIONS = 120, MOST_INBOX = 256, COMMS = 2, LONGEST = 1000 };
+
+/* What a process did in the time that ends at `end`: own (process -1), or waiting for a place of a
+ * process. */
+struct deed {
+    int64_t end, ns;
+    int process, place;
+};
+
+/* Who was late: for a receive, or in a collective operation. */
+struct lateness {
+    int64_t time, since; /* -1: as the two last met */
+    uint32_t process;
+    uint8_t kind;
+};
+
+struct letter {
+    struct lateness late;
+    struct lull_step step; /* with which it ends */
+};
+
+struct rank {
+    int64_t clock;
+    struct deed *deeds;
+    size_t n_deeds, deed_capacity;
+    struct letter inbox[MOST_INBOX];
+    uint32_t first, count;
+};
+
+struct drawing {
+    struct slow_run *run;
+    struct lull_random *random;
+    struct rank ranks[SLOW_RANKS];
+    int64_t met[SLOW_RANKS][SLOW_RANKS]; /* [late][other]: when */
+    int64_t met_all[COMMS];              /* when all members last waited for all */
+    uint64_t requests;
+};
+
+static uint32_t draw(struct drawing *d, uint32_t below)
+{
+    return (uint32_t)lull_random_below(d->random, below);
+}
+
+/* ---- steps --------------------------------------------------------------------------------- */
+
+static void put(struct drawing *d, uint32_t rank, const struct lull_step *step)
+{
+    struct slow_steps *own = &d->run->steps[rank];
+    assert_true(
+        lull_array_reserve(&own->steps, &own->capacity, own->count + 1, sizeof *own->steps));
+    own->steps[own->count++] = *step;
+}
+
+static void put_call(struct drawing *d, uint32_t rank, uint8_t kind, uint32_t region, int64_t time)
+{
+    const struct lull_step step = {
+        .kind = kind,
+        .time = time,
+        .region = region,
+        .op = (uint8_t)lull_call_of_region(&d->run->trace->regions[region])};
+    put(d, rank, &step);
+}
+
+/* ---- histories ----------------------------------------------------------------------------- */
+
+static void add_deed(struct drawing *d, uint32_t rank, int64_t end, int64_t ns, int process,
+                     int place)
+{
+    struct rank *own = &d->ranks[rank];
+    assert_true(
+        lull_array_reserve(&own->deeds, &own->deed_capacity, own->n_deeds + 1, sizeof *own->deeds));
+    own->deeds[own->n_deeds++] = (struct deed){end, ns, process, place};
+}
+
+static int64_t time_of(const struct rank *rank, int64_t since, int64_t until, int process,
+                       int place)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < rank->n_deeds; i++) {
+        const struct deed *deed = &rank->deeds[i];
+        if (deed->end > since && deed->end <= until && deed->process == process &&
+            deed->place == place)
+            sum += deed->ns;
+    }
+    return sum;
+}
+
+static int64_t above_zero(int64_t ns)
+{
+    return ns > 0 ? ns : 0;
+}
+
+/* ---- who is charged ------------------------------------------------------------------------ */
+
+struct share {
+    int process, place; /* process -1: the late one itself */
+    int64_t excess, ns, rest;
+};
+
+static uint32_t find_shares(struct drawing *d, const struct lateness *late, uint32_t other,
+                            int64_t begin, struct share *shares)
+{
+    const struct rank *b = &d->ranks[late->process], *a = &d->ranks[other];
+    const int64_t since = late->since;
+    uint32_t n = 0;
+    for (int q = 0; q <= (int)d->run->n_ranks; q++)
+        for (int place = 0; place < SLOW_PLACES; place++) {
+            const int process = q == (int)d->run->n_ranks ? -1 : q; /* in the order of ledgers */
+            const int64_t longer =
+                time_of(b, since, late->time, -1, place) - time_of(a, since, begin, -1, place);
+            const int64_t for_it = time_of(a, since, begin, (int)late->process, place);
+            int64_t excess = time_of(b, since, late->time, process, place) -
+                             time_of(a, since, begin, process, place);
+            if (process < 0)
+                excess -= for_it;
+            else if (process == (int)late->process)
+                excess += for_it < above_zero(longer) ? for_it : above_zero(longer);
+            if (process == (int)other)
+                excess -= above_zero(-longer);
+            if (excess > 0)
+                shares[n++] = (struct share){process, place, excess, 0, 0};
+        }
+    return n;
+}
+
+static void charge(struct drawing *d, const struct lateness *late, uint32_t other, int64_t begin,
+                   int64_t wait)
+{
+    struct share shares[(SLOW_RANKS + 1) * SLOW_PLACES + 1];
+    uint32_t n = find_shares(d, late, other, begin, shares);
+    int64_t sum = 0, left = wait;
+    for (uint32_t i = 0; i < n; i++)
+        sum += shares[i].excess;
+    assert_true(sum >= wait); /* who has met has done as much */
+    for (uint32_t i = 0; i < n; i++) {
+        shares[i].ns = wait * shares[i].excess / sum; /* times are short enough for 64 bits */
+        shares[i].rest = wait * shares[i].excess % sum;
+        left -= shares[i].ns;
+    }
+    for (; left > 0; left--) {
+        uint32_t most = 0;
+        for (uint32_t i = 0; i < n; i++)
+            most = shares[i].rest > shares[most].rest ? i : most;
+        shares[most].ns++;
+        shares[most].rest = -1;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const int process = shares[i].process < 0 ? (int)late->process : shares[i].process;
+        if (shares[i].ns == 0)
+            continue;
+        add_deed(d, other, late->time, shares[i].ns, process, shares[i].place);
+        d->run->charged[process][shares[i].place][late->kind] += shares[i].ns;
+    }
+    d->run->waited_ns += wait;
+}
+
+/* A call ends that needed all this. `told`: the begin of its wait. */
+static void end_call(struct drawing *d, uint32_t rank, uint32_t region, int64_t began, int64_t told,
+                     const struct lateness *lates, uint32_t n_lates)
+{
+    struct rank *own = &d->ranks[rank];
+    struct lull_wait_location *sums = &d->run->sums[rank];
+    const struct lateness *last = NULL;
+    int64_t wait = 0;
+    for (uint32_t i = 0; i < n_lates; i++)
+        if (!last || lates[i].time > last->time ||
+            (lates[i].time == last->time && lates[i].process < last->process))
+            last = &lates[i];
+    if (last && last->time > told) {
+        struct lateness late = *last;
+        int64_t *met = &d->met[late.process][rank];
+        if (late.since < 0)
+            late.since = *met > d->met_all[0] ? *met : d->met_all[0];
+        wait = late.time - told;
+        charge(d, &late, rank, told, wait);
+        if (last->since < 0)
+            *met = late.time;
+        sums->waited_ns[late.kind] += wait;
+    }
+    own->clock = told + wait + draw(d, 20);
+    if (own->clock > told + wait)
+        add_deed(d, rank, own->clock, own->clock - told - wait, -1, SLOW_MPI);
+    sums->mpi_ns += own->clock - began;
+    sums->transfer_ns += own->clock - began - wait;
+    put_call(d, rank, LULL_STEP_CALL_END, region, own->clock);
+}
+
+/* ---- what they do -------------------------------------------------------------------------- */
+
+static void compute(struct drawing *d, uint32_t rank)
+{
+    struct rank *own = &d->ranks[rank];
+    const int64_t ns = 1 + draw(d, LONGEST);
+    const uint32_t region = draw(d, SLOW_REGIONS);
+    const struct lull_step step = {.kind = LULL_STEP_SPAN,
+                                   .time = own->clock,
+                                   .region = region,
+                                   .span = {.end = own->clock + ns, .user = region}};
+    put(d, rank, &step);
+    own->clock += ns;
+    add_deed(d, rank, own->clock, ns, -1, (int)region);
+}
+
+static void deliver(struct drawing *d, uint32_t rank, const struct letter *letter)
+{
+    struct rank *own = &d->ranks[rank];
+    assert_true(own->first + own->count < MOST_INBOX);
+    own->inbox[own->first + own->count++] = *letter;
+}
+
+/* In a call that has begun; returns when it was sent. */
+static int64_t send_one(struct drawing *d, uint32_t rank, int64_t began)
+{
+    const uint32_t n = d->run->n_ranks, target = (rank + 1 + draw(d, n - 1)) % n;
+    const struct lull_channel channel = {rank, target, 0, (int32_t)draw(d, 2)};
+    const int64_t time = began + (draw(d, 2) ? draw(d, 10) : 0);
+    struct lull_step step = {.kind = LULL_STEP_SEND, .time = time, .comm = 0};
+    step.channel = lull_channels_find(d->run->steps[rank].channels, &channel);
+    step.message.peer = (int32_t)target;
+    step.message.tag = channel.tag;
+    step.message.request = LULL_NO_REQUEST;
+    put(d, rank, &step);
+    if (time > began)
+        add_deed(d, rank, time, time - began, -1, SLOW_MPI);
+    struct letter letter = {.late = {time, -1, rank, LULL_WAIT_LATE_SENDER}, .step = step};
+    letter.step.kind = LULL_STEP_RECV;
+    letter.step.channel = lull_channels_find(d->run->steps[target].channels, &channel);
+    letter.step.message.peer = (int32_t)rank;
+    deliver(d, target, &letter);
+    return time;
+}
+
+/* Sends or not, and waits for some of what is on its way. */
+static void exchange(struct drawing *d, uint32_t rank, bool sends, bool waits)
+{
+    struct rank *own = &d->ranks[rank];
+    const int64_t began = own->clock;
+    const uint32_t region = waits ? WAITALL : SEND;
+    struct lateness lates[MOST_INBOX];
+    uint32_t n = waits && own->count ? 1 + draw(d, own->count) : 0;
+    if (!sends && n == 0)
+        return;
+    put_call(d, rank, LULL_STEP_CALL_BEGIN, region, began);
+    const int64_t told = sends ? send_one(d, rank, began) : began;
+    for (uint32_t i = 0; i < n; i++) {
+        struct letter *letter = &own->inbox[own->first++];
+        own->count--;
+        letter->step.time = told;
+        put(d, rank, &letter->step);
+        lates[i] = letter->late;
+    }
+    end_call(d, rank, region, began, told, lates, n);
+}
+
+static struct lateness latest_of(struct drawing *d, uint32_t from, uint32_t to, uint8_t kind)
+{
+    struct lateness late = {-1, -1, 0, kind};
+    for (uint32_t r = from; r < to; r++)
+        if (d->ranks[r].clock > late.time) {
+            late.time = d->ranks[r].clock;
+            late.process = r;
+        }
+    return late;
+}
+
+/* The ranks from `from` on are the members. */
+static void gather(struct drawing *d, uint32_t comm, uint32_t from)
+{
+    static const uint8_t ops[] = {LULL_COLLECTIVE_BARRIER, LULL_COLLECTIVE_BCAST,
+                                  LULL_COLLECTIVE_ALLREDUCE, LULL_COLLECTIVE_REDUCE,
+                                  LULL_COLLECTIVE_SCAN};
+    static const uint8_t kinds[] = {LULL_WAIT_BARRIER, LULL_WAIT_LATE_BROADCAST, LULL_WAIT_N_TO_N,
+                                    LULL_WAIT_EARLY_REDUCE, LULL_WAIT_EARLY_SCAN};
+    const uint32_t n = d->run->n_ranks, chosen = draw(d, 5), root = from + draw(d, n - from);
+    const bool all = chosen == 0 || chosen == 2;
+    struct lateness lates[SLOW_RANKS];
+    for (uint32_t r = from; r < n; r++) {
+        const bool lower = chosen == 4, of_root = chosen == 1;
+        lates[r] = latest_of(d, of_root ? root : from,
+                             of_root ? root + 1
+                             : lower ? r + 1
+                                     : n,
+                             kinds[chosen]);
+        if ((of_root && r == root) || (chosen == 3 && r != root))
+            lates[r].time = -1;
+        if (all)
+            lates[r].since = d->met_all[comm] > d->met_all[0] ? d->met_all[comm] : d->met_all[0];
+    }
+    const int64_t last = latest_of(d, from, n, 0).time;
+    for (uint32_t r = from; r < n; r++) {
+        const uint32_t region = COLLECTIVE + chosen % 3;
+        struct lull_step step = {.kind = LULL_STEP_COLLECTIVE_END,
+                                 .op = ops[chosen],
+                                 .time = d->ranks[r].clock,
+                                 .comm = comm};
+        step.collective.root = chosen == 1 || chosen == 3 ? (int32_t)root : LULL_ANY;
+        step.collective.request = LULL_NO_REQUEST;
+        put_call(d, r, LULL_STEP_CALL_BEGIN, region, d->ranks[r].clock);
+        put(d, r, &step);
+        end_call(d, r, region, d->ranks[r].clock, d->ranks[r].clock, &lates[r], 1);
+    }
+    if (all)
+        d->met_all[comm] = last;
+}
+
+/* All members begin one that does not block; each waits for it later. */
+static void begin_gathering(struct drawing *d, uint32_t comm, uint32_t from)
+{
+    const uint32_t n = d->run->n_ranks;
+    struct letter letter = {.late = latest_of(d, from, n, LULL_WAIT_N_TO_N)};
+    struct lull_step *step = &letter.step;
+    *step = (struct lull_step){.op = LULL_COLLECTIVE_ALLREDUCE, .comm = comm};
+    step->collective.root = LULL_ANY;
+    step->collective.request = ++d->requests;
+    for (uint32_t r = from; r < n; r++) {
+        const int64_t began = d->ranks[r].clock;
+        step->kind = LULL_STEP_COLLECTIVE_BEGIN;
+        step->time = began;
+        put_call(d, r, LULL_STEP_CALL_BEGIN, IALLREDUCE, began);
+        put(d, r, step);
+        end_call(d, r, IALLREDUCE, began, began, NULL, 0);
+        step->kind = LULL_STEP_COLLECTIVE_END;
+        deliver(d, r, &letter);
+    }
+}
+
+static void act(struct drawing *d)
+{
+    const uint32_t rank = draw(d, d->run->n_ranks), comm = draw(d, COMMS);
+    const uint32_t from = comm; /* communicator 1 is all but the first rank */
+    switch (draw(d, 12)) {
+    case 0:
+    case 1:
+        exchange(d, rank, true, false);
+        break;
+    case 2:
+    case 3:
+        exchange(d, rank, false, true);
+        break;
+    case 4:
+        exchange(d, rank, true, true);
+        break;
+    case 5:
+        gather(d, comm, from);
+        break;
+    case 6:
+        begin_gathering(d, comm, from);
+        break;
+    default:
+        compute(d, rank);
+    }
+}
+
+/* ---- the run ------------------------------------------------------------------------------- */
+
+static void define_comms(struct slow_run *run)
+{
+    struct lull_trace *trace = run->trace;
+    trace->comms = lull_arena_zero(trace->arena, COMMS, sizeof *trace->comms);
+    trace->n_comms = COMMS;
+    for (uint32_t c = 0; c < COMMS; c++)
+        trace->comms[c] = (struct lull_comm){.name = "",
+                                             .size = run->n_ranks - c,
+                                             .first = c,
+                                             .parent = LULL_NONE,
+                                             .remote = LULL_NONE,
+                                             .paradigm = LULL_PARADIGM_MPI};
+}
+
+void slow_run_draw(struct slow_run *run, struct lull_random *random)
+{
+    struct drawing *d = calloc(1, sizeof *d);
+    assert_non_null(d);
+    *run = (struct slow_run){.n_ranks = 3 + (uint32_t)lull_random_below(random, SLOW_RANKS - 2)};
+    d->run = run;
+    d->random = random;
+    run->trace = memory_trace_simple(run->n_ranks, 1, (int64_t)1 << 40, regions);
+    define_comms(run);
+    for (uint32_t r = 0; r < run->n_ranks; r++)
+        assert_non_null(run->steps[r].channels = lull_channels_create());
+    for (uint32_t i = 0; i < ACTIONS; i++)
+        act(d);
+    for (uint32_t r = 0; r < run->n_ranks; r++) {
+        const struct lull_step end = {.kind = LULL_STEP_END, .time = d->ranks[r].clock};
+        while (d->ranks[r].count > 0 &&
+               d->ranks[r].inbox[d->ranks[r].first].step.kind == LULL_STEP_COLLECTIVE_END)
+            exchange(d, r, false, true);
+        put(d, r, &end);
+    }
+    for (uint32_t r = 0; r < run->n_ranks; r++)
+        free(d->ranks[r].deeds);
+    free(d);
+}
+
+void slow_run_free(struct slow_run *run)
+{
+    for (uint32_t r = 0; r < run->n_ranks; r++) {
+        free(run->steps[r].steps);
+        lull_channels_destroy(run->steps[r].channels);
+    }
+    lull_trace_close(run->trace);
+}

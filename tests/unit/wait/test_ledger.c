@@ -1,0 +1,166 @@
+/* Ledgers and how waits are divided, by hand. */
+#include "wait/ledger.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { A, B, C };            /* processes; A waits for B */
+enum { ALPHA, BETA, GAMMA }; /* regions */
+
+static void add(struct wait_ledger *ledger, uint32_t process, uint32_t region, int64_t ns)
+{
+    const struct lull_wait_place place = {process, region, LULL_NONE, 0};
+    assert_true(lull_wait_ledger_add(ledger, &place, ns));
+}
+
+/* What of a wait is charged to a region of a process, LULL_WAIT_OWN: of B itself. */
+static int64_t charged(struct wait_ledger *late, const struct wait_snapshot *late_since,
+                       const struct wait_ledger *other, const struct wait_snapshot *other_since,
+                       int64_t wait, uint32_t process, uint32_t region)
+{
+    struct wait_excess parts[LULL_WAIT_LEDGER + 1];
+    struct wait_snapshot *at = lull_wait_snapshot_take(late);
+    const struct wait_between between = {.late = B,
+                                         .other = A,
+                                         .at = at,
+                                         .late_since = late_since,
+                                         .ledger = other,
+                                         .other_since = other_since};
+    const uint32_t n = lull_wait_divide(&between, wait, parts);
+    int64_t found = 0, sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += parts[i].ns;
+        if (parts[i].place.process == process && parts[i].place.region == region)
+            found += parts[i].ns;
+    }
+    assert_int_equal(sum, wait);
+    lull_wait_snapshot_drop(at);
+    return found;
+}
+
+static void what_one_did_more_of(void **state)
+{
+    struct wait_ledger late = {0}, other = {0};
+    (void)state;
+    add(&late, LULL_WAIT_OWN, ALPHA, 10);
+    add(&late, LULL_WAIT_OWN, BETA, 4);
+    add(&other, LULL_WAIT_OWN, ALPHA, 4);
+    add(&other, LULL_WAIT_OWN, BETA, 6);
+    /* 6 more of alpha, 2 less of beta: it comes 4 later */
+    assert_int_equal(charged(&late, NULL, &other, NULL, 4, LULL_WAIT_OWN, ALPHA), 4);
+    /* gamma is 2 more: 6 to 2 of 6 */
+    add(&late, LULL_WAIT_OWN, GAMMA, 2);
+    assert_int_equal(charged(&late, NULL, &other, NULL, 6, LULL_WAIT_OWN, ALPHA), 5);
+    assert_int_equal(charged(&late, NULL, &other, NULL, 6, LULL_WAIT_OWN, GAMMA), 1);
+    lull_wait_ledger_free(&late);
+    lull_wait_ledger_free(&other);
+}
+
+static void since_they_met(void **state)
+{
+    struct wait_ledger late = {0}, other = {0};
+    (void)state;
+    add(&late, LULL_WAIT_OWN, ALPHA, 100);
+    add(&other, LULL_WAIT_OWN, BETA, 100);
+    struct wait_snapshot *late_since = lull_wait_snapshot_take(&late);
+    struct wait_snapshot *other_since = lull_wait_snapshot_take(&other);
+    add(&late, LULL_WAIT_OWN, BETA, 9);
+    add(&other, LULL_WAIT_OWN, BETA, 4);
+    assert_int_equal(charged(&late, late_since, &other, other_since, 5, LULL_WAIT_OWN, BETA), 5);
+    /* who has begun anew has done nothing before */
+    lull_wait_ledger_begin_anew(&late);
+    lull_wait_ledger_begin_anew(&other);
+    add(&late, LULL_WAIT_OWN, ALPHA, 3);
+    assert_int_equal(charged(&late, late_since, &other, other_since, 3, LULL_WAIT_OWN, ALPHA), 3);
+    lull_wait_snapshot_drop(late_since);
+    lull_wait_snapshot_drop(other_since);
+    lull_wait_ledger_free(&late);
+    lull_wait_ledger_free(&other);
+}
+
+static void what_rounding_leaves(void **state)
+{
+    struct wait_ledger late = {0}, other = {0};
+    (void)state;
+    for (uint32_t region = ALPHA; region <= GAMMA; region++)
+        add(&late, LULL_WAIT_OWN, region, 1);
+    /* two thirds each: the first two get them */
+    assert_int_equal(charged(&late, NULL, &other, NULL, 2, LULL_WAIT_OWN, ALPHA), 1);
+    assert_int_equal(charged(&late, NULL, &other, NULL, 2, LULL_WAIT_OWN, BETA), 1);
+    assert_int_equal(charged(&late, NULL, &other, NULL, 2, LULL_WAIT_OWN, GAMMA), 0);
+    /* what nothing explains is time in MPI */
+    assert_int_equal(charged(&late, NULL, &other, NULL, 10, LULL_WAIT_OWN, LULL_NONE), 7);
+    lull_wait_ledger_free(&late);
+    lull_wait_ledger_free(&other);
+}
+
+static void who_kept_the_late_one(void **state)
+{
+    struct wait_ledger late = {0}, other = {0};
+    (void)state;
+    add(&late, C, ALPHA, 8);
+    add(&other, LULL_WAIT_OWN, BETA, 2);
+    assert_int_equal(charged(&late, NULL, &other, NULL, 6, C, ALPHA), 6);
+    /* C kept both of them */
+    add(&other, C, ALPHA, 8);
+    add(&late, LULL_WAIT_OWN, GAMMA, 5);
+    assert_int_equal(charged(&late, NULL, &other, NULL, 3, C, ALPHA), 0);
+    assert_int_equal(charged(&late, NULL, &other, NULL, 3, LULL_WAIT_OWN, GAMMA), 3);
+    lull_wait_ledger_free(&late);
+    lull_wait_ledger_free(&other);
+}
+
+static void what_both_paid_for(void **state)
+{
+    struct wait_ledger late = {0}, other = {0};
+    (void)state;
+    /* A has waited for B's alpha before; only gamma is new. */
+    add(&late, LULL_WAIT_OWN, ALPHA, 50);
+    add(&late, LULL_WAIT_OWN, GAMMA, 3);
+    add(&other, B, ALPHA, 50);
+    assert_int_equal(charged(&late, NULL, &other, NULL, 3, LULL_WAIT_OWN, GAMMA), 3);
+    /* B has waited for A's beta, in which A was itself. */
+    add(&late, A, BETA, 20);
+    add(&other, LULL_WAIT_OWN, BETA, 20);
+    assert_int_equal(charged(&late, NULL, &other, NULL, 3, LULL_WAIT_OWN, GAMMA), 3);
+    assert_int_equal(charged(&late, NULL, &other, NULL, 3, A, BETA), 0);
+    lull_wait_ledger_free(&late);
+    lull_wait_ledger_free(&other);
+}
+
+static void more_places_than_room(void **state)
+{
+    enum { MANY = 1000 };
+    struct wait_ledger ledger = {0};
+    int64_t sum = 0, most = 0, elsewhere = 0;
+    (void)state;
+    for (uint32_t i = 0; i < MANY; i++) {
+        const int64_t ns = i == 3 ? MANY * MANY : 1 + i % 7;
+        add(&ledger, i % 2 ? LULL_WAIT_OWN : i, i, ns);
+        sum += ns;
+        assert_in_range(ledger.count, 1, LULL_WAIT_LEDGER);
+    }
+    for (uint32_t i = 0; i < ledger.count; i++) {
+        const struct wait_entry *entry = &ledger.entries[i];
+        sum -= entry->ns;
+        most = entry->ns > most ? entry->ns : most;
+        elsewhere += entry->place.region == LULL_WAIT_ELSEWHERE;
+    }
+    assert_int_equal(sum, 0);
+    assert_int_equal(most, MANY * MANY);
+    assert_int_equal(elsewhere, 2);
+    lull_wait_ledger_free(&ledger);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_one_did_more_of), cmocka_unit_test(since_they_met),
+        cmocka_unit_test(what_rounding_leaves), cmocka_unit_test(who_kept_the_late_one),
+        cmocka_unit_test(what_both_paid_for),   cmocka_unit_test(more_places_than_room),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
