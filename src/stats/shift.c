@@ -11,35 +11,7 @@
 enum { MOST_MORE = 1000 };
 static const double most_correlation = 0.95; /* above, a series says nothing */
 
-/* ---- ranks --------------------------------------------------------------------------------- */
-
-struct placed {
-    double value;
-    size_t index;
-};
-
-static int by_value(const void *left, const void *right)
-{
-    const struct placed *a = left, *b = right;
-    return (a->value > b->value) - (a->value < b->value);
-}
-
-/* Ranks from 1, the mean of them for equal values. Returns the variance of one rank. */
-static double find_ranks(struct placed *placed, size_t count, double *ranks)
-{
-    const double all = (double)count;
-    double ties = 0;
-    qsort(placed, count, sizeof *placed, by_value);
-    for (size_t i = 0, end; i < count; i = end) {
-        for (end = i; end < count && placed[end].value == placed[i].value; end++)
-            ;
-        for (size_t k = i; k < end; k++)
-            ranks[placed[k].index] = 0.5 * (double)(i + end + 1);
-        const double tied = (double)(end - i);
-        ties += tied * tied * tied - tied;
-    }
-    return all < 2 ? 0 : all * (all + 1) / 12 - ties / (12 * (all - 1));
-}
+/* ---- correlation ---------------------------------------------------------------------------- */
 
 static double mean_of(const double *values, size_t count)
 {
@@ -61,17 +33,12 @@ static void add_products(const double *values, size_t count, double *products, d
     }
 }
 
-/* The upper limit of the correlation of neighbours inside of both parts. */
-static double limit_correlation(const double *ranks, size_t n_before, size_t n_after)
+/* The upper limit of a correlation of neighbours of which `seen` was seen in `all` values. */
+static double limit_correlation(double seen, double all)
 {
     static const double one_sided_95 = 1.6448536269514722;
-    const double all = (double)(n_before + n_after);
-    double products = 0, squares = 0;
-    add_products(ranks, n_before, &products, &squares);
-    add_products(ranks + n_before, n_after, &products, &squares);
     if (all <= 4)
         return most_correlation;
-    const double seen = squares > 0 ? products / squares : 0;
     const double unbiased = fmin((all * seen + 1) / (all - 3), most_correlation);
     const double error = sqrt((1 - unbiased * unbiased) / all);
     return fmax(0, fmin(unbiased + one_sided_95 * error, most_correlation));
@@ -87,87 +54,101 @@ static double inflate(size_t count, double correlation)
     return 1 + 2 * r / (1 - r) * (1 - (1 - pow(r, n)) / (n * (1 - r)));
 }
 
-/* Of the difference of the mean ranks, in its standard deviations. */
-static double standardise(double effect, double variance, double correlation, size_t n_before,
-                          size_t n_after)
+/* Student's test of a difference of means, given in standard deviations of a value, one-sided: as
+ * many degrees of freedom as so many correlated values are worth. */
+static double student(double distance, double correlation, size_t n_before, size_t n_after)
 {
     const double n = (double)n_before, m = (double)n_after;
-    const double difference = (n + m) * (effect - 0.5);
-    const double spread =
-        variance * (inflate(n_before, correlation) / n + inflate(n_after, correlation) / m);
-    return spread > 0 ? difference / sqrt(spread) : 0;
+    const double of_before = inflate(n_before, correlation),
+                 of_after = inflate(n_after, correlation);
+    const double worth = n / of_before + m / of_after;
+    const double t = distance / sqrt(of_before / n + of_after / m);
+    return t > 0 ? lull_student_tail(t, fmax(1, worth - 2)) : 1;
 }
 
-static double upper_tail(double z)
+/* ---- two parts ------------------------------------------------------------------------------- */
+
+/* The difference of the means in standard deviations of a value. Correlated values lie nearer to
+ * their own mean than to that of the distribution, for which their squares are divided by less. */
+static double measure_distance(const double *before, size_t n_before, const double *after,
+                               size_t n_after, double *ret_correlation)
 {
-    return 0.5 * erfc(z / sqrt(2));
+    const double all = (double)(n_before + n_after);
+    const double difference = mean_of(after, n_after) - mean_of(before, n_before);
+    double products = 0, squares = 0;
+    add_products(before, n_before, &products, &squares);
+    add_products(after, n_after, &products, &squares);
+    *ret_correlation = limit_correlation(squares > 0 ? products / squares : 0, all);
+    const double left =
+        all - inflate(n_before, *ret_correlation) - inflate(n_after, *ret_correlation);
+    if (squares > 0)
+        return left < 1 ? 0 : difference / sqrt(squares / left);
+    return difference > 0 ? INFINITY : difference < 0 ? -INFINITY : 0;
 }
-
-/* ---- two parts ----------------------------------------------------------------------------- */
 
 /* Exact for independent values, one-sided: half of the two-sided probability on the side where the
- * difference is. */
-static double independent(double *before, size_t n_before, double *after, size_t n_after)
+ * difference is. Sorts both. */
+static double compare_ranks(double *before, size_t n_before, double *after, size_t n_after,
+                            double *ret_effect)
 {
+    double pairs = 0;
     lull_sort(before, n_before);
     lull_sort(after, n_after);
+    for (size_t i = 0, below = 0, upto = 0; i < n_after; i++) {
+        while (below < n_before && before[below] < after[i])
+            below++;
+        while (upto < n_before && before[upto] <= after[i])
+            upto++;
+        pairs += 0.5 * (double)(below + upto);
+    }
+    *ret_effect = pairs / ((double)n_before * (double)n_after);
     return 0.5 * lull_rank_test(before, n_before, after, n_after);
-}
-
-/* `scratch` has room for the values of both parts, their ranks and their order. */
-static struct lull_shift compare_parts(const double *before, size_t n_before, const double *after,
-                                       size_t n_after, double *scratch, struct placed *placed)
-{
-    const size_t all = n_before + n_after;
-    double *ranks = scratch + all;
-    memcpy(scratch, before, n_before * sizeof *scratch);
-    memcpy(scratch + n_before, after, n_after * sizeof *scratch);
-    for (size_t i = 0; i < all; i++)
-        placed[i] = (struct placed){scratch[i], i};
-    const double variance = find_ranks(placed, all, ranks);
-    struct lull_shift shift = {.correlation = limit_correlation(ranks, n_before, n_after)};
-    shift.effect =
-        0.5 + (mean_of(ranks + n_before, n_after) - mean_of(ranks, n_before)) / (double)all;
-    const double z = standardise(shift.effect, variance, shift.correlation, n_before, n_after);
-    const double exact = independent(scratch, n_before, scratch + n_before, n_after);
-    shift.independent = exact;
-    shift.higher = shift.effect > 0.5 ? fmax(exact, upper_tail(z)) : 1;
-    shift.lower = shift.effect < 0.5 ? fmax(exact, upper_tail(-z)) : 1;
-    return shift;
 }
 
 struct lull_shift lull_shift_test(const double *before, size_t n_before, const double *after,
                                   size_t n_after)
 {
-    struct lull_shift shift = {0.5, most_correlation, 1, 1, 1};
-    const size_t all = n_before + n_after;
-    double *scratch = calloc(2 * all + 1, sizeof *scratch);
-    struct placed *placed = calloc(all + 1, sizeof *placed);
-    if (scratch && placed && n_before && n_after)
-        shift = compare_parts(before, n_before, after, n_after, scratch, placed);
+    struct lull_shift shift = {0.5, 0, most_correlation, 1, 1, 1};
+    double *scratch = n_before && n_after ? calloc(n_before + n_after, sizeof *scratch) : NULL;
+    if (!scratch)
+        return shift;
+    memcpy(scratch, before, n_before * sizeof *scratch);
+    memcpy(scratch + n_before, after, n_after * sizeof *scratch);
+    shift.distance = measure_distance(before, n_before, after, n_after, &shift.correlation);
+    shift.independent =
+        compare_ranks(scratch, n_before, scratch + n_before, n_after, &shift.effect);
+    if (shift.effect > 0.5)
+        shift.higher =
+            fmax(shift.independent, student(shift.distance, shift.correlation, n_before, n_after));
+    if (shift.effect < 0.5)
+        shift.lower =
+            fmax(shift.independent, student(-shift.distance, shift.correlation, n_before, n_after));
     free(scratch);
-    free(placed);
     return shift;
 }
 
-/* All of the later values beyond all from before: one of C(n + m, m) orders. */
-static double least_probability(size_t n_before, size_t n_after)
+/* The probability of ranks with this effect: by the normal approximation, but no less than that of
+ * one order of all C(n + m, m). */
+static double expect_ranks(double effect, size_t n_before, size_t n_after)
 {
     const double n = (double)n_before, m = (double)n_after;
-    return exp(lull_log_gamma(n + 1) + lull_log_gamma(m + 1) - lull_log_gamma(n + m + 1));
+    const double z = (effect - 0.5) * sqrt(12 * n * m / (n + m + 1));
+    const double least =
+        exp(lull_log_gamma(n + 1) + lull_log_gamma(m + 1) - lull_log_gamma(n + m + 1));
+    return fmax(least, effect < 1 ? 0.5 * erfc(z / sqrt(2)) : 0);
 }
 
 size_t lull_shift_more(const struct lull_shift *shift, size_t n_before, size_t n_after, bool higher,
                        double level)
 {
     const double effect = higher ? shift->effect : 1 - shift->effect;
+    const double distance = higher ? shift->distance : -shift->distance;
     if ((higher ? shift->higher : shift->lower) <= level)
         return 0;
     for (size_t more = 1; effect > 0.5 && n_before && more <= MOST_MORE; more++) {
-        const double all = (double)(n_before + n_after + more);
-        const double z =
-            standardise(effect, all * (all + 1) / 12, shift->correlation, n_before, n_after + more);
-        if (upper_tail(z) <= level && least_probability(n_before, n_after + more) <= level)
+        const size_t after = n_after + more;
+        if (student(distance, shift->correlation, n_before, after) <= level &&
+            expect_ranks(effect, n_before, after) <= level)
             return more;
     }
     return LULL_SHIFT_NEVER;

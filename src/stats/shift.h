@@ -3,11 +3,13 @@
  * which a long series changes.
  *
  * Runs of a program are neither normal nor independent: a machine that is busy now is busy still
- * when the next run begins. Ranks make the first harmless. For the second the variance of the
- * difference of the mean ranks is that of an autoregressive process of first order, whose
- * correlation is not the estimate, which is too small as often as too large, but its upper limit at
- * 95 %. Source of the variance: Anderson, The Statistical Analysis of Time Series, 1971, section
- * 8.3; of the bias of the estimate: Kendall, Biometrika 41 (1954), 403. */
+ * when the next run begins. Two probabilities are taken, and the larger counts. That of the ranks
+ * (Mann and Whitney) is exact for any distribution, but presumes independent values. That of the
+ * means (Student) allows for correlation: the variance of a mean is that of an autoregressive
+ * process of first order, whose correlation is not the estimate, which is too small as often as too
+ * large, but its upper limit at 95 %. Source of the variance: Anderson, The Statistical Analysis of
+ * Time Series, 1971, section 8.3; of the bias of the estimate: Kendall, Biometrika 41 (1954), 403.
+ */
 #ifndef LULL_STATS_SHIFT_H
 #define LULL_STATS_SHIFT_H
 
@@ -16,11 +18,12 @@
 
 struct lull_shift {
     double effect;      /* share of the pairs in which the later value is larger, ties as halves */
+    double distance;    /* of the means, in standard deviations of a value; infinite without any */
     double correlation; /* upper limit of that of neighbours, in [0, 0.95] */
-    /* One-sided: how probable so many larger (or smaller) later values are where nothing has
-     * changed. The larger of the exact one for independent values and the one with correlation. */
+    /* One-sided: how probable it is that the later values lie so far above (or below) where nothing
+     * has changed. */
     double higher, lower;
-    double independent; /* the exact one alone, of the side on which the later values lie */
+    double independent; /* that of the ranks alone, of the side on which the later values lie */
 };
 
 /* `before` and `after` in the order of time; 1 for both probabilities where one is empty or memory

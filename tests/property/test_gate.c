@@ -21,8 +21,8 @@ static void draw(struct lull_random *random, enum noise_kind kind, double slower
     double noise[HISTORY + RUNS];
     noise_draw(random, kind, HISTORY + RUNS, noise);
     for (int i = 0; i < HISTORY + RUNS; i++) {
-        values[i] = (struct lull_history_value){"runtime",
-                                                (1 + 0.02 * noise[i]) * (i < HISTORY ? 1 : slower)};
+        values[i] = (struct lull_history_value){
+            "runtime", (1 + 0.02 * noise[i]) * (i < HISTORY ? 1 : slower), NULL};
         all[i] = (struct lull_history_entry){.values = &values[i], .n_values = 1, .time = i};
     }
 }

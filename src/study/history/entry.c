@@ -7,19 +7,19 @@
 #include <string.h>
 #include <time.h>
 
-static void add_value(struct lull_history_entry *entry, const char *id, double value)
-{
-    if (isfinite(value))
-        entry->values[entry->n_values++] = (struct lull_history_value){id, value};
-}
-
 static void add_values(struct lull_history_entry *entry, const struct lull_run *run)
 {
-    add_value(entry, "runtime", 1e-9 * (double)run->breakdown->runtime_ns);
-    add_value(entry, "core_time", 1e-9 * (double)entry->parts.total_ns);
-    for (int m = 0; m < lull_metric_count; m++)
-        if (!run->values[m].absent)
-            add_value(entry, lull_metric_defs[m].id, run->values[m].value);
+    struct lull_history_value *values = entry->values;
+    *values++ =
+        (struct lull_history_value){"runtime", 1e-9 * (double)run->breakdown->runtime_ns, NULL};
+    *values++ =
+        (struct lull_history_value){"core_time", 1e-9 * (double)entry->parts.total_ns, NULL};
+    for (int m = 0; m < lull_metric_count; m++) {
+        const struct lull_metric_value *value = &run->values[m];
+        *values++ = (struct lull_history_value){lull_metric_defs[m].id,
+                                                value->absent ? NAN : value->value, value->absent};
+    }
+    entry->n_values = (uint32_t)(values - entry->values);
 }
 
 static const char *machine_of(const struct lull_run *run, struct lull_arena *arena)
@@ -70,6 +70,14 @@ double lull_history_value_of(const struct lull_history_entry *entry, const char 
         if (strcmp(entry->values[i].id, id) == 0)
             return entry->values[i].value;
     return NAN;
+}
+
+const char *lull_history_absent(const struct lull_history_entry *entry, const char *id)
+{
+    for (uint32_t i = 0; i < entry->n_values; i++)
+        if (strcmp(entry->values[i].id, id) == 0 && entry->values[i].absent)
+            return entry->values[i].absent;
+    return "the runs do not have it";
 }
 
 /* ---- times ---------------------------------------------------------------------------------- */

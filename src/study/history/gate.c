@@ -74,12 +74,13 @@ static void compare_medians(struct lull_gate_case *judged)
     judged->probability = NAN;
 }
 
-static const char *find_missing(const struct lull_gate_case *judged)
+static const char *find_missing(const struct lull_gate_case *judged,
+                                const struct lull_history_entry *runs)
 {
     if (!judged->runs)
-        return "the runs do not have this metric";
+        return lull_history_absent(&runs[0], judged->condition->metric);
     if (judged->condition->relative && !judged->baseline_runs)
-        return "no run of the history has this metric";
+        return "no run of the history has it";
     return NULL;
 }
 
@@ -98,7 +99,7 @@ static struct lull_gate_case judge(const struct lull_condition *condition,
     judged.limit =
         condition->offset + (condition->relative ? condition->factor * judged.baseline : 0);
     judged.probability = NAN;
-    judged.why = find_missing(&judged);
+    judged.why = find_missing(&judged, runs);
     if (judged.why) {
         judged.more = LULL_MORE_NEVER;
         return judged;

@@ -18,6 +18,8 @@ struct lull_history_key {
 struct lull_history_value {
     const char *id; /* of a metric, "parallel_efficiency"; "runtime" and "core_time" in s */
     double value;
+    const char *absent; /* why there is none, then the value is NAN; NULL: there is one. Files have
+                           only values that there are. */
 };
 
 /* One run. */
@@ -51,6 +53,9 @@ struct lull_history_about {
 /* The value of a metric, or of "region:NAME", the time of all threads in that region in s; NAN
  * where the entry has none. */
 double lull_history_value_of(const struct lull_history_entry *entry, const char *id);
+
+/* Why the entry has no such value, a few words. */
+const char *lull_history_absent(const struct lull_history_entry *entry, const char *id);
 
 /* Of a run with its values (lull_study_compute of it alone). Lives in `arena`. */
 void lull_history_entry_of(const struct lull_run *run, const struct lull_history_about *about,

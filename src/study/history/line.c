@@ -20,6 +20,8 @@ static void write_values(struct lull_json *json, const struct lull_history_entry
     lull_json_key(json, "metrics");
     lull_json_object_begin(json);
     for (uint32_t i = 0; i < entry->n_values; i++) {
+        if (!isfinite(entry->values[i].value))
+            continue;
         lull_json_key(json, entry->values[i].id);
         lull_json_number(json, entry->values[i].value);
     }
@@ -31,14 +33,14 @@ static const char *cause_id(unsigned activity)
     return activity < LULL_ACTIVITIES ? lull_activity_id(activity) : "not_recorded";
 }
 
-/* [region, site, cause, ns], those that are at least a thousandth of the whole. */
+/* [region, site, cause, ns] */
 static void write_parts(struct lull_json *json, const struct lull_parts *parts)
 {
     lull_json_key(json, "parts");
     lull_json_array_begin(json);
     for (uint32_t i = 0; i < parts->count; i++) {
         const struct lull_part *part = &parts->parts[i];
-        if (part->ns < parts->total_ns / 1000)
+        if (!lull_part_is_kept(part, parts))
             continue;
         lull_json_array_begin(json);
         lull_json_string(json, part->region);
@@ -120,8 +122,8 @@ static lull_status read_values(json_t *metrics, struct lull_arena *arena,
     {
         if (!json_is_number(value))
             return lull_fail(err, LULL_ERR_FORMAT, "/metrics/%s: expected a number", id);
-        entry->values[entry->n_values++] =
-            (struct lull_history_value){lull_arena_strdup(arena, id), json_number_value(value)};
+        entry->values[entry->n_values++] = (struct lull_history_value){
+            lull_arena_strdup(arena, id), json_number_value(value), NULL};
     }
     return LULL_OK;
 }

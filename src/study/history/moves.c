@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The median over the runs; a run without the part spends nothing on it. */
+/* The median over the runs. A run without the part spends nothing on it, as does one in which it is
+ * so short that the line of a history leaves it out. */
 static int64_t median_time(const struct lull_history_entry *runs, uint32_t count,
                            const struct lull_part *like, double *scratch)
 {
     for (uint32_t i = 0; i < count; i++) {
         const struct lull_part *part = lull_parts_find(&runs[i].parts, like);
-        scratch[i] = part ? (double)part->ns : 0;
+        scratch[i] = part && lull_part_is_kept(part, &runs[i].parts) ? (double)part->ns : 0;
     }
     lull_sort(scratch, count);
     return (int64_t)llround(lull_median(scratch, count));

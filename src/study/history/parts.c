@@ -123,6 +123,11 @@ void lull_parts_of_run(const struct lull_run *run, struct lull_arena *arena,
         qsort(ret_parts->parts, ret_parts->count, sizeof(*ret_parts->parts), compare_parts);
 }
 
+bool lull_part_is_kept(const struct lull_part *part, const struct lull_parts *parts)
+{
+    return part->ns >= parts->total_ns / 1000;
+}
+
 const char *lull_part_cause(const struct lull_part *part)
 {
     if (part->activity == LULL_USEFUL)

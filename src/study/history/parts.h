@@ -34,6 +34,9 @@ int lull_part_compare(const struct lull_part *a, const struct lull_part *b);
 const struct lull_part *lull_parts_find(const struct lull_parts *parts,
                                         const struct lull_part *like);
 
+/* Whether it is worth a place in a history: at least a thousandth of the whole. */
+bool lull_part_is_kept(const struct lull_part *part, const struct lull_parts *parts);
+
 /* "computation", "MPI point-to-point", "not recorded". */
 const char *lull_part_cause(const struct lull_part *part);
 /* "computation in solve", "MPI_Recv from exchange (heat.c:120)", "idle". */

@@ -29,18 +29,22 @@ static const char *describe_key(const struct lull_history_key *key, struct lull_
 
 /* ---- the document ---------------------------------------------------------------------------- */
 
-static struct lull_cell count_or_absent(uint32_t count)
+static struct lull_cell more_cell(const struct lull_gate_case *judged)
 {
-    return count == LULL_MORE_NEVER ? lull_cell_absent("more runs would not decide")
-                                    : lull_cell_count(count);
+    if (judged->verdict != LULL_GATE_UNKNOWN)
+        return (struct lull_cell){0};
+    if (judged->why)
+        return (struct lull_cell){0};
+    return judged->more == LULL_MORE_NEVER ? lull_cell_absent("more runs would not decide")
+                                           : lull_cell_count(judged->more);
 }
 
 static void add_cases(struct lull_document *document, const struct lull_gate *gate)
 {
-    static const char *const columns[][2] = {
-        {"verdict", "verdict"}, {"metric", "metric"},       {"value", "value"},
-        {"limit", "limit"},     {"baseline", "baseline"},   {"runs", "runs"},
-        {"history", "history"}, {"more_runs", "more runs"}, {"probability", "p"}};
+    static const char *const columns[][2] = {{"verdict", "verdict"},     {"value", "value"},
+                                             {"limit", "limit"},         {"baseline", "baseline"},
+                                             {"runs", "runs"},           {"history", "history"},
+                                             {"more_runs", "more runs"}, {"probability", "p"}};
     struct lull_table *table =
         lull_document_table(document, "conditions", "Conditions", LULL_BY_COLUMN);
     lull_table_corner(table, "Fails if");
@@ -53,13 +57,13 @@ static void add_cases(struct lull_document *document, const struct lull_gate *ga
             lull_table_row(table, judged->condition->text, judged->condition->text, LULL_NO_ROW);
         const struct lull_cell cells[] = {
             lull_cell_text(lull_gate_verdict_name(judged->verdict)),
-            lull_cell_text(metric),
-            lull_metric_cell(metric, judged->value),
+            judged->runs ? lull_metric_cell(metric, judged->value) : lull_cell_absent(judged->why),
             lull_metric_cell(metric, judged->limit),
-            lull_metric_cell(metric, judged->baseline),
+            judged->baseline_runs ? lull_metric_cell(metric, judged->baseline)
+                                  : lull_cell_absent("no history"),
             lull_cell_count(judged->runs),
             lull_cell_count(judged->baseline_runs),
-            count_or_absent(judged->more),
+            more_cell(judged),
             isfinite(judged->probability) ? lull_cell_number(judged->probability, 4)
                                           : (struct lull_cell){0},
         };
@@ -112,11 +116,13 @@ struct lull_document *lull_check_document(const struct lull_check_subject *subje
         lull_document_fact(document, "confirming", "Made again",
                            lull_cell_count(subject->n_confirming));
     add_cases(document, gate);
+    if (gate->verdict == LULL_GATE_PASS)
+        return document;
     add_moves(document, gate, arena);
     for (uint32_t i = 0; i < gate->n_cases; i++)
-        lull_document_note(document, LULL_NOTE_INFO, "%s: %s.",
-                           lull_gate_verdict_name(gate->cases[i].verdict),
-                           lull_check_sentence(&gate->cases[i], subject->history, arena));
+        if (gate->cases[i].verdict == LULL_GATE_UNKNOWN)
+            lull_document_note(document, LULL_NOTE_INFO, "%s: %s.", gate->cases[i].condition->text,
+                               lull_check_open_sentence(&gate->cases[i], arena));
     if (gate->verdict == LULL_GATE_FAIL && count_moves(gate))
         lull_document_note(document, LULL_NOTE_INFO, "First to look at: %s.",
                            lull_check_move_sentence(&gate->moves[0], arena));
@@ -157,15 +163,16 @@ static void add_values(struct lull_checks *checks, const struct lull_check_subje
     const struct lull_history_entry *first = &subject->runs[0];
     struct lull_check_value *values = lull_arena_zero(arena, first->n_values + 1, sizeof(*values));
     for (uint32_t i = 0; i < first->n_values; i++) {
+        if (first->values[i].absent)
+            continue;
         double *found;
         uint32_t *indices;
         const uint32_t count = lull_history_values(subject->runs, subject->n_runs,
                                                    first->values[i].id, arena, &found, &indices);
-        values[i] = (struct lull_check_value){first->values[i].id,
-                                              lull_history_median(found, count, arena)};
+        values[checks->n_values++] = (struct lull_check_value){
+            first->values[i].id, lull_history_median(found, count, arena)};
     }
     checks->values = values;
-    checks->n_values = first->n_values;
 }
 
 static void add_labels(struct lull_checks *checks, const struct lull_history_key *key,
@@ -191,7 +198,7 @@ const struct lull_checks *lull_check_checks(const struct lull_check_subject *sub
     const char **remarks = lull_arena_zero(arena, MOST_MOVES + 1, sizeof(*remarks));
     for (uint32_t i = 0; i < gate->n_cases; i++)
         all[i] = check_of(&gate->cases[i], subject, arena);
-    for (uint32_t i = 0; i < count_moves(gate); i++)
+    for (uint32_t i = 0; gate->verdict != LULL_GATE_PASS && i < count_moves(gate); i++)
         remarks[i] = lull_check_move_sentence(&gate->moves[i], arena);
     checks->suite = describe_key(&subject->runs[0].key, arena);
     checks->status = status_of(gate->verdict);

@@ -55,8 +55,10 @@ static const char *tell_values(const struct lull_gate_case *judged,
                              plural(judged->baseline_runs, "run", arena), since);
 }
 
-static const char *tell_more(const struct lull_gate_case *judged, struct lull_arena *arena)
+const char *lull_check_open_sentence(const struct lull_gate_case *judged, struct lull_arena *arena)
 {
+    if (judged->why)
+        return judged->why;
     if (judged->more == LULL_MORE_NEVER && judged->baseline_runs)
         return "more runs alone would not decide: a limit farther away, or a longer history, would";
     if (judged->more == LULL_MORE_NEVER)
@@ -72,7 +74,7 @@ const char *lull_check_sentence(const struct lull_gate_case *judged,
         return lull_arena_printf(arena, "%s: %s", judged->condition->metric, judged->why);
     const char *text = tell_values(judged, history, arena);
     if (judged->verdict == LULL_GATE_UNKNOWN)
-        return lull_arena_printf(arena, "%s; %s", text, tell_more(judged, arena));
+        return lull_arena_printf(arena, "%s; %s", text, lull_check_open_sentence(judged, arena));
     return text;
 }
 

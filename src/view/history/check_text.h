@@ -11,6 +11,8 @@ bool lull_metric_is_time(const char *metric);
 struct lull_cell lull_metric_cell(const char *metric, double value);
 const char *lull_metric_text(const char *metric, double value, struct lull_arena *arena);
 
+/* Of an unknown verdict: what is missing. */
+const char *lull_check_open_sentence(const struct lull_gate_case *judged, struct lull_arena *arena);
 /* What a case found, a sentence; `history` is the one that the gate judged by. */
 const char *lull_check_sentence(const struct lull_gate_case *judged,
                                 const struct lull_history *history, struct lull_arena *arena);

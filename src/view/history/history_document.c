@@ -113,7 +113,7 @@ const struct lull_chart *lull_history_chart(const struct lull_history *series, c
         const struct lull_chart_point ends[] = {{levels[i].first + 1, levels[i].median, NAN, NAN},
                                                 {levels[i].last + 1, levels[i].median, NAN, NAN}};
         const struct lull_history_entry *first = &series->entries[levels[i].first];
-        lull_chart_series(chart, i ? "" : "level (median)", LULL_CHART_LINE, ends, 2);
+        lull_chart_series(chart, i ? "" : "level (median)", LULL_CHART_CURVE, ends, 2);
         if (i)
             lull_chart_mark(chart, levels[i].first + 1,
                             *first->commit ? lull_arena_strndup(arena, first->commit, 10)
