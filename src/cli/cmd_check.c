@@ -229,8 +229,8 @@ const struct lull_command lull_cmd_check = {
     .details =
         "Ends with 0 where all is well, 3 where a condition holds, 4 where the runs are too few\n"
         "or too noisy to tell; then it says how many more would do.\n"
-        "METRIC is runtime, core_time (of all threads), region:NAME, or one of `lull metrics`,\n"
-        "by the id that --format json shows.\n\n"
+        "METRIC is runtime, core_time or useful_time (of all threads), instructions, cycles,\n"
+        "region:NAME, or one of `lull metrics` by the id that --format json shows.\n\n"
         "examples:\n"
         "  lull check run?.lull --against perf.jsonl --fail-if 'runtime > 1.05 * baseline'\n"
         "  lull check run.lull --fail-if 'parallel_efficiency < 0.8' --as-measured\n"

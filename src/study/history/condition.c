@@ -2,15 +2,11 @@
 
 #include "base/text.h"
 #include "base/text/suggest.h"
-#include "metrics/pop/pop.h"
+#include "study/history/history.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
-
-/* What a history holds besides the metrics of the trees. */
-static const char *const times[] = {"runtime", "core_time"};
-enum { TIMES = sizeof times / sizeof *times };
 
 /* A copy without blanks at either end. */
 static char *trim(const char *begin, const char *end, struct lull_arena *arena)
@@ -27,10 +23,14 @@ lull_status lull_condition_metric(const char *metric, struct lull_arena *arena,
 {
     if (strncmp(metric, "region:", 7) == 0 && metric[7])
         return LULL_OK;
-    const size_t count = TIMES + (size_t)lull_metric_count;
+    size_t quantities = 0, count;
+    while (lull_history_quantities[quantities])
+        quantities++;
+    count = quantities + (size_t)lull_metric_count;
     const char **names = lull_arena_zero(arena, count, sizeof(*names));
     for (size_t i = 0; i < count; i++) {
-        names[i] = i < TIMES ? times[i] : lull_metric_defs[i - TIMES].id;
+        names[i] =
+            i < quantities ? lull_history_quantities[i] : lull_metric_defs[i - quantities].id;
         if (strcmp(names[i], metric) == 0)
             return LULL_OK;
     }
@@ -39,7 +39,8 @@ lull_status lull_condition_metric(const char *metric, struct lull_arena *arena,
         return lull_fail(err, LULL_ERR_RANGE, "unknown metric '%s', did you mean '%s'?", metric,
                          meant);
     return lull_fail(err, LULL_ERR_RANGE,
-                     "unknown metric '%s', expected runtime, core_time, region:NAME or one that "
+                     "unknown metric '%s', expected runtime, core_time, useful_time, instructions, "
+                     "cycles, region:NAME or one that "
                      "'lull metrics --format json' names",
                      metric);
 }

@@ -22,8 +22,8 @@ struct lull_condition {
 lull_status lull_condition_read(const char *text, struct lull_arena *arena,
                                 struct lull_condition *ret_condition, struct lull_error *err);
 
-/* Whether there is such a metric: runtime, core_time, region:NAME, or the id of one of the trees.
- * LULL_ERR_RANGE names the nearest. */
+/* Whether there is such a metric: a quantity (lull_history_quantities), region:NAME, or the id of
+ * one of the trees. LULL_ERR_RANGE names the nearest. */
 lull_status lull_condition_metric(const char *metric, struct lull_arena *arena,
                                   struct lull_error *err);
 

@@ -7,18 +7,33 @@
 #include <string.h>
 #include <time.h>
 
-static void add_values(struct lull_history_entry *entry, const struct lull_run *run)
+const char *const lull_history_quantities[] = {"runtime",      "core_time", "useful_time",
+                                               "instructions", "cycles",    NULL};
+enum { QUANTITIES = sizeof lull_history_quantities / sizeof *lull_history_quantities - 1 };
+
+static struct lull_history_value value_of(const char *id, double value, const char *absent)
 {
+    return (struct lull_history_value){id, absent ? NAN : value, absent};
+}
+
+static void add_values(struct lull_history_entry *entry, const struct lull_run *run,
+                       struct lull_arena *arena)
+{
+    const struct lull_pop_input *input = run->input;
+    const struct lull_metric_value quantities[QUANTITIES] = {
+        {1e-9 * (double)run->breakdown->runtime_ns, NULL},
+        {1e-9 * (double)entry->parts.total_ns, NULL},
+        {1e-9 * (double)lull_parts_useful(&entry->parts), NULL},
+        {input->instructions, isnan(input->instructions) ? "no instruction counter" : NULL},
+        {input->cycles, isnan(input->cycles) ? "no cycle counter" : NULL},
+    };
+    entry->values =
+        lull_arena_zero(arena, QUANTITIES + (size_t)lull_metric_count, sizeof(*entry->values));
     struct lull_history_value *values = entry->values;
-    *values++ =
-        (struct lull_history_value){"runtime", 1e-9 * (double)run->breakdown->runtime_ns, NULL};
-    *values++ =
-        (struct lull_history_value){"core_time", 1e-9 * (double)entry->parts.total_ns, NULL};
-    for (int m = 0; m < lull_metric_count; m++) {
-        const struct lull_metric_value *value = &run->values[m];
-        *values++ = (struct lull_history_value){lull_metric_defs[m].id,
-                                                value->absent ? NAN : value->value, value->absent};
-    }
+    for (size_t i = 0; i < QUANTITIES; i++)
+        *values++ = value_of(lull_history_quantities[i], quantities[i].value, quantities[i].absent);
+    for (int m = 0; m < lull_metric_count; m++)
+        *values++ = value_of(lull_metric_defs[m].id, run->values[m].value, run->values[m].absent);
     entry->n_values = (uint32_t)(values - entry->values);
 }
 
@@ -38,8 +53,6 @@ void lull_history_entry_of(const struct lull_run *run, const struct lull_history
         .commit = about->commit,
         .run = lull_arena_strdup(arena, run->name),
         .time = about->now,
-        .values = lull_arena_zero(arena, (size_t)lull_metric_count + 2,
-                                  sizeof(struct lull_history_value)),
     };
     ret_entry->key.layout = lull_run_shape(run, arena);
     if (!ret_entry->key.machine)
@@ -49,7 +62,7 @@ void lull_history_entry_of(const struct lull_run *run, const struct lull_history
     else if (run->trace && run->trace->start_realtime > 0)
         ret_entry->time = run->trace->start_realtime / 1000000000;
     lull_parts_of_run(run, arena, &ret_entry->parts);
-    add_values(ret_entry, run);
+    add_values(ret_entry, run, arena);
 }
 
 static double region_time(const struct lull_history_entry *entry, const char *name)

@@ -134,6 +134,8 @@ static lull_status make_text(const struct lull_history_entry *entries, uint32_t 
             return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", there->path);
         bool repeated = strstr(text, line) != NULL;
         for (uint32_t k = 0; k < there->count && !repeated; k++) {
+            if (there->entries[k].time != entries[i].time)
+                continue;
             char *other = lull_history_line_write(&there->entries[k]);
             repeated = other && strcmp(line, other) == 0;
             free(other);

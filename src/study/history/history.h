@@ -8,6 +8,10 @@
 
 #define LULL_HISTORY_SCHEMA "lull-history/1"
 
+/* What is measured besides the metrics of the trees, NULL at the end: runtime, time of all threads
+ * and its useful part in s; instructions and cycles of useful time. */
+extern const char *const lull_history_quantities[];
+
 /* What runs must share to be compared; the texts are the user's, "" where nothing was said. As a
  * wish NULL means any. */
 struct lull_history_key {
@@ -16,7 +20,7 @@ struct lull_history_key {
 };
 
 struct lull_history_value {
-    const char *id; /* of a metric, "parallel_efficiency"; "runtime" and "core_time" in s */
+    const char *id; /* of a metric, "parallel_efficiency", or a quantity */
     double value;
     const char *absent; /* why there is none, then the value is NAN; NULL: there is one. Files have
                            only values that there are. */

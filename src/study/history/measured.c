@@ -2,6 +2,7 @@
 
 #include "study/compare.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,8 @@ lull_status lull_history_measure(const char *const *paths, uint32_t count,
     }
     if (status == LULL_OK) {
         qsort(entries, runs.count, sizeof(*entries), by_time);
+        for (uint32_t i = 0; i < runs.count; i++)
+            entries[i].line = 0;
         *ret_entries = entries;
         *ret_count = runs.count;
     }
@@ -94,6 +97,19 @@ static bool are_strangers(const struct lull_history_entry *a, const struct lull_
     return of_a >= ENOUGH && of_b >= ENOUGH && common == 0;
 }
 
+static lull_status fail_of_strangers(const struct lull_history *series,
+                                     const struct lull_history_entry *last,
+                                     const struct lull_history_entry *run, struct lull_error *err)
+{
+    char line[32] = "";
+    if (last->line)
+        snprintf(line, sizeof line, "line %u of ", last->line);
+    return lull_fail(err, LULL_ERR_RANGE,
+                     "%s has no function in common with %s%s, expected runs of one program "
+                     "(--force compares them all the same)",
+                     run->run, line, series->path);
+}
+
 lull_status lull_history_check(const struct lull_history *series,
                                const struct lull_history_entry *runs, uint32_t count, bool force,
                                struct lull_error *err)
@@ -108,9 +124,6 @@ lull_status lull_history_check(const struct lull_history *series,
         series->count ? &series->entries[series->count - 1] : NULL;
     for (uint32_t i = 0; last && !force && i < count; i++)
         if (are_strangers(&runs[i], last))
-            return lull_fail(err, LULL_ERR_RANGE,
-                             "%s has no function in common with line %u of %s, expected runs of "
-                             "one program (--force compares them all the same)",
-                             runs[i].run, last->line, series->path);
+            return fail_of_strangers(series, last, &runs[i], err);
     return LULL_OK;
 }

@@ -26,6 +26,14 @@ const struct lull_part *lull_parts_find(const struct lull_parts *parts,
                : NULL;
 }
 
+int64_t lull_parts_useful(const struct lull_parts *parts)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < parts->count; i++)
+        sum += parts->parts[i].activity == LULL_USEFUL ? parts->parts[i].ns : 0;
+    return sum;
+}
+
 /* "exchange (heat.c:120)", perhaps with its callers behind, is line 120 of heat.c. */
 static void read_site(struct lull_part *part, struct lull_arena *arena)
 {
@@ -138,7 +146,8 @@ const char *lull_part_cause(const struct lull_part *part)
 const char *lull_part_describe(const struct lull_part *part, struct lull_arena *arena)
 {
     if (!*part->region)
-        return lull_part_cause(part);
+        return part->activity == LULL_USEFUL ? "computation outside of regions"
+                                             : lull_part_cause(part);
     if (part->activity == LULL_USEFUL)
         return lull_arena_printf(arena, "computation in %s", part->region);
     return *part->site ? lull_arena_printf(arena, "%s from %s", part->region, part->site)

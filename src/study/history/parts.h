@@ -28,6 +28,9 @@ struct lull_parts {
 void lull_parts_of_run(const struct lull_run *run, struct lull_arena *arena,
                        struct lull_parts *ret_parts);
 
+/* The sum of the useful ones. */
+int64_t lull_parts_useful(const struct lull_parts *parts);
+
 /* < 0, 0, > 0: their order. */
 int lull_part_compare(const struct lull_part *a, const struct lull_part *b);
 /* The part of the same region, site and activity; NULL: there is none. */

@@ -8,7 +8,7 @@
 bool lull_metric_is_time(const char *metric)
 {
     return strcmp(metric, "runtime") == 0 || strcmp(metric, "core_time") == 0 ||
-           strncmp(metric, "region:", 7) == 0;
+           strcmp(metric, "useful_time") == 0 || strncmp(metric, "region:", 7) == 0;
 }
 
 struct lull_cell lull_metric_cell(const char *metric, double value)
