@@ -37,3 +37,10 @@ if(LULL_TESTS AND Python3_FOUND)
                      ${CMAKE_C_COMPILER} ${PROJECT_SOURCE_DIR}/examples)
     set_tests_properties(examples.solvers PROPERTIES LABELS quick SKIP_RETURN_CODE 77 TIMEOUT 300)
 endif()
+if(LULL_TESTS AND Python3_FOUND)
+    add_test(NAME examples.performance
+             COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/examples/performance.py
+                     $<TARGET_FILE:lull> ${PROJECT_SOURCE_DIR}/examples/check-performance.sh
+                     ${CMAKE_CURRENT_SOURCE_DIR}/data/tape/heat-2x1)
+    set_tests_properties(examples.performance PROPERTIES LABELS quick TIMEOUT 300)
+endif()

@@ -13,6 +13,9 @@
 
 enum { LULL_EXIT_OK = 0, LULL_EXIT_FAILURE = 1, LULL_EXIT_USAGE = 2 };
 
+/* No name of a file that anybody has. */
+#define LULL_DIVIDER "\x1f--"
+
 struct lull_command {
     const char *name;                 /* "metrics"; of a part with its command: "model kernel" */
     const char *summary;              /* one line, lower case */
@@ -28,6 +31,8 @@ struct lull_command {
     /* The operands are another program's command line: options end at the first of them, and
      * signals stay as they were. */
     bool launches;
+    /* The operands are two groups: a "--" among them is left there as LULL_DIVIDER. */
+    bool divides;
     /* The commands that this one consists of, NULL at the end: the next word chooses among them,
      * and the command has no options and no `run` of its own. NULL for most. */
     const struct lull_command *const *parts;

@@ -18,22 +18,14 @@
 enum { MAX_COMMANDS = 32 };
 
 extern const struct lull_command lull_cmd_record, lull_cmd_metrics, lull_cmd_report, lull_cmd_bench,
-    lull_cmd_simulate, lull_cmd_replay, lull_cmd_wave, lull_cmd_model, lull_cmd_fit, lull_cmd_info,
-    lull_cmd_convert, lull_cmd_help;
+    lull_cmd_simulate, lull_cmd_replay, lull_cmd_wave, lull_cmd_model, lull_cmd_fit, lull_cmd_diff,
+    lull_cmd_history, lull_cmd_check, lull_cmd_info, lull_cmd_convert, lull_cmd_help;
 
-const struct lull_command *const lull_commands[] = {&lull_cmd_record,
-                                                    &lull_cmd_metrics,
-                                                    &lull_cmd_report,
-                                                    &lull_cmd_bench,
-                                                    &lull_cmd_simulate,
-                                                    &lull_cmd_replay,
-                                                    &lull_cmd_wave,
-                                                    &lull_cmd_model,
-                                                    &lull_cmd_fit,
-                                                    &lull_cmd_info,
-                                                    &lull_cmd_convert,
-                                                    &lull_cmd_help,
-                                                    NULL};
+const struct lull_command *const lull_commands[] = {
+    &lull_cmd_record,   &lull_cmd_metrics, &lull_cmd_report, &lull_cmd_bench,
+    &lull_cmd_simulate, &lull_cmd_replay,  &lull_cmd_wave,   &lull_cmd_model,
+    &lull_cmd_fit,      &lull_cmd_history, &lull_cmd_diff,   &lull_cmd_check,
+    &lull_cmd_info,     &lull_cmd_convert, &lull_cmd_help,   NULL};
 
 static const char *last_word(const char *name)
 {
@@ -78,11 +70,21 @@ static void gather_options(const struct lull_command *command, struct poptOption
     memcpy(&table[count], common, sizeof common);
 }
 
+/* popt drops what divides operands. */
+static void keep_divider(int argc, const char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--") == 0)
+            argv[i] = LULL_DIVIDER;
+}
+
 static int run_command(const struct lull_command *command, int argc, const char **argv)
 {
     struct poptOption options[MAX_OPTIONS];
     gather_options(command, options);
     lull_cli_set_command(command->name);
+    if (command->divides)
+        keep_divider(argc, argv);
     if (!command->launches)
         signal(SIGPIPE, SIG_IGN);
     poptContext context = poptGetContext(NULL, argc, argv, options,

@@ -1,5 +1,7 @@
 #include "stats/ranks.h"
 
+#include "stats/special.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +24,15 @@ static double count_pairs(const double *a, size_t n_a, const double *b, size_t n
     return pairs;
 }
 
-/* How many of the C(n_a + n_b, n_a) orders have `u` such pairs or fewer, as a share of all:
- * f(n, m, u) = f(n - 1, m, u - m) + f(n, m - 1, u), each divided by its number of orders. Negative:
- * no memory. */
-static double share_of_orders(size_t n_a, size_t n_b, size_t u)
+/* Which share of the C(n_a + n_b, n_a) orders has u such pairs, for u = 0 .. n_a n_b:
+ * f(n, m, u) = f(n - 1, m, u - m) + f(n, m - 1, u), each divided by its number of orders. To be
+ * freed; NULL: no memory. */
+static double *shares_of_orders(size_t n_a, size_t n_b)
 {
     const size_t length = n_a * n_b + 1;
     double *rows = calloc((n_a + 1) * length, sizeof *rows); /* by n, for the m of the turn */
     if (!rows)
-        return -1;
+        return NULL;
     for (size_t n = 0; n <= n_a; n++)
         rows[n * length] = 1; /* with m = 0 */
     for (size_t m = 1; m <= n_b; m++)
@@ -40,11 +42,39 @@ static double share_of_orders(size_t n_a, size_t n_b, size_t u)
             for (size_t k = n * m + 1; k-- > 0;)
                 row[k] = (k >= m ? of_a * (row - length)[k - m] : 0) + (1 - of_a) * row[k];
         }
-    double share = 0;
+    memmove(rows, rows + n_a * length, length * sizeof *rows);
+    return rows;
+}
+
+/* Those with u such pairs or fewer. Negative: no memory. */
+static double share_of_orders(size_t n_a, size_t n_b, size_t u)
+{
+    double *shares = shares_of_orders(n_a, n_b), share = 0;
+    if (!shares)
+        return -1;
     for (size_t k = 0; k <= u; k++)
-        share += rows[n_a * length + k];
-    free(rows);
+        share += shares[k];
+    free(shares);
     return share;
+}
+
+bool lull_rank_margin(size_t n_a, size_t n_b, double confidence, size_t *ret_margin)
+{
+    const double tail = (1 - confidence) / 2, n = (double)n_a, m = (double)n_b;
+    size_t margin = 0; /* the largest u with P(U < u) <= tail */
+    if (n_a > LULL_RANKS_EXACT || n_b > LULL_RANKS_EXACT) {
+        const double z = lull_student_quantile(1 - tail, 1e9);
+        *ret_margin = (size_t)fmax(0, n * m / 2 - z * sqrt(n * m * (n + m + 1) / 12) - 1);
+        return true;
+    }
+    double *shares = n_a && n_b ? shares_of_orders(n_a, n_b) : NULL, below = 0;
+    while (shares && margin < n_a * n_b / 2 && below + shares[margin] <= tail)
+        below += shares[margin++];
+    free(shares);
+    if (margin == 0)
+        return false;
+    *ret_margin = margin - 1;
+    return true;
 }
 
 /* Sum of t^3 - t over groups of t equal values in both samples. */

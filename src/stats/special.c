@@ -58,7 +58,7 @@ double lull_binomial_cdf(int64_t k, uint64_t n, double p)
     return lull_beta_regularised((double)(n - (uint64_t)k), (double)k + 1, 1 - p);
 }
 
-static double student_tail(double t, double freedom)
+double lull_student_tail(double t, double freedom)
 {
     return 0.5 * lull_beta_regularised(freedom / 2, 0.5, freedom / (freedom + t * t));
 }
@@ -69,11 +69,11 @@ double lull_student_quantile(double p, double freedom)
     assert(p > 0 && p < 1 && freedom >= 1);
     double tail = p < 0.5 ? p : 1 - p;
     double low = 0, high = 1;
-    while (student_tail(high, freedom) > tail && high < 1e300)
+    while (lull_student_tail(high, freedom) > tail && high < 1e300)
         high *= 2;
     for (int i = 0; i < 200 && high - low > 1e-15 * high; i++) {
         double middle = (low + high) / 2;
-        if (student_tail(middle, freedom) > tail)
+        if (lull_student_tail(middle, freedom) > tail)
             low = middle;
         else
             high = middle;

@@ -16,6 +16,9 @@ double lull_beta_regularised(double a, double b, double x);
  * k = 0. Source: DLMF 8.17.5. */
 double lull_binomial_cdf(int64_t k, uint64_t n, double p);
 
+/* P(T > t) for Student's distribution with `freedom` > 0 degrees of freedom, t >= 0. */
+double lull_student_tail(double t, double freedom);
+
 /* The t with P(T <= t) = p for Student's distribution with `freedom` >= 1 degrees of freedom,
  * 0 < p < 1. */
 double lull_student_quantile(double p, double freedom);

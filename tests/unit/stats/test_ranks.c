@@ -44,6 +44,26 @@ static void test_published_critical_values(void **state)
         }
 }
 
+/* The interval of Hodges and Lehmann leaves out as many differences at either end as U may be at
+ * most to be significant: the same table. Too few values give none: 3 and 3 have 20 orders. */
+static void test_margin(void **state)
+{
+    (void)state;
+    static const size_t table[][3] = {{5, 5, 2},   {8, 8, 13},   {10, 10, 23},
+                                      {8, 12, 22}, {12, 12, 37}, {20, 20, 127}};
+    size_t margin;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        assert_true(lull_rank_margin(table[i][0], table[i][1], 0.95, &margin));
+        assert_int_equal(margin, table[i][2]);
+    }
+    assert_false(lull_rank_margin(3, 3, 0.95, &margin));
+    assert_false(lull_rank_margin(1, 1, 0.95, &margin));
+    /* Beyond the exact ones the normal approximation goes on: 64 and 65 values differ little. */
+    size_t next;
+    assert_true(lull_rank_margin(64, 64, 0.95, &margin) && lull_rank_margin(65, 64, 0.95, &next));
+    assert_true(next > margin && next < margin + 64);
+}
+
 /* Two of all C(10, 5) = 252 orders are as uneven as complete separation, four as U <= 1. */
 static void test_small_samples(void **state)
 {
@@ -127,6 +147,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_published_critical_values),
+        cmocka_unit_test(test_margin),
         cmocka_unit_test(test_small_samples),
         cmocka_unit_test(test_level),
         cmocka_unit_test(test_holm),

@@ -1,0 +1,85 @@
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/history/history_options.h"
+#include "cli/message.h"
+#include "cli/options.h"
+#include "study/history/condition.h"
+#include "view/history/history_document.h"
+
+/* What the user typed. */
+static struct {
+    char *program, *input, *machine, *layout, *metrics, *chart;
+} settings;
+static struct lull_output_settings output;
+
+static const struct poptOption options[] = {
+    {"metric", '\0', POPT_ARG_STRING, &settings.metrics, 0,
+     "what to show, with commas (runtime,parallel_efficiency)", "ID,..."},
+    LULL_HISTORY_KEY_OPTIONS(settings),
+    {"layout", '\0', POPT_ARG_STRING, &settings.layout, 0,
+     "processes and threads of each, as '2 x 1'", "P x T"},
+    {"chart", '\0', POPT_ARG_STRING, &settings.chart, 0, "draw the first metric as SVG", "FILE"},
+    LULL_OUTPUT_OPTIONS(output),
+    POPT_TABLEEND,
+};
+
+static lull_status read_metrics(struct lull_arena *arena, const char ***ret_metrics,
+                                size_t *ret_count, struct lull_error *err)
+{
+    *ret_metrics = lull_split(settings.metrics ? settings.metrics : "runtime,parallel_efficiency",
+                              ",", arena, ret_count);
+    for (size_t i = 0; i < *ret_count; i++) {
+        lull_status status = lull_condition_metric((*ret_metrics)[i], arena, err);
+        if (status != LULL_OK)
+            return lull_fail_prefix(err, status, "--metric");
+    }
+    return LULL_OK;
+}
+
+static lull_status read_series(const char *path, struct lull_arena *arena,
+                               struct lull_history *ret_series, struct lull_error *err)
+{
+    const struct lull_history_key wish = {.program = settings.program,
+                                          .input = settings.input,
+                                          .machine = settings.machine,
+                                          .layout = settings.layout};
+    struct lull_history history;
+    lull_status status = lull_history_read(path, arena, &history, err);
+    return status == LULL_OK ? lull_history_select(&history, &wish, NULL, arena, ret_series, err)
+                             : status;
+}
+
+static int run(poptContext context, struct lull_arena *arena)
+{
+    const char *path, **metrics;
+    size_t n_metrics;
+    struct lull_history series;
+    struct lull_error err;
+    int status = lull_one_operand(context, "FILE", &path);
+    if (status != LULL_EXIT_OK)
+        return status;
+    if (!path)
+        return lull_cli_usage("expected the FILE of a history");
+    if (read_metrics(arena, &metrics, &n_metrics, &err) != LULL_OK)
+        return lull_cli_usage("%s", err.text);
+    if (read_series(path, arena, &series, &err) != LULL_OK)
+        return lull_cli_fail("%s", err.text);
+    if (settings.chart)
+        status = lull_output_chart(settings.chart, lull_history_chart(&series, metrics[0], arena));
+    return status == LULL_EXIT_OK
+               ? lull_output_write(&output,
+                                   lull_history_document(&series, metrics, n_metrics, arena))
+               : status;
+}
+
+const struct lull_command lull_cmd_history_show = {
+    .name = "history show",
+    .summary = "the runs of a history and when their level changed",
+    .operands = "FILE",
+    .details = "examples:\n"
+               "  lull history show perf.jsonl\n"
+               "  lull history show perf.jsonl --metric runtime,region:solve --chart runtime.svg\n",
+    .options = options,
+    .output = &output,
+    .run = run,
+};

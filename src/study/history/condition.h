@@ -1,0 +1,30 @@
+/* Conditions under which a check fails: "runtime > 1.05 * baseline". */
+#ifndef LULL_STUDY_HISTORY_CONDITION_H
+#define LULL_STUDY_HISTORY_CONDITION_H
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+
+/* The metric is on the wrong side of factor * baseline + offset. */
+struct lull_condition {
+    const char *text;   /* as the user wrote it */
+    const char *metric; /* an id, or "region:NAME" */
+    bool above;         /* fails above the limit, else below */
+    bool relative;      /* to the baseline; else the limit is the offset */
+    double factor, offset;
+};
+
+/* METRIC < LIMIT or METRIC > LIMIT (<= and >= mean the same: values are not told apart so finely).
+ * LIMIT is a number, baseline, NUMBER * baseline, or one of the latter two + or - a number.
+ * LULL_ERR_RANGE says what is wrong; of an unknown metric the nearest name. */
+lull_status lull_condition_read(const char *text, struct lull_arena *arena,
+                                struct lull_condition *ret_condition, struct lull_error *err);
+
+/* Whether there is such a metric: a quantity (lull_history_quantities), region:NAME, or the id of
+ * one of the trees. LULL_ERR_RANGE names the nearest. */
+lull_status lull_condition_metric(const char *metric, struct lull_arena *arena,
+                                  struct lull_error *err);
+
+#endif
