@@ -40,31 +40,41 @@ static bool calls_init(const struct lull_trace *trace)
     return any;
 }
 
-/* What comes before and after one of several applications is no time of it: from when the first of
- * its threads begins until the last one ends, where sums tell that. ret_windows NULL: its numbers
- * come from sums, too. */
-static lull_status choose_life(struct lull_run *run, uint32_t application, struct lull_arena *arena,
-                               struct lull_windows **ret_windows, struct lull_error *err)
+/* From when the first thread of an application begins until the last one ends. False where sums do
+ * not tell. */
+static bool find_life(const struct lull_trace *trace, uint32_t application, int64_t *ret_begin,
+                      int64_t *ret_end)
 {
-    const struct lull_trace *trace = run->trace;
     int64_t begin = INT64_MAX, end = 0;
-    lull_status status = LULL_OK;
-    if (!trace->has_sums || trace->n_applications < 2)
-        return LULL_OK;
-    for (uint32_t l = 0; l < trace->n_locations && status == LULL_OK; l++) {
+    bool tells = trace->has_sums;
+    for (uint32_t l = 0; l < trace->n_locations && tells; l++) {
         if (trace->processes[trace->locations[l].process].application != application)
             continue;
         struct lull_arena *scratch = lull_arena_create(NULL);
         struct lull_sums sums;
-        status = lull_trace_read_sums(trace, l, scratch, &sums, err);
-        if (status == LULL_OK && sums.begin < sums.end) {
+        struct lull_error err;
+        tells = lull_trace_read_sums(trace, l, scratch, &sums, &err) == LULL_OK;
+        if (tells && sums.begin < sums.end) {
             begin = sums.begin < begin ? sums.begin : begin;
             end = sums.end > end ? sums.end : end;
         }
         lull_arena_destroy(scratch);
     }
-    if (status != LULL_OK || begin >= end || (begin == 0 && end == trace->duration))
-        return status;
+    *ret_begin = begin;
+    *ret_end = end;
+    return tells && begin < end;
+}
+
+/* What comes before and after one of several applications is no time of it. ret_windows NULL: its
+ * numbers come from sums, too. */
+static lull_status choose_life(struct lull_run *run, uint32_t application, struct lull_arena *arena,
+                               struct lull_windows **ret_windows, struct lull_error *err)
+{
+    const struct lull_trace *trace = run->trace;
+    int64_t begin, end;
+    if (trace->n_applications < 2 || !find_life(trace, application, &begin, &end) ||
+        (begin == 0 && end == trace->duration))
+        return LULL_OK;
     run->life_ns = end - begin;
     return ret_windows ? lull_windows_of_time(trace, begin, end, arena, ret_windows, err) : LULL_OK;
 }

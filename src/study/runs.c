@@ -75,7 +75,7 @@ static const char *list_parts(const struct lull_runs *runs, bool life, struct lu
     for (uint32_t i = 0; i < runs->count; i++) {
         const struct lull_run *run = &runs->runs[i];
         const struct lull_breakdown *breakdown = run->breakdown;
-        if (run->trace && (life ? run->life_ns && !run->main_part : run->main_part) &&
+        if (run->trace && (life ? run->life_ns : run->main_part && !run->life_ns) &&
             breakdown->runtime_ns < breakdown->duration_ns)
             list = lull_arena_printf(arena, "%s%s%s %.4g of %.4g s", list, *list ? ", " : "",
                                      run->name, 1e-9 * (double)breakdown->runtime_ns,

@@ -65,6 +65,16 @@ static void write_list(const struct deriving *deriving, const char *name, const 
     fprintf(deriving->out, "}");
 }
 
+/* A median of 0 is that to rounding. */
+static void write_quantiles(const struct deriving *deriving, const struct lull_disturbance *noise)
+{
+    static const double rounding = 1e-9;
+    double quantiles[LULL_DISTURBANCE_MOST];
+    for (size_t i = 0; i < noise->count; i++)
+        quantiles[i] = fabs(noise->quantiles[i]) < rounding * noise->sd ? 0 : noise->quantiles[i];
+    write_list(deriving, "quantiles", quantiles, noise->count, 6);
+}
+
 /* Adds to `computation` what all wait for where they wait for all. Where it is less than a
  * thousandth of every run there is no term, and false is returned. */
 static bool write_noise(const struct deriving *deriving, struct lull_disturbance *noise)
@@ -92,7 +102,7 @@ static bool write_noise(const struct deriving *deriving, struct lull_disturbance
         "    -- all in every iteration; less if they wait for neighbours, as --simulate shows.\n"
         "    {name = \"noise\", time = function(p)\n      return noise{\n",
         noise->n_samples, noise->sd, 100 * share);
-    write_list(deriving, "quantiles", noise->quantiles, noise->count, 6);
+    write_quantiles(deriving, noise);
     fprintf(deriving->out, ",\n");
     write_list(deriving, "probabilities", noise->probabilities, noise->count, 17);
     if (lull_derive_has_cores(deriving)) /* who shares a core shares what disturbs it */
