@@ -8,7 +8,7 @@ if(LULL_TESTS)
                 get_filename_component(area ${area} NAME)
                 add_test(NAME golden.${area} COMMAND ${Python3_EXECUTABLE} -B
                          ${CMAKE_CURRENT_SOURCE_DIR}/golden/run.py --lull $<TARGET_FILE:lull> ${area})
-                set_tests_properties(golden.${area} PROPERTIES LABELS quick TIMEOUT 600)
+                set_tests_properties(golden.${area} PROPERTIES LABELS quick TIMEOUT 1200)
             endif()
         endforeach()
         set_tests_properties(golden.model PROPERTIES COST 20)
