@@ -20,7 +20,8 @@ struct lull_wave_collector {
     const struct lull_trace *trace; /* NULL: of a simulation */
     const char *name;
     uint32_t first_process;
-    uint32_t marker;                    /* that begins iterations; LULL_NONE: none does */
+    uint32_t marker;   /* that begins iterations; LULL_NONE: none does */
+    uint8_t *calls_of; /* [n_regions]: enum lull_call, where SPANs are calls; NULL: they are not */
     struct lull_wave_builder *builders; /* [n_ranks] */
     struct told *told;                  /* [n_ranks], of a simulation */
     struct lull_sim_sink sink;
@@ -66,6 +67,7 @@ void lull_wave_collector_destroy(struct lull_wave_collector *collector)
         free(collector->field.rows[r].messages);
         free(collector->field.rows[r].collectives);
     }
+    free(collector->calls_of);
     free(collector->builders);
     free(collector->field.rows);
     free(collector->told);
@@ -124,16 +126,26 @@ static bool waits(unsigned call)
 }
 
 static bool take_call(struct lull_wave_builder *builder, const struct lull_trace *trace,
-                      const struct lull_step *step)
+                      uint8_t call, uint32_t region, int64_t begin, int64_t end)
 {
     /* A test that completed a receive ends a phase like a wait; nobody knows how many tests before
      * it were part of waiting. */
-    if (waits(step->op) || (step->op == LULL_CALL_TEST && builder->open_received > 0))
-        return lull_wave_builder_wait(builder, step->call_began, step->time);
-    if (step->op == LULL_CALL_COLLECTIVE && step->region != LULL_NONE)
-        return lull_wave_builder_collective(builder, trace->regions[step->region].collective,
-                                            step->call_began, step->time);
+    if (waits(call) || (call == LULL_CALL_TEST && builder->open_received > 0))
+        return lull_wave_builder_wait(builder, begin, end);
+    if (call == LULL_CALL_COLLECTIVE && region != LULL_NONE)
+        return lull_wave_builder_collective(builder, trace->regions[region].collective, begin, end);
     return true;
+}
+
+/* One that takes no time at all is none. */
+static bool take_span(const struct lull_wave_collector *collector,
+                      struct lull_wave_builder *builder, const struct lull_step *span)
+{
+    if ((span->activity != LULL_MPI_P2P && span->activity != LULL_MPI_COLLECTIVE) ||
+        span->region == LULL_NONE)
+        return true;
+    return take_call(builder, collector->trace, collector->calls_of[span->region], span->region,
+                     span->time, span->span.end);
 }
 
 static bool finish_rank(struct lull_wave_collector *collector, uint32_t rank, int64_t begin)
@@ -165,7 +177,13 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
                     (uint32_t)step->message.peer - collector->first_process, step->message.bytes);
             break;
         case LULL_STEP_CALL_END:
-            good = take_call(builder, trace, step);
+            if (!collector->calls_of)
+                good =
+                    take_call(builder, trace, step->op, step->region, step->call_began, step->time);
+            break;
+        case LULL_STEP_SPAN:
+            if (collector->calls_of)
+                good = take_span(collector, builder, step);
             break;
         case LULL_STEP_MARKER:
             if (step->marker == collector->marker)
@@ -181,15 +199,34 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     return good ? LULL_OK : no_memory(collector, err);
 }
 
-struct lull_consumer lull_wave_collector_consumer(struct lull_wave_collector *collector)
+static struct lull_consumer consumer_of(struct lull_wave_collector *collector, uint32_t calls)
 {
     uint32_t marker = collector->marker != LULL_NONE ? LULL_STEP_MASK(LULL_STEP_MARKER) : 0;
-    return (struct lull_consumer){
-        .context = collector,
-        .wants = marker | LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV) |
-                 LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END) |
-                 LULL_STEP_MASK(LULL_STEP_END),
-        .steps = take_steps};
+    return (struct lull_consumer){.context = collector,
+                                  .wants = marker | calls | LULL_STEP_MASK(LULL_STEP_SEND) |
+                                           LULL_STEP_MASK(LULL_STEP_RECV) |
+                                           LULL_STEP_MASK(LULL_STEP_END),
+                                  .steps = take_steps};
+}
+
+struct lull_consumer lull_wave_collector_consumer(struct lull_wave_collector *collector)
+{
+    return consumer_of(collector,
+                       LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END));
+}
+
+lull_status lull_wave_collector_consumer_of_spans(struct lull_wave_collector *collector,
+                                                  struct lull_consumer *ret_consumer,
+                                                  struct lull_error *err)
+{
+    const struct lull_trace *trace = collector->trace;
+    collector->calls_of = malloc(trace->n_regions + (size_t)1);
+    if (!collector->calls_of)
+        return no_memory(collector, err);
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        collector->calls_of[r] = (uint8_t)lull_call_of_region(&trace->regions[r]);
+    *ret_consumer = consumer_of(collector, LULL_STEP_MASK(LULL_STEP_SPAN));
+    return LULL_OK;
 }
 
 /* ---- from a simulation ------------------------------------------------------------------------

@@ -74,6 +74,11 @@ lull_status lull_wave_collector_create(const struct lull_trace *trace, uint32_t 
                                        struct lull_wave_collector **ret_collector,
                                        struct lull_error *err);
 struct lull_consumer lull_wave_collector_consumer(struct lull_wave_collector *collector);
+/* In its place: a SPAN in MPI is a call that ends, which costs less where others want SPANs anyway,
+ * and a pass tells them calls in short. Fails with LULL_ERR_MEMORY. */
+lull_status lull_wave_collector_consumer_of_spans(struct lull_wave_collector *collector,
+                                                  struct lull_consumer *ret_consumer,
+                                                  struct lull_error *err);
 
 /* ---- from a simulation ------------------------------------------------------------------------
  */
