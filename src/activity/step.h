@@ -19,7 +19,8 @@
  * call have the kept time of its begin, and the next SEND, RECV, CANCEL, COLLECTIVE_END or CALL
  * tells in `posts` how many receives were posted before it. CALL comes at the end of calls with
  * other operations than SENDs, of those that should have some, and of all calls of other threads
- * than masters. A blocking operation has no COLLECTIVE_BEGIN.
+ * than masters. A blocking operation has no COLLECTIVE_BEGIN. A pass has either CALLs or
+ * CALL_BEGINs: not one consumer may want the one and another one the other.
  *
  *  Windows. Steps come from the whole run, but time outside of the analysed windows goes to
  *  LULL_ACTIVITY_OUTSIDE, and SPANs are cut at the borders of windows. Calls and operations are not

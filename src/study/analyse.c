@@ -358,6 +358,7 @@ static lull_status join_waits(struct rider *rider, struct lull_joint_pass *joint
     const struct lull_wait_options wanted = {.application = rider->options->application,
                                              .windows = joint->pass.windows};
     lull_status status = lull_waits_create(joint->trace, &wanted, &rider->waits, err);
+    joint->ideal.calls_in_full = true;
     if (status == LULL_OK)
         joint->consumers[joint->n_consumers++] = lull_waits_consumer(rider->waits);
     return status;

@@ -33,10 +33,12 @@
  * messages, one-sided operations, threads that wait for each other.
  *
  * It rides on a pass (activity/pass.h). The result does not depend on the number of workers, nor on
- * the order in which they read. Memory: per process a ledger of at most LULL_WAIT_LEDGER places
- * (those with least time become one, "elsewhere"), twice as much for each process that it waits
- * for, as much for each communicator; what is sent and not received; what has been read of
- * processes that cannot go on yet. */
+ * the order in which they read. Memory: per process a ledger of at most LULL_WAIT_LEDGER places of
+ * 24 bytes (those with least time become one, "elsewhere"), twice as much for each process that it
+ * waits for, as much for each communicator; a charge for each place that made others wait; what has
+ * been read of processes that cannot go on yet; and what is sent and not received, each message
+ * with the ledger of its sender. A worker reads a block of events of each process at a time, so
+ * that is the messages of a block. */
 #ifndef LULL_WAIT_WAIT_H
 #define LULL_WAIT_WAIT_H
 

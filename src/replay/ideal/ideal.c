@@ -73,8 +73,8 @@ lull_status lull_ideal_create(const struct lull_trace *trace,
     ideal->synchronous = lull_read_sends_synchronously(trace);
     ideal->makes_threads = !options->masters_only && lull_makes_threads(trace);
     ideal->presumes_masters = options->presumes_masters && !ideal->makes_threads;
-    ideal->brief =
-        ideal->presumes_masters && !options->has_span && !options->message && !ideal->synchronous;
+    ideal->brief = ideal->presumes_masters && !options->calls_in_full && !options->has_span &&
+                   !options->message && !ideal->synchronous;
     ideal->n_readers = workers;
     pthread_mutex_init(&ideal->lost_lock, NULL);
     atomic_init(&ideal->bound, options->waiting ? options->waiting : FIRST_BOUND);

@@ -59,9 +59,10 @@ struct lull_ideal_options {
      * runs: that saves bringing what the threads of a process do into one order. Should one do so
      * after all, lull_ideal_others_call says so, and the result is void. */
     bool presumes_masters;
-    bool has_span;    /* only the time from `from` to `to`, which are the window of the pass for
-                         every process: what lies outside takes no time */
-    int64_t from, to; /* ns */
+    bool calls_in_full; /* another consumer of the pass wants CALL_BEGINs, so it has no CALLs */
+    bool has_span;      /* only the time from `from` to `to`, which are the window of the pass for
+                           every process: what lies outside takes no time */
+    int64_t from, to;   /* ns */
     /* Called for each message, by the worker that has the receiver, in an order that depends on the
      * number of workers; may be NULL. */
     void (*message)(void *context, unsigned worker, const struct lull_ideal_message *message);

@@ -1,6 +1,7 @@
 /* The tables of waits: who made others wait, and where the time of each process in MPI went. */
 #include "view/metrics/metrics_tables.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum { MOST_CHARGES = 20 }; /* in text; the rest becomes one row */
@@ -159,6 +160,21 @@ static void add_processes(struct lull_document *document, const struct lull_run 
     set_location(table, lull_table_row(table, "all", "all", LULL_NO_ROW), &all);
 }
 
+static void note_of_unmatched(struct lull_document *document, const struct lull_run *run)
+{
+    const struct lull_wait_result *waits = run->waits;
+    if (waits->unmatched_operations > 0)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%s: of %" PRIu64
+                           " receives and collective operations the trace has no sender or not all "
+                           "members; what they waited for is not known.",
+                           run->name, waits->unmatched_operations);
+    if (waits->unmatched_sends > 0)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%s: %" PRIu64 " messages have no receive in the trace.", run->name,
+                           waits->unmatched_sends);
+}
+
 void lull_tables_by_wait(struct lull_document *document, const struct lull_runs *runs,
                          struct lull_arena *arena)
 {
@@ -180,6 +196,7 @@ void lull_tables_by_wait(struct lull_document *document, const struct lull_runs 
             add_charges(document, "waits", "Who made others wait in", run,
                         has_more(run) ? MOST_CHARGES : waits->n_charges, arena);
             add_processes(document, run, arena);
+            note_of_unmatched(document, run);
         }
     }
     lull_document_details(document);
