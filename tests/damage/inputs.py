@@ -238,6 +238,21 @@ def kernels():
     )
 
 
+def histories():
+    name = "heat.jsonl"
+    yield Kind(
+        "history",
+        [({name: (DATA / "history" / name).read_bytes()}, name)],
+        [
+            ["history", "show", "RUN", "--chart", "OUT"],
+            ["history", "show", "RUN", "--metric", "region:MPI_Waitall", "-f", "json"],
+            ["diff", str(DATA / "history" / "same.json"), "--", str(DATA / "history" / "slow.json"),
+             "--against", "RUN", "--program", "heat", "--input", "60x400", "--machine", "ci",
+             "--chart", "OUT", "-f", "csv"],
+        ],
+    )
+
+
 def profiles(maker):
     golden = DATA / "golden"
     inputs = [
@@ -325,6 +340,6 @@ def all_kinds(lull):
     with tempfile.TemporaryDirectory() as scratch:
         maker = Maker(lull, scratch)
         return [
-            *runs(maker), *schedules(), *machines(), *profiles(maker), *noises(maker),
+            *runs(maker), *schedules(), *machines(), *profiles(maker), *histories(), *noises(maker),
             *kernels(), *models(), *spec_files(), *specs(), *matrices(), *solvers(),
         ]

@@ -1,5 +1,6 @@
 #include "view/history/history_document.h"
 
+#include "report/pictures.h"
 #include "study/history/levels.h"
 #include "view/history/check_text.h"
 
@@ -89,6 +90,9 @@ struct lull_document *lull_history_document(const struct lull_history *series,
     for (size_t m = 0; m < n_metrics; m++)
         add_levels(document, series, metrics[m], arena);
     add_runs(document, series, metrics, n_metrics, arena);
+    for (size_t m = 0; m < n_metrics; m++)
+        lull_document_chart(document, lull_arena_printf(arena, "chart:%s", metrics[m]),
+                            lull_history_chart(series, metrics[m], arena));
     lull_document_note(document, LULL_NOTE_INFO,
                        "A level ends where the runs after it differ more than noise explains, "
                        "wrongly in 1 %% of the histories without a change.");
