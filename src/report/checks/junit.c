@@ -2,12 +2,6 @@
 #include "report/checks/checks.h"
 #include "report/markup.h"
 
-const char *lull_check_word(enum lull_check_status status)
-{
-    static const char *const words[] = {"passed", "failed", "open"};
-    return words[status];
-}
-
 static size_t count_of(const struct lull_checks *checks, enum lull_check_status status)
 {
     size_t count = 0;

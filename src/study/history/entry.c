@@ -107,8 +107,9 @@ const char *lull_history_time_text(int64_t time, char *buffer)
 lull_status lull_history_time_read(const char *text, int64_t *ret_time, struct lull_error *err)
 {
     struct tm parts = {0};
-    uint64_t seconds;
-    if (lull_parse_u64(text, strlen(text), &seconds) == LULL_OK && seconds < UINT64_C(1) << 40) {
+    uint64_t seconds; /* up to the end of the year 9999 */
+    if (lull_parse_u64(text, strlen(text), &seconds) == LULL_OK &&
+        seconds <= UINT64_C(253402300799)) {
         *ret_time = (int64_t)seconds;
         return LULL_OK;
     }

@@ -117,6 +117,8 @@ static lull_status read_values(json_t *metrics, struct lull_arena *arena,
     json_t *value;
     if (!json_is_object(metrics))
         return wrong(err, "/metrics: expected an object");
+    if (!json_is_number(json_object_get(metrics, "runtime")))
+        return wrong(err, "/metrics/runtime: expected a number");
     entry->values = lull_arena_zero(arena, json_object_size(metrics) + 1, sizeof(*entry->values));
     json_object_foreach(metrics, id, value)
     {
@@ -138,12 +140,17 @@ static lull_status read_cause(const char *id, uint8_t *ret_activity)
     return LULL_ERR_FORMAT;
 }
 
+/* The parts of a run make no more than that. */
+#define MOST_NS (INT64_C(1) << 62)
+
 static lull_status read_part(const json_t *item, struct lull_arena *arena, struct lull_part *part)
 {
     const char *region = json_string_value(json_array_get(item, 0));
     const char *site = json_string_value(json_array_get(item, 1));
     const json_t *ns = json_array_get(item, 3);
     if (!region || !site || !json_is_integer(ns) || json_array_size(item) != 4)
+        return LULL_ERR_FORMAT;
+    if (json_integer_value(ns) < 0)
         return LULL_ERR_FORMAT;
     *part = (struct lull_part){.region = lull_arena_strdup(arena, region),
                                .site = lull_arena_strdup(arena, site),
@@ -161,16 +168,21 @@ static lull_status read_parts(const json_t *root, struct lull_arena *arena,
                               struct lull_parts *parts, struct lull_error *err)
 {
     const json_t *items = json_object_get(root, "parts"), *total = json_object_get(root, "core_ns");
-    if (!json_is_integer(total) || json_integer_value(total) < 0)
+    if (!json_is_integer(total) || json_integer_value(total) < 0 ||
+        json_integer_value(total) > MOST_NS)
         return wrong(err, "/core_ns: expected a whole number");
     if (!json_is_array(items))
         return wrong(err, "/parts: expected a list");
     parts->total_ns = json_integer_value(total);
     parts->parts = lull_arena_zero(arena, json_array_size(items) + 1, sizeof(*parts->parts));
-    for (size_t i = 0; i < json_array_size(items); i++)
-        if (read_part(json_array_get(items, i), arena, &parts->parts[parts->count++]) != LULL_OK)
+    int64_t left = MOST_NS;
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        struct lull_part *part = &parts->parts[parts->count++];
+        if (read_part(json_array_get(items, i), arena, part) != LULL_OK || part->ns > left)
             return lull_fail(err, LULL_ERR_FORMAT,
                              "/parts/%zu: expected region, site, activity and nanoseconds", i);
+        left -= part->ns;
+    }
     if (parts->count > 1)
         qsort(parts->parts, parts->count, sizeof(*parts->parts), compare_parts);
     return LULL_OK;

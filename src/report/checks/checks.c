@@ -1,0 +1,7 @@
+#include "report/checks/checks.h"
+
+const char *lull_check_word(enum lull_check_status status)
+{
+    static const char *const words[] = {"passed", "failed", "open"};
+    return words[status];
+}
