@@ -23,6 +23,7 @@ RUN_COMMANDS = [
     METRICS + ["RUN"],
     ["metrics", "--scheme", "all", "--by", "thread", "--raw", "--counters", "-j", "2", "RUN"],
     ["metrics", "--no-replay", "--format", "json", "RUN"],
+    ["metrics", "--by", "wait", "-j", "2", "RUN"],
     ["report", "--format", "json", "RUN"],
     ["report", "--no-replay", "-j", "2", "RUN", "-o", "OUT.html"],
     ["replay", "--network", "hockney:latency=1us,bandwidth=1e9", "RUN", "-o", "OUT"],
