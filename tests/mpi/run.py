@@ -251,7 +251,7 @@ def check(options, folder):
     expected_end = None
     if alone:
         expected_end = run_program(program, options.family, ranks, None, run, folder, [])
-    if done.returncode != (expected_end.returncode if alone else 0):
+    if done.returncode != (expected_end.returncode if alone else 0) or not os.path.isdir(run):
         sys.exit("status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
     wrong = compare(expected, any_number, digest_of(options.digest, run))
     wrong += [found[0] for found in [*FAULT.finditer(done.stderr), *LEAK.finditer(done.stderr)]]
