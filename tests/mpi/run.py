@@ -14,7 +14,8 @@ The source has lines "*= ..." (or "!= ..."):
                           event of a rank has a line of its own; A/RANK and A/* those of
                           application A
     RANK what any         it occurs at least once
-    bytes N               the files of the run take so many together, at most
+    bytes N + M/s         the files of the run take so many together, at most, and so many more for
+                          each second that a rank computes or is in calls for messages
     replays               `lull replay` finds that all messages and collectives match, and that
                           all is recorded that a runtime on an ideal network needs
     prints metric         the program prints lines "metric ID VALUE ERROR": what `lull metrics`
@@ -211,12 +212,19 @@ def wrong_metrics(lull, run, metrics):
             if found.get(name) is None or abs(found[name] - float(value)) > float(error)]
 
 
-def too_large(source, run):
+def too_large(lull, source, run):
     """What the program says that its run takes at most."""
-    most = re.search(r"^ \*= bytes (\d+)$", open(source).read(), re.M)
+    most = re.search(r"^ \*= bytes (\d+) \+ (\d+)/s$", open(source).read(), re.M)
+    if not most:
+        return []
+    done = subprocess.run([lull, "metrics", "--no-replay", "--format", "json", run],
+                          capture_output=True, text=True, check=True)
+    ns = sum(sum(thread["times"][what]) for what in ("useful", "mpi_p2p")
+             for thread in json.loads(done.stdout)["runs"][0]["profile"]["threads"])
+    bound = int(most[1]) + int(most[2]) * ns * 1e-9
     size = sum(os.path.getsize(path) for path in glob.glob(os.path.join(run, "**"), recursive=True)
                if os.path.isfile(path))
-    return ["%d bytes, expected %s at most" % (size, most[1])] if most and size > int(most[1]) else []
+    return ["%d bytes, expected %d at most" % (size, bound)] if size > bound else []
 
 
 def check(options, folder):
@@ -245,7 +253,7 @@ def check(options, folder):
     if alone and done.stdout != expected_end.stdout:
         wrong.append("prints\n%swhere it prints alone\n%s" % (done.stdout, expected_end.stdout))
 
-    wrong += too_large(options.program, run)
+    wrong += too_large(options.lull, options.program, run)
     if re.search(r"^ \*= replays$", open(options.program).read(), re.M):
         replay = subprocess.run([options.lull, "replay", run], capture_output=True, text=True,
                                 check=False)

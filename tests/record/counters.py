@@ -118,11 +118,18 @@ class Bench:
         """Two programs share a core: what each counts is what the system says it had in the end, and
         not the time that went by."""
         core = str(min(os.sched_getaffinity(0)))
-        count = "s = 0\nfor i in range(6000000): s += i"
+        # They begin together, when both are there.
+        count = ("import sys; print(flush=True); sys.stdin.read(); s = 0\n"
+                 "for i in range(6000000): s += i")
         runs = [os.path.join(self.folder, name) for name in ("shared-a", "shared-b")]
         started = [subprocess.Popen(["taskset", "-c", core, self.settings.lull, "record", "-o", run,
                                      "--counters", "processor-time", sys.executable, "-c", count],
-                                    env=ENVIRONMENT, stderr=subprocess.DEVNULL) for run in runs]
+                                    env=ENVIRONMENT, stderr=subprocess.DEVNULL,
+                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE) for run in runs]
+        for process in started:
+            process.stdout.readline()
+        for process in started:
+            process.stdin.close()
         usage = [os.wait4(process.pid, 0)[2] for process in started]
         for run, used in zip(runs, usage):
             text = subprocess.run([self.settings.lull, "metrics", "--format", "json", "--counters",
