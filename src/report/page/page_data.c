@@ -9,6 +9,7 @@
 enum {
     COARSE = 6,            /* level of the cells that all leaves have */
     AROUND = 128,          /* most bytes around a block, and what the meta has of it */
+    ROW_COST = 3,          /* bytes that the meta takes for a row of a tile, about */
     TILE_CELLS = 64 << 10, /* of a tile: what is inflated when one of its rows is looked at */
     LAYER_PART = 8         /* a layer of a matrix, or the counters of a run, take at most this
                               part of the room */
@@ -36,7 +37,7 @@ static bool add_block(struct lull_page_data *data, struct lull_page_picture *pic
                       struct lull_page_block block, const struct lull_bytes *bytes, bool must)
 {
     block.base64 = lull_base64_deflated(data->arena, bytes->data, bytes->size, &block.length);
-    uint64_t cost = AROUND + block.length + (block.rows ? 2 * (uint64_t)block.count : 0);
+    uint64_t cost = AROUND + block.length + (block.rows ? ROW_COST * (uint64_t)block.count : 0);
     if (!block.base64 || (!must && data->size + cost > data->room))
         return false;
     picture->blocks = lull_arena_grow(data->arena, picture->blocks, &picture->capacity,
@@ -245,21 +246,8 @@ static void add_metas(struct lull_page_data *data)
     }
 }
 
-/* Names of regions are known when it is known whose steps are there. */
-static void drop_steps(struct lull_page_data *data)
-{
-    for (size_t i = 0; i < data->n_timelines; i++) {
-        struct lull_page_picture *picture = &data->pictures[i];
-        while (picture->n_blocks &&
-               strcmp(picture->blocks[picture->n_blocks - 1].kind, steps.kind) == 0)
-            picture->n_blocks--;
-        if (picture->kept_leaves)
-            leave_out(picture, "steps");
-        picture->kept_leaves = 0;
-    }
-}
-
-struct lull_page_data *lull_page_data_pack(const struct lull_document *document, uint64_t room)
+/* What the metas take with what is kept is not known before: it may become more than `room`. */
+static struct lull_page_data *pack(const struct lull_document *document, uint64_t room)
 {
     struct lull_arena *arena = document->arena;
     struct lull_page_data *data = lull_arena_zero(arena, 1, sizeof *data);
@@ -284,9 +272,18 @@ struct lull_page_data *lull_page_data_pack(const struct lull_document *document,
     for (size_t i = 0; i < data->n_timelines; i++)
         data->pictures[i].kept_leaves = add_by_leaves(data, &data->pictures[i], &steps, data->room);
     add_metas(data);
-    if (data->size > room) {
-        drop_steps(data);
-        add_metas(data);
+    return data;
+}
+
+struct lull_page_data *lull_page_data_pack(const struct lull_document *document, uint64_t room)
+{
+    uint64_t aim = room;
+    struct lull_page_data *data = pack(document, aim);
+    while (data->size > room && aim > 0) {
+        const uint64_t excess = data->size - room, least = aim / 64 + 1;
+        const uint64_t less = excess > least ? excess : least;
+        aim = aim > less ? aim - less : 0;
+        data = pack(document, aim);
     }
     return data;
 }
