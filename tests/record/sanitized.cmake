@@ -78,8 +78,10 @@ if(LULL_SANITIZE MATCHES "thread")
 endif()
 sanitized_mpi(openmpi threads_requests errors errors_jump pause_handles spawn intercommunicators
               onesided_epochs requests chunk_ends)
-sanitized_mpi(mpich threads_requests persistent_collectives partitioned large_counts isendrecv
-              sessions requests collectives_nonblocking communicators)
+# Not large_counts, under which MPICH 4.0 now and then hangs in its own MPI_Finalize: one process waits
+# for the other in PMI, which waits in UCX. It does so between nodes, too, without a recorder.
+sanitized_mpi(mpich threads_requests persistent_collectives partitioned isendrecv sessions requests
+              collectives_nonblocking communicators)
 if(TARGET liblull-record-mpich)
     set_tests_properties(mpi.sanitized.mpich.communicators PROPERTIES
                          ENVIRONMENT "${settings};${leaks_yes}")
