@@ -70,8 +70,9 @@ def in_core(machine, nx):
     """Cycles per line of 8 points, for the widest registers, as lull model kernel has them: two loads
     per cycle, but no less than the benchmark with the nearest mix of loads and stores took in the
     first cache, and what loads take longer that cross lines. Rows begin on lines, so that the
-    neighbours in a row cross. The sum of a row is a chain of a multiply-add per vector and four additions at its end; behind it as
-    many vectors of the next rows are in flight as the core takes, with four instructions each."""
+    neighbours in a row cross. The sum of a row is a chain of a multiply-add per vector and four
+    additions at its end; behind it as many vectors of the next rows are in flight as the core takes,
+    with four instructions each."""
     with open("/proc/cpuinfo") as info:
         vectors = 1 if " avx512f" in info.read() else 2
     with open(machine) as file:

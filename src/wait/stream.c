@@ -137,23 +137,39 @@ static void begin_collective(struct lull_waits *waits, struct wait_stream *strea
     }
 }
 
-/* One that does not block; false: it began before the trace. */
-static bool end_open(struct lull_waits *waits, struct wait_stream *stream,
-                     const struct wait_note *note, struct wait_pending *ret_pending)
+/* One that does not block is taken out of those that are open; false: it began before the trace. */
+static bool take_open(struct wait_stream *stream, uint64_t request, struct wait_open *ret_open)
 {
     size_t i = 0;
-    while (i < stream->n_open && stream->open[i].request != note->value)
+    while (i < stream->n_open && stream->open[i].request != request)
         i++;
     if (i == stream->n_open)
         return false;
-    struct wait_open open = stream->open[i];
+    *ret_open = stream->open[i];
     stream->open[i] = stream->open[--stream->n_open];
+    return true;
+}
+
+static bool end_open(struct lull_waits *waits, struct wait_stream *stream,
+                     const struct wait_note *note, struct wait_pending *ret_pending)
+{
+    struct wait_open open;
+    if (!take_open(stream, note->value, &open))
+        return false;
     if (!open.arrived && open.arrival.late) {
         open.arrived = lull_wait_arrive(waits, note, &open.arrival, &open.pending);
         open.arrival.late = NULL;
     }
     *ret_pending = open.pending;
     return open.arrived;
+}
+
+/* One whose communicator has one member, or cannot be followed. */
+static void forget_open(struct wait_stream *stream, uint64_t request)
+{
+    struct wait_open open;
+    if (take_open(stream, request, &open))
+        lull_wait_cause_drop(&open.arrival);
 }
 
 static bool arrive_now(struct lull_waits *waits, struct wait_stream *stream,
@@ -172,6 +188,8 @@ static void end_collective(struct lull_waits *waits, struct wait_stream *stream,
     if (known && !alone)
         known = note->value == LULL_NO_REQUEST ? arrive_now(waits, stream, note, &pending)
                                                : end_open(waits, stream, note, &pending);
+    else
+        forget_open(stream, note->value);
     if (!known)
         stream->unmatched = true;
     else if (!alone)
