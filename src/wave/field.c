@@ -74,8 +74,7 @@ void lull_wave_collector_destroy(struct lull_wave_collector *collector)
     free(collector);
 }
 
-/* ---- from a trace -----------------------------------------------------------------------------
- */
+/* ---- from a trace ---------------------------------------------------------------------------- */
 
 /* Of that name; LULL_NONE: there is none. */
 static uint32_t find_marker(const struct lull_trace *trace, const char *name)
@@ -229,8 +228,7 @@ lull_status lull_wave_collector_consumer_of_spans(struct lull_wave_collector *co
     return LULL_OK;
 }
 
-/* ---- from a simulation ------------------------------------------------------------------------
- */
+/* ---- from a simulation ----------------------------------------------------------------------- */
 
 /* Ends the phase of a rank without calls. */
 static bool end_gap(struct lull_wave_collector *collector, uint32_t rank, int64_t end)
@@ -322,8 +320,7 @@ const struct lull_sim_sink *lull_wave_collector_sink(struct lull_wave_collector 
     return &collector->sink;
 }
 
-/* ---- what is usual ----------------------------------------------------------------------------
- */
+/* ---- what is usual --------------------------------------------------------------------------- */
 
 uint32_t lull_wave_collectives(const struct lull_wave_row *row, uint32_t iteration,
                                uint32_t *ret_first)

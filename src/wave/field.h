@@ -80,8 +80,7 @@ lull_status lull_wave_collector_consumer_of_spans(struct lull_wave_collector *co
                                                   struct lull_consumer *ret_consumer,
                                                   struct lull_error *err);
 
-/* ---- from a simulation ------------------------------------------------------------------------
- */
+/* ---- from a simulation ----------------------------------------------------------------------- */
 
 /* `n_ranks` streams, one per rank. */
 lull_status lull_wave_collector_of_simulation(uint32_t n_ranks,
@@ -89,8 +88,7 @@ lull_status lull_wave_collector_of_simulation(uint32_t n_ranks,
                                               struct lull_error *err);
 const struct lull_sim_sink *lull_wave_collector_sink(struct lull_wave_collector *collector);
 
-/* ---- both -------------------------------------------------------------------------------------
- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 /* Behind the pass or the simulation. Fails with LULL_ERR_FORMAT, in one line, where there is
  * nothing to be found: one rank, no messages, no iterations. The field belongs to the collector. */

@@ -104,8 +104,7 @@ static bool differs(const char *word, double number, const char *name)
     return !good;
 }
 
-/* ---- events against sums ----------------------------------------------------------------------
- */
+/* ---- events against sums --------------------------------------------------------------------- */
 
 static uint64_t all_visits(const struct lull_breakdown *breakdown)
 {

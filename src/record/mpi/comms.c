@@ -30,8 +30,7 @@ struct world {
 static struct world *worlds; /* the newest first; only added to */
 static uint32_t highest_number;
 
-/* ---- members ----------------------------------------------------------------------------------
- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 static bool add_world(MPI_Group group, const uint32_t *numbers)
 {
@@ -124,8 +123,7 @@ static void count_neighbours(MPI_Comm comm, struct rec_mpi_comm *info)
         rec_mpi.Dist_graph_neighbors_count(comm, &info->sources, &info->targets, &weighted);
 }
 
-/* ---- definitions ------------------------------------------------------------------------------
- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 static struct rec_comm definition_of(const struct rec_mpi_comm *info, const char *name)
 {
@@ -289,8 +287,7 @@ const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm)
     return comm == MPI_COMM_NULL ? &rec_mpi_world : add_new(comm, NULL, 0, false);
 }
 
-/* ---- the world --------------------------------------------------------------------------------
- */
+/* ---- the world ------------------------------------------------------------------------------- */
 
 /* All say which rank they are, and call each other by the same numbers, though some may have been
  * given another number when they began: readers know both. So nobody has to be asked. */
@@ -388,8 +385,7 @@ void rec_mpi_find_processes(MPI_Session session)
 }
 #endif
 
-/* ---- calls ------------------------------------------------------------------------------------
- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void end_collective(struct rec_mpi_call *call, const struct rec_mpi_comm *parent)
 {

@@ -124,8 +124,7 @@ void rec_mpi_poll(struct rec_mpi_call *call, int found)
     self->inside += duration;
 }
 
-/* ---- matched probes ---------------------------------------------------------------------------
- */
+/* ---- matched probes -------------------------------------------------------------------------- */
 
 static struct rec_map handles; /* messages and windows: to the rec_mpi_comm they belong to */
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -11,8 +11,7 @@ static pthread_mutex_t types_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_map types; /* handle -> 2 * size + 1 of a named type, NOT_NAMED of others */
 enum { NOT_NAMED = 2 };
 
-/* ---- functions --------------------------------------------------------------------------------
- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 static uint32_t *place_of(unsigned which)
 {
@@ -44,8 +43,7 @@ uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned which, const void *
     return region;
 }
 
-/* ---- data types -------------------------------------------------------------------------------
- */
+/* ---- data types ------------------------------------------------------------------------------ */
 
 static uint64_t ask_size(MPI_Datatype type)
 {
@@ -79,8 +77,7 @@ uint64_t rec_mpi_find_type_size(MPI_Datatype type)
     return size;
 }
 
-/* ---- begin and pause --------------------------------------------------------------------------
- */
+/* ---- begin and pause ------------------------------------------------------------------------- */
 
 void rec_mpi_init(struct rec_mpi_call *call, int provided)
 {

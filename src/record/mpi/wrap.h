@@ -177,8 +177,7 @@ static inline int32_t rec_mpi_tag(int tag)
     return tag == MPI_ANY_TAG ? REC_ANY : tag;
 }
 
-/* ---- ends of calls ----------------------------------------------------------------------------
- */
+/* ---- ends of calls --------------------------------------------------------------------------- */
 
 /* The record at self->at has `extra` slots; gives it its duration, and makes it visible. */
 REC_INLINE void rec_mpi_close(struct rec_mpi_call *call, unsigned extra, uint64_t end)
@@ -297,8 +296,7 @@ void rec_mpi_sendrecv(struct rec_mpi_call *call, uint64_t bytes, int dest, int t
 /* Whether a receive with this error has taken a message that was too long. */
 bool rec_mpi_was_truncated(int error);
 
-/* ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* Added to the kind of a request that is half of an exchange. */
 #define REC_EXCHANGE 128u
@@ -370,8 +368,7 @@ const struct rec_mpi_comm *rec_mpi_comm_of_message(const MPI_Message *message);
 void rec_mpi_imrecv(struct rec_mpi_call *call, uint64_t bytes, const struct rec_mpi_comm *comm,
                     const MPI_Request *request);
 
-/* ---- collectives ------------------------------------------------------------------------------
- */
+/* ---- collectives ----------------------------------------------------------------------------- */
 
 static inline bool rec_mpi_at_root(const struct rec_mpi_comm *comm, int root)
 {
@@ -421,8 +418,7 @@ void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end,
                                    const struct rec_mpi_comm *comm, int root, uint64_t sent,
                                    uint64_t received, const MPI_Request *request, unsigned op);
 
-/* ---- the rest ---------------------------------------------------------------------------------
- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 void rec_mpi_init(struct rec_mpi_call *call, int provided);
 /* Inside MPI_Finalize, which is recorded. */

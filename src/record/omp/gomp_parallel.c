@@ -221,8 +221,7 @@ void GOMP_parallel_end(void)
     rec_omp_join(fork->master, fork);
 }
 
-/* ---- teams on the host ------------------------------------------------------------------------
- */
+/* ---- teams on the host ----------------------------------------------------------------------- */
 
 void GOMP_teams_reg(rec_body *body, void *data, unsigned teams, unsigned limit, unsigned flags)
 {

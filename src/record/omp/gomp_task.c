@@ -139,8 +139,7 @@ void GOMP_taskloop_ull(rec_body *body, void *data, rec_copy *copier, long size, 
     TASKLOOP(GOMP_taskloop_ull);
 }
 
-/* ---- waiting for tasks ------------------------------------------------------------------------
- */
+/* ---- waiting for tasks ----------------------------------------------------------------------- */
 
 void GOMP_taskwait(void)
 {

@@ -40,8 +40,7 @@ static bool is_last_fork(const struct rec_omp *omp, const struct rec_fork *fork)
     return omp->n_forks > 0 && fork == &omp->forks[omp->n_forks - 1].fork;
 }
 
-/* ---- the tasks that a thread runs, one inside of the other ------------------------------------
- */
+/* ---- the tasks that a thread runs, one inside of the other ----------------------------------- */
 
 static void push_task(struct rec_omp *omp, const union ompt_data *task)
 {
@@ -75,8 +74,7 @@ static const void *place_of(const void *code)
     return code ? (const char *)code - 1 : NULL;
 }
 
-/* ---- threads and parallel regions -------------------------------------------------------------
- */
+/* ---- threads and parallel regions ------------------------------------------------------------ */
 
 static void on_thread_begin(int type, union ompt_data *data)
 {
@@ -219,8 +217,7 @@ static void on_implicit_task(int endpoint, union ompt_data *parallel, union ompt
         end_implicit(task);
 }
 
-/* ---- waiting ----------------------------------------------------------------------------------
- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static const enum rec_omp_region sync_regions[] = {
     [OMPT_SYNC_BARRIER] = REC_OMP_BARRIER,
@@ -349,8 +346,7 @@ static void on_sync_region(int kind, int endpoint, union ompt_data *parallel, un
         REC_COMES_BEFORE(parallel);
 }
 
-/* ---- work -------------------------------------------------------------------------------------
- */
+/* ---- work ------------------------------------------------------------------------------------ */
 
 static enum rec_omp_region work_region(int type)
 {
@@ -393,8 +389,7 @@ static void on_work(int type, int endpoint, union ompt_data *parallel, union omp
             construct == REC_OMP_FOR || construct == REC_OMP_SECTIONS;
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------
- */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
 /* Only the moment is told, not how long it takes. */
 static void on_task_create(union ompt_data *parent, const void *frame, union ompt_data *task,
@@ -458,8 +453,7 @@ static void on_task_schedule(union ompt_data *prior, int status, union ompt_data
         REC_COMES_BEFORE(&rec_omp_tasks_ended);
 }
 
-/* ---- start ------------------------------------------------------------------------------------
- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static int initialize(ompt_lookup *lookup, int device, union ompt_data *data)
 {

@@ -58,8 +58,7 @@ uint32_t rec_omp_new_site(enum rec_omp_region construct, const void *from)
     return from ? rec_site_of_place(region, REC_OMP_SITES + construct, from) : region;
 }
 
-/* ---- regions by code -------------------------------------------------------------------------
- */
+/* ---- regions by code ------------------------------------------------------------------------- */
 
 /* Open addressing; a place is never given free. When the table is full, what comes new shares one
  * region. */

@@ -287,8 +287,7 @@ static inline void rec_omp_leave(enum rec_omp_region region, uint64_t now)
         rec_leave(self, entered, now ? now : rec_omp_now(self));
 }
 
-/* ---- parallel regions -------------------------------------------------------------------------
- */
+/* ---- parallel regions ------------------------------------------------------------------------ */
 
 /* Where a call would return to that is made at the beginning of that code. */
 static inline const void *rec_omp_place_of(const void *code)

@@ -10,8 +10,7 @@
  */
 static bool began_world;
 
-/* ---- calls ------------------------------------------------------------------------------------
- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 bool rec_shmem_begin(struct rec_mpi_call *call, unsigned function, const void *from,
                      const void *frame)
@@ -37,8 +36,7 @@ void rec_shmem_transfer(struct rec_mpi_call *call, enum rec_rma op, uint64_t byt
     rec_mpi_put_rma(call, op, bytes, pe, &rec_mpi_world);
 }
 
-/* ---- begin and end ----------------------------------------------------------------------------
- */
+/* ---- begin and end --------------------------------------------------------------------------- */
 
 void rec_shmem_beginning(void)
 {
@@ -68,8 +66,7 @@ void rec_shmem_end_call(struct rec_mpi_call *call)
         rec_mpi_begin_finalize(call);
 }
 
-/* ---- active sets ------------------------------------------------------------------------------
- */
+/* ---- active sets ----------------------------------------------------------------------------- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_map sets; /* what names it -> rec_mpi_comm */

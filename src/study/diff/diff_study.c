@@ -9,8 +9,7 @@
 
 static const double confidence = 0.95;
 
-/* ---- regions -----------------------------------------------------------------------------------
- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 static bool lacks_regions(const struct lull_history_entry *runs, uint32_t count)
 {
@@ -65,8 +64,7 @@ static void unify_regions(struct lull_diff *diff, struct lull_arena *arena)
     diff->history = history;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static int compare_parts(const void *left, const void *right)
 {
@@ -165,8 +163,7 @@ static void join_small(struct lull_diff *diff)
     diff->n_rows = kept;
 }
 
-/* ---- what is certain ----------------------------------------------------------------------------
- */
+/* ---- what is certain ------------------------------------------------------------------------- */
 
 struct samples {
     double *before, *after, *differences; /* in s */
@@ -247,8 +244,7 @@ static void compare_all(struct lull_diff *diff, struct lull_arena *arena)
         diff->rows[r].difference.certain = rejected[r];
 }
 
-/* ---- computation
- * ---------------------------------------------------------------------------------- */
+/* ---- computation ----------------------------------------------------------------------------- */
 
 static double mean_value(const struct lull_history_entry *runs, uint32_t count, const char *id)
 {

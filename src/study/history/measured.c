@@ -60,8 +60,7 @@ lull_status lull_history_measure(const char *const *paths, uint32_t count,
     return status;
 }
 
-/* ---- do they belong together ------------------------------------------------------------------
- */
+/* ---- do they belong together ----------------------------------------------------------------- */
 
 static bool has_function(const struct lull_history_entry *entry, const char *region)
 {

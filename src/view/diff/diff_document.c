@@ -184,8 +184,7 @@ struct lull_document *lull_diff_document(const struct lull_diff *diff,
     return document;
 }
 
-/* ---- the picture --------------------------------------------------------------------------------
- */
+/* ---- the picture ----------------------------------------------------------------------------- */
 
 static const char *step_label(const struct lull_diff_row *row, struct lull_arena *arena)
 {

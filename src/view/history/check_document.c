@@ -129,8 +129,7 @@ struct lull_document *lull_check_document(const struct lull_check_subject *subje
     return document;
 }
 
-/* ---- for other programs -----------------------------------------------------------------------
- */
+/* ---- for other programs ---------------------------------------------------------------------- */
 
 static enum lull_check_status status_of(enum lull_gate_verdict verdict)
 {

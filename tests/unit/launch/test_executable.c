@@ -172,8 +172,7 @@ static void test_what_is_no_elf(void **state)
     assert_int_not_equal(lull_elf_read(folder_path("none"), arena, &elf, &err), LULL_OK);
 }
 
-/* ---- libraries of libraries -------------------------------------------------------------------
- */
+/* ---- libraries of libraries ------------------------------------------------------------------ */
 
 static char visited[1024];
 
@@ -239,8 +238,7 @@ static void test_this_program(void **state)
             fail_msg("%s is loaded and was not found among:%s", word, visited);
 }
 
-/* ---- programs ---------------------------------------------------------------------------------
- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 static struct lull_executable inspect(const char *path)
 {

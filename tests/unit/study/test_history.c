@@ -166,8 +166,7 @@ static void test_times(void **state)
     assert_int_equal(lull_history_time_read("2001-09-09", &time, NULL), LULL_ERR_RANGE);
 }
 
-/* ---- conditions --------------------------------------------------------------------------------
- */
+/* ---- conditions ------------------------------------------------------------------------------ */
 
 static void test_conditions(void **state)
 {
@@ -205,8 +204,7 @@ static void test_conditions(void **state)
     }
 }
 
-/* ---- causes ------------------------------------------------------------------------------------
- */
+/* ---- causes ---------------------------------------------------------------------------------- */
 
 static struct lull_history_entry make_run(struct lull_history_value *runtime, int64_t solve,
                                           int64_t waits)
