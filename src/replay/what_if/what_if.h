@@ -38,27 +38,27 @@
 
 #define LULL_WHAT_IF_REGIONS 254
 #define LULL_WHAT_IF_CUTS    64
-#define LULL_WHAT_IF_TEAMS   64
+#define LULL_WHAT_IF_THREADS 64
 
 /* Whose computations are cut to the median of their peers; what is LULL_NONE or NULL is no limit.
  */
-struct lull_cut {
+struct lull_what_if_cut {
     uint32_t rank;      /* struct lull_process; not with a node */
     const char *node;   /* all processes of it */
     const char *region; /* of the user */
 };
 
 /* What is supposed of the threads of a process. */
-enum lull_team_change {
-    LULL_TEAM_BALANCED,
-    LULL_TEAM_NO_LOCKS,
-    LULL_TEAM_NO_SCHEDULING,
-    LULL_TEAM_NO_SERIAL,
-    LULL_TEAM_CHANGES
+enum lull_threads_change {
+    LULL_THREADS_BALANCED,
+    LULL_THREADS_NO_LOCKS,
+    LULL_THREADS_NO_SCHEDULING,
+    LULL_THREADS_NO_SERIAL,
+    LULL_THREADS_CHANGES
 };
 
-struct lull_team {
-    uint8_t change;     /* enum lull_team_change */
+struct lull_what_if_threads {
+    uint8_t change;     /* enum lull_threads_change */
     const char *region; /* a parallel region; with NO_SERIAL one of the user; NULL: all */
 };
 
@@ -71,9 +71,9 @@ struct lull_what_if_options {
     const char *regions[LULL_WHAT_IF_REGIONS];
     double factors[LULL_WHAT_IF_REGIONS]; /* > 0 */
     uint32_t n_cuts;
-    struct lull_cut cuts[LULL_WHAT_IF_CUTS];
-    uint32_t n_teams;
-    struct lull_team teams[LULL_WHAT_IF_TEAMS];
+    struct lull_what_if_cut cuts[LULL_WHAT_IF_CUTS];
+    uint32_t n_threads;
+    struct lull_what_if_threads threads[LULL_WHAT_IF_THREADS];
 };
 
 /* Whether anything is supposed. */
