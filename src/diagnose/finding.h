@@ -3,7 +3,7 @@
 #ifndef LULL_DIAGNOSE_FINDING_H
 #define LULL_DIAGNOSE_FINDING_H
 
-#include "replay/what_if.h"
+#include "replay/what_if/what_if.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,6 +9,8 @@ const struct lull_rule *const lull_rules[] = {
     &lull_rule_idle_wave,
     &lull_rule_imbalance,
     &lull_rule_late_sender,
+    &lull_rule_wrong_order,
+    &lull_rule_late_receiver,
     &lull_rule_barrier,
     &lull_rule_n_to_n,
     &lull_rule_early_reduce,

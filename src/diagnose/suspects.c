@@ -1,5 +1,6 @@
 /* Suspects: who made others wait, by process and region of the user, and by region over processes.
- * Charges to MPI itself and to what a ledger had no room for are nobody's. */
+ * Charges to MPI itself and to what a ledger had no room for are nobody's; threads that wait for
+ * each other are looked at by rules of their own. */
 #include "base/hash.h"
 #include "diagnose/rule.h"
 
@@ -37,7 +38,8 @@ static void charge_suspect(struct lull_suspect *suspect, const struct lull_wait_
 
 static bool names_suspect(const struct lull_case *c, const struct lull_wait_charge *charge)
 {
-    return !charge->place.in_mpi && charge->place.region != LULL_WAIT_ELSEWHERE &&
+    return charge->kind < LULL_WAIT_MPI_KINDS && !charge->place.in_mpi &&
+           charge->place.region != LULL_WAIT_ELSEWHERE &&
            charge->place.process < c->evidence->trace->n_processes;
 }
 

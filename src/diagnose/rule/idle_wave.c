@@ -59,6 +59,9 @@ static void tell(struct lull_case *c, const struct lull_wave *wave, uint32_t pro
     finding->cause = "It happened once: what delayed it is not in the trace.";
     finding->next = lull_arena_printf(c->arena, "lull wave %s",
                                       lull_case_word(c, c->evidence->path));
+    struct lull_what_if_options *fix = lull_finding_fix(c, finding);
+    fix->n_cuts = 1;
+    fix->cuts[0] = (struct lull_what_if_cut){finding->place.rank, NULL, finding->place.region};
 }
 
 static void find(struct lull_case *c)

@@ -111,6 +111,12 @@ static void tell(struct lull_case *c, uint32_t node, const struct node *about, d
         lull_case_time(c, about->charged_ns));
     const struct lull_evidence_speed speed = lull_evidence_speed(c->evidence, LULL_NONE, node);
     finding->cause = lull_evidence_cause(&speed, c->arena);
+    struct lull_what_if_options *fix = lull_finding_fix(c, finding);
+    fix->n_cuts = 1;
+    fix->cuts[0] = (struct lull_what_if_cut){LULL_NONE, finding->place.node_name, NULL};
+    finding->next = lull_arena_printf(
+        c->arena, "lull replay %s --median %s", lull_case_word(c, c->evidence->path),
+        lull_case_word(c, lull_arena_printf(c->arena, "node=%s", finding->place.node_name)));
 }
 
 static bool is_slow(const struct lull_case *c, uint32_t node, const struct node *about,

@@ -6,7 +6,7 @@
 static unsigned kind_of(const struct lull_suspect *suspect)
 {
     unsigned most = 0;
-    for (unsigned kind = 1; kind < LULL_WAIT_KINDS; kind++)
+    for (unsigned kind = 1; kind < LULL_WAIT_MPI_KINDS; kind++)
         if (suspect->kinds[kind] > suspect->kinds[most])
             most = kind;
     return most;
@@ -69,6 +69,22 @@ static void add_facts(struct lull_finding *finding, const struct lull_suspect *s
                               LULL_FACT_TIME, (double)suspect->passed_ns);
 }
 
+/* Its computations cut to the median of its peers. */
+static void set_fix(struct lull_case *c, struct lull_finding *finding)
+{
+    struct lull_what_if_options *fix = lull_finding_fix(c, finding);
+    fix->n_cuts = 1;
+    fix->cuts[0] = (struct lull_what_if_cut){finding->place.rank, NULL, finding->place.region};
+    const char *meant =
+        finding->place.region
+            ? lull_arena_printf(c->arena, "rank=%u,region=%s", finding->place.rank,
+                                finding->place.region)
+            : lull_arena_printf(c->arena, "rank=%u", finding->place.rank);
+    finding->next =
+        lull_arena_printf(c->arena, "lull replay %s --median %s",
+                          lull_case_word(c, c->evidence->path), lull_case_word(c, meant));
+}
+
 static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect)
 {
     const uint32_t call = suspect->most->place.call;
@@ -85,6 +101,7 @@ static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect
     const struct lull_evidence_speed speed =
         lull_evidence_speed(c->evidence, suspect->process, LULL_NONE);
     finding->cause = lull_evidence_cause(&speed, c->arena);
+    set_fix(c, finding);
 }
 
 /* Many are late, each at another time. */
@@ -131,6 +148,10 @@ static void find_kind(struct lull_case *c, unsigned kind)
     const struct lull_rule lull_rule_##ID = {#ID, NAME, SUMMARY, find_##ID};
 RULE(late_sender, LULL_WAIT_LATE_SENDER, "late sender",
      "receivers wait for messages that are sent late")
+RULE(wrong_order, LULL_WAIT_WRONG_ORDER, "wrong order",
+     "receivers wait for one message while another, sent earlier, is there")
+RULE(late_receiver, LULL_WAIT_LATE_RECEIVER, "late receiver",
+     "senders wait for receives that are posted late")
 RULE(barrier, LULL_WAIT_BARRIER, "late at a barrier", "all wait at barriers for the last")
 RULE(n_to_n, LULL_WAIT_N_TO_N, "late at an operation of all",
      "all wait in operations such as allreduce and alltoall for the last")
