@@ -31,14 +31,15 @@ static void tell(struct lull_case *c, const struct lull_suspicion *suspicion,
     const struct lull_evidence_speed speed =
         lull_evidence_speed(c->evidence, first->process, LULL_NONE);
     finding->cause = lull_evidence_cause(&speed, c->arena);
-    if (!finding->place.region)
-        return;
     struct lull_what_if_options *fix = lull_finding_fix(c, finding);
     fix->balance = true;
     fix->balanced = finding->place.region;
-    finding->next = lull_arena_printf(
-        c->arena, "lull replay %s --balance=%s", lull_case_word(c, c->evidence->path),
-        lull_case_word(c, finding->place.region));
+    const char *run = lull_case_word(c, c->evidence->path);
+    finding->next =
+        finding->place.region
+            ? lull_arena_printf(c->arena, "lull replay %s --balance=%s", run,
+                                lull_case_word(c, finding->place.region))
+            : lull_arena_printf(c->arena, "lull replay %s --balance", run);
 }
 
 static void find(struct lull_case *c)

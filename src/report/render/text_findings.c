@@ -6,11 +6,14 @@
 
 enum { INDENT = 3 };
 
-static void put_line(FILE *out, const struct lull_document *document, const char *begin,
-                     const char *text, size_t width)
+/* Further lines of it are indented. */
+static void put_line(FILE *out, const struct lull_document *document, unsigned indent,
+                     const char *begin, const char *text, size_t width)
 {
     const char *line = lull_arena_printf(document->arena, "%s%s", begin, text);
-    lull_display_wrap(out, lull_display_clean(document->arena, line), width, INDENT);
+    fprintf(out, "%*s", (int)indent, "");
+    lull_display_wrap(out, lull_display_clean(document->arena, line), width - INDENT,
+                      INDENT);
     fputc('\n', out);
 }
 
@@ -26,13 +29,13 @@ static void put_finding(FILE *out, const struct lull_document *document, uint32_
     struct lull_arena *arena = document->arena;
     const char *of =
         names_several_runs(document) ? lull_arena_printf(arena, "%s: ", finding->run) : "";
-    put_line(out, document, lull_arena_printf(arena, "%u. %s", number + 1, of), finding->sentence,
+    put_line(out, document, 0, lull_arena_printf(arena, "%u. %s", number + 1, of), finding->sentence,
              width);
     if (finding->cause)
-        put_line(out, document, "   ", finding->cause, width);
-    put_line(out, document, "   ", lull_gain_text(&finding->gain, arena), width);
+        put_line(out, document, INDENT, "", finding->cause, width);
+    put_line(out, document, INDENT, "", lull_gain_text(&finding->gain, arena), width);
     if (finding->next)
-        put_line(out, document, "   Next: ", finding->next, width);
+        put_line(out, document, INDENT, "Next: ", finding->next, width);
 }
 
 void lull_text_findings(FILE *out, const struct lull_document *document, size_t width)
@@ -41,7 +44,7 @@ void lull_text_findings(FILE *out, const struct lull_document *document, size_t 
         return;
     fputc('\n', out);
     if (document->n_findings == 0) {
-        put_line(out, document, "", document->findings_none, width);
+        put_line(out, document, 0, "", document->findings_none, width);
         return;
     }
     fputs("Findings\n", out);
@@ -50,7 +53,7 @@ void lull_text_findings(FILE *out, const struct lull_document *document, size_t 
     for (uint32_t i = 0; i < shown; i++)
         put_finding(out, document, i, width);
     if (document->findings_about)
-        put_line(out, document, "", document->findings_about, width);
+        put_line(out, document, 0, "", document->findings_about, width);
     if (shown < document->n_findings)
         fprintf(out, "%u more are in the page (-o report.html) and in JSON.\n",
                 document->n_findings - shown);
