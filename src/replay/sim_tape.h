@@ -15,9 +15,9 @@
 
 struct lull_sim_tape;
 
-/* The program has one stream per rank and outlives the tape; `placement` says which node each rank is
- * on, NULL: the run does not; `replace` as lull_output_begin. The tape lives in memory of its own
- * until it is closed. */
+/* The program has one stream per rank and outlives the tape; `placement` says which node each rank
+ * is on, NULL: the run does not; `replace` as lull_output_begin. The tape lives in memory of its
+ * own until it is closed. */
 lull_status lull_sim_tape_open(const struct lull_program *program,
                                const struct lull_placement *placement, const char *path,
                                bool replace, struct lull_sim_tape **ret_tape,
