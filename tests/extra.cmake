@@ -31,6 +31,7 @@ include(mpi/mpi.cmake)
 include(record/record.cmake)
 include(bench/bench.cmake)
 include(report/report.cmake)
+include(diagnose/diagnose.cmake)
 if(LULL_TESTS AND Python3_FOUND)
     add_test(NAME examples.solvers
              COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/examples/solvers.py

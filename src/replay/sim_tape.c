@@ -183,6 +183,22 @@ static lull_status done(void *context, uint32_t rank, const struct lull_op *op, 
 
 /* ---- definitions ----------------------------------------------------------------------------- */
 
+/* Nodes are numbered as in the placement, up to the last one with a rank. */
+static void define_nodes(struct lull_trace *trace, const struct lull_placement *placement,
+                         uint32_t n_ranks)
+{
+    for (uint32_t r = 0; r < n_ranks; r++) {
+        const uint32_t node = lull_placement_node(placement, r);
+        trace->processes[r].node = node;
+        trace->n_nodes = node >= trace->n_nodes ? node + 1 : trace->n_nodes;
+    }
+    trace->nodes = lull_arena_zero(trace->arena, trace->n_nodes, sizeof *trace->nodes);
+    for (uint32_t n = 0; n < trace->n_nodes; n++)
+        trace->nodes[n] = (struct lull_node){.name = lull_arena_printf(trace->arena, "node %u", n),
+                                             .class_name = "node",
+                                             .parent = LULL_NONE};
+}
+
 static void define_places(struct lull_trace *trace, uint32_t n_ranks)
 {
     struct lull_arena *arena = trace->arena;
@@ -255,13 +271,16 @@ static void define_comms(struct lull_trace *trace, const struct lull_program *pr
     }
 }
 
-static lull_status define(struct lull_sim_tape *tape, struct lull_error *err)
+static lull_status define(struct lull_sim_tape *tape, const struct lull_placement *placement,
+                          struct lull_error *err)
 {
     struct lull_trace *trace = tape->trace;
     trace->path = tape->program->name;
     trace->producer = "lull simulate";
     trace->clock_resolution = 1;
     define_places(trace, tape->program->n_ranks);
+    if (placement)
+        define_nodes(trace, placement, tape->program->n_ranks);
     define_regions(tape);
     define_comms(trace, tape->program);
     trace->markers = lull_arena_zero(trace->arena, 1, sizeof *trace->markers);
@@ -272,8 +291,10 @@ static lull_status define(struct lull_sim_tape *tape, struct lull_error *err)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-lull_status lull_sim_tape_open(const struct lull_program *program, const char *path, bool replace,
-                               struct lull_sim_tape **ret_tape, struct lull_error *err)
+lull_status lull_sim_tape_open(const struct lull_program *program,
+                               const struct lull_placement *placement, const char *path,
+                               bool replace, struct lull_sim_tape **ret_tape,
+                               struct lull_error *err)
 {
     struct lull_trace *trace = lull_trace_create();
     struct lull_sim_tape *tape = lull_arena_zero(trace->arena, 1, sizeof *tape);
@@ -286,7 +307,7 @@ lull_status lull_sim_tape_open(const struct lull_program *program, const char *p
         status =
             lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: has ranks of several threads", program->name);
     if (status == LULL_OK)
-        status = define(tape, err);
+        status = define(tape, placement, err);
     if (status == LULL_OK)
         status = lull_format_tape.writer_open(trace, path, replace, &tape->writer, err);
     if (status != LULL_OK) {

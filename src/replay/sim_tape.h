@@ -15,10 +15,13 @@
 
 struct lull_sim_tape;
 
-/* The program has one stream per rank and outlives the tape; `replace` as lull_output_begin. The
- * tape lives in memory of its own until it is closed. */
-lull_status lull_sim_tape_open(const struct lull_program *program, const char *path, bool replace,
-                               struct lull_sim_tape **ret_tape, struct lull_error *err);
+/* The program has one stream per rank and outlives the tape; `placement` says which node each rank
+ * is on, NULL: the run does not; `replace` as lull_output_begin. The tape lives in memory of its
+ * own until it is closed. */
+lull_status lull_sim_tape_open(const struct lull_program *program,
+                               const struct lull_placement *placement, const char *path,
+                               bool replace, struct lull_sim_tape **ret_tape,
+                               struct lull_error *err);
 const struct lull_sim_sink *lull_sim_tape_sink(const struct lull_sim_tape *tape);
 /* Ends the writing with the result of the simulation; NULL: it failed, nothing is left behind. */
 lull_status lull_sim_tape_close(struct lull_sim_tape *tape, const struct lull_sim_result *result,

@@ -119,8 +119,10 @@ static lull_status simulate(const struct lull_simulate_inputs *inputs,
 {
     struct lull_sim_tape *tape = NULL;
     if (inputs->tape) {
+        const bool placed = point->texts[LULL_SIMULATE_PLACEMENT] != NULL;
         lull_status status =
-            lull_sim_tape_open(point->program, inputs->tape, false, &tape, &point->err);
+            lull_sim_tape_open(point->program, placed ? &setup->network.placement : NULL,
+                               inputs->tape, false, &tape, &point->err);
         if (status != LULL_OK)
             return status;
     }

@@ -50,7 +50,7 @@ static struct lull_trace *taped_with(struct lull_program *program, const char *n
     struct lull_network costs = network(network_text, program->n_ranks);
     struct lull_sim_tape *tape;
     struct lull_trace *trace = NULL;
-    if (lull_sim_tape_open(program, path, false, &tape, &err) != LULL_OK)
+    if (lull_sim_tape_open(program, NULL, path, false, &tape, &err) != LULL_OK)
         fail_msg("%s", err.text);
     options.network = &costs;
     options.sink = lull_sim_tape_sink(tape);
@@ -281,6 +281,30 @@ static void test_graph(void **state)
     lull_trace_close(trace);
 }
 
+/* Ranks are on the nodes of their placement, also on one that has a node without ranks. */
+static void test_nodes(void **state)
+{
+    (void)state;
+    const uint32_t cores[] = {4, 5, 0, 6}, expected[] = {2, 2, 0, 3};
+    const struct lull_placement placement = {.cores_per_node = 2, .n_ranks = 4, .map = cores};
+    struct lull_program *program = pattern("chain:ranks=4,iterations=2");
+    struct lull_network costs = network("hockney", 4);
+    struct lull_sim_result result;
+    struct lull_sim_tape *tape;
+    struct lull_trace *trace;
+    assert_int_equal(lull_sim_tape_open(program, &placement, path, false, &tape, &err), LULL_OK);
+    struct lull_sim_options options = {.network = &costs, .sink = lull_sim_tape_sink(tape)};
+    assert_int_equal(lull_simulate(program, &options, arena, &result, NULL, &err), LULL_OK);
+    assert_int_equal(lull_sim_tape_close(tape, &result, &err), LULL_OK);
+    assert_int_equal(lull_trace_open(path, &trace, &err), LULL_OK);
+    assert_int_equal(trace->n_nodes, 4);
+    assert_string_equal(trace->nodes[3].name, "node 3");
+    for (uint32_t r = 0; r < 4; r++)
+        assert_int_equal(trace->processes[r].node, expected[r]);
+    lull_trace_close(trace);
+    lull_program_close(program);
+}
+
 /* A deadlock leaves nothing behind. */
 static void test_failure(void **state)
 {
@@ -291,7 +315,7 @@ static void test_failure(void **state)
     struct lull_sim_tape *tape;
     assert_int_equal(lull_goal_parse("test", text, strlen(text), &program, &err), LULL_OK);
     struct lull_network costs = network("ideal", 1);
-    assert_int_equal(lull_sim_tape_open(program, path, false, &tape, &err), LULL_OK);
+    assert_int_equal(lull_sim_tape_open(program, NULL, path, false, &tape, &err), LULL_OK);
     struct lull_sim_options options = {.network = &costs, .sink = lull_sim_tape_sink(tape)};
     assert_int_equal(lull_simulate(program, &options, arena, &result, NULL, &err), LULL_ERR_FORMAT);
     assert_int_equal(lull_sim_tape_close(tape, NULL, &err), LULL_OK);
@@ -325,6 +349,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ideal_runtime, begin, end),
         cmocka_unit_test_setup_teardown(test_disturbed, begin, end),
         cmocka_unit_test_setup_teardown(test_graph, begin, end),
+        cmocka_unit_test_setup_teardown(test_nodes, begin, end),
         cmocka_unit_test_setup_teardown(test_failure, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

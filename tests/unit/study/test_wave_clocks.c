@@ -42,7 +42,7 @@ static void simulate(const char *path)
     must(lull_pattern_open(parsed("chain:ranks=8,iterations=20,exec=1ms"), &program, &err));
     must(lull_network_read(parsed("ideal"), NULL, 8, arena, &network, &err));
     must(lull_delay_read("3@i8:20ms", &delay, &err));
-    must(lull_sim_tape_open(program, path, false, &tape, &err));
+    must(lull_sim_tape_open(program, NULL, path, false, &tape, &err));
     struct lull_sim_options options = {.network = &network,
                                        .delays = &delay,
                                        .n_delays = 1,

@@ -1,0 +1,102 @@
+/* Phases of the planted programs with MPI: iterations of work, a call, and rest. */
+#ifndef LULL_TESTS_DIAGNOSE_RANKS_H
+#define LULL_TESTS_DIAGNOSE_RANKS_H
+
+#include "planted.h"
+
+#include <mpi.h>
+
+enum { RANKS = 4, ITERATIONS = 10, MOST_BYTES = 64 };
+
+static struct readings kept;
+static const char *phase;
+static int rank, iteration;
+
+/* One iteration takes so long; of that, what every rank works at least. */
+static const double period = 16e-3, work = 1.6e-3;
+
+/* A call of MPI with its reading. */
+#define READ_CALL(name, peer, call)                                                              \
+    do {                                                                                         \
+        double began = clock_now();                                                              \
+        call;                                                                                    \
+        keep_reading(&kept, (struct reading){phase, name, iteration, peer, began, clock_now()}); \
+    } while (0)
+
+struct property {
+    const char *name;
+    int late;    /* the rank that is late; -1: all but rank 0, each more than the one before */
+    int waiters; /* how many ranks' lateness others wait in all: what is lost is that many times
+                    as long as the latest is late */
+    void (*calls)(double late);
+};
+
+static double lateness(const struct property *property, double percent)
+{
+    return percent / 100 * RANKS * period / property->waiters;
+}
+
+/* Seconds of work that a rank has beyond what all have. */
+static double excess_of(const struct property *property, double percent)
+{
+    const double late = lateness(property, percent);
+    return property->late < 0 ? late * rank : rank == property->late ? late : 0;
+}
+
+static void spend(const char *region, double until)
+{
+    const double began = clock_now();
+    lull_begin(region);
+    sleep_until(until);
+    lull_end(region);
+    keep_reading(&kept, (struct reading){phase, region, iteration, -1, began, clock_now()});
+}
+
+static void run_phase(const struct property *property, double percent, int relative)
+{
+    double start = clock_now() + 2e-3;
+    const double excess = excess_of(property, percent);
+    MPI_Bcast(&start, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    sleep_until(start);
+    lull_begin(phase);
+    for (iteration = 0; iteration < ITERATIONS; iteration++) {
+        const double begin = relative ? clock_now() : start + iteration * period;
+        spend("solve", begin + work + excess);
+        property->calls(lateness(property, percent));
+        spend("rest", relative ? clock_now() + work : begin + period);
+    }
+    lull_end(phase);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* The last of `properties` has no name. */
+static const struct property *find_property(const struct property *properties, const char *name)
+{
+    const size_t length = strcspn(name, ":");
+    for (const struct property *p = properties; p->name; p++)
+        if (strlen(p->name) == length && memcmp(p->name, name, length) == 0)
+            return p;
+    fprintf(stderr, "no property '%s'\n", name);
+    exit(2);
+}
+
+static int run_phases(int argc, char **argv, const struct property *properties)
+{
+    int size;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const int relative = argc > 1 && strcmp(argv[1], "relative") == 0;
+    if (size != RANKS)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    for (int i = 1 + relative; i < argc; i++) {
+        phase = argv[i];
+        run_phase(find_property(properties, phase), percent_of(phase), relative);
+    }
+    MPI_Finalize();
+    write_readings(&kept, rank);
+    return 0;
+}
+
+#endif

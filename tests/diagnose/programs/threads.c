@@ -1,0 +1,113 @@
+/* Defects of OpenMP: a loop whose work is uneven, a critical section, a serial part. */
+#include "planted.h"
+
+#include <omp.h>
+
+enum { THREADS = 4, ITERATIONS = 6, TURNS = 3, LATE = 2 };
+
+static struct readings kept[THREADS];
+static const char *phase;
+static const double period = 30e-3, work = 1.5e-3;
+
+static double spend(const char *region, int iteration, double until)
+{
+    const double began = clock_now();
+    lull_begin(region);
+    sleep_until(until);
+    lull_end(region);
+    const double end = clock_now();
+    keep_reading(&kept[omp_get_thread_num()],
+                 (struct reading){phase, region, iteration, -1, began, end});
+    return end;
+}
+
+static void rest(int iteration, double until)
+{
+#pragma omp parallel num_threads(THREADS)
+    spend("rest", iteration, until);
+}
+
+/* Three threads wait for the one with more work. */
+static void loop(int iteration, double begin, double seconds)
+{
+#pragma omp parallel for num_threads(THREADS) schedule(static, 1)
+    for (int i = 0; i < THREADS; i++)
+        spend("solve", iteration, begin + work + (i == LATE ? seconds / (THREADS - 1) : 0));
+}
+
+static void take_turn(int iteration, double length)
+{
+    const int self = omp_get_thread_num();
+    const double began = clock_now();
+#pragma omp critical(turn)
+    {
+        const double inside = clock_now();
+        keep_reading(&kept[self], (struct reading){phase, "lock", iteration, -1, began, inside});
+        spend("update", iteration, inside + length);
+    }
+    spend("outside", iteration, clock_now() + length / 4);
+}
+
+/* While one thread is inside, the others wait; who has been inside has something else to do until
+ * the next one is. With t threads that is about 3/4 t - 1/4 lengths lost per length inside. */
+static void critical(int iteration, double begin, double seconds)
+{
+    const double length = seconds / TURNS / THREADS / 2.7;
+    (void)begin;
+#pragma omp parallel num_threads(THREADS)
+    {
+        for (int turn = 0; turn < TURNS && length > 0; turn++)
+            take_turn(iteration, length);
+        keep_reading(&kept[omp_get_thread_num()],
+                     (struct reading){phase, "arrive", iteration, -1, clock_now(), clock_now()});
+    }
+}
+
+/* Three threads have nothing to do meanwhile. */
+static void serial(int iteration, double begin, double seconds)
+{
+    (void)begin;
+    spend("solve", iteration, clock_now() + seconds / (THREADS - 1));
+}
+
+struct property {
+    const char *name;
+    void (*part)(int iteration, double begin, double seconds);
+};
+
+static const struct property properties[] = {
+    {"imbalance", loop}, {"lock", critical}, {"serial", serial}, {NULL, NULL}};
+
+static void run_phase(const struct property *property, double percent, int relative)
+{
+    const double lost = percent / 100 * THREADS * period;
+    rest(-1, clock_now() + 2e-3);
+    double begin = clock_now();
+    const double start = begin;
+    lull_begin(phase);
+    for (int i = 0; i < ITERATIONS; i++) {
+        const double planned = relative ? clock_now() : start + i * period;
+        property->part(i, planned, lost);
+        rest(i, relative ? clock_now() + work : planned + period);
+        keep_reading(&kept[0], (struct reading){phase, "iteration", i, -1, begin, clock_now()});
+        begin = clock_now();
+    }
+    lull_end(phase);
+}
+
+int main(int argc, char **argv)
+{
+    const int relative = argc > 1 && strcmp(argv[1], "relative") == 0;
+    for (int i = 1 + relative; i < argc; i++) {
+        const struct property *property = properties;
+        phase = argv[i];
+        while (property->name && strncmp(property->name, phase, strcspn(phase, ":")) != 0)
+            property++;
+        if (!property->name)
+            return 2;
+        run_phase(property, percent_of(phase), relative);
+    }
+    for (int t = 0; t < THREADS; t++)
+        write_readings(&kept[t], t);
+    return 0;
+}

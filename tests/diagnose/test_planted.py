@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Small programs with one defect each, recorded: the first finding of the diagnosis is that defect, at
+the rank and region where it was put, and costs what the program itself measured; without the defect
+there is no finding.
+
+usage: test_planted.py --program messages|collectives --family openmpi|mpich --lull LULL --source DIR
+       test_planted.py --program threads --compiler CC --lull LULL --source DIR
+       [--only DEFECT] [--verbose]
+
+The programs keep readings of the clock (programs/planted.h), and truth.py finds in them what was
+waited for whom. All is compared with these, not with what was planned: where other programs kept
+the cores from a rank, it was late, too. Exit status 77: not possible here.
+"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import launch
+import truth
+
+# Others wait for so many percent of the time of all cores. Below 1 % a report keeps silent, and the
+# cores have a little more time than the program's iterations: so the smallest is a little more.
+PERCENTS = ("0", "1.25", "5", "20")
+SILENT = 0.01
+# Readings of the program and of the recorder are not taken at the same moment.
+READING = 20e-6
+SECONDS = 120
+
+# What says something of the machine, not of the program: four ranks on fewer cores.
+OF_THE_MACHINE = ("oversubscription", "tracer")
+
+
+def execute(command, environment, folder):
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder,
+                          timeout=SECONDS, check=False)
+    if done.returncode != 0:
+        sys.exit("%s: status %d\n%s" % (" ".join(command), done.returncode, done.stderr))
+    return done.stdout
+
+
+def phases_of(options):
+    return ["%s:%s" % (name, percent) for name, entry in truth.DEFECTS.items()
+            for percent in PERCENTS
+            if entry[0] == options.program and options.only in (None, name)]
+
+
+def record(options, folder):
+    """Where the run is, and the readings."""
+    program, run = os.path.join(folder, "program"), os.path.join(folder, "run")
+    source = os.path.join(options.source, "tests", "diagnose", "programs", options.program + ".c")
+    flags = ["-O1", "-g", "-I" + os.path.join(options.source, "include"), source, "-o", program]
+    environment = launch.environment(PLANTED_READINGS=folder, OMP_NUM_THREADS="4",
+                                     OMP_WAIT_POLICY="passive", OMP_DYNAMIC="false")
+    recorded = [options.lull, "record", "-o", run, "--", program, *phases_of(options)]
+    if options.program == "threads":
+        execute([options.compiler, "-fopenmp", *flags], environment, folder)
+        execute(recorded, environment, folder)
+    else:
+        execute(["mpicc." + options.family, *flags], environment, folder)
+        execute(["mpiexec." + options.family, "-n", "4", *recorded], environment, folder)
+    return run, truth.read(folder)
+
+
+def windows_of(options, run, folder):
+    """phase -> in s of the run: when the first began it, and when the first had ended it and came to
+    the barrier behind it."""
+    path = os.path.join(folder, "run.json")
+    execute([options.lull, "convert", run, path, "--to", "chrome"], launch.environment(), folder)
+    with open(path) as file:
+        events = json.load(file)["traceEvents"]
+    windows = {}
+    for event in events:
+        if ":" in event["name"] and event["ph"] == "X":
+            begin, end = event["ts"] * 1e-6, (event["ts"] + event["dur"]) * 1e-6
+            known = windows.get(event["name"], (begin, end))
+            windows[event["name"]] = min(begin, known[0]), min(end, known[1])
+    return windows
+
+
+def findings_of(options, run, window, folder):
+    words = [options.lull, "report", run, "--format", "json", "--window",
+             "%.9fs:%.9fs" % window]
+    return json.loads(execute(words, launch.environment(), folder))["findings"]
+
+
+def matches(found, finding):
+    """Whether a finding is the planted one: by rule, rank or thread, and region."""
+    place = finding["place"]
+    if finding["rule"] not in found.rules:
+        return False
+    if found.program == "threads":
+        if found.culprit is not None and place["thread"] not in (found.culprit, None):
+            return False
+        return True
+    if finding["rule"] in ("wrong_order", "imbalance"):
+        return True  # the receiver or the sender may be named; all ranks
+    return (place["process"], place["region"]) == (found.culprit, "solve")
+
+
+def wrong_seconds(found, finding):
+    error = READING * found.count
+    low = 0.95 * (found.seconds - found.elsewhere) - error
+    high = 1.05 * found.seconds + error
+    if finding["rule"] == "imbalance" and found.program != "threads":
+        low, high = low, 1.05 * (found.seconds + found.others) + error
+    if low <= finding["seconds"] <= high:
+        return ""
+    return "%.6f s instead of %.6f to %.6f" % (finding["seconds"], low, high)
+
+
+def told(finding):
+    place = finding["place"]
+    return "%s %s %s %.4f s" % (finding["rule"], place["process"], place["region"],
+                                finding["seconds"])
+
+
+def wrong_with(found, findings, core):
+    """What is not as it was put into a phase; nothing, if nothing is."""
+    findings = [f for f in findings if f["rule"] not in OF_THE_MACHINE]
+    others, wrong = findings, []
+    if found.planted and found.seconds - found.elsewhere > 1.05 * SILENT * core:
+        hits = [f for f in findings if matches(found, f)]
+        if not hits:
+            return ["not found; instead: " + ("; ".join(told(f) for f in findings) or "nothing")]
+        if findings[0] is not hits[0] and found.seconds > 1.5 * (found.others + found.elsewhere):
+            wrong.append("not the first: " + "; ".join(told(f) for f in findings))
+        wrong.append(wrong_seconds(found, hits[0]))
+        others = [f for f in findings if f is not hits[0]]
+    bound = max(SILENT * core, 1.05 * (found.in_calls - (found.seconds if found.planted else 0)))
+    wrong += ["told without a cause: %s" % told(f) for f in others if f["seconds"] > bound]
+    return [line for line in wrong if line]
+
+
+def check(options, folder):
+    run, phases = record(options, folder)
+    windows = windows_of(options, run, folder)
+    wrong, sure = [], 0
+    for name, readings in phases.items():
+        found = truth.Truth(name, readings)
+        window = windows[name]
+        core = 4 * (window[1] - window[0])
+        findings = findings_of(options, run, window, folder)
+        lines = wrong_with(found, findings, core)
+        sure += found.planted and found.seconds > 1.5 * (found.others + found.elsewhere)
+        if options.verbose or lines:
+            print("%s: %.4f s waited (%.1f %%), %.4f s perhaps elsewhere, %.4f s for others; %s" %
+                  (name, found.seconds, 100 * found.seconds / core, found.elsewhere, found.others,
+                   "; ".join(told(f) for f in findings)))
+        wrong += ["%s: %s" % (name, line) for line in lines]
+    planted = sum(truth.Truth(name, readings).planted for name, readings in phases.items())
+    print("%d phases, %d with a defect; in %d of these nothing else was as large" %
+          (len(phases), planted, sure))
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("program", "lull", "source"):
+        parser.add_argument("--" + name, required=True)
+    for name in ("family", "compiler", "only"):
+        parser.add_argument("--" + name)
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    if options.family and not shutil.which("mpiexec." + options.family):
+        print("skipped: no mpiexec." + options.family)
+        return 77
+    with tempfile.TemporaryDirectory(prefix="lull-planted-") as folder:
+        wrong = check(options, folder)
+    print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

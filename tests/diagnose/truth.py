@@ -1,0 +1,215 @@
+"""Who waited for whom in the planted programs, by their own readings of the clock.
+
+The readings say when each rank or thread began and ended each piece of work and each call; that a
+barrier ends when the last comes, a receive when the message is sent, and so on, is written down
+here once more, per defect, without anything of lull.
+"""
+import collections
+import glob
+import os
+
+Reading = collections.namedtuple("Reading", "who phase iteration what peer begin end")
+
+# A wait: who waited, for whom, how long; `else_late`: the share of the lateness that was not work
+# (who was waited for had left the call before late, or rested too long).
+Wait = collections.namedtuple("Wait", "waiter culprit seconds else_late")
+
+
+def read(folder):
+    """phase -> readings, in the order of each rank's or thread's time."""
+    phases = collections.defaultdict(list)
+    for path in glob.glob(os.path.join(folder, "readings.*")):
+        with open(path) as file:
+            for line in file:
+                who, phase, iteration, what, peer, begin, end = line.split()
+                phases[phase].append(Reading(int(who), phase, int(iteration), what, int(peer),
+                                             float(begin), float(end)))
+    return phases
+
+
+def calls_of(readings):
+    """All that are not pieces of work."""
+    return [r for r in readings if r.what.startswith(("MPI_", "take_"))]
+
+
+class Ranks:
+    """The readings of a phase of ranks, by iteration."""
+
+    def __init__(self, readings):
+        self.ranks = sorted({r.who for r in readings})
+        self.rows = collections.defaultdict(list)
+        for reading in readings:
+            self.rows[reading.who, reading.iteration].append(reading)
+        self.iterations = sorted({r.iteration for r in readings if r.iteration >= 0})
+
+    def worked(self, rank, iteration):
+        return sum(r.end - r.begin for r in self.rows[rank, iteration]
+                   if r.what in ("solve", "consume"))
+
+    def call(self, rank, iteration, what, peer=-1):
+        return next(r for r in self.rows[rank, iteration] if r.what == what and r.peer == peer)
+
+    def rested(self, rank, iteration):
+        return sum(r.end - r.begin for r in self.rows[rank, iteration] if r.what == "rest")
+
+    def left(self, rank, iteration):
+        """When its last call of an iteration ended; before the first one, when that began."""
+        calls = calls_of(self.rows[rank, iteration])
+        return calls[-1].end if calls else min(r.begin for r in self.rows[rank, iteration + 1])
+
+    def wait(self, waiter, culprit, iteration, seconds, in_mpi=0.0):
+        """`in_mpi`: how much longer than it had to a call of the culprit's took before."""
+        work = max(0.0, self.worked(culprit, iteration) - self.worked(waiter, iteration))
+        before = iteration - 1
+        other = in_mpi + max(0.0, self.left(culprit, before) - self.left(waiter, before))
+        other += max(0.0, self.rested(culprit, before) - self.rested(waiter, before))
+        return Wait(waiter, culprit, seconds, other / (work + other) if work + other > 0 else 1.0)
+
+
+def by_arrival(ranks, what, waits_for):
+    """`waits_for(rank, arrivals)`: for whom a rank waits."""
+    for i in ranks.iterations:
+        arrivals = {r: ranks.call(r, i, what).begin for r in ranks.ranks}
+        for rank in ranks.ranks:
+            culprit = waits_for(rank, arrivals)
+            if culprit is not None and arrivals[culprit] > arrivals[rank]:
+                yield ranks.wait(rank, culprit, i, arrivals[culprit] - arrivals[rank])
+
+
+def last_of(arrivals):
+    return max(arrivals, key=arrivals.get)
+
+
+def collective(what):
+    return lambda ranks: by_arrival(ranks, what, lambda rank, arrivals: last_of(arrivals))
+
+
+def to_root(what):
+    return lambda ranks: by_arrival(
+        ranks, what, lambda rank, arrivals: last_of(arrivals) if rank == 0 else None)
+
+
+def from_root(what):
+    return lambda ranks: by_arrival(ranks, what, lambda rank, arrivals: 0)
+
+
+def scan(ranks):
+    def lower(rank, arrivals):
+        return last_of({r: t for r, t in arrivals.items() if r < rank}) if rank > 0 else None
+    return by_arrival(ranks, "MPI_Scan", lower)
+
+
+def late_sender(ranks):
+    for i in ranks.iterations:
+        for rank in ranks.ranks[1:]:
+            waited = ranks.call(0, i, "MPI_Send", rank).begin - ranks.call(rank, i, "MPI_Recv",
+                                                                           0).begin
+            if waited > 0:
+                yield ranks.wait(rank, 0, i, waited)
+
+
+def late_receiver(ranks):
+    for i in ranks.iterations:
+        for rank in ranks.ranks[1:]:
+            waited = ranks.call(0, i, "MPI_Recv", rank).begin - ranks.call(rank, i, "MPI_Ssend",
+                                                                           0).begin
+            if waited > 0:
+                yield ranks.wait(rank, 0, i, waited)
+
+
+def two_parts(ranks):
+    """Rank 0 sends two messages to each of the others; `take_1` is the receive of the second."""
+    for i in ranks.iterations:
+        for rank in ranks.ranks[1:]:
+            sent = [r.begin for r in ranks.rows[0, i] if r.what == "MPI_Send" and r.peer == rank]
+            for part in range(2):
+                waited = sent[part] - ranks.call(rank, i, "take_%d" % part, 0).begin
+                if waited > 0:
+                    yield Wait(rank, 0, waited, 0.0)
+
+
+def hidden(ranks):
+    """What rank 2 is late for the allreduce, it waited for rank 3, apart from its receive."""
+    for i in ranks.iterations:
+        sent, receive = ranks.call(3, i, "MPI_Send", 2), ranks.call(2, i, "MPI_Recv", 3)
+        waited = max(0.0, sent.begin - receive.begin)
+        if waited > 0:
+            yield ranks.wait(2, 3, i, waited)
+        under_way = max(0.0, receive.end - max(sent.begin, receive.begin))
+        arrivals = {r: ranks.call(r, i, "MPI_Allreduce").begin for r in ranks.ranks}
+        last = last_of(arrivals)
+        for rank in ranks.ranks:
+            seconds = arrivals[last] - arrivals[rank]
+            if seconds > 0:
+                passed = last == 2 and waited > 0
+                yield ranks.wait(rank, 3 if passed else last, i, seconds,
+                                 under_way if passed else 0.0)
+
+
+# ---- threads ---------------------------------------------------------------------------------
+
+
+def uneven_loop(ranks):
+    for i in ranks.iterations:
+        ends = {t: ranks.call(t, i, "solve").end for t in ranks.ranks}
+        for thread in ranks.ranks:
+            if thread != last_of(ends):
+                yield Wait(thread, last_of(ends), max(ends.values()) - ends[thread], 0.0)
+
+
+def lock(ranks):
+    for thread, i in sorted(ranks.rows):
+        for reading in ranks.rows[thread, i]:
+            if reading.what == "lock":
+                yield Wait(thread, None, reading.end - reading.begin, 0.0)
+
+
+def serial(ranks):
+    for i in ranks.iterations:
+        part = ranks.call(0, i, "solve")
+        for thread in ranks.ranks[1:]:
+            yield Wait(thread, 0, part.end - part.begin, 0.0)
+
+
+# name: program, waits, who is to be named (None: nobody in particular), rules that may name it.
+DEFECTS = {
+    "late_sender": ("messages", late_sender, 0, ["late_sender"]),
+    "late_receiver": ("messages", late_receiver, 0, ["late_receiver"]),
+    "wrong_order": ("messages", two_parts, None, ["wrong_order"]),
+    "right_order": ("messages", two_parts, None, []),
+    "early_reduce": ("collectives", to_root("MPI_Reduce"), 2, ["early_reduce"]),
+    "early_gather": ("collectives", to_root("MPI_Gather"), 2, ["early_reduce"]),
+    "early_gatherv": ("collectives", to_root("MPI_Gatherv"), 2, ["early_reduce"]),
+    "late_broadcast": ("collectives", from_root("MPI_Bcast"), 0, ["late_broadcast"]),
+    "late_scatter": ("collectives", from_root("MPI_Scatter"), 0, ["late_broadcast"]),
+    "late_scatterv": ("collectives", from_root("MPI_Scatterv"), 0, ["late_broadcast"]),
+    "early_scan": ("collectives", scan, 0, ["early_scan"]),
+    "barrier": ("collectives", collective("MPI_Barrier"), 2, ["barrier"]),
+    # Its work is uneven, and the last rank is the one that all wait for.
+    "barrier_linear": ("collectives", collective("MPI_Barrier"), 3, ["barrier", "imbalance"]),
+    "n_to_n": ("collectives", collective("MPI_Alltoall"), 1, ["n_to_n"]),
+    "hidden": ("collectives", hidden, 3, ["n_to_n", "late_sender"]),
+    "imbalance": ("threads", uneven_loop, 2, ["imbalance"]),
+    "lock": ("threads", lock, None, ["lock"]),
+    "serial": ("threads", serial, 0, ["serial"]),
+}
+
+
+class Truth:
+    """What really happened in a phase."""
+
+    def __init__(self, name, readings):
+        self.name, self.defect = name, name.split(":")[0]
+        self.percent = float(name.split(":")[1])
+        self.program, find, self.culprit, self.rules = DEFECTS[self.defect]
+        ranks = Ranks(readings)
+        waits = list(find(ranks))
+        named = [w for w in waits if self.culprit is None or w.culprit == self.culprit]
+        self.seconds = sum(w.seconds for w in named)
+        # So much of it may be put down to something else than work.
+        self.elsewhere = sum(w.seconds * w.else_late for w in named)
+        self.others = sum(w.seconds for w in waits) - self.seconds
+        calls = calls_of(readings)
+        self.in_calls = sum(r.end - r.begin for r in calls) if calls else self.seconds
+        self.count = len(named)
+        self.planted = self.percent > 0 and bool(self.rules)
