@@ -69,9 +69,8 @@ static bool is_long_everywhere(const struct lull_case *c, uint32_t node, uint32_
         total += (double)work->places[i].ns;
     for (uint32_t i = 0; i < work->n_places; i++) {
         const struct lull_work_place *place = &work->places[i];
-        if (place->process != work->places[0].process ||
-            (i > 0 && place[-1].process == place->process && place[-1].region == place->region))
-            continue;
+        if (place->process != work->places[0].process)
+            break;
         double ns = 0;
         for (uint32_t p = 0; p < c->evidence->trace->n_processes; p++)
             ns += (double)lull_work_of(work, p, place->region);
@@ -135,7 +134,7 @@ static void find(struct lull_case *c)
 {
     const struct lull_trace *trace = c->evidence->trace;
     const struct lull_work *work = c->evidence->work;
-    if (!trace || !work || work->absent || c->n_suspicions == 0 || trace->n_nodes < NODES_LEAST)
+    if (!trace || !work || c->n_suspicions == 0 || trace->n_nodes < NODES_LEAST)
         return;
     struct node *nodes = lull_arena_zero(c->arena, trace->n_nodes, sizeof *nodes);
     uint32_t used = 0;
