@@ -8,19 +8,29 @@
 enum { BINS = 160, BINS_OF_OCTAVE = 4, FIRST_OCTAVE = 8, CALLS_OF_PROCESS = 64 };
 enum { LONG_BINS = 3 }; /* above that of the median: 1.7 times as long, for 1.4 to 2 at their borders */
 
+#define OPERATIONS                                                     \
+    (LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV) | \
+     LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END))
+
 struct bursts {
     struct lull_work_bursts known;
     uint32_t bins[BINS];
 };
 
+struct place {
+    struct lull_work_place known;
+    uint64_t last_burst; /* in which it had a part */
+};
+
 /* One process. */
 struct reading {
-    struct lull_work_place *places; /* in the order of their first use */
+    struct place *places; /* in the order of their first use */
     size_t n_places, place_capacity;
     size_t last_place; /* that was found */
     struct bursts *calls;
     size_t n_calls, call_capacity, last_call;
-    int64_t begin, ns; /* of the burst that is open; 0: none is */
+    uint64_t burst;    /* number of the burst that is open, from 1 on */
+    int64_t begin, ns; /* of it; 0: it has not begun */
 };
 
 struct lull_work_collector {
@@ -96,9 +106,9 @@ static void add_work(struct lull_work_collector *collector, struct reading *read
                      uint32_t process, const struct lull_step *step, int64_t ns)
 {
     size_t at = reading->last_place;
-    if (at >= reading->n_places || reading->places[at].region != step->span.user)
+    if (at >= reading->n_places || reading->places[at].known.region != step->span.user)
         for (at = 0; at < reading->n_places; at++)
-            if (reading->places[at].region == step->span.user)
+            if (reading->places[at].known.region == step->span.user)
                 break;
     if (at == reading->n_places) {
         if (!lull_array_reserve(&reading->places, &reading->place_capacity, at + 1,
@@ -107,12 +117,17 @@ static void add_work(struct lull_work_collector *collector, struct reading *read
             return;
         }
         reading->places[reading->n_places++] =
-            (struct lull_work_place){.process = process, .region = step->span.user};
+            (struct place){.known = {.process = process, .region = step->span.user}};
     }
+    struct place *place = &reading->places[at];
     reading->last_place = at;
-    reading->places[at].ns += ns;
+    place->known.ns += ns;
     if (!step->parallel)
-        reading->places[at].serial_ns += ns;
+        place->known.serial_ns += ns;
+    if (place->last_burst != reading->burst) {
+        place->last_burst = reading->burst;
+        place->known.bursts++;
+    }
 }
 
 static void take_span(struct lull_work_collector *collector, struct reading *reading,
@@ -120,9 +135,11 @@ static void take_span(struct lull_work_collector *collector, struct reading *rea
 {
     const int64_t ns = step->span.end - step->time;
     if (step->activity == LULL_USEFUL && ns > 0) {
-        add_work(collector, reading, process, step, ns);
-        if (reading->ns == 0)
+        if (reading->ns == 0) {
             reading->begin = step->time;
+            reading->burst++;
+        }
+        add_work(collector, reading, process, step, ns);
         reading->ns += ns;
     } else if (step->activity >= LULL_MPI_P2P && step->activity <= LULL_MPI_OTHER) {
         end_burst(collector, reading, process, step->region);
@@ -145,6 +162,8 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
             take_span(collector, reading, process, step);
         else if (step->kind == LULL_STEP_END)
             end_burst(collector, reading, process, LULL_NONE);
+        else if (LULL_STEP_MASK(step->kind) & OPERATIONS) /* of a call that takes no time */
+            end_burst(collector, reading, process, step->region);
     }
     return atomic_load_explicit(&collector->no_memory, memory_order_relaxed)
                ? lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its diagnosis",
@@ -174,7 +193,7 @@ struct lull_consumer lull_work_consumer(struct lull_work_collector *collector)
 {
     return (struct lull_consumer){.context = collector,
                                   .wants = LULL_STEP_MASK(LULL_STEP_SPAN) |
-                                           LULL_STEP_MASK(LULL_STEP_END),
+                                           LULL_STEP_MASK(LULL_STEP_END) | OPERATIONS,
                                   .steps = take_steps};
 }
 
@@ -220,7 +239,7 @@ void lull_work_conclude(struct lull_work_collector *collector, struct lull_arena
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         const struct reading *reading = &collector->readings[p];
         for (size_t i = 0; i < reading->n_places; i++)
-            places[n_places + i] = reading->places[i];
+            places[n_places + i] = reading->places[i].known;
         for (size_t i = 0; i < reading->n_calls; i++)
             bursts[n_bursts + i] = evaluate(&reading->calls[i]);
         qsort(places + n_places, reading->n_places, sizeof *places, compare_places);
@@ -247,13 +266,12 @@ void lull_work_destroy(struct lull_work_collector *collector)
     free(collector);
 }
 
-uint32_t lull_work_first(const struct lull_work *work, uint32_t process, uint32_t region)
+uint32_t lull_work_first(const struct lull_work *work, uint32_t process)
 {
     uint32_t low = 0, high = work->n_places;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        const struct lull_work_place *at = &work->places[middle];
-        if (at->process != process ? at->process < process : at->region < region)
+        if (work->places[middle].process < process)
             low = middle + 1;
         else
             high = middle;
@@ -261,11 +279,18 @@ uint32_t lull_work_first(const struct lull_work *work, uint32_t process, uint32_
     return low;
 }
 
+const struct lull_work_place *lull_work_at(const struct lull_work *work, uint32_t process,
+                                           uint32_t region)
+{
+    for (uint32_t i = lull_work_first(work, process);
+         i < work->n_places && work->places[i].process == process; i++)
+        if (work->places[i].region == region)
+            return &work->places[i];
+    return NULL;
+}
+
 int64_t lull_work_of(const struct lull_work *work, uint32_t process, uint32_t region)
 {
-    const uint32_t i = lull_work_first(work, process, region);
-    return i < work->n_places && work->places[i].process == process &&
-                   work->places[i].region == region
-               ? work->places[i].ns
-               : 0;
+    const struct lull_work_place *place = lull_work_at(work, process, region);
+    return place ? place->ns : 0;
 }

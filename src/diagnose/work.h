@@ -18,6 +18,7 @@ struct lull_work_place {
     uint32_t region; /* innermost of the user, or LULL_NONE */
     int64_t ns;
     int64_t serial_ns; /* of that: outside OpenMP parallel regions */
+    uint64_t bursts;   /* in how many bursts it has a part */
 };
 
 struct lull_work_bursts {
@@ -52,8 +53,11 @@ void lull_work_conclude(struct lull_work_collector *collector, struct lull_arena
                         struct lull_work *ret_work);
 void lull_work_destroy(struct lull_work_collector *collector); /* NULL is allowed */
 
-/* The place of a process in a region, or where it would be. */
-uint32_t lull_work_first(const struct lull_work *work, uint32_t process, uint32_t region);
+/* The first place of a process, or where it would be. */
+uint32_t lull_work_first(const struct lull_work *work, uint32_t process);
+/* NULL: it did not compute there. */
+const struct lull_work_place *lull_work_at(const struct lull_work *work, uint32_t process,
+                                           uint32_t region);
 /* What a process computed in a region, ns. */
 int64_t lull_work_of(const struct lull_work *work, uint32_t process, uint32_t region);
 

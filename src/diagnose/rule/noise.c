@@ -74,13 +74,16 @@ static void tell(struct lull_case *c, const struct noise *noise)
                                       lull_case_word(c, c->evidence->path));
 }
 
-/* What nobody in particular is to blame for, nor uneven work. */
-static bool is_unexplained(const struct lull_case *c, const struct lull_suspicion *suspicion)
+/* What nobody in particular is to blame for, nor uneven work; a region of its own that stands in
+ * few bursts (tracers may tell what takes the core away) is never work. */
+static bool is_unexplained(const struct lull_case *c, const struct lull_suspicion *suspicion,
+                           const struct noise *noise)
 {
     if (suspicion->few || suspicion->ns < c->least_ns)
         return false;
     const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region);
-    return !lull_uneven_explains(c, &uneven, suspicion);
+    return (double)uneven.bursts <= LONG_MOST * (double)noise->bursts ||
+           !lull_uneven_explains(c, &uneven, suspicion);
 }
 
 static void find(struct lull_case *c)
@@ -95,7 +98,7 @@ static void find(struct lull_case *c)
     const double most = noise.long_ns * (c->processes - 1) / EXPLAINED_LEAST;
     for (uint32_t s = 0; s < c->n_suspicions; s++) {
         struct lull_suspicion *suspicion = &c->suspicions[s];
-        if (!is_unexplained(c, suspicion) ||
+        if (!is_unexplained(c, suspicion, &noise) ||
             (double)(noise.charged_ns + suspicion->ns) > most)
             continue;
         noise.charged_ns += suspicion->ns;

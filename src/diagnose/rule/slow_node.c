@@ -3,10 +3,10 @@
 #include "stats/quantile.h"
 
 enum { NODES_LEAST = 3 };  /* of two it is not known which one is usual */
-/* By which every process of the node must be longer than the median of the others, and the node as
- * a whole; also in each region with REGION_LEAST of the work. */
-#define LONGER_EACH   1.02
+/* By which the node as a whole must be longer than the median of the others; every process of it by
+ * that share of as much, and also each region with REGION_LEAST of the work. */
 #define LONGER_NODE   1.05
+#define EACH_LEAST    0.75
 #define LONGER_REGION 1.02
 #define REGION_LEAST  0.05
 
@@ -22,7 +22,7 @@ static double work_in(const struct lull_case *c, uint32_t process, uint32_t regi
     if (!all)
         return (double)lull_work_of(work, process, region);
     double ns = 0;
-    for (uint32_t i = lull_work_first(work, process, 0);
+    for (uint32_t i = lull_work_first(work, process);
          i < work->n_places && work->places[i].process == process; i++)
         ns += (double)work->places[i].ns;
     return ns;
@@ -124,7 +124,8 @@ static bool is_slow(const struct lull_case *c, uint32_t node, const struct node 
     double mean, least;
     uint32_t regions;
     if (about->charged_ns < c->least_ns || !compare_node(c, node, 0, true, &mean, &least) ||
-        mean < LONGER_NODE || least < LONGER_EACH || !is_long_everywhere(c, node, &regions))
+        mean < LONGER_NODE ||
+        least - 1 < EACH_LEAST * (mean - 1) || !is_long_everywhere(c, node, &regions))
         return false;
     *ret_ratio = mean;
     return about->members > 1 || regions > 1; /* one process in one region is a process */

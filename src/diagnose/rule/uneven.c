@@ -14,8 +14,10 @@ struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region)
     uint32_t n = 0;
     for (uint32_t p = 0; p < trace->n_processes; p++)
         if (trace->processes[p].application == c->evidence->application) {
-            values[n] = (double)lull_work_of(c->evidence->work, p, region);
+            const struct lull_work_place *place = lull_work_at(c->evidence->work, p, region);
+            values[n] = place ? (double)place->ns : 0;
             uneven.mean += values[n++];
+            uneven.bursts += place ? place->bursts : 0;
         }
     if (n > 0) {
         lull_sort(values, n);

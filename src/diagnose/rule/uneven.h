@@ -7,6 +7,7 @@
 /* Useful time of the first threads in a region over the run, ns. */
 struct lull_uneven {
     double mean, median, most;
+    uint64_t bursts; /* of all processes, in which the region has a part */
 };
 struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region);
 
