@@ -26,6 +26,7 @@ struct lull_what_if {
     bool rides;                 /* it takes part in a pass of others */
     struct lull_bursts *bursts; /* of a pass; NULL: of none */
     bool no_memory;
+    unsigned workers; /* of its own passes */
 };
 
 static lull_status no_memory(const struct lull_what_if *w, struct lull_error *err)
@@ -138,6 +139,7 @@ static lull_status read_steps(struct lull_what_if *w, const struct lull_replay_o
 {
     const struct lull_pass_options options = {.application = w->scene.wanted->application,
                                               .masters_only = !lull_what_if_needs_all(w),
+                                              .workers = w->workers,
                                               .marks = w->treatments->marks,
                                               .windows = replay->windows};
     struct lull_consumer consumer;
@@ -263,6 +265,11 @@ lull_status lull_what_if_conclude(struct lull_what_if *w, struct lull_replay_opt
         status = learn(w, &read, err);
     lull_survey_destroy(survey);
     return status;
+}
+
+void lull_what_if_limit(struct lull_what_if *w, unsigned workers)
+{
+    w->workers = workers;
 }
 
 void lull_what_if_destroy(struct lull_what_if *w)

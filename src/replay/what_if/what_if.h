@@ -116,6 +116,8 @@ lull_status lull_what_if_conclude(struct lull_what_if *what_if, struct lull_repl
 
 /* A replay may be rewound only after this. */
 void lull_what_if_rewind(struct lull_what_if *what_if);
+/* How many threads its own passes have; before that, as many as there are processors. */
+void lull_what_if_limit(struct lull_what_if *what_if, unsigned workers);
 void lull_what_if_destroy(struct lull_what_if *what_if); /* NULL is allowed */
 
 #endif
