@@ -105,7 +105,8 @@ static void find(struct lull_case *c)
         noise.first = noise.first ? noise.first : suspicion;
         suspicion->ns = 0;
     }
-    if (noise.first)
+    c->noisy = noise.first != NULL;
+    if (c->noisy)
         tell(c, &noise);
 }
 
