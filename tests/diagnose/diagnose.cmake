@@ -22,4 +22,8 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
             planted_test(threads.${short} threads --compiler ${compiler})
         endif()
     endforeach()
+    # Of simulated runs with random faults.
+    add_test(NAME diagnose.faults
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/diagnose/faults.py --lull $<TARGET_FILE:lull>)
+    set_tests_properties(diagnose.faults PROPERTIES LABELS quick TIMEOUT 600 PROCESSORS 2)
 endif()
