@@ -12,6 +12,7 @@
 /* What the user typed. */
 static struct {
     char *scheme, *max_size;
+    int no_prices;
 } settings;
 static struct lull_runs_settings shared = {.application = 1};
 static struct lull_output_settings output;
@@ -28,6 +29,8 @@ static const struct poptOption options[] = {
     LULL_RAW_NAMES_OPTION(shared.raw_names),
     LULL_DIGITS_OPTION(output),
     LULL_NO_REPLAY_OPTION(shared),
+    {"no-prices", '\0', POPT_ARG_NONE, &settings.no_prices, 0,
+     "findings without what a fix would save, which replays tell", NULL},
     LULL_THREADS_OPTION(shared.threads, "threads to read with"),
     LULL_FORCE_OPTION(shared),
     {"format", 'f', POPT_ARG_STRING, &output.format, 0,
@@ -96,6 +99,8 @@ static int read_settings(struct wishes *wishes, struct lull_arena *arena)
     if (status != LULL_OK)
         return lull_cli_usage("%s", err.text);
     runs->regions = runs->files = true;
+    runs->waits = !shared.region;
+    wishes->report.no_prices = settings.no_prices || shared.no_replay;
     wishes->view.region = shared.region;
     wishes->view.window = shared.window;
     wishes->view.options = repeated_options(arena);
@@ -137,6 +142,8 @@ static int run(poptContext context, struct lull_arena *arena)
         lull_report_load(paths, count, &wishes.report, &notices, arena, &report, &err);
     if (done == LULL_OK)
         done = lull_study_compare_loaded(&report.runs, &wishes.comparison, &notices, arena, &err);
+    if (done == LULL_OK && !shared.region)
+        done = lull_report_diagnose(&report, &wishes.report, arena, &err);
     lull_cli_warn_all(&notices);
     if (done == LULL_OK)
         status = lull_output_write(&output,

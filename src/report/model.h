@@ -3,6 +3,7 @@
 #define LULL_REPORT_MODEL_H
 
 #include "report/document.h"
+#include "report/findings.h"
 #include "report/pictures.h"
 
 struct lull_fact {
@@ -68,6 +69,9 @@ struct lull_document {
     size_t n_timelines, timelines_capacity;
     const struct lull_picture_matrix **matrices;
     size_t n_matrices, matrices_capacity;
+    const struct lull_shown_finding *findings;
+    uint32_t n_findings;
+    const char *findings_about, *findings_none; /* NULL: nothing is said of findings */
 };
 
 /* The cell, empty where none was set. */

@@ -48,7 +48,7 @@ static struct lull_wait_place elsewhere_of(const struct lull_wait_place *place)
 {
     const bool own = place->process == LULL_WAIT_OWN;
     return (struct lull_wait_place){own ? LULL_WAIT_OWN : LULL_WAIT_ELSEWHERE, LULL_WAIT_ELSEWHERE,
-                                    LULL_NONE, 0};
+                                    LULL_NONE, 0, LULL_NONE};
 }
 
 /* Takes out the entry with least time, which is to become part of what is elsewhere. */
@@ -193,7 +193,8 @@ static int64_t time_until(const struct wait_entry *entries, uint32_t count,
 static int64_t time_in(const struct span *span, uint32_t process,
                        const struct lull_wait_place *place)
 {
-    const struct lull_wait_place wanted = {process, place->region, LULL_NONE, place->in_mpi};
+    const struct lull_wait_place wanted = {process, place->region, LULL_NONE, place->in_mpi,
+                                           LULL_NONE};
     const int64_t until = time_until(span->entries, span->count, &wanted);
     return until > 0 ? until - time_until(span->before, span->n_before, &wanted) : 0;
 }
@@ -266,8 +267,8 @@ uint32_t lull_wait_divide(const struct wait_between *between, int64_t wait, stru
         sum += excess;
     }
     if (sum < wait) {
-        ret[count++] =
-            (struct wait_excess){{LULL_WAIT_OWN, LULL_NONE, LULL_NONE, 1}, wait - sum, 0};
+        ret[count++] = (struct wait_excess){
+            {LULL_WAIT_OWN, LULL_NONE, LULL_NONE, 1, LULL_NONE}, wait - sum, 0};
         sum = wait;
     }
     lull_wait_share_out(wait, sum, ret, count);

@@ -23,7 +23,7 @@ struct wait_cause lull_wait_cause_keep(const struct wait_cause *cause)
 static void add_own(struct lull_waits *waits, struct wait_stream *stream, uint32_t region,
                     uint32_t in_mpi, int64_t ns)
 {
-    const struct lull_wait_place place = {LULL_WAIT_OWN, region, LULL_NONE, in_mpi};
+    const struct lull_wait_place place = {LULL_WAIT_OWN, region, LULL_NONE, in_mpi, LULL_NONE};
     waits->no_memory |= !lull_wait_ledger_add(&stream->ledger, &place, ns);
 }
 

@@ -10,11 +10,16 @@ const char *lull_wait_kind_name(unsigned kind)
 {
     static const char *const names[LULL_WAIT_KINDS] = {
         [LULL_WAIT_LATE_SENDER] = "late sender",
+        [LULL_WAIT_WRONG_ORDER] = "wrong order",
+        [LULL_WAIT_LATE_RECEIVER] = "late receiver",
         [LULL_WAIT_BARRIER] = "barrier",
         [LULL_WAIT_N_TO_N] = "n to n",
         [LULL_WAIT_EARLY_REDUCE] = "early reduce",
         [LULL_WAIT_LATE_BROADCAST] = "late broadcast",
         [LULL_WAIT_EARLY_SCAN] = "early scan",
+        [LULL_WAIT_THREAD_BARRIER] = "thread barrier",
+        [LULL_WAIT_LOCK] = "lock",
+        [LULL_WAIT_THREAD_JOIN] = "thread join",
     };
     return kind < LULL_WAIT_KINDS ? names[kind] : "unknown";
 }
@@ -151,10 +156,10 @@ static int compare_charges(const void *a, const void *b)
     const struct lull_wait_charge *x = a, *y = b;
     if (x->ns != y->ns)
         return x->ns > y->ns ? -1 : 1;
-    const uint32_t left[] = {x->place.process, x->place.region, x->place.call, x->place.in_mpi,
-                             x->kind};
-    const uint32_t right[] = {y->place.process, y->place.region, y->place.call, y->place.in_mpi,
-                              y->kind};
+    const uint32_t left[] = {x->place.process, x->place.region, x->place.call,
+                             x->place.in_mpi,  x->place.thread, x->kind};
+    const uint32_t right[] = {y->place.process, y->place.region, y->place.call,
+                              y->place.in_mpi,  y->place.thread, y->kind};
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         if (left[i] != right[i])
             return left[i] < right[i] ? -1 : 1;

@@ -45,12 +45,20 @@
 #include "activity/pass.h"
 
 enum lull_wait_kind {
+    /* of processes, in calls of MPI */
     LULL_WAIT_LATE_SENDER,
+    LULL_WAIT_WRONG_ORDER,
+    LULL_WAIT_LATE_RECEIVER,
     LULL_WAIT_BARRIER,
     LULL_WAIT_N_TO_N,
     LULL_WAIT_EARLY_REDUCE,
     LULL_WAIT_LATE_BROADCAST,
     LULL_WAIT_EARLY_SCAN,
+    LULL_WAIT_MPI_KINDS,
+    /* of threads for others of their process */
+    LULL_WAIT_THREAD_BARRIER = LULL_WAIT_MPI_KINDS,
+    LULL_WAIT_LOCK,
+    LULL_WAIT_THREAD_JOIN,
     LULL_WAIT_KINDS
 };
 const char *lull_wait_kind_name(unsigned kind); /* "late sender" */
@@ -67,6 +75,7 @@ struct lull_wait_place {
     uint32_t call;    /* region of the call by which the others' wait ended: the send, or the
                          collective operation; LULL_NONE: outside of calls */
     uint32_t in_mpi;  /* 1: the time went into MPI, where it did not wait for others */
+    uint32_t thread;  /* location, where threads wait for each other; else LULL_NONE */
 };
 
 struct lull_wait_charge {
@@ -81,13 +90,17 @@ struct lull_wait_charge {
     } longest;             /* the first of the longest */
 };
 
-/* A location's calls of MPI, as far as they are inside the windows. */
+/* Where the time of a location in calls of MPI, and in waits for other threads of its process,
+ * went, as far as it is inside the windows. */
 struct lull_wait_location {
-    int64_t mpi_ns; /* in all: the sum of the following */
+    int64_t mpi_ns; /* in all: the sum of the waits of MPI, transfer and unmatched */
     int64_t waited_ns[LULL_WAIT_KINDS];
     int64_t transfer_ns;
     int64_t unmatched_ns; /* of what they wait for nothing is known: MPI_Init, MPI_Probe, one-sided
                              operations, or records are missing */
+    int64_t threads_ns;   /* in barriers and joins of threads and for locks: the sum of their waits
+                             and the rest */
+    int64_t threads_rest_ns; /* nobody was waited for any more, or for whom is not known */
 };
 
 struct lull_wait_result {

@@ -36,13 +36,14 @@ SEES = {
     "sim": ["base", "stats", "machine"],
     "replay": ["base", "stats", "tape", "trace", "activity", "sim"],
     "wave": ["base", "stats", "trace", "activity", "sim"],
+    "diagnose": ["base", "stats", "trace", "activity", "wait", "metrics", "replay", "wave"],
     "bench": ["base", "stats", "machine"],
     "launch": ["base", "tape", "binary", "sim"],
     "report": ["base"],
     "study": ["base", "stats", "trace", "activity", "timeline", "wait", "machine", "model", "metrics", "sim",
-              "replay", "wave", "bench"],
+              "replay", "wave", "diagnose", "bench"],
     "view": ["base", "stats", "trace", "timeline", "wait", "machine", "model", "metrics", "sim", "replay", "wave",
-             "bench", "study", "report"],
+             "diagnose", "bench", "study", "report"],
     "cli": EVERYTHING,
 }
 # Rooms that one folder sees beside those of its room.

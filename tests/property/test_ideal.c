@@ -7,7 +7,7 @@
 #include "replay/ideal/ideal.h"
 #include "replay/replay.h"
 #include "replay/warp/warp.h"
-#include "replay/what_if.h"
+#include "replay/what_if/what_if.h"
 #include "sim/engine/engine.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"

@@ -1,5 +1,6 @@
 /* Documents as JSON; docs/formats/json.md describes the result. */
 #include "report/model.h"
+#include "report/render/json_findings.h"
 #include "report/render/json_pictures.h"
 
 #include <inttypes.h>
@@ -16,7 +17,7 @@ static void write_count(struct lull_json *json, uint64_t value)
     lull_json_string(json, text);
 }
 
-static void write_value(struct lull_json *json, struct lull_cell cell)
+void lull_json_cell(struct lull_json *json, struct lull_cell cell)
 {
     switch (cell.kind) {
     case LULL_CELL_TEXT:
@@ -55,7 +56,7 @@ static void write_facts(struct lull_json *json, const struct lull_document *docu
     lull_json_object_begin(json);
     for (size_t i = 0; i < document->n_facts; i++) {
         lull_json_key(json, document->facts[i].id);
-        write_value(json, document->facts[i].value);
+        lull_json_cell(json, document->facts[i].value);
         absent |= document->facts[i].value.kind == LULL_CELL_ABSENT;
     }
     lull_json_object_end(json);
@@ -129,7 +130,7 @@ static void write_cells(struct lull_json *json, const struct lull_table *table, 
     lull_json_array_begin(json);
     for (size_t column = 0; column < table->n_columns; column++) {
         struct lull_cell cell = lull_table_get(table, row, column);
-        write_value(json, cell);
+        lull_json_cell(json, cell);
         absent |= cell.kind == LULL_CELL_ABSENT;
     }
     lull_json_array_end(json);
@@ -189,6 +190,7 @@ static void render(const struct lull_document *document, const struct lull_rende
     for (const struct lull_table *table = document->tables; table; table = table->next)
         write_table(&json, table);
     lull_json_object_end(&json);
+    lull_json_findings(&json, document);
     lull_json_pictures(&json, document);
     for (size_t i = 0; i < document->n_attachments; i++) {
         lull_json_key(&json, document->attachments[i].key);

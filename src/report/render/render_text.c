@@ -2,6 +2,7 @@
 #include "report/cell_text.h"
 #include "report/display.h"
 #include "report/model.h"
+#include "report/render/text_findings.h"
 #include "report/render/text_table.h"
 #include "report/render/text_timeline.h"
 
@@ -84,6 +85,7 @@ static void render(const struct lull_document *document, const struct lull_rende
         fputc('\n', out);
         lull_text_legend(out);
     }
+    lull_text_findings(out, document, options->width ? options->width : PLAIN_WIDTH);
     for (size_t i = 0; i < document->n_timelines; i++) {
         fputc('\n', out);
         lull_text_timeline(out, document->arena, document->timelines[i], options);

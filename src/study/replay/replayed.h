@@ -3,7 +3,7 @@
 #define LULL_STUDY_REPLAY_REPLAYED_H
 
 #include "replay/warp/warp.h"
-#include "replay/what_if.h"
+#include "replay/what_if/what_if.h"
 #include "sim/network/network.h"
 
 /* A replay and the run that it makes. */

@@ -9,6 +9,7 @@ struct reading {
     const struct lull_trace *trace;
     struct lull_timeline_builder *builder;
     struct lull_iterations *iterations;
+    struct lull_diagnosis_evidence evidence;
 };
 
 struct session {
@@ -49,7 +50,7 @@ static lull_status join_pass(void *context, struct lull_joint_pass *joint, struc
         return status;
     joint->consumers[joint->n_consumers++] = lull_timeline_consumer(reading->builder);
     joint->consumers[joint->n_consumers++] = lull_iterations_consumer(reading->iterations);
-    return LULL_OK;
+    return lull_diagnosis_join(&reading->evidence, joint, err);
 }
 
 static struct reading *reading_of(const struct session *session, const struct lull_trace *trace)
@@ -169,11 +170,14 @@ static lull_status conclude_run(const struct session *session, const struct lull
     }
     of->builder = reading->builder;
     of->iterations = reading->iterations;
+    of->evidence = reading->evidence;
     reading->builder = NULL;
     reading->iterations = NULL;
+    reading->evidence = (struct lull_diagnosis_evidence){0};
     lull_status status = lull_timeline_conclude(of->builder, &of->timeline, err);
     if (status == LULL_OK)
         find_differences(of, arena);
+    of->field = lull_iterations_conclude(of->iterations, arena, &of->no_field);
     return status;
 }
 
@@ -197,6 +201,26 @@ lull_status lull_report_load(const char *const *paths, uint32_t count,
     for (uint32_t i = 0; i < session.count; i++) {
         lull_timeline_destroy(session.readings[i].builder);
         lull_iterations_destroy(session.readings[i].iterations);
+        lull_diagnosis_release(&session.readings[i].evidence);
+    }
+    return status;
+}
+
+lull_status lull_report_diagnose(struct lull_report *report,
+                                 const struct lull_report_options *options,
+                                 struct lull_arena *arena, struct lull_error *err)
+{
+    const struct lull_diagnosis_options wanted = {.application = options->runs.application,
+                                                  .no_prices = options->no_prices,
+                                                  .workers = options->runs.workers};
+    const struct lull_runs *runs = &report->runs;
+    lull_status status = LULL_OK;
+    for (uint32_t i = 0; i < runs->count && status == LULL_OK; i++) {
+        struct lull_report_run *of = &report->of[i];
+        const struct lull_run *reference =
+            runs->count > 1 ? &runs->runs[runs->reference] : NULL;
+        status = lull_diagnosis_make(&runs->runs[i], reference, runs->scaling, &of->evidence,
+                                     of->field, &wanted, arena, &of->diagnosis, err);
     }
     return status;
 }
@@ -206,6 +230,7 @@ void lull_report_close(struct lull_report *report)
     for (uint32_t i = 0; report->of && i < report->runs.count; i++) {
         lull_timeline_destroy(report->of[i].builder);
         lull_iterations_destroy(report->of[i].iterations);
+        lull_diagnosis_release(&report->of[i].evidence);
     }
     lull_runs_close(&report->runs);
 }

@@ -3,6 +3,7 @@
 #ifndef LULL_STUDY_REPORT_REPORT_STUDY_H
 #define LULL_STUDY_REPORT_REPORT_STUDY_H
 
+#include "study/diagnosis/diagnosis.h"
 #include "study/report/iterations.h"
 #include "study/runs.h"
 #include "timeline/timeline.h"
@@ -24,6 +25,10 @@ struct lull_report_run {
     const char *absent;                   /* ... because */
     struct lull_timeline_builder *builder;
     struct lull_iterations *iterations; /* NULL: none */
+    const struct lull_wave_field *field; /* of them; NULL: none ... */
+    const char *no_field;                /* ... because */
+    struct lull_diagnosis_evidence evidence;
+    struct lull_diagnosis diagnosis; /* after lull_report_diagnose */
     /* Processes where there are several, else threads; those that differ most first. */
     struct lull_report_difference differences[LULL_REPORT_DIFFERENCES];
     uint32_t n_differences;
@@ -34,6 +39,7 @@ struct lull_report_options {
     struct lull_runs_options runs; /* its companion is the report's own */
     unsigned fine;                 /* as in lull_timeline_options ... */
     uint64_t most_steps, most_messages;
+    bool no_prices; /* findings without replays */
 };
 
 struct lull_report {
@@ -51,6 +57,10 @@ lull_status lull_report_load(const char *const *paths, uint32_t count,
                              const struct lull_report_options *options,
                              struct lull_notices *notices, struct lull_arena *arena,
                              struct lull_report *ret_report, struct lull_error *err);
+/* What each run loses its time by. The runs are compared (study/compare.h). Not with a region. */
+lull_status lull_report_diagnose(struct lull_report *report,
+                                 const struct lull_report_options *options,
+                                 struct lull_arena *arena, struct lull_error *err);
 void lull_report_close(struct lull_report *report);
 
 #endif

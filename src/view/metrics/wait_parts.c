@@ -109,16 +109,16 @@ static void set_location(struct lull_table *table, uint32_t row,
                          const struct lull_wait_location *sums)
 {
     lull_table_set(table, row, 0, lull_cell_time(sums->mpi_ns));
-    for (unsigned k = 0; k < LULL_WAIT_KINDS; k++)
+    for (unsigned k = 0; k < LULL_WAIT_MPI_KINDS; k++)
         lull_table_set(table, row, 1 + k, lull_cell_time(sums->waited_ns[k]));
-    lull_table_set(table, row, 1 + LULL_WAIT_KINDS, lull_cell_time(sums->transfer_ns));
-    lull_table_set(table, row, 2 + LULL_WAIT_KINDS, lull_cell_time(sums->unmatched_ns));
+    lull_table_set(table, row, 1 + LULL_WAIT_MPI_KINDS, lull_cell_time(sums->transfer_ns));
+    lull_table_set(table, row, 2 + LULL_WAIT_MPI_KINDS, lull_cell_time(sums->unmatched_ns));
 }
 
 static void add_location(struct lull_wait_location *sums, const struct lull_wait_location *more)
 {
     sums->mpi_ns += more->mpi_ns;
-    for (unsigned k = 0; k < LULL_WAIT_KINDS; k++)
+    for (unsigned k = 0; k < LULL_WAIT_MPI_KINDS; k++)
         sums->waited_ns[k] += more->waited_ns[k];
     sums->transfer_ns += more->transfer_ns;
     sums->unmatched_ns += more->unmatched_ns;
@@ -136,7 +136,7 @@ static void add_processes(struct lull_document *document, const struct lull_run 
         LULL_BY_COLUMN);
     lull_table_corner(table, "Rank");
     lull_table_column(table, "mpi", "in MPI");
-    for (unsigned k = 0; k < LULL_WAIT_KINDS; k++) {
+    for (unsigned k = 0; k < LULL_WAIT_MPI_KINDS; k++) {
         const char *name = lull_wait_kind_name(k);
         char *heading = lull_arena_strdup(arena, name), *blank = strchr(heading, ' ');
         if (blank)

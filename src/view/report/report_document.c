@@ -179,6 +179,7 @@ struct lull_document *lull_report_document(const struct lull_report *report,
         lull_report_add_traffic(document, &runs->runs[i], &report->of[i], arena);
         lull_report_add_iterations(document, &runs->runs[i], &report->of[i], arena);
     }
+    lull_report_add_findings(document, report, arena);
     lull_report_add_charts(document, runs, arena);
     lull_report_add_remarks(document, report, wish, arena);
     lull_document_add_notices(document, notices);

@@ -94,14 +94,13 @@ void lull_report_add_iterations(struct lull_document *document, const struct lul
     if (!of->iterations)
         return;
     struct lull_picture_matrix *matrix = lull_arena_zero(arena, 1, sizeof *matrix);
-    const struct lull_wave_field *field =
-        lull_iterations_conclude(of->iterations, arena, &matrix->absent);
+    matrix->absent = of->field ? NULL : of->no_field;
     matrix->id = lull_arena_printf(arena, "iterations:%s", run->name);
     matrix->title = lull_arena_printf(arena, "Iterations of %s", run->name);
     matrix->about = "Iterations are found in the messages of each rank, as lull wave does.";
     matrix->row_axis = "rank";
     matrix->column_axis = "iteration";
-    if (field)
-        fill(field, matrix, arena);
+    if (of->field)
+        fill(of->field, matrix, arena);
     lull_document_matrix(document, matrix);
 }

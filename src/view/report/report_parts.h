@@ -2,6 +2,7 @@
 #ifndef LULL_VIEW_REPORT_REPORT_PARTS_H
 #define LULL_VIEW_REPORT_REPORT_PARTS_H
 
+#include "report/findings.h"
 #include "report/pictures.h"
 #include "view/report/report_document.h"
 
@@ -34,6 +35,10 @@ void lull_report_add_iterations(struct lull_document *document, const struct lul
  * time that is lost. */
 void lull_report_add_charts(struct lull_document *document, const struct lull_runs *runs,
                             struct lull_arena *arena);
+
+/* What the runs lose their time by. The timelines are in the document, in the order of the runs. */
+void lull_report_add_findings(struct lull_document *document, const struct lull_report *report,
+                              struct lull_arena *arena);
 
 /* Who differs, who waited longest, and what to do next. */
 void lull_report_add_remarks(struct lull_document *document, const struct lull_report *report,

@@ -12,7 +12,7 @@ enum { ALPHA, BETA, GAMMA }; /* regions */
 
 static void add(struct wait_ledger *ledger, uint32_t process, uint32_t region, int64_t ns)
 {
-    const struct lull_wait_place place = {process, region, LULL_NONE, 0};
+    const struct lull_wait_place place = {process, region, LULL_NONE, 0, LULL_NONE};
     assert_true(lull_wait_ledger_add(ledger, &place, ns));
 }
 

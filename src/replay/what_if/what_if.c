@@ -1,4 +1,4 @@
-#include "replay/what_if.h"
+#include "replay/what_if/what_if.h"
 
 #include "base/array.h"
 #include "base/hash.h"

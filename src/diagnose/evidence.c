@@ -1,0 +1,147 @@
+#include "diagnose/evidence.h"
+
+#include "stats/quantile.h"
+
+#include <math.h>
+
+int64_t lull_evidence_core_ns(const struct lull_evidence *evidence)
+{
+    const struct lull_breakdown *breakdown = evidence->breakdown;
+    int64_t threads = 0;
+    for (uint32_t p = 0; p < breakdown->n_processes; p++)
+        threads += breakdown->processes[p].n_cpu_threads;
+    return threads * breakdown->runtime_ns;
+}
+
+uint32_t lull_evidence_process_of_rank(const struct lull_evidence *evidence, uint32_t rank)
+{
+    const struct lull_trace *trace = evidence->trace;
+    for (uint32_t p = 0; trace && p < trace->n_processes; p++)
+        if (trace->processes[p].application == evidence->application &&
+            trace->processes[p].rank == rank)
+            return p;
+    return LULL_NONE;
+}
+
+/* They are in the order of ranks. */
+const struct lull_process_breakdown *lull_evidence_breakdown(const struct lull_evidence *evidence,
+                                                             uint32_t process)
+{
+    const struct lull_breakdown *breakdown = evidence->breakdown;
+    const uint32_t rank = evidence->trace->processes[process].rank;
+    uint32_t low = 0, high = breakdown->n_processes;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (breakdown->processes[middle].rank < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < breakdown->n_processes && breakdown->processes[low].rank == rank
+               ? &breakdown->processes[low]
+               : NULL;
+}
+
+/* ---- speed --------------------------------------------------------------------------------- */
+
+enum measure { USEFUL, INSTRUCTIONS, IPC, FREQUENCY, MEASURES };
+
+static double counter_of(const struct lull_breakdown *breakdown,
+                         const struct lull_thread_breakdown *thread, uint8_t role)
+{
+    for (uint32_t i = 0; i < breakdown->n_counters; i++)
+        if (breakdown->counters[i].role == role && thread->counters)
+            return (double)thread->counters[i * LULL_ACTIVITIES + LULL_USEFUL];
+    return NAN;
+}
+
+/* Of the first thread of a process. */
+static void measure(const struct lull_breakdown *breakdown,
+                    const struct lull_process_breakdown *process, double ret[MEASURES])
+{
+    const struct lull_thread_breakdown *thread = &breakdown->threads[process->first_thread];
+    const double useful =
+        (double)(thread->times.ns[LULL_USEFUL][0] + thread->times.ns[LULL_USEFUL][1]);
+    const double instructions = counter_of(breakdown, thread, LULL_COUNTER_INSTRUCTIONS);
+    const double cycles = counter_of(breakdown, thread, LULL_COUNTER_CYCLES);
+    ret[USEFUL] = useful;
+    ret[INSTRUCTIONS] = instructions;
+    ret[IPC] = cycles > 0 ? instructions / cycles : NAN;
+    ret[FREQUENCY] = useful > 0 ? cycles / useful : NAN;
+}
+
+static bool is_meant(const struct lull_process_breakdown *process,
+                     const struct lull_process_breakdown *one, uint32_t node)
+{
+    return one ? process == one : process->node == node;
+}
+
+/* The mean of those meant, beside the median of the others. */
+static double compare(const double *values, const bool *meant, uint32_t count, double *scratch)
+{
+    double sum = 0;
+    uint32_t ours = 0, others = 0;
+    for (uint32_t p = 0; p < count; p++) {
+        if (meant[p]) {
+            sum += values[p];
+            ours++;
+        } else {
+            scratch[others++] = values[p];
+        }
+    }
+    if (ours == 0 || others == 0)
+        return NAN;
+    for (uint32_t p = 0; p < others; p++)
+        if (!isfinite(scratch[p]))
+            return NAN;
+    lull_sort(scratch, others);
+    return sum / ours / lull_median(scratch, others);
+}
+
+struct lull_evidence_speed lull_evidence_speed(const struct lull_evidence *evidence,
+                                               uint32_t process, uint32_t node)
+{
+    const struct lull_breakdown *breakdown = evidence->breakdown;
+    const uint32_t n = breakdown->n_processes;
+    const struct lull_process_breakdown *one =
+        process == LULL_NONE ? NULL : lull_evidence_breakdown(evidence, process);
+    struct lull_arena *scratch = lull_arena_create(NULL);
+    double *values = lull_arena_zero(scratch, (size_t)MEASURES * n + 1, sizeof *values);
+    double *sorted = lull_arena_zero(scratch, n + (size_t)1, sizeof *sorted);
+    bool *meant = lull_arena_zero(scratch, n + (size_t)1, sizeof *meant);
+    double ratios[MEASURES];
+    for (uint32_t p = 0; p < n; p++) {
+        double of[MEASURES];
+        measure(breakdown, &breakdown->processes[p], of);
+        meant[p] = is_meant(&breakdown->processes[p], one, node);
+        for (int m = 0; m < MEASURES; m++)
+            values[(size_t)m * n + p] = of[m];
+    }
+    for (int m = 0; m < MEASURES; m++)
+        ratios[m] = compare(&values[(size_t)m * n], meant, n, sorted);
+    lull_arena_destroy(scratch);
+    return (struct lull_evidence_speed){ratios[USEFUL], ratios[INSTRUCTIONS], ratios[IPC],
+                                        ratios[FREQUENCY]};
+}
+
+/* What explains most of it, on a logarithmic scale, on which they add up:
+ * time = instructions / IPC / frequency. */
+const char *lull_evidence_cause(const struct lull_evidence_speed *speed, struct lull_arena *arena)
+{
+    const double more = log(speed->instructions), ipc = -log(speed->ipc),
+                 frequency = -log(speed->frequency);
+    if (!isfinite(speed->instructions))
+        return "Why is not known: no instructions were counted.";
+    if (!isfinite(speed->ipc) || !isfinite(speed->frequency))
+        return lull_arena_printf(arena,
+                                 "It executes %.2f x the instructions of its peers; cycles were "
+                                 "not counted.",
+                                 speed->instructions);
+    const char *first = more >= ipc && more >= frequency ? "more work"
+                        : ipc >= frequency               ? "slower execution"
+                                                         : "a slower clock";
+    return lull_arena_printf(arena,
+                             "Mostly %s: %.2f x the instructions of its peers, %.2f x their "
+                             "instructions per cycle, %.2f x their frequency.",
+                             first, speed->instructions, speed->ipc, speed->frequency);
+}

@@ -1,0 +1,107 @@
+#include "diagnose/messages.h"
+
+#include <stdlib.h>
+
+struct lull_messages_collector {
+    const struct lull_trace *trace;
+    struct lull_messages **workers; /* [n_workers] */
+    unsigned n_workers;
+};
+
+lull_status lull_messages_create(const struct lull_trace *trace, unsigned workers,
+                                 struct lull_messages_collector **ret_collector,
+                                 struct lull_error *err)
+{
+    struct lull_messages_collector *collector = calloc(1, sizeof *collector);
+    bool whole = collector != NULL;
+    if (collector) {
+        collector->trace = trace;
+        collector->workers = calloc(workers + (size_t)1, sizeof *collector->workers);
+        whole = collector->workers != NULL;
+    }
+    for (unsigned w = 0; w < workers && whole; w++) {
+        collector->workers[w] = calloc(1, sizeof **collector->workers);
+        whole = collector->workers[w] != NULL;
+        collector->n_workers += whole;
+    }
+    if (!whole) {
+        lull_messages_destroy(collector);
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its diagnosis",
+                         trace->path);
+    }
+    *ret_collector = collector;
+    return LULL_OK;
+}
+
+static unsigned class_of(uint64_t bytes)
+{
+    const unsigned size_class =
+        bytes ? 64 - (unsigned)__builtin_clzll((unsigned long long)bytes) : 0;
+    return size_class < LULL_MESSAGES_CLASSES ? size_class : LULL_MESSAGES_CLASSES - 1;
+}
+
+void lull_messages_take(void *context, unsigned worker, const struct lull_ideal_message *message)
+{
+    struct lull_messages_collector *collector = context;
+    const int64_t duration = collector->trace->duration;
+    const int64_t from = message->sent > message->called ? message->sent : message->called;
+    const int64_t window =
+        duration > 0 ? (int64_t)((double)message->received / (double)duration *
+                                 LULL_MESSAGES_WINDOWS)
+                     : 0;
+    const int64_t last = LULL_MESSAGES_WINDOWS - 1;
+    struct lull_messages_sum *sum =
+        &collector->workers[worker]
+             ->sums[window < 0 ? 0 : window > last ? last : window][class_of(message->bytes)];
+    sum->count++;
+    sum->bytes += message->bytes;
+    if (message->received > from)
+        sum->transit_ns += message->received - from;
+}
+
+static void add_sum(struct lull_messages_sum *to, const struct lull_messages_sum *from)
+{
+    to->count += from->count;
+    to->bytes += from->bytes;
+    to->transit_ns += from->transit_ns;
+}
+
+const struct lull_messages *lull_messages_conclude(const struct lull_messages_collector *collector,
+                                                   struct lull_arena *arena)
+{
+    struct lull_messages *all = lull_arena_zero(arena, 1, sizeof *all);
+    for (unsigned worker = 0; worker < collector->n_workers; worker++)
+        for (unsigned w = 0; w < LULL_MESSAGES_WINDOWS; w++)
+            for (unsigned c = 0; c < LULL_MESSAGES_CLASSES; c++)
+                add_sum(&all->sums[w][c], &collector->workers[worker]->sums[w][c]);
+    return all;
+}
+
+void lull_messages_destroy(struct lull_messages_collector *collector)
+{
+    if (!collector)
+        return;
+    for (unsigned w = 0; w < collector->n_workers; w++)
+        free(collector->workers[w]);
+    free(collector->workers);
+    free(collector);
+}
+
+struct lull_messages_sum lull_messages_of_class(const struct lull_messages *messages,
+                                                unsigned size_class)
+{
+    struct lull_messages_sum sum = {0};
+    for (unsigned w = 0; w < LULL_MESSAGES_WINDOWS; w++)
+        add_sum(&sum, &messages->sums[w][size_class]);
+    return sum;
+}
+
+struct lull_messages_sum lull_messages_of_all(const struct lull_messages *messages)
+{
+    struct lull_messages_sum sum = {0};
+    for (unsigned c = 0; c < LULL_MESSAGES_CLASSES; c++) {
+        const struct lull_messages_sum part = lull_messages_of_class(messages, c);
+        add_sum(&sum, &part);
+    }
+    return sum;
+}

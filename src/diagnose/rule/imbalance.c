@@ -1,0 +1,62 @@
+/* The same processes are long in a region each time, and many: the work is divided unevenly. */
+#include "diagnose/rule/rules.h"
+#include "diagnose/rule/uneven.h"
+
+/* That many of the waits must follow from what the processes work over the run: if each is as long
+ * every time, all wait for the longest, (most - mean) each. */
+#define EXPLAINED_LEAST 0.5
+
+static void tell(struct lull_case *c, const struct lull_suspicion *suspicion,
+                 const struct lull_uneven *uneven)
+{
+    const struct lull_suspect *first = &c->suspects[suspicion->first];
+    const uint32_t call = first->most->place.call;
+    struct lull_finding *finding = lull_case_add(c, suspicion->ns);
+    lull_finding_set_region(c, finding, suspicion->region, call);
+    finding->place.begin = first->longest->longest.begin;
+    finding->place.end = finding->place.begin + first->longest->longest.ns;
+    finding->bound_ns = (int64_t)(uneven->most - uneven->mean);
+    lull_finding_add_fact(finding, "mean", "mean useful time there", LULL_FACT_TIME, uneven->mean);
+    lull_finding_add_fact(finding, "longest", "of the longest process", LULL_FACT_TIME,
+                          uneven->most);
+    lull_finding_add_fact(finding, "processes", "processes that others wait for", LULL_FACT_COUNT,
+                          suspicion->principal);
+    finding->sentence = lull_arena_printf(
+        c->arena,
+        "The work %s is uneven: the longest process takes %s, the mean %s; others wait %s for %u "
+        "processes.",
+        lull_case_where(c, suspicion->region, call), lull_case_time(c, (int64_t)uneven->most),
+        lull_case_time(c, (int64_t)uneven->mean), lull_case_time(c, suspicion->ns),
+        suspicion->principal);
+    const struct lull_evidence_speed speed =
+        lull_evidence_speed(c->evidence, first->process, LULL_NONE);
+    finding->cause = lull_evidence_cause(&speed, c->arena);
+    struct lull_what_if_options *fix = lull_finding_fix(c, finding);
+    fix->balance = true;
+    fix->balanced = finding->place.region;
+    const char *run = lull_case_word(c, c->evidence->path);
+    finding->next =
+        finding->place.region
+            ? lull_arena_printf(c->arena, "lull replay %s --balance=%s", run,
+                                lull_case_word(c, finding->place.region))
+            : lull_arena_printf(c->arena, "lull replay %s --balance", run);
+}
+
+static void find(struct lull_case *c)
+{
+    const struct lull_work *work = c->evidence->work;
+    for (uint32_t s = 0; s < c->n_suspicions && work && !work->absent; s++) {
+        struct lull_suspicion *suspicion = &c->suspicions[s];
+        if (suspicion->few || suspicion->ns < c->least_ns)
+            continue;
+        const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region);
+        if ((uneven.most - uneven.mean) * c->processes <
+            EXPLAINED_LEAST * (double)suspicion->ns)
+            continue;
+        tell(c, suspicion, &uneven);
+        suspicion->ns = 0;
+    }
+}
+
+const struct lull_rule lull_rule_imbalance = {
+    "imbalance", "uneven work", "the same processes are long in a region, and many are", find};

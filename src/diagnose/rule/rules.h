@@ -1,0 +1,13 @@
+/* Each rule by name, for the array of them (diagnose/rules.c). Internal to the room. */
+#ifndef LULL_DIAGNOSE_RULE_RULES_H
+#define LULL_DIAGNOSE_RULE_RULES_H
+
+#include "diagnose/rule.h"
+
+extern const struct lull_rule lull_rule_slow_node, lull_rule_noise, lull_rule_idle_wave,
+    lull_rule_imbalance;
+extern const struct lull_rule lull_rule_late_sender, lull_rule_wrong_order, lull_rule_late_receiver,
+    lull_rule_barrier, lull_rule_n_to_n, lull_rule_early_reduce, lull_rule_late_broadcast,
+    lull_rule_early_scan;
+
+#endif

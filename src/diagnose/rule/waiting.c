@@ -1,0 +1,164 @@
+/* Who made others wait: few processes in a region, or all of them in turns. One rule for each kind
+ * of wait; a suspect is told by that kind which it was charged with most. */
+#include "diagnose/rule/rules.h"
+#include "diagnose/rule/uneven.h"
+
+static unsigned kind_of(const struct lull_suspect *suspect)
+{
+    unsigned most = 0;
+    for (unsigned kind = 1; kind < LULL_WAIT_MPI_KINDS; kind++)
+        if (suspect->kinds[kind] > suspect->kinds[most])
+            most = kind;
+    return most;
+}
+
+/* Shorter waits than clocks are apart are no waits. */
+static bool is_above_clocks(const struct lull_case *c, const struct lull_suspect *suspect)
+{
+    const double error = c->evidence->trace->clock_error;
+    return !(error > 0) || (double)suspect->ns > error * (double)suspect->waits;
+}
+
+static const char *rank_of(const struct lull_case *c, uint32_t process)
+{
+    return lull_arena_printf(c->arena, "%u", c->evidence->trace->processes[process].rank);
+}
+
+/* "38 % longer than the median of its peers" */
+static const char *how_long(struct lull_case *c, struct lull_finding *finding,
+                            const struct lull_suspect *suspect)
+{
+    const struct lull_work *work = c->evidence->work;
+    if (!work || work->absent)
+        return "late";
+    const struct lull_uneven uneven = lull_uneven_of(c, suspect->region);
+    const double own = (double)lull_work_of(work, suspect->process, suspect->region);
+    lull_finding_add_fact(finding, "useful", "its useful time there", LULL_FACT_TIME, own);
+    lull_finding_add_fact(finding, "median", "median of all processes there", LULL_FACT_TIME,
+                          uneven.median);
+    finding->bound_ns = own < (double)finding->bound_ns ? (int64_t)own : finding->bound_ns;
+    if (uneven.median <= 0)
+        return lull_arena_printf(c->arena, "%s long, where most others do not compute",
+                                 lull_case_time(c, (int64_t)own));
+    const double ratio = own / uneven.median;
+    if (ratio > 1.005)
+        return lull_arena_printf(c->arena, "%.0f %% longer than the median of its peers",
+                                 100 * (ratio - 1));
+    return "late, though not longer than its peers over the run";
+}
+
+static void set_instance(struct lull_finding *finding, const struct lull_suspect *suspect)
+{
+    finding->place.begin = suspect->longest->longest.begin;
+    finding->place.end = finding->place.begin + suspect->longest->longest.ns;
+}
+
+static const char *name_of_call(const struct lull_case *c, uint32_t call)
+{
+    return call < c->evidence->trace->n_regions ? c->evidence->trace->regions[call].name
+                                                : "MPI";
+}
+
+static void add_facts(struct lull_finding *finding, const struct lull_suspect *suspect)
+{
+    lull_finding_add_fact(finding, "waits", "waits", LULL_FACT_COUNT, (double)suspect->waits);
+    lull_finding_add_fact(finding, "longest", "the longest of them", LULL_FACT_TIME,
+                          (double)suspect->longest->longest.ns);
+    if (suspect->passed_ns > 0)
+        lull_finding_add_fact(finding, "passed", "reached those who wait through others",
+                              LULL_FACT_TIME, (double)suspect->passed_ns);
+}
+
+/* Its computations cut to the median of its peers. */
+static void set_fix(struct lull_case *c, struct lull_finding *finding)
+{
+    struct lull_what_if_options *fix = lull_finding_fix(c, finding);
+    fix->n_cuts = 1;
+    fix->cuts[0] = (struct lull_what_if_cut){finding->place.rank, NULL, finding->place.region};
+    const char *meant =
+        finding->place.region
+            ? lull_arena_printf(c->arena, "rank=%u,region=%s", finding->place.rank,
+                                finding->place.region)
+            : lull_arena_printf(c->arena, "rank=%u", finding->place.rank);
+    finding->next =
+        lull_arena_printf(c->arena, "lull replay %s --median %s",
+                          lull_case_word(c, c->evidence->path), lull_case_word(c, meant));
+}
+
+static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect)
+{
+    const uint32_t call = suspect->most->place.call;
+    struct lull_finding *finding = lull_case_add(c, suspect->ns);
+    lull_finding_set_process(c, finding, suspect->process);
+    lull_finding_set_region(c, finding, suspect->region, call);
+    set_instance(finding, suspect);
+    const char *longer = how_long(c, finding, suspect);
+    add_facts(finding, suspect);
+    finding->sentence = lull_arena_printf(
+        c->arena, "Rank %s is %s %s: others wait %s for its %s.", rank_of(c, suspect->process),
+        longer, lull_case_where(c, suspect->region, call), lull_case_time(c, suspect->ns),
+        name_of_call(c, call));
+    const struct lull_evidence_speed speed =
+        lull_evidence_speed(c->evidence, suspect->process, LULL_NONE);
+    finding->cause = lull_evidence_cause(&speed, c->arena);
+    set_fix(c, finding);
+}
+
+/* Many are late, each at another time. */
+static void tell_turns(struct lull_case *c, const struct lull_suspicion *suspicion)
+{
+    const struct lull_suspect *first = &c->suspects[suspicion->first];
+    const uint32_t call = first->most->place.call;
+    struct lull_finding *finding = lull_case_add(c, suspicion->ns);
+    lull_finding_set_region(c, finding, suspicion->region, call);
+    set_instance(finding, first);
+    add_facts(finding, first);
+    finding->sentence = lull_arena_printf(
+        c->arena, "%u processes are late by turns %s: others wait %s for their %s.",
+        suspicion->principal, lull_case_where(c, suspicion->region, call),
+        lull_case_time(c, suspicion->ns), name_of_call(c, call));
+    finding->cause = "Over the run they work about as long as each other; which one is late changes.";
+}
+
+static void find_kind(struct lull_case *c, unsigned kind)
+{
+    for (uint32_t s = 0; s < c->n_suspicions; s++) {
+        struct lull_suspicion *suspicion = &c->suspicions[s];
+        if (suspicion->ns < c->least_ns)
+            continue;
+        if (!suspicion->few) {
+            if (kind_of(&c->suspects[suspicion->first]) == kind) {
+                tell_turns(c, suspicion);
+                suspicion->ns = 0;
+            }
+            continue;
+        }
+        for (uint32_t i = suspicion->first; i < suspicion->first + suspicion->principal; i++) {
+            struct lull_suspect *suspect = &c->suspects[i];
+            if (suspect->ns >= c->least_ns && kind_of(suspect) == kind &&
+                is_above_clocks(c, suspect))
+                tell_suspect(c, suspect);
+        }
+    }
+}
+
+/* clang-format off */
+#define RULE(ID, KIND, NAME, SUMMARY)                                                              \
+    static void find_##ID(struct lull_case *c) { find_kind(c, KIND); }                             \
+    const struct lull_rule lull_rule_##ID = {#ID, NAME, SUMMARY, find_##ID};
+RULE(late_sender, LULL_WAIT_LATE_SENDER, "late sender",
+     "receivers wait for messages that are sent late")
+RULE(wrong_order, LULL_WAIT_WRONG_ORDER, "wrong order",
+     "receivers wait for one message while another, sent earlier, is there")
+RULE(late_receiver, LULL_WAIT_LATE_RECEIVER, "late receiver",
+     "senders wait for receives that are posted late")
+RULE(barrier, LULL_WAIT_BARRIER, "late at a barrier", "all wait at barriers for the last")
+RULE(n_to_n, LULL_WAIT_N_TO_N, "late at an operation of all",
+     "all wait in operations such as allreduce and alltoall for the last")
+RULE(early_reduce, LULL_WAIT_EARLY_REDUCE, "early reduce",
+     "the root of reductions and gathers waits for who comes late")
+RULE(late_broadcast, LULL_WAIT_LATE_BROADCAST, "late broadcast",
+     "all wait for the root of broadcasts and scatters")
+RULE(early_scan, LULL_WAIT_EARLY_SCAN, "early scan",
+     "ranks wait in scans for those before them")
+/* clang-format on */

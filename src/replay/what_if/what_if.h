@@ -1,0 +1,120 @@
+/* What if: other lengths for the computations of a replay.
+ *
+ * An epoch is what lies between two collective operations in which all processes wait for all. A
+ * team is the threads of a process that take part in an execution of an OpenMP parallel region, the
+ * outermost of its master.
+ *
+ * - Threads: each execution of a parallel region (of the region, where one is named) becomes as
+ * much shorter as its team would come earlier to its barriers. Balanced: each thread computes, from
+ * barrier to barrier, for the mean time of all that do. No locks: nobody waits for a lock, a
+ * critical section, or for his turn where it is ordered. No scheduling: to get iterations takes no
+ * time. Never longer.
+ * - No serial part: what the master computes outside parallel regions (in the region, where one is
+ * named) takes 1/t of its time, where the process has t threads for computing.
+ * - Without noise: no burst is longer than the median of the bursts at its place, that is of the
+ * same thread and region with the same number since the last collective operation in which all
+ * processes wait for all (the same burst of another iteration).
+ * - A factor for regions: time inside (of the innermost of those named) is multiplied by it.
+ * - Cut: what a process computes in an epoch (in the region, where one is named) takes no longer
+ * than the median of its peers: the processes that compute there and are not meant themselves, or,
+ * where all are meant, all of them. Where peers have as many bursts in that epoch, each burst loses
+ * in proportion to how much longer than the median of theirs it is; else all lose alike. Where
+ * several cuts mean a burst, the shortest result counts.
+ * - Balanced: in each epoch each process that computes (in the region, where one is named) computes
+ * as long as they all do on average. The total stays the same, but for rounding to ns.
+ *
+ * They apply in this order. All but factors need to know all bursts first. They learn them in a
+ * pass in which other analyses may take part (lull_what_if_consumer), or else in one of their own;
+ * where several are wanted, each but the first needs a pass more. If threads beside the masters
+ * communicate, or the clocks of processes contradict each other, the streams of the replay are
+ * known behind the first pass only, and the program is read instead. Memory: with balancing 8 bytes
+ * for each epoch of each process; with each cut 24 bytes, and up to 1 MiB for each process; without
+ * noise up to 600 bytes for each place of each process; with threads 8 bytes for each execution of
+ * a parallel region. */
+#ifndef LULL_REPLAY_WHAT_IF_WHAT_IF_H
+#define LULL_REPLAY_WHAT_IF_WHAT_IF_H
+
+#include "replay/replay.h"
+
+#define LULL_WHAT_IF_REGIONS 254
+#define LULL_WHAT_IF_CUTS    64
+#define LULL_WHAT_IF_THREADS 64
+
+/* Whose computations are cut to the median of their peers; what is LULL_NONE or NULL is no limit.
+ */
+struct lull_what_if_cut {
+    uint32_t rank;      /* struct lull_process; not with a node */
+    const char *node;   /* all processes of it */
+    const char *region; /* of the user */
+};
+
+/* What is supposed of the threads of a process. */
+enum lull_threads_change {
+    LULL_THREADS_BALANCED,
+    LULL_THREADS_NO_LOCKS,
+    LULL_THREADS_NO_SCHEDULING,
+    LULL_THREADS_NO_SERIAL,
+    LULL_THREADS_CHANGES
+};
+
+struct lull_what_if_threads {
+    uint8_t change;     /* enum lull_threads_change */
+    const char *region; /* a parallel region; with NO_SERIAL one of the user; NULL: all */
+};
+
+struct lull_what_if_options {
+    uint32_t application;
+    bool no_noise;
+    bool balance;
+    const char *balanced; /* region; NULL: all of the time */
+    uint32_t n_regions;
+    const char *regions[LULL_WHAT_IF_REGIONS];
+    double factors[LULL_WHAT_IF_REGIONS]; /* > 0 */
+    uint32_t n_cuts;
+    struct lull_what_if_cut cuts[LULL_WHAT_IF_CUTS];
+    uint32_t n_threads;
+    struct lull_what_if_threads threads[LULL_WHAT_IF_THREADS];
+};
+
+/* Whether anything is supposed. */
+bool lull_what_if_supposes(const struct lull_what_if_options *options);
+
+/* A number above 0 and at most 10^6. */
+bool lull_factor_read(const char *text, double *ret_factor);
+/* "NAME=FACTOR" each, NULL at the end, or NULL: sets regions and factors. Fails with
+ * LULL_ERR_RANGE; the text goes behind "--region is". */
+lull_status lull_what_if_regions_read(char *const *texts, struct lull_arena *arena,
+                                      struct lull_what_if_options *options, struct lull_error *err);
+
+/* "rank=N", "node=NAME", "region=NAME", both separated by a comma with the region last, or "all"
+ * each, NULL at the end, or NULL: sets cuts. Fails with LULL_ERR_RANGE; the text goes behind
+ * "--median is". */
+lull_status lull_what_if_cuts_read(char *const *texts, struct lull_arena *arena,
+                                   struct lull_what_if_options *options, struct lull_error *err);
+
+struct lull_what_if;
+
+/* LULL_ERR_RANGE: a region, rank or node that does not exist, a cut of one that has no peers, or
+ * threads of a run in which no OpenMP was recorded. Trace and
+ * *wanted must live as long, until lull_what_if_destroy. */
+lull_status lull_what_if_create(const struct lull_trace *trace,
+                                const struct lull_what_if_options *wanted,
+                                struct lull_what_if **ret_what_if, struct lull_error *err);
+
+/* Whether there is something to learn; if so, a pass over the whole run may hold this consumer. It
+ * needs these marks (activity/pass.h). */
+bool lull_what_if_learns(const struct lull_what_if *what_if);
+const uint8_t *lull_what_if_marks(const struct lull_what_if *what_if);
+lull_status lull_what_if_consumer(struct lull_what_if *what_if, struct lull_consumer *ret_consumer,
+                                  struct lull_error *err);
+
+/* Sets pieces, marks, length and context of *options, whose other members are those of the replay
+ * to come; learns what is not known yet. */
+lull_status lull_what_if_conclude(struct lull_what_if *what_if, struct lull_replay_options *options,
+                                  struct lull_error *err);
+
+/* A replay may be rewound only after this. */
+void lull_what_if_rewind(struct lull_what_if *what_if);
+void lull_what_if_destroy(struct lull_what_if *what_if); /* NULL is allowed */
+
+#endif

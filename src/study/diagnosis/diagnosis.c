@@ -1,0 +1,92 @@
+#include "study/diagnosis/diagnosis.h"
+
+#include "study/diagnosis/prices.h"
+
+/* ---- while the run is read ----------------------------------------------------------------- */
+
+lull_status lull_diagnosis_join(struct lull_diagnosis_evidence *evidence,
+                                struct lull_joint_pass *joint, struct lull_error *err)
+{
+    lull_status status =
+        lull_work_create(joint->trace, joint->pass.application, &evidence->work, err);
+    if (status != LULL_OK)
+        return status;
+    joint->consumers[joint->n_consumers++] = lull_work_consumer(evidence->work);
+    if (!joint->wants_ideal || joint->ideal.message)
+        return LULL_OK;
+    status = lull_messages_create(joint->trace, joint->workers, &evidence->messages, err);
+    if (status == LULL_OK) {
+        joint->ideal.message = lull_messages_take;
+        joint->ideal.message_context = evidence->messages;
+    }
+    return status;
+}
+
+void lull_diagnosis_release(struct lull_diagnosis_evidence *evidence)
+{
+    lull_work_destroy(evidence->work);
+    lull_messages_destroy(evidence->messages);
+    *evidence = (struct lull_diagnosis_evidence){0};
+}
+
+/* ---- the evidence -------------------------------------------------------------------------- */
+
+/* Waves of a field; none where they cannot be found. */
+static const struct lull_waves *find_waves(const struct lull_wave_field *field,
+                                           struct lull_arena *arena)
+{
+    static const struct lull_wave_options usual = {0};
+    const struct lull_wave_graph *graph;
+    struct lull_waves *waves = lull_arena_zero(arena, 1, sizeof *waves);
+    struct lull_error ignored;
+    if (!field || lull_wave_graph_make(field, NULL, arena, &graph, &ignored) != LULL_OK ||
+        lull_waves_find(field, graph, &usual, arena, waves, &ignored) != LULL_OK)
+        return NULL;
+    return waves;
+}
+
+static uint32_t cores_of(const struct lull_run *run)
+{
+    return run->threads ? run->threads : 1;
+}
+
+lull_status lull_diagnosis_make(const struct lull_run *run, const struct lull_run *reference,
+                                enum lull_scaling scaling,
+                                const struct lull_diagnosis_evidence *collected,
+                                const struct lull_wave_field *field,
+                                const struct lull_diagnosis_options *options,
+                                struct lull_arena *arena, struct lull_diagnosis *ret_diagnosis,
+                                struct lull_error *err)
+{
+    struct lull_evidence evidence = {.path = run->path,
+                                     .trace = run->trace,
+                                     .application = options->application,
+                                     .breakdown = run->breakdown,
+                                     .input = run->input,
+                                     .waits = run->waits,
+                                     .values = run->values,
+                                     .scaling = scaling,
+                                     .saturated_bandwidth = options->saturated_bandwidth};
+    struct lull_diagnosis diagnosis = {.cores = cores_of(run),
+                                       .together = {.absent = "Fewer than two have a price."}};
+    if (collected->work) {
+        struct lull_work *work = lull_arena_zero(arena, 1, sizeof *work);
+        lull_work_conclude(collected->work, arena, work);
+        evidence.work = work;
+    }
+    if (collected->messages)
+        evidence.messages = lull_messages_conclude(collected->messages, arena);
+    evidence.waves = find_waves(field, arena);
+    evidence.field = evidence.waves ? field : NULL;
+    if (reference && reference != run) {
+        evidence.reference = reference->breakdown;
+        evidence.reference_name = reference->name;
+    }
+    diagnosis.count = lull_diagnose(&evidence, arena, &diagnosis.findings);
+    lull_status status = lull_diagnosis_price(run, options, &diagnosis, arena, err);
+    if (status == LULL_OK) {
+        lull_findings_sort(diagnosis.findings, diagnosis.count, diagnosis.cores);
+        *ret_diagnosis = diagnosis;
+    }
+    return status;
+}

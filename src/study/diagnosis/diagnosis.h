@@ -1,0 +1,50 @@
+/* The diagnosis of a run (diagnose/diagnose.h), with evidence from the one reading of it, and the
+ * prices of its findings from replays. */
+#ifndef LULL_STUDY_DIAGNOSIS_DIAGNOSIS_H
+#define LULL_STUDY_DIAGNOSIS_DIAGNOSIS_H
+
+#include "diagnose/diagnose.h"
+#include "study/notices.h"
+#include "study/runs.h"
+
+/* What is collected of one run while it is read. */
+struct lull_diagnosis_evidence {
+    struct lull_work_collector *work;
+    struct lull_messages_collector *messages;
+};
+
+/* Takes part in a pass. Ends with lull_diagnosis_release in either case. */
+lull_status lull_diagnosis_join(struct lull_diagnosis_evidence *evidence,
+                                struct lull_joint_pass *joint, struct lull_error *err);
+void lull_diagnosis_release(struct lull_diagnosis_evidence *evidence);
+
+/* At most so many findings get a price, those that may be worth most. */
+enum { LULL_DIAGNOSIS_REPLAYS = 12 };
+
+struct lull_diagnosis {
+    struct lull_finding *findings; /* what may be worth most comes first */
+    uint32_t count;
+    uint32_t cores;     /* CPU threads of the run */
+    const char *priced; /* why there are no prices, a sentence; NULL: there are */
+    /* If all that have a price were fixed at once: gains do not add. Absent with fewer than two. */
+    struct lull_finding_gain together;
+};
+
+struct lull_diagnosis_options {
+    uint32_t application;
+    bool no_prices;    /* no replays */
+    unsigned workers;  /* 0: all */
+    double saturated_bandwidth; /* B/s, of a machine file; 0: not known */
+};
+
+/* `evidence` may be empty, where there were no events; `field` and `reference` may be NULL. The
+ * runs have their values. The result lives in `arena`. */
+lull_status lull_diagnosis_make(const struct lull_run *run, const struct lull_run *reference,
+                                enum lull_scaling scaling,
+                                const struct lull_diagnosis_evidence *collected,
+                                const struct lull_wave_field *field,
+                                const struct lull_diagnosis_options *options,
+                                struct lull_arena *arena, struct lull_diagnosis *ret_diagnosis,
+                                struct lull_error *err);
+
+#endif

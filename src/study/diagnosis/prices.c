@@ -1,0 +1,111 @@
+#include "study/diagnosis/prices.h"
+
+#include "study/replay/fixes.h"
+
+#include <stdlib.h>
+
+/* Why no replay is made of this run; NULL: it can be. */
+static const char *why_not(const struct lull_run *run, const struct lull_diagnosis_options *options,
+                           struct lull_arena *arena)
+{
+    if (options->no_prices)
+        return "Replays were switched off.";
+    if (!run->trace || run->breakdown->from_sums)
+        return "A replay needs events, and there are sums only.";
+    if (!run->ideal || run->ideal->absent)
+        return "The run cannot be replayed: it has no runtime on an ideal network.";
+    if (run->ideal->steps > LULL_REPLAY_CHECK_MOST)
+        return lull_arena_printf(arena,
+                                 "Runs with more than %d steps are not replayed: lull replay does, "
+                                 "with the options that each finding names.",
+                                 LULL_REPLAY_CHECK_MOST);
+    return NULL;
+}
+
+/* The first ones that can be replayed. */
+static uint32_t choose(struct lull_diagnosis *diagnosis, struct lull_finding **chosen)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < diagnosis->count; i++) {
+        struct lull_finding *finding = &diagnosis->findings[i];
+        if (!finding->gain.absent)
+            continue;
+        if (!finding->fix)
+            finding->gain.absent = "No replay tells what it would save.";
+        else if (n == LULL_DIAGNOSIS_REPLAYS)
+            finding->gain.absent = "It is not among those that may save most, which were replayed.";
+        else
+            chosen[n++] = finding;
+    }
+    return n;
+}
+
+/* A replay on the measured network differs from the run; what it says is as far away as that. */
+static struct lull_finding_gain gain_of(int64_t runtime, int64_t replayed, int64_t fixed)
+{
+    const int64_t error = llabs((long long)(replayed - runtime));
+    const int64_t saved = replayed - fixed;
+    struct lull_finding_gain gain = {.ns = saved > 0 ? saved : 0};
+    gain.low_ns = gain.ns > error ? gain.ns - error : 0;
+    gain.high_ns = gain.ns + error < runtime ? gain.ns + error : runtime;
+    gain.factor = fixed > 0 ? (double)replayed / (double)fixed : 1;
+    gain.too_small = gain.ns <= error;
+    return gain;
+}
+
+/* All cuts and changes at once. */
+static bool add_all(struct lull_what_if_options *all, const struct lull_what_if_options *fix)
+{
+    if (all->n_cuts + fix->n_cuts > LULL_WHAT_IF_CUTS ||
+        all->n_threads + fix->n_threads > LULL_WHAT_IF_THREADS ||
+        (all->balance && fix->balance && all->balanced != fix->balanced))
+        return false;
+    all->no_noise |= fix->no_noise;
+    if (fix->balance) {
+        all->balance = true;
+        all->balanced = fix->balanced;
+    }
+    for (uint32_t i = 0; i < fix->n_cuts; i++)
+        all->cuts[all->n_cuts++] = fix->cuts[i];
+    for (uint32_t i = 0; i < fix->n_threads; i++)
+        all->threads[all->n_threads++] = fix->threads[i];
+    return true;
+}
+
+lull_status lull_diagnosis_price(const struct lull_run *run,
+                                 const struct lull_diagnosis_options *options,
+                                 struct lull_diagnosis *diagnosis, struct lull_arena *arena,
+                                 struct lull_error *err)
+{
+    struct lull_finding *chosen[LULL_DIAGNOSIS_REPLAYS];
+    struct lull_fix fixes[LULL_DIAGNOSIS_REPLAYS + 1];
+    int64_t runtimes[LULL_DIAGNOSIS_REPLAYS + 1], replayed;
+    const struct lull_fixes_options wanted = {.application = options->application,
+                                              .workers = options->workers};
+    diagnosis->priced = why_not(run, options, arena);
+    const uint32_t n = choose(diagnosis, chosen);
+    if (n == 0)
+        return LULL_OK;
+    struct lull_what_if_options *all = lull_arena_zero(arena, 1, sizeof *all);
+    bool together = n > 1;
+    all->application = options->application;
+    for (uint32_t i = 0; i < n; i++) {
+        fixes[i] = (struct lull_fix){.what_if = chosen[i]->fix};
+        together = together && add_all(all, chosen[i]->fix);
+    }
+    fixes[n] = (struct lull_fix){.what_if = all};
+    struct lull_error why;
+    if (!diagnosis->priced && lull_fixes_replay(run, &wanted, fixes, n + together, runtimes,
+                                                &replayed, &why) != LULL_OK)
+        diagnosis->priced = lull_arena_printf(arena, "The replay failed: %s.", why.text);
+    (void)err;
+    for (uint32_t i = 0; i < n; i++) {
+        if (diagnosis->priced)
+            chosen[i]->gain.absent = diagnosis->priced;
+        else
+            chosen[i]->gain = gain_of(run->breakdown->runtime_ns, replayed, runtimes[i]);
+    }
+    if (together && !diagnosis->priced)
+        diagnosis->together = gain_of(run->breakdown->runtime_ns, replayed, runtimes[n]);
+    return LULL_OK;
+}
