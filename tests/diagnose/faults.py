@@ -68,6 +68,10 @@ def draw_pattern(draw, iterations):
     return Pattern("%s,iterations=%d" % (spec, iterations), ranks, near, every)
 
 
+def node_size(pattern):
+    return 4 if pattern.ranks >= 12 else 2
+
+
 def draw_fault(draw, kind, pattern, iterations):
     rank = draw.randrange(pattern.ranks)
     if kind == "slow":
@@ -76,8 +80,8 @@ def draw_fault(draw, kind, pattern, iterations):
         return Fault(kind, [rank], draw.randrange(2, iterations // 2),
                      EXEC * draw.uniform(2, 15), None)
     if kind == "node":
-        node = rank // 4 if pattern.ranks >= 12 else rank // 2
-        size = 4 if pattern.ranks >= 12 else 2
+        size = node_size(pattern)
+        node = rank // size
         return Fault(kind, list(range(node * size, node * size + size)), None,
                      EXEC * draw.uniform(0.1, 0.8), node)
     return Fault(kind, [], None, EXEC * draw.uniform(0.03, 0.1), None) # the mean of the noise
@@ -97,8 +101,13 @@ class Run:
         self.pattern = draw_pattern(self.draw, self.iterations)
         self.faults = [draw_fault(self.draw, kind, self.pattern, self.iterations)
                        for kind in kinds]
-        if len({tuple(f.ranks) for f in self.faults}) < len(self.faults):
+        # Two slow ranks that are all of a node are a slow node.
+        if len({f.ranks[0] // self.node_size() for f in self.faults if f.ranks}) < len(
+                [f for f in self.faults if f.ranks]):
             self.faults.pop()
+
+    def node_size(self):
+        return node_size(self.pattern)
 
     def words(self):
         """For lull simulate."""
@@ -114,9 +123,8 @@ class Run:
             else:
                 more += ["--noise", "bernoulli:mean=%.3fus,p=%g" % (fault.length, NOISE_HITS),
                          "--seed", str(self.number + 1)]
-        node = 4 if self.pattern.ranks >= 12 else 2
         return ["--pattern", self.pattern.spec + ",exec=" + "+".join("%.3fus" % w for w in work),
-                "--placement", "block:cores-per-node=%d" % node, *more]
+                "--placement", "block:cores-per-node=%d" % self.node_size(), *more]
 
     # ---- what others wait ------------------------------------------------------------------------
 

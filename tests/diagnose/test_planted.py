@@ -9,7 +9,9 @@ usage: test_planted.py --program messages|collectives --family openmpi|mpich --l
 
 The programs keep readings of the clock (programs/planted.h), and truth.py finds in them what was
 waited for whom. All is compared with these, not with what was planned: where other programs kept
-the cores from a rank, it was late, too. Exit status 77: not possible here.
+the cores from a rank, it was late, too. Where that is more than a tenth of what was planted, seconds
+are not compared, and where it is as much, not even what comes first. Exit status 77: not possible
+here, or disturbed most of the time.
 """
 import argparse
 import json
@@ -24,8 +26,8 @@ import launch
 import truth
 
 # Others wait for so many percent of the time of all cores. Below 1 % a report keeps silent, and the
-# cores have a little more time than the program's iterations: so the smallest is a little more.
-PERCENTS = ("0", "1.25", "5", "20")
+# cores have a little more time than the program's iterations: so the smallest is one and a half.
+PERCENTS = ("0", "1.5", "5", "20")
 SILENT = 0.01
 # Readings of the program and of the recorder are not taken at the same moment.
 READING = 20e-6
@@ -122,16 +124,17 @@ def told(finding):
 def wrong_with(found, findings, core):
     """What is not as it was put into a phase; nothing, if nothing is."""
     findings = [f for f in findings if f["rule"] not in OF_THE_MACHINE]
-    others, wrong = findings, []
-    if found.planted and found.seconds - found.elsewhere > 1.05 * SILENT * core:
-        hits = [f for f in findings if matches(found, f)]
-        if not hits:
-            return ["not found; instead: " + ("; ".join(told(f) for f in findings) or "nothing")]
-        if findings[0] is not hits[0] and found.seconds > 1.5 * (found.others + found.elsewhere):
+    hits = [f for f in findings if found.planted and matches(found, f)][:1]
+    wrong, known = [], 0
+    if hits:
+        known = found.seconds - found.elsewhere
+        wrong.append(wrong_seconds(found, hits[0]) if found.is_exact() else "")
+        if findings[0] is not hits[0] and found.is_sure():
             wrong.append("not the first: " + "; ".join(told(f) for f in findings))
-        wrong.append(wrong_seconds(found, hits[0]))
-        others = [f for f in findings if f is not hits[0]]
-    bound = max(SILENT * core, 1.05 * (found.in_calls - (found.seconds if found.planted else 0)))
+    elif found.planted and found.is_sure() and found.seconds - found.elsewhere > 1.05 * SILENT * core:
+        return ["not found; instead: " + ("; ".join(told(f) for f in findings) or "nothing")]
+    others = [f for f in findings if f not in hits]
+    bound = max(SILENT * core, 1.05 * (found.in_calls - known))
     wrong += ["told without a cause: %s" % told(f) for f in others if f["seconds"] > bound]
     return [line for line in wrong if line]
 
@@ -139,23 +142,23 @@ def wrong_with(found, findings, core):
 def check(options, folder):
     run, phases = record(options, folder)
     windows = windows_of(options, run, folder)
-    wrong, sure = [], 0
+    wrong, planted, exact = [], 0, 0
     for name, readings in phases.items():
         found = truth.Truth(name, readings)
         window = windows[name]
         core = 4 * (window[1] - window[0])
         findings = findings_of(options, run, window, folder)
         lines = wrong_with(found, findings, core)
-        sure += found.planted and found.seconds > 1.5 * (found.others + found.elsewhere)
+        planted += found.planted
+        exact += found.planted and found.is_exact()
         if options.verbose or lines:
             print("%s: %.4f s waited (%.1f %%), %.4f s perhaps elsewhere, %.4f s for others; %s" %
                   (name, found.seconds, 100 * found.seconds / core, found.elsewhere, found.others,
                    "; ".join(told(f) for f in findings)))
         wrong += ["%s: %s" % (name, line) for line in lines]
-    planted = sum(truth.Truth(name, readings).planted for name, readings in phases.items())
-    print("%d phases, %d with a defect; in %d of these nothing else was as large" %
-          (len(phases), planted, sure))
-    return wrong
+    print("%d phases, %d with a defect; in %d of these the machine disturbed nothing" %
+          (len(phases), planted, exact))
+    return wrong, 3 * exact < planted
 
 
 def main():
@@ -170,8 +173,11 @@ def main():
         print("skipped: no mpiexec." + options.family)
         return 77
     with tempfile.TemporaryDirectory(prefix="lull-planted-") as folder:
-        wrong = check(options, folder)
+        wrong, disturbed = check(options, folder)
     print("\n".join(wrong))
+    if disturbed and not wrong:
+        print("skipped: other programs kept the ranks from their cores in most of the phases")
+        return 77
     return 1 if wrong else 0
 
 

@@ -213,3 +213,11 @@ class Truth:
         self.in_calls = sum(r.end - r.begin for r in calls) if calls else self.seconds
         self.count = len(named)
         self.planted = self.percent > 0 and bool(self.rules)
+
+    def is_exact(self):
+        """Whether what others waited is known well enough to compare seconds."""
+        return self.others + self.elsewhere < 0.1 * self.seconds
+
+    def is_sure(self):
+        """Whether nothing that the machine did comes near what was planted."""
+        return self.seconds - self.elsewhere > 1.5 * (self.others + self.elsewhere)
