@@ -23,8 +23,8 @@ struct lull_suspicion {
     uint32_t region;
     int64_t ns;
     uint32_t first, count; /* suspects, those with most first */
-    /* So many first ones have LULL_SUSPECTS_MOST of the charges; `few`: they are one, or fewer than
-     * a quarter of the processes. */
+    /* So many first ones have LULL_SUSPECTS_MOST of the charges; `few`: they are one, or no more
+     * than a quarter of the processes. */
     uint32_t principal;
     bool few;
 };

@@ -77,7 +77,7 @@ void lull_suspicion_divide(struct lull_case *c, struct lull_suspicion *suspicion
     while (suspicion->principal < suspicion->count &&
            sum < LULL_SUSPECTS_MOST * (double)suspicion->ns)
         sum += (double)suspects[suspicion->principal++].ns;
-    suspicion->few = suspicion->principal <= 1 || 4 * suspicion->principal < c->processes;
+    suspicion->few = suspicion->principal <= 1 || 4 * suspicion->principal <= c->processes;
 }
 
 void lull_suspect_explain(struct lull_case *c, struct lull_suspicion *suspicion,

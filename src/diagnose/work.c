@@ -5,27 +5,38 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { BINS = 160, BINS_OF_OCTAVE = 4, FIRST_OCTAVE = 8, PLACES_OF_PROCESS = 64 };
+enum { BINS = 160, BINS_OF_OCTAVE = 4, FIRST_OCTAVE = 8, CALLS_OF_PROCESS = 64 };
+enum { LONG_BINS = 3 }; /* above that of the median: 1.7 times as long, for 1.4 to 2 at their borders */
+
+#define OPERATIONS                                                     \
+    (LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV) | \
+     LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END))
+
+struct bursts {
+    struct lull_work_bursts known;
+    uint32_t bins[BINS];
+};
 
 struct place {
     struct lull_work_place known;
-    uint32_t bins[BINS];
+    uint64_t last_burst; /* in which it had a part */
 };
 
 /* One process. */
 struct reading {
-    struct place *places;
-    size_t count, capacity;
-    size_t last; /* that was found */
-    uint32_t region;
-    int64_t begin, ns; /* of the burst that is open; 0: none is */
+    struct place *places; /* in the order of their first use */
+    size_t n_places, place_capacity;
+    size_t last_place; /* that was found */
+    struct bursts *calls;
+    size_t n_calls, call_capacity, last_call;
+    uint64_t burst;    /* number of the burst that is open, from 1 on */
+    int64_t begin, ns; /* of it; 0: it has not begun */
 };
 
 struct lull_work_collector {
     const struct lull_trace *trace;
-    uint32_t application;
     struct reading *readings; /* [n_processes] */
-    atomic_uint places;       /* in all */
+    atomic_uint calls;        /* places of calls, in all */
     atomic_bool no_memory;
 };
 
@@ -50,32 +61,28 @@ static int64_t length_of(unsigned bin)
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static struct place *find_place(struct lull_work_collector *collector, struct reading *reading,
-                                uint32_t process, uint32_t call)
+static struct bursts *find_bursts(struct lull_work_collector *collector, struct reading *reading,
+                                  uint32_t process, uint32_t call)
 {
-    const struct place *last = reading->count ? &reading->places[reading->last] : NULL;
-    if (last && last->known.region == reading->region && last->known.call == call)
-        return &reading->places[reading->last];
-    for (size_t i = 0; i < reading->count; i++)
-        if (reading->places[i].known.region == reading->region &&
-            reading->places[i].known.call == call) {
-            reading->last = i;
-            return &reading->places[i];
+    if (reading->n_calls > 0 && reading->calls[reading->last_call].known.call == call)
+        return &reading->calls[reading->last_call];
+    for (size_t i = 0; i < reading->n_calls; i++)
+        if (reading->calls[i].known.call == call) {
+            reading->last_call = i;
+            return &reading->calls[i];
         }
-    if (reading->count == PLACES_OF_PROCESS) /* of many functions: without the call */
-        return call == LULL_NONE ? NULL : find_place(collector, reading, process, LULL_NONE);
-    if (atomic_fetch_add(&collector->places, 1) >= LULL_WORK_PLACES_MOST)
+    if (reading->n_calls == CALLS_OF_PROCESS ||
+        atomic_fetch_add(&collector->calls, 1) >= LULL_WORK_BURSTS_MOST)
         return NULL;
-    if (!lull_array_reserve(&reading->places, &reading->capacity, reading->count + 1,
-                            sizeof *reading->places)) {
+    if (!lull_array_reserve(&reading->calls, &reading->call_capacity, reading->n_calls + 1,
+                            sizeof *reading->calls)) {
         atomic_store(&collector->no_memory, true);
         return NULL;
     }
-    struct place *place = &reading->places[reading->count];
-    *place = (struct place){
-        .known = {.process = process, .region = reading->region, .call = call}};
-    reading->last = reading->count++;
-    return place;
+    struct bursts *bursts = &reading->calls[reading->n_calls];
+    *bursts = (struct bursts){.known = {.process = process, .call = call}};
+    reading->last_call = reading->n_calls++;
+    return bursts;
 }
 
 static void end_burst(struct lull_work_collector *collector, struct reading *reading,
@@ -83,31 +90,56 @@ static void end_burst(struct lull_work_collector *collector, struct reading *rea
 {
     if (reading->ns <= 0)
         return;
-    struct place *place = find_place(collector, reading, process, call);
-    if (place) {
-        place->known.bursts++;
-        place->known.ns += reading->ns;
-        place->bins[bin_of(reading->ns)]++;
-        if (reading->ns > place->known.longest_ns) {
-            place->known.longest_ns = reading->ns;
-            place->known.longest_begin = reading->begin;
+    struct bursts *bursts = find_bursts(collector, reading, process, call);
+    if (bursts) {
+        bursts->known.bursts++;
+        bursts->bins[bin_of(reading->ns)]++;
+        if (reading->ns > bursts->known.longest_ns) {
+            bursts->known.longest_ns = reading->ns;
+            bursts->known.longest_begin = reading->begin;
         }
     }
     reading->ns = 0;
+}
+
+static void add_work(struct lull_work_collector *collector, struct reading *reading,
+                     uint32_t process, const struct lull_step *step, int64_t ns)
+{
+    size_t at = reading->last_place;
+    if (at >= reading->n_places || reading->places[at].known.region != step->span.user)
+        for (at = 0; at < reading->n_places; at++)
+            if (reading->places[at].known.region == step->span.user)
+                break;
+    if (at == reading->n_places) {
+        if (!lull_array_reserve(&reading->places, &reading->place_capacity, at + 1,
+                                sizeof *reading->places)) {
+            atomic_store(&collector->no_memory, true);
+            return;
+        }
+        reading->places[reading->n_places++] =
+            (struct place){.known = {.process = process, .region = step->span.user}};
+    }
+    struct place *place = &reading->places[at];
+    reading->last_place = at;
+    place->known.ns += ns;
+    if (!step->parallel)
+        place->known.serial_ns += ns;
+    if (place->last_burst != reading->burst) {
+        place->last_burst = reading->burst;
+        place->known.bursts++;
+    }
 }
 
 static void take_span(struct lull_work_collector *collector, struct reading *reading,
                       uint32_t process, const struct lull_step *step)
 {
     const int64_t ns = step->span.end - step->time;
-    if (step->activity == LULL_USEFUL) {
-        if (ns <= 0)
-            return;
-        if (reading->ns > 0 && reading->region != step->span.user)
-            end_burst(collector, reading, process, LULL_NONE);
-        if (reading->ns == 0)
+    if (step->activity == LULL_USEFUL && ns > 0) {
+        if (reading->ns == 0) {
             reading->begin = step->time;
-        reading->region = step->span.user;
+            reading->burst++;
+        }
+        add_work(collector, reading, process, step, ns);
         reading->ns += ns;
     } else if (step->activity >= LULL_MPI_P2P && step->activity <= LULL_MPI_OTHER) {
         end_burst(collector, reading, process, step->region);
@@ -130,6 +162,8 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
             take_span(collector, reading, process, step);
         else if (step->kind == LULL_STEP_END)
             end_burst(collector, reading, process, LULL_NONE);
+        else if (LULL_STEP_MASK(step->kind) & OPERATIONS) /* of a call that takes no time */
+            end_burst(collector, reading, process, step->region);
     }
     return atomic_load_explicit(&collector->no_memory, memory_order_relaxed)
                ? lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its diagnosis",
@@ -139,7 +173,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
 
 /* ---- the collector ------------------------------------------------------------------------- */
 
-lull_status lull_work_create(const struct lull_trace *trace, uint32_t application,
+lull_status lull_work_create(const struct lull_trace *trace,
                              struct lull_work_collector **ret_collector, struct lull_error *err)
 {
     struct lull_work_collector *collector = calloc(1, sizeof *collector);
@@ -151,7 +185,6 @@ lull_status lull_work_create(const struct lull_trace *trace, uint32_t applicatio
                          trace->path);
     }
     collector->trace = trace;
-    collector->application = application;
     *ret_collector = collector;
     return LULL_OK;
 }
@@ -160,70 +193,85 @@ struct lull_consumer lull_work_consumer(struct lull_work_collector *collector)
 {
     return (struct lull_consumer){.context = collector,
                                   .wants = LULL_STEP_MASK(LULL_STEP_SPAN) |
-                                           LULL_STEP_MASK(LULL_STEP_END),
+                                           LULL_STEP_MASK(LULL_STEP_END) | OPERATIONS,
                                   .steps = take_steps};
 }
 
 static int compare_places(const void *a, const void *b)
 {
     const struct lull_work_place *x = a, *y = b;
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
-    if (x->region != y->region)
-        return x->region < y->region ? -1 : 1;
+    return x->region < y->region ? -1 : x->region > y->region;
+}
+
+static int compare_bursts(const void *a, const void *b)
+{
+    const struct lull_work_bursts *x = a, *y = b;
     return x->call < y->call ? -1 : x->call > y->call;
 }
 
-static void evaluate(const struct place *place, struct lull_work_place *ret_place)
+static struct lull_work_bursts evaluate(const struct bursts *bursts)
 {
-    *ret_place = place->known;
+    struct lull_work_bursts known = bursts->known;
     uint64_t before = 0;
     unsigned bin = 0;
-    while (bin < BINS - 1 && 2 * (before + place->bins[bin]) < place->known.bursts)
-        before += place->bins[bin++];
-    ret_place->median_ns = length_of(bin);
-    for (bin += BINS_OF_OCTAVE + 1; bin < BINS; bin++) {
-        ret_place->long_bursts += place->bins[bin];
-        ret_place->long_ns +=
-            (int64_t)place->bins[bin] * (length_of(bin) - ret_place->median_ns);
+    while (bin < BINS - 1 && 2 * (before + bursts->bins[bin]) < known.bursts)
+        before += bursts->bins[bin++];
+    known.median_ns = length_of(bin);
+    for (bin += LONG_BINS; bin < BINS; bin++) {
+        known.long_bursts += bursts->bins[bin];
+        known.long_ns += (int64_t)bursts->bins[bin] * (length_of(bin) - known.median_ns);
     }
+    return known;
 }
 
 void lull_work_conclude(struct lull_work_collector *collector, struct lull_arena *arena,
                         struct lull_work *ret_work)
 {
     const struct lull_trace *trace = collector->trace;
-    size_t count = 0;
-    *ret_work = (struct lull_work){0};
-    if (atomic_load(&collector->places) > LULL_WORK_PLACES_MOST)
-        ret_work->absent = "It has too many processes and regions to look at each computation.";
-    for (uint32_t p = 0; p < trace->n_processes; p++)
-        count += collector->readings[p].count;
-    struct lull_work_place *places = lull_arena_zero(arena, count + 1, sizeof *places);
-    for (uint32_t p = 0; p < trace->n_processes; p++)
-        for (size_t i = 0; i < collector->readings[p].count; i++)
-            evaluate(&collector->readings[p].places[i], &places[ret_work->n_places++]);
-    qsort(places, ret_work->n_places, sizeof *places, compare_places);
-    ret_work->places = places;
+    size_t n_places = 0, n_bursts = 0;
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        n_places += collector->readings[p].n_places;
+        n_bursts += collector->readings[p].n_calls;
+    }
+    struct lull_work_place *places = lull_arena_zero(arena, n_places + 1, sizeof *places);
+    struct lull_work_bursts *bursts = lull_arena_zero(arena, n_bursts + 1, sizeof *bursts);
+    n_places = n_bursts = 0;
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        const struct reading *reading = &collector->readings[p];
+        for (size_t i = 0; i < reading->n_places; i++)
+            places[n_places + i] = reading->places[i].known;
+        for (size_t i = 0; i < reading->n_calls; i++)
+            bursts[n_bursts + i] = evaluate(&reading->calls[i]);
+        qsort(places + n_places, reading->n_places, sizeof *places, compare_places);
+        qsort(bursts + n_bursts, reading->n_calls, sizeof *bursts, compare_bursts);
+        n_places += reading->n_places;
+        n_bursts += reading->n_calls;
+    }
+    const bool whole = atomic_load(&collector->calls) <= LULL_WORK_BURSTS_MOST;
+    *ret_work = (struct lull_work){.places = places,
+                                   .n_places = (uint32_t)n_places,
+                                   .bursts = whole ? bursts : NULL,
+                                   .n_bursts = whole ? (uint32_t)n_bursts : 0};
 }
 
 void lull_work_destroy(struct lull_work_collector *collector)
 {
     if (!collector)
         return;
-    for (uint32_t p = 0; p < collector->trace->n_processes; p++)
+    for (uint32_t p = 0; p < collector->trace->n_processes; p++) {
         free(collector->readings[p].places);
+        free(collector->readings[p].calls);
+    }
     free(collector->readings);
     free(collector);
 }
 
-uint32_t lull_work_first(const struct lull_work *work, uint32_t process, uint32_t region)
+uint32_t lull_work_first(const struct lull_work *work, uint32_t process)
 {
     uint32_t low = 0, high = work->n_places;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        const struct lull_work_place *at = &work->places[middle];
-        if (at->process != process ? at->process < process : at->region < region)
+        if (work->places[middle].process < process)
             low = middle + 1;
         else
             high = middle;
@@ -231,13 +279,18 @@ uint32_t lull_work_first(const struct lull_work *work, uint32_t process, uint32_
     return low;
 }
 
+const struct lull_work_place *lull_work_at(const struct lull_work *work, uint32_t process,
+                                           uint32_t region)
+{
+    for (uint32_t i = lull_work_first(work, process);
+         i < work->n_places && work->places[i].process == process; i++)
+        if (work->places[i].region == region)
+            return &work->places[i];
+    return NULL;
+}
+
 int64_t lull_work_of(const struct lull_work *work, uint32_t process, uint32_t region)
 {
-    int64_t ns = 0;
-    for (uint32_t i = lull_work_first(work, process, region);
-         i < work->n_places && work->places[i].process == process &&
-         work->places[i].region == region;
-         i++)
-        ns += work->places[i].ns;
-    return ns;
+    const struct lull_work_place *place = lull_work_at(work, process, region);
+    return place ? place->ns : 0;
 }

@@ -2,10 +2,6 @@
 #include "diagnose/rule/rules.h"
 #include "diagnose/rule/uneven.h"
 
-/* That many of the waits must follow from what the processes work over the run: if each is as long
- * every time, all wait for the longest, (most - mean) each. */
-#define EXPLAINED_LEAST 0.5
-
 static void tell(struct lull_case *c, const struct lull_suspicion *suspicion,
                  const struct lull_uneven *uneven)
 {
@@ -45,13 +41,12 @@ static void tell(struct lull_case *c, const struct lull_suspicion *suspicion,
 static void find(struct lull_case *c)
 {
     const struct lull_work *work = c->evidence->work;
-    for (uint32_t s = 0; s < c->n_suspicions && work && !work->absent; s++) {
+    for (uint32_t s = 0; s < c->n_suspicions && work; s++) {
         struct lull_suspicion *suspicion = &c->suspicions[s];
         if (suspicion->few || suspicion->ns < c->least_ns)
             continue;
         const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region);
-        if ((uneven.most - uneven.mean) * c->processes <
-            EXPLAINED_LEAST * (double)suspicion->ns)
+        if (!lull_uneven_explains(c, &uneven, suspicion))
             continue;
         tell(c, suspicion, &uneven);
         suspicion->ns = 0;

@@ -3,10 +3,10 @@
 #include "stats/quantile.h"
 
 enum { NODES_LEAST = 3 };  /* of two it is not known which one is usual */
-/* By which every process of the node must be longer than the median of the others, and the node as
- * a whole; also in each region with REGION_LEAST of the work. */
-#define LONGER_EACH   1.02
+/* By which the node as a whole must be longer than the median of the others; every process of it by
+ * that share of as much, and also each region with REGION_LEAST of the work. */
 #define LONGER_NODE   1.05
+#define EACH_LEAST    0.75
 #define LONGER_REGION 1.02
 #define REGION_LEAST  0.05
 
@@ -22,7 +22,7 @@ static double work_in(const struct lull_case *c, uint32_t process, uint32_t regi
     if (!all)
         return (double)lull_work_of(work, process, region);
     double ns = 0;
-    for (uint32_t i = lull_work_first(work, process, 0);
+    for (uint32_t i = lull_work_first(work, process);
          i < work->n_places && work->places[i].process == process; i++)
         ns += (double)work->places[i].ns;
     return ns;
@@ -69,9 +69,8 @@ static bool is_long_everywhere(const struct lull_case *c, uint32_t node, uint32_
         total += (double)work->places[i].ns;
     for (uint32_t i = 0; i < work->n_places; i++) {
         const struct lull_work_place *place = &work->places[i];
-        if (place->process != work->places[0].process ||
-            (i > 0 && place[-1].process == place->process && place[-1].region == place->region))
-            continue;
+        if (place->process != work->places[0].process)
+            break;
         double ns = 0;
         for (uint32_t p = 0; p < c->evidence->trace->n_processes; p++)
             ns += (double)lull_work_of(work, p, place->region);
@@ -125,7 +124,8 @@ static bool is_slow(const struct lull_case *c, uint32_t node, const struct node 
     double mean, least;
     uint32_t regions;
     if (about->charged_ns < c->least_ns || !compare_node(c, node, 0, true, &mean, &least) ||
-        mean < LONGER_NODE || least < LONGER_EACH || !is_long_everywhere(c, node, &regions))
+        mean < LONGER_NODE ||
+        least - 1 < EACH_LEAST * (mean - 1) || !is_long_everywhere(c, node, &regions))
         return false;
     *ret_ratio = mean;
     return about->members > 1 || regions > 1; /* one process in one region is a process */
@@ -135,7 +135,7 @@ static void find(struct lull_case *c)
 {
     const struct lull_trace *trace = c->evidence->trace;
     const struct lull_work *work = c->evidence->work;
-    if (!trace || !work || work->absent || c->n_suspicions == 0 || trace->n_nodes < NODES_LEAST)
+    if (!trace || !work || c->n_suspicions == 0 || trace->n_nodes < NODES_LEAST)
         return;
     struct node *nodes = lull_arena_zero(c->arena, trace->n_nodes, sizeof *nodes);
     uint32_t used = 0;

@@ -2,33 +2,8 @@
 
 #include "stats/quantile.h"
 
-/* Its places in the region; returns their time. */
-static double add_process(const struct lull_work *work, uint32_t process, uint32_t region,
-                          struct lull_uneven *uneven)
-{
-    uint64_t busiest = 0;
-    bool is_long = false;
-    double ns = 0;
-    for (uint32_t i = lull_work_first(work, process, region);
-         i < work->n_places && work->places[i].process == process &&
-         work->places[i].region == region;
-         i++) {
-        const struct lull_work_place *place = &work->places[i];
-        ns += (double)place->ns;
-        busiest = place->bursts > busiest ? place->bursts : busiest;
-        uneven->bursts += place->bursts;
-        uneven->long_bursts += place->long_bursts;
-        uneven->long_ns += (double)place->long_ns;
-        is_long |= place->long_bursts > 0;
-    }
-    uneven->with_long += is_long;
-    if (busiest > 0) {
-        uneven->working++;
-        if (uneven->least_bursts == 0 || busiest < uneven->least_bursts)
-            uneven->least_bursts = busiest;
-    }
-    return ns;
-}
+/* That share of the waits must follow. */
+#define EXPLAINED_LEAST 0.5
 
 struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region)
 {
@@ -39,8 +14,10 @@ struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region)
     uint32_t n = 0;
     for (uint32_t p = 0; p < trace->n_processes; p++)
         if (trace->processes[p].application == c->evidence->application) {
-            values[n] = add_process(c->evidence->work, p, region, &uneven);
+            const struct lull_work_place *place = lull_work_at(c->evidence->work, p, region);
+            values[n] = place ? (double)place->ns : 0;
             uneven.mean += values[n++];
+            uneven.bursts += place ? place->bursts : 0;
         }
     if (n > 0) {
         lull_sort(values, n);
@@ -50,4 +27,11 @@ struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region)
     }
     lull_arena_destroy(scratch);
     return uneven;
+}
+
+bool lull_uneven_explains(const struct lull_case *c, const struct lull_uneven *uneven,
+                          const struct lull_suspicion *suspicion)
+{
+    return (uneven->most - uneven->mean) * c->processes >=
+           EXPLAINED_LEAST * (double)suspicion->ns;
 }

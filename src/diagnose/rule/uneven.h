@@ -7,12 +7,13 @@
 /* Useful time of the first threads in a region over the run, ns. */
 struct lull_uneven {
     double mean, median, most;
-    uint64_t least_bursts; /* of a process that works there at its busiest place */
-    uint64_t bursts, long_bursts;
-    double long_ns;        /* of long bursts beyond their median */
-    uint32_t with_long;    /* processes that have some */
-    uint32_t working;      /* processes that work there */
+    uint64_t bursts; /* of all processes, in which the region has a part */
 };
 struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region);
+
+/* Whether the waits that the region is suspected of follow from what the processes work there over
+ * the run: if each is as long every time, all wait for the longest, (most - mean) each. */
+bool lull_uneven_explains(const struct lull_case *c, const struct lull_uneven *uneven,
+                          const struct lull_suspicion *suspicion);
 
 #endif

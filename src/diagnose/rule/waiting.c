@@ -3,6 +3,10 @@
 #include "diagnose/rule/rules.h"
 #include "diagnose/rule/uneven.h"
 
+/* Of few processes those are told that others wait for so much of the time that they wait for all
+ * of them: less is what follows from the others. */
+#define SUSPECT_LEAST 0.1
+
 static unsigned kind_of(const struct lull_suspect *suspect)
 {
     unsigned most = 0;
@@ -29,7 +33,7 @@ static const char *how_long(struct lull_case *c, struct lull_finding *finding,
                             const struct lull_suspect *suspect)
 {
     const struct lull_work *work = c->evidence->work;
-    if (!work || work->absent)
+    if (!work)
         return "late";
     const struct lull_uneven uneven = lull_uneven_of(c, suspect->region);
     const double own = (double)lull_work_of(work, suspect->process, suspect->region);
@@ -133,9 +137,11 @@ static void find_kind(struct lull_case *c, unsigned kind)
             }
             continue;
         }
-        for (uint32_t i = suspicion->first; i < suspicion->first + suspicion->principal; i++) {
-            struct lull_suspect *suspect = &c->suspects[i];
-            if (suspect->ns >= c->least_ns && kind_of(suspect) == kind &&
+        for (uint32_t i = suspicion->first; i < suspicion->first + suspicion->count; i++) {
+            const struct lull_suspect *suspect = &c->suspects[i];
+            if (suspect->ns >= c->least_ns &&
+                (double)suspect->ns >= SUSPECT_LEAST * (double)suspicion->ns &&
+                kind_of(suspect) == kind &&
                 is_above_clocks(c, suspect))
                 tell_suspect(c, suspect);
         }

@@ -8,7 +8,7 @@ lull_status lull_diagnosis_join(struct lull_diagnosis_evidence *evidence,
                                 struct lull_joint_pass *joint, struct lull_error *err)
 {
     lull_status status =
-        lull_work_create(joint->trace, joint->pass.application, &evidence->work, err);
+        lull_work_create(joint->trace, &evidence->work, err);
     if (status != LULL_OK)
         return status;
     joint->consumers[joint->n_consumers++] = lull_work_consumer(evidence->work);
