@@ -16,10 +16,12 @@ static char not_said[] = "";
 /* What the user typed. */
 static struct {
     char *network, *machine, *cpu_speed, *balance, *scheme, *run;
-    char **regions, **inject;
+    char **regions, **medians, **inject;
+    char *threads[LULL_THREADS_CHANGES];
     char *seed, *against;
     int no_noise, application, raw_names, force, whole;
-} settings = {.application = 1, .balance = not_said};
+} settings = {
+    .application = 1, .balance = not_said, .threads = {not_said, not_said, not_said, not_said}};
 static struct lull_output_settings output;
 
 static const struct poptOption options[] = {
@@ -37,6 +39,32 @@ static const struct poptOption options[] = {
     {"balance", '\0', POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL, &settings.balance, 0,
      "what if all processes computed alike between collective operations (in a region only: "
      "--balance=NAME)",
+     "NAME"},
+    {"median", '\0', POPT_ARG_ARGV, &settings.medians, 0,
+     "what if a rank (rank=N), all of a node (node=NAME) or everybody (all) computed no longer "
+     "than "
+     "the median of its peers between collective operations (in a region only: WHERE,region=NAME); "
+     "may be repeated",
+     "WHERE"},
+    {"balance-threads", '\0', POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL,
+     &settings.threads[LULL_THREADS_BALANCED], 0,
+     "what if the threads of parallel regions (of one only: NAME) computed alike from barrier to "
+     "barrier",
+     "NAME"},
+    {"no-locks", '\0', POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL,
+     &settings.threads[LULL_THREADS_NO_LOCKS], 0,
+     "what if no thread waited for locks, critical sections and its turn in parallel regions (in "
+     "one only: NAME)",
+     "NAME"},
+    {"no-scheduling", '\0', POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL,
+     &settings.threads[LULL_THREADS_NO_SCHEDULING], 0,
+     "what if beginning parallel regions (one only: NAME) and getting iterations in them took no "
+     "time",
+     "NAME"},
+    {"no-serial", '\0', POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL,
+     &settings.threads[LULL_THREADS_NO_SERIAL], 0,
+     "what if all threads of a process shared what it computes outside parallel regions (in a "
+     "region of the program only: NAME)",
      "NAME"},
     {"no-noise", '\0', POPT_ARG_NONE, &settings.no_noise, 0,
      "what if no computation took longer than the median of those at its place", NULL},
@@ -82,6 +110,8 @@ static int read_settings(struct lull_supposition *supposition, enum lull_scheme_
         return lull_cli_usage("--cpu-speed is '%s', expected a number above 0", settings.cpu_speed);
     if (lull_what_if_regions_read(settings.regions, arena, what_if, &err) != LULL_OK)
         return lull_cli_usage("--region is %s", err.text);
+    if (lull_what_if_cuts_read(settings.medians, arena, what_if, &err) != LULL_OK)
+        return lull_cli_usage("--median is %s", err.text);
     *ret_scheme = (enum lull_scheme_choice)scheme;
     supposition->application = (uint32_t)settings.application - 1;
     supposition->force = settings.force;
@@ -91,6 +121,10 @@ static int read_settings(struct lull_supposition *supposition, enum lull_scheme_
     what_if->no_noise = settings.no_noise;
     what_if->balance = settings.balance != not_said;
     what_if->balanced = what_if->balance ? settings.balance : NULL;
+    for (uint8_t change = 0; change < LULL_THREADS_CHANGES; change++)
+        if (settings.threads[change] != not_said)
+            what_if->threads[what_if->n_threads++] =
+                (struct lull_what_if_threads){change, settings.threads[change]};
     return LULL_EXIT_OK;
 }
 
@@ -188,7 +222,8 @@ const struct lull_command lull_cmd_replay = {
                "examples:\n"
                "  lull replay traces.otf2 --network ideal\n"
                "  lull replay run.tape --network hockney:latency=1us,bandwidth=1e8:1e10:5\n"
-               "  lull replay run.tape --balance --cpu-speed 2 -o balanced.tape\n",
+               "  lull replay run.tape --balance --cpu-speed 2 -o balanced.tape\n"
+               "  lull replay run.tape --median rank=7,region=solve\n",
     .options = options,
     .output = &output,
     .run = run,

@@ -40,15 +40,23 @@
 
 /* A computation on its way into the program. */
 struct lull_replay_burst {
-    uint32_t stream;
+    uint32_t stream, location;
     uint32_t region; /* innermost of the user, or LULL_NONE */
     uint8_t mark;    /* of the innermost marked region; 0: in none */
     bool fixed;
     uint32_t phase;     /* collective operations of all processes before it, in which all wait */
     uint32_t ordinal;   /* of the bursts of this phase */
+    uint32_t execution; /* of a parallel region by the master, the outermost, in which it lies;
+                           counted from 0 for each process; LULL_NONE: in none */
     int64_t begin, end; /* measured */
     int64_t ns;
 };
+
+/* The execution in which a burst lies, behind so many forks and joins of the master. */
+static inline uint32_t lull_replay_execution(uint32_t meets)
+{
+    return meets % 2 ? meets / 2 : LULL_NONE;
+}
 
 /* Which of the calls that wait for nobody take the time they took; others take none. */
 enum lull_replay_keep {

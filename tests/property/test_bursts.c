@@ -107,8 +107,9 @@ static void check_same(const struct lists *a, const struct lists *b)
             const struct lull_replay_burst *x = &a->streams[s].bursts[i];
             const struct lull_replay_burst *y = &b->streams[s].bursts[i];
             assert_true(x->region == y->region && x->mark == y->mark && x->fixed == y->fixed &&
-                        x->phase == y->phase && x->ordinal == y->ordinal && x->begin == y->begin &&
-                        x->end == y->end && x->ns == y->ns);
+                        x->phase == y->phase && x->ordinal == y->ordinal &&
+                        x->location == y->location && x->execution == y->execution &&
+                        x->begin == y->begin && x->end == y->end && x->ns == y->ns);
         }
     }
 }

@@ -8,7 +8,7 @@
 /* Of one master. */
 struct counter {
     struct lull_items maker;
-    uint32_t stream, phase, ordinal;
+    uint32_t stream, location, phase, ordinal, meets;
 };
 
 struct lull_bursts {
@@ -25,7 +25,8 @@ static struct counter *begin_counter(struct lull_bursts *bursts, uint32_t proces
     struct counter *counter = malloc(sizeof *counter);
     if (!counter)
         return NULL;
-    *counter = (struct counter){.stream = bursts->streams[process]};
+    *counter = (struct counter){.stream = bursts->streams[process],
+                                .location = bursts->trace->processes[process].first_location};
     lull_items_init(&counter->maker, &options);
     bursts->counters[process] = counter;
     return counter;
@@ -39,14 +40,17 @@ static bool take_item(struct lull_bursts *bursts, struct counter *counter,
         counter->phase++;
         counter->ordinal = 0;
     }
+    counter->meets += item->kind == LULL_ITEM_MEET;
     if (item->kind != LULL_ITEM_BURST && item->kind != LULL_ITEM_FIXED)
         return true;
     const struct lull_replay_burst burst = {.stream = counter->stream,
+                                            .location = counter->location,
                                             .region = item->region,
                                             .mark = item->mark,
                                             .fixed = item->kind == LULL_ITEM_FIXED,
                                             .phase = counter->phase,
                                             .ordinal = counter->ordinal++,
+                                            .execution = lull_replay_execution(counter->meets),
                                             .begin = item->begin,
                                             .end = item->end,
                                             .ns = item->ns};

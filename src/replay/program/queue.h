@@ -61,6 +61,7 @@ struct lull_replay_stream {
     int64_t since_poll;   /* bursts and fixed times behind it */
     bool polls;           /* the queries before it, without another call in between, are a wait */
     uint32_t phase, ordinal;
+    uint32_t meets; /* forks and joins of the master */
     uint32_t syncs;
     struct lull_hash collectives; /* by communicator: blocking ones so far */
     struct lull_hash given_up;    /* by channel: messages that receives took which were given up; in

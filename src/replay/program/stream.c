@@ -54,11 +54,13 @@ static lull_status push_burst(stream_t *s, const struct lull_item *item, struct 
     s->since_poll += ns;
     if (options->length) {
         const struct lull_replay_burst burst = {.stream = s->index,
+                                                .location = s->location,
                                                 .region = item->region,
                                                 .mark = item->mark,
                                                 .fixed = item->kind == LULL_ITEM_FIXED,
                                                 .phase = s->phase,
                                                 .ordinal = s->ordinal++,
+                                                .execution = lull_replay_execution(s->meets),
                                                 .begin = item->begin,
                                                 .end = item->end,
                                                 .ns = ns};
@@ -230,8 +232,10 @@ static lull_status take_item(stream_t *s, const struct lull_item *item, struct l
 {
     if (item->kind == LULL_ITEM_STEP)
         return take_step(s, item->step, err);
-    if (item->kind == LULL_ITEM_MEET)
+    if (item->kind == LULL_ITEM_MEET) {
+        s->meets++;
         return push_sync(s, err);
+    }
     return push_burst(s, item, err);
 }
 

@@ -104,6 +104,7 @@ lull_status lull_what_if_create(const struct lull_trace *trace,
 /* Whether there is something to learn; if so, a pass over the whole run may hold this consumer. It
  * needs these marks (activity/pass.h). */
 bool lull_what_if_learns(const struct lull_what_if *what_if);
+bool lull_what_if_needs_all(const struct lull_what_if *what_if); /* threads, not masters alone */
 const uint8_t *lull_what_if_marks(const struct lull_what_if *what_if);
 lull_status lull_what_if_consumer(struct lull_what_if *what_if, struct lull_consumer *ret_consumer,
                                   struct lull_error *err);
@@ -115,6 +116,8 @@ lull_status lull_what_if_conclude(struct lull_what_if *what_if, struct lull_repl
 
 /* A replay may be rewound only after this. */
 void lull_what_if_rewind(struct lull_what_if *what_if);
+/* How many threads its own passes have; before that, as many as there are processors. */
+void lull_what_if_limit(struct lull_what_if *what_if, unsigned workers);
 void lull_what_if_destroy(struct lull_what_if *what_if); /* NULL is allowed */
 
 #endif

@@ -68,53 +68,60 @@ struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,
                                      .windows = run->windows};
 }
 
-/* ---- the check ----------------------------------------------------------------------------- */
+/* ---- reading once more ----------------------------------------------------------------------- */
 
-struct check {
-    struct lull_measured measured;
+/* Who takes part in the pass. */
+struct rider {
+    struct lull_measured *measured;
     uint32_t application;
 };
 
 static lull_status join_pass(void *context, struct lull_joint_pass *joint, struct lull_error *err)
 {
-    struct check *check = context;
-    return lull_measured_join(&check->measured, check->application, joint, err);
+    const struct rider *rider = context;
+    return lull_measured_join(rider->measured, rider->application, joint, err);
 }
 
-/* The same part of the run as its breakdown. */
-static lull_status read_again(struct lull_run *run, const struct lull_runs_options *options,
-                              struct check *check, struct lull_arena *arena, struct lull_error *err)
+lull_status lull_measured_read(const struct lull_run *run, const struct lull_runs_options *options,
+                               struct lull_arena *arena, struct lull_measured *ret_measured,
+                               struct lull_network *ret_network, struct lull_error *err)
 {
     const struct lull_breakdown_options wanted = {.windows = run->windows,
                                                   .application = options->application,
                                                   .main_part = run->main_part,
                                                   .workers = options->workers};
-    const struct lull_companion companion = {join_pass, check};
+    struct rider rider = {ret_measured, options->application};
+    const struct lull_companion companion = {join_pass, &rider};
     struct lull_ideal_options ideal = {.has_span = run->windows != NULL};
     struct lull_breakdown *breakdown;
     struct lull_ideal_result *result;
+    *ret_measured = (struct lull_measured){0};
     if (run->windows && run->windows->counts[0] > 0) {
         ideal.from = run->windows->intervals[0][0].begin;
         ideal.to = run->windows->intervals[0][0].end;
     }
-    return lull_joint_pass_run(run->trace, &wanted, &ideal, &companion, arena, &breakdown, &result,
-                               err);
-}
-
-static lull_status replay(struct lull_run *run, const struct lull_runs_options *options,
-                          struct check *check, struct lull_arena *arena, int64_t *ret_runtime,
-                          struct lull_error *err)
-{
-    struct lull_network network;
-    struct lull_replayed replayed;
-    lull_status status = read_again(run, options, check, arena, err);
-    if (status == LULL_OK)
-        status = lull_measured_conclude(&check->measured, check->application, arena, &network, err);
+    lull_status status = lull_joint_pass_run(run->trace, &wanted, &ideal, &companion, arena,
+                                             &breakdown, &result, err);
     if (status != LULL_OK)
         return status;
-    const struct lull_replay_wish wish =
-        lull_measured_wish(&check->measured, run, check->application, &network, arena);
-    status = lull_replayed_make(run->trace, &wish, arena, &replayed, err);
+    return lull_measured_conclude(ret_measured, options->application, arena, ret_network, err);
+}
+
+/* ---- the check ----------------------------------------------------------------------------- */
+
+static lull_status replay(const struct lull_run *run, const struct lull_runs_options *options,
+                          struct lull_arena *arena, int64_t *ret_runtime, struct lull_error *err)
+{
+    struct lull_measured measured;
+    struct lull_network network;
+    struct lull_replayed replayed;
+    lull_status status = lull_measured_read(run, options, arena, &measured, &network, err);
+    if (status == LULL_OK) {
+        const struct lull_replay_wish wish =
+            lull_measured_wish(&measured, run, options->application, &network, arena);
+        status = lull_replayed_make(run->trace, &wish, arena, &replayed, err);
+    }
+    lull_measured_release(&measured);
     if (status != LULL_OK)
         return status;
     *ret_runtime = replayed.runtime;
@@ -146,7 +153,6 @@ lull_status lull_measured_check(struct lull_run *run, const struct lull_runs_opt
                                 struct lull_error *err)
 {
     struct lull_breakdown *breakdown = run->breakdown;
-    struct check check = {.application = options->application};
     double saved = (double)(breakdown->runtime_ns - breakdown->ideal_runtime_ns);
     if (breakdown->ideal_runtime_ns <= 0 || !run->ideal ||
         saved <= LULL_REPLAY_MISSES_MOST * (double)breakdown->runtime_ns)
@@ -158,8 +164,7 @@ lull_status lull_measured_check(struct lull_run *run, const struct lull_runs_opt
                          run->name, (double)run->ideal->steps);
         return LULL_OK;
     }
-    lull_status status = replay(run, options, &check, arena, &breakdown->replayed_runtime_ns, err);
-    lull_measured_release(&check.measured);
+    lull_status status = replay(run, options, arena, &breakdown->replayed_runtime_ns, err);
     if (status == LULL_ERR_IO || status == LULL_ERR_CANCELLED)
         return status;
     if (status == LULL_OK)

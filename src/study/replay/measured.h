@@ -25,6 +25,12 @@ lull_status lull_measured_conclude(struct lull_measured *measured, uint32_t appl
                                    struct lull_arena *arena, struct lull_network *ret_network,
                                    struct lull_error *err);
 
+/* All of that for a run that is open, by reading it once more: the part of it that was analysed. Of
+ * the options, application and workers matter. Ends with lull_measured_release in either case. */
+lull_status lull_measured_read(const struct lull_run *run, const struct lull_runs_options *options,
+                               struct lull_arena *arena, struct lull_measured *ret_measured,
+                               struct lull_network *ret_network, struct lull_error *err);
+
 /* The replay of all on the measured network, as a wish. */
 struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,
                                            const struct lull_run *run, uint32_t application,

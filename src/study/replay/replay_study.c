@@ -27,12 +27,6 @@ static const struct lull_trace *measured_trace(const struct session *session)
 
 /* ---- the measured run ---------------------------------------------------------------------- */
 
-static bool computes_otherwise(const struct lull_supposition *supposition)
-{
-    const struct lull_what_if_options *what_if = &supposition->what_if;
-    return what_if->no_noise || what_if->balance || what_if->n_regions;
-}
-
 static bool sweeps(const struct lull_supposition *supposition)
 {
     return supposition->networks && supposition->networks->n_points > 1;
@@ -42,7 +36,7 @@ static lull_status prepare_what_if(struct session *session, struct lull_joint_pa
                                    struct lull_error *err)
 {
     const struct lull_supposition *supposition = session->supposition;
-    if (!computes_otherwise(supposition))
+    if (!lull_what_if_supposes(&supposition->what_if))
         return LULL_OK;
     lull_status status =
         lull_what_if_create(joint->trace, &supposition->what_if, &session->what_if, err);
@@ -134,8 +128,8 @@ static lull_status replay_measured(struct session *session, struct lull_error *e
 
 static bool supposes_anything(const struct lull_supposition *supposition)
 {
-    return computes_otherwise(supposition) || supposition->networks || supposition->machine ||
-           supposition->cpu_speed > 0 || supposition->disturbance;
+    return lull_what_if_supposes(&supposition->what_if) || supposition->networks ||
+           supposition->machine || supposition->cpu_speed > 0 || supposition->disturbance;
 }
 
 /* The machine's network between the nodes of the trace. */
@@ -188,15 +182,6 @@ static lull_status choose_network(struct session *session, uint64_t point,
     return status;
 }
 
-/* On the ideal network no call takes time; where the network says what a message costs the
- * processor, it is not counted twice. */
-static uint8_t kept_on(const struct lull_network *network)
-{
-    if (network->class->waits_as_needed)
-        return LULL_KEEP_NONE;
-    return network->class->occupies ? LULL_KEEP_OTHERS : LULL_KEEP_ALL;
-}
-
 /* A delay that no computation was there for was typed in vain; of a run that was disturbed with it,
  * it is told. */
 static lull_status check_delays(struct session *session, const struct lull_program *program,
@@ -220,7 +205,7 @@ static lull_status suppose(struct session *session, const struct lull_network *n
     struct lull_replay_wish wish =
         lull_measured_wish(&session->measured, &session->study->runs.runs[0],
                            session->wanted.application, network, session->arena);
-    wish.keep_calls = kept_on(network);
+    wish.keep_calls = lull_replay_kept_on(network);
     wish.what_if = session->what_if;
     wish.disturbance = session->disturbance;
     wish.run = run;

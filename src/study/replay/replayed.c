@@ -13,6 +13,7 @@ static lull_status simulate(const struct lull_trace *trace, const struct lull_re
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for the simulated run",
                          trace->path);
     struct lull_sim_options options = {.network = wish->network,
+                                       .workers = wish->workers,
                                        .sink = wish->run ? lull_warp_sink(replayed->warp) : NULL};
     lull_status status = lull_simulate(replayed->program, &options, arena, &result, NULL, err);
     if (status != LULL_OK)
@@ -63,6 +64,13 @@ lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull
 }
 
 /* ---- networks ------------------------------------------------------------------------------ */
+
+uint8_t lull_replay_kept_on(const struct lull_network *network)
+{
+    if (network->class->waits_as_needed)
+        return LULL_KEEP_NONE;
+    return network->class->occupies ? LULL_KEEP_OTHERS : LULL_KEEP_ALL;
+}
 
 lull_status lull_replay_read_network(struct lull_spec *spec, const struct lull_trace *trace,
                                      uint32_t application, struct lull_arena *arena,

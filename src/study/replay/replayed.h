@@ -25,6 +25,7 @@ struct lull_replay_wish {
     const struct lull_windows *windows; /* replay/replay.h */
     const struct lull_disturbance *disturbance; /* replay/replay.h */
     bool run;                                   /* the run is wanted, not only its length */
+    unsigned workers;                           /* threads of the simulation; 0: as many as pay */
 };
 
 /* Ends with lull_replayed_close, after success only. */
@@ -32,6 +33,11 @@ lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull
                                struct lull_arena *arena, struct lull_replayed *ret_replayed,
                                struct lull_error *err);
 void lull_replayed_close(struct lull_replayed *replayed);
+
+/* What of the calls that wait for nobody keeps its length on a network (enum lull_replay_keep): on
+ * the ideal one no call takes time, and where the network says what a message costs the processor,
+ * it is not counted twice. */
+uint8_t lull_replay_kept_on(const struct lull_network *network);
 
 /* A network from what the user typed, with the nodes of the trace (NULL: only to check it). On the
  * ideal network collectives with a root wait for it alone, unless the spec says otherwise. */

@@ -1,0 +1,342 @@
+/* Cuts: what a process computes in an epoch takes no longer than the median of its peers.
+ *
+ * Streams are compared with those of the same thread of other processes. By how much an epoch is
+ * shortened follows from its sums; which of its units lose how much, from the peers that have as
+ * many bursts in it. */
+#include "base/array.h"
+#include "replay/what_if/kind.h"
+#include "replay/what_if/units.h"
+#include "stats/quantile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One stream in one cut. Once it is concluded, the values of its units are what is left of them, as
+ * a share. */
+struct member {
+    struct lull_units units;
+    uint32_t location; /* LULL_NONE: it has no bursts */
+    bool meant;
+    uint32_t epoch, bursts;      /* of the burst that is applied next */
+    struct lull_stretched burst; /* those of its unit */
+};
+
+struct cuts {
+    const struct lull_trace *trace;
+    const struct lull_what_if_options *wanted;
+    const struct lull_treatments *treatments;
+    uint32_t n_streams, n;
+    struct member members[]; /* [n][n_streams] */
+};
+
+/* A member in an epoch. */
+struct row {
+    struct member *member;
+    uint32_t bursts;
+    double sum; /* ns */
+};
+
+/* Members that are compared: of one thread number. */
+struct comparison {
+    struct row *rows;
+    uint32_t count;
+    size_t epoch;
+    bool all_meant;
+    double *scratch; /* [count] */
+    double *medians; /* of units */
+    size_t medians_capacity;
+};
+
+/* ---- a state ------------------------------------------------------------------------------- */
+
+static bool is_wanted(const struct lull_what_if_options *wanted)
+{
+    return wanted->n_cuts > 0;
+}
+
+static void *create(const struct lull_what_if_scene *scene)
+{
+    const size_t n = (size_t)scene->wanted->n_cuts * scene->n_streams;
+    struct cuts *cuts = calloc(1, sizeof *cuts + n * sizeof *cuts->members);
+    if (!cuts)
+        return NULL;
+    cuts->trace = scene->trace;
+    cuts->wanted = scene->wanted;
+    cuts->treatments = scene->treatments;
+    cuts->n_streams = scene->n_streams;
+    cuts->n = scene->wanted->n_cuts;
+    for (size_t i = 0; i < n; i++)
+        cuts->members[i].location = LULL_NONE;
+    return cuts;
+}
+
+static void forget(void *state)
+{
+    struct cuts *cuts = state;
+    for (size_t i = 0; i < (size_t)cuts->n * cuts->n_streams; i++) {
+        lull_units_free(&cuts->members[i].units);
+        cuts->members[i].location = LULL_NONE;
+    }
+}
+
+static void destroy(void *state)
+{
+    forget(state);
+    free(state);
+}
+
+static void rewind_members(void *state)
+{
+    struct cuts *cuts = state;
+    for (size_t i = 0; i < (size_t)cuts->n * cuts->n_streams; i++) {
+        cuts->members[i].epoch = cuts->members[i].bursts = 0;
+        cuts->members[i].burst = (struct lull_stretched){0};
+    }
+}
+
+static bool learn(void *state, const struct lull_replay_burst *burst, int64_t ns)
+{
+    struct cuts *cuts = state;
+    const uint64_t which = cuts->treatments->treatments[burst->mark].cuts;
+    for (uint32_t i = 0; i < cuts->n; i++) {
+        struct member *member = &cuts->members[(size_t)i * cuts->n_streams + burst->stream];
+        member->location = burst->location;
+        if (which >> i & 1 && !lull_units_add(&member->units, burst->phase, ns))
+            return false;
+    }
+    return true;
+}
+
+/* ---- what is left -------------------------------------------------------------------------- */
+
+static bool is_peer(const struct comparison *c, uint32_t i)
+{
+    return c->rows[i].sum > 0 && (c->all_meant || !c->rows[i].member->meant);
+}
+
+/* Of the sums of peers; 0: there are none. */
+static double median_sum(const struct comparison *c)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (is_peer(c, i))
+            c->scratch[n++] = c->rows[i].sum;
+    lull_sort(c->scratch, n);
+    return n > 0 ? lull_median(c->scratch, n) : 0;
+}
+
+static double *units_of(const struct comparison *c, uint32_t i)
+{
+    const struct lull_units *units = &c->rows[i].member->units;
+    return &units->values[units->epochs[c->epoch].first];
+}
+
+/* Of each unit of the peers among [from, to), which have as many bursts. Returns how many peers
+ * there are. */
+static size_t find_medians(const struct comparison *c, uint32_t from, uint32_t to, size_t units)
+{
+    size_t n = 0;
+    for (size_t u = 0; u < units; u++) {
+        n = 0;
+        for (uint32_t i = from; i < to; i++)
+            if (is_peer(c, i))
+                c->scratch[n++] = units_of(c, i)[u];
+        if (n == 0)
+            return 0;
+        lull_sort(c->scratch, n);
+        c->medians[u] = lull_median(c->scratch, n);
+    }
+    return n;
+}
+
+/* How much is left of each unit, as a share, where all together are to take `sum`. Where medians of
+ * peers are known, units lose what they have more. */
+static void cut_units(const struct comparison *c, const struct row *row, double *values,
+                      size_t units, bool has_medians, double sum)
+{
+    double least = 0; /* the sum if all of that were lost */
+    for (size_t u = 0; has_medians && u < units; u++)
+        least += fmin(values[u], c->medians[u]);
+    const double more = row->sum - least;
+    const double lost = more > 0 ? (row->sum - sum) / more : 0; /* as a share of that */
+    for (size_t u = 0; u < units; u++) {
+        double left = values[u] * (sum / row->sum);
+        if (has_medians && lost > 0 && lost <= 1)
+            left = values[u] - (values[u] - fmin(values[u], c->medians[u])) * lost;
+        else if (has_medians && lost > 1)
+            left = fmin(values[u], c->medians[u]) * (sum / least);
+        values[u] = values[u] > 0 ? left / values[u] : 1;
+    }
+}
+
+/* Rows [from, to) have as many bursts. */
+static bool cut_alike(struct comparison *c, uint32_t from, uint32_t to, double sum)
+{
+    const size_t units = lull_units_in(&c->rows[from].member->units, c->epoch);
+    if (!lull_array_reserve(&c->medians, &c->medians_capacity, units + 1, sizeof *c->medians))
+        return false;
+    const size_t peers = units > 0 ? find_medians(c, from, to, units) : 0;
+    for (uint32_t i = from; i < to && units > 0; i++) {
+        double *values = units_of(c, i);
+        if (!c->rows[i].member->meant)
+            continue;
+        if (sum > 0 && c->rows[i].sum > sum)
+            cut_units(c, &c->rows[i], values, units, peers > (size_t)c->all_meant, sum);
+        else
+            for (size_t u = 0; u < units; u++)
+                values[u] = 1;
+    }
+    return true;
+}
+
+static int compare_bursts(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    return (x->bursts > y->bursts) - (x->bursts < y->bursts);
+}
+
+static bool cut_epoch(struct comparison *c)
+{
+    bool fits = true;
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct lull_units *units = &c->rows[i].member->units;
+        c->rows[i].bursts = c->epoch < units->n_epochs ? units->epochs[c->epoch].bursts : 0;
+        c->rows[i].sum = lull_units_sum(units, c->epoch);
+    }
+    qsort(c->rows, c->count, sizeof *c->rows, compare_bursts);
+    const double sum = median_sum(c);
+    for (uint32_t from = 0, to; from < c->count && fits; from = to) {
+        for (to = from; to < c->count && c->rows[to].bursts == c->rows[from].bursts;)
+            to++;
+        fits = cut_alike(c, from, to, sum);
+    }
+    return fits;
+}
+
+/* ---- who is compared ----------------------------------------------------------------------- */
+
+static bool is_meant(const struct lull_trace *trace, const struct lull_what_if_cut *cut,
+                     uint32_t location)
+{
+    const struct lull_process *process = &trace->processes[trace->locations[location].process];
+    if (cut->node)
+        return process->node < trace->n_nodes &&
+               strcmp(trace->nodes[process->node].name, cut->node) == 0;
+    return cut->rank == LULL_NONE || cut->rank == process->rank;
+}
+
+/* Which thread of its process: those of all are numbered alike. */
+static uint32_t number_of(const struct cuts *cuts, const struct member *member)
+{
+    const struct lull_location *location = &cuts->trace->locations[member->location];
+    return member->location - cuts->trace->processes[location->process].first_location;
+}
+
+/* The members of one thread number, with units of the same length. */
+static bool cut_threads(const struct cuts *cuts, struct member *members, uint32_t number,
+                        struct comparison *c)
+{
+    unsigned shift = 0;
+    size_t epochs = 0;
+    bool fits = true;
+    c->count = 0;
+    for (uint32_t s = 0; s < cuts->n_streams; s++) {
+        if (members[s].location == LULL_NONE || number_of(cuts, &members[s]) != number)
+            continue;
+        const struct lull_units *units = &members[s].units;
+        c->rows[c->count++].member = &members[s];
+        shift = units->shift > shift ? units->shift : shift;
+        epochs = units->n_epochs > epochs ? units->n_epochs : epochs;
+    }
+    for (uint32_t i = 0; i < c->count; i++)
+        lull_units_merge(&c->rows[i].member->units, shift);
+    for (c->epoch = 0; c->epoch < epochs && fits; c->epoch++)
+        fits = cut_epoch(c);
+    return fits;
+}
+
+/* Each thread number once: with the first stream that has it. */
+static bool is_first(const struct cuts *cuts, const struct member *members, uint32_t stream)
+{
+    if (members[stream].location == LULL_NONE)
+        return false;
+    for (uint32_t s = 0; s < stream; s++)
+        if (members[s].location != LULL_NONE &&
+            number_of(cuts, &members[s]) == number_of(cuts, &members[stream]))
+            return false;
+    return true;
+}
+
+static bool conclude_cut(struct cuts *cuts, uint32_t number, struct comparison *c)
+{
+    const struct lull_what_if_cut *cut = &cuts->wanted->cuts[number];
+    struct member *members = &cuts->members[(size_t)number * cuts->n_streams];
+    c->all_meant = !cut->node && cut->rank == LULL_NONE;
+    for (uint32_t s = 0; s < cuts->n_streams; s++)
+        members[s].meant =
+            members[s].location != LULL_NONE && is_meant(cuts->trace, cut, members[s].location);
+    for (uint32_t s = 0; s < cuts->n_streams; s++)
+        if (is_first(cuts, members, s) &&
+            !cut_threads(cuts, members, number_of(cuts, &members[s]), c))
+            return false;
+    for (uint32_t s = 0; s < cuts->n_streams; s++)
+        if (!members[s].meant)
+            lull_units_free(&members[s].units);
+    return true;
+}
+
+static bool conclude(void *state)
+{
+    struct cuts *cuts = state;
+    struct comparison c = {.rows = calloc(cuts->n_streams + (size_t)1, sizeof *c.rows),
+                           .scratch = calloc(cuts->n_streams + (size_t)1, sizeof *c.scratch)};
+    bool fits = c.rows && c.scratch;
+    for (uint32_t i = 0; i < cuts->n && fits; i++)
+        fits = conclude_cut(cuts, i, &c);
+    free(c.rows);
+    free(c.scratch);
+    free(c.medians);
+    return fits;
+}
+
+/* ---- a burst ------------------------------------------------------------------------------- */
+
+static int64_t cut_burst(struct member *member, uint32_t epoch, int64_t ns)
+{
+    const struct lull_units *units = &member->units;
+    if (member->epoch != epoch) {
+        member->epoch = epoch;
+        member->bursts = 0;
+    }
+    const uint32_t burst = member->bursts++;
+    if (!member->meant || epoch >= units->n_epochs || burst >= units->epochs[epoch].bursts)
+        return ns;
+    if ((burst & ((UINT32_C(1) << units->shift) - 1)) == 0)
+        member->burst = (struct lull_stretched){0};
+    const double left = units->values[units->epochs[epoch].first + (burst >> units->shift)];
+    return left < 1 ? lull_stretch_on(&member->burst, ns, left, 1) : ns;
+}
+
+static int64_t apply(void *state, const struct lull_replay_burst *burst, int64_t ns)
+{
+    struct cuts *cuts = state;
+    const uint64_t which = cuts->treatments->treatments[burst->mark].cuts;
+    int64_t shortest = ns;
+    for (uint32_t i = 0; i < cuts->n; i++) {
+        if (!(which >> i & 1))
+            continue;
+        struct member *member = &cuts->members[(size_t)i * cuts->n_streams + burst->stream];
+        const int64_t length = cut_burst(member, burst->phase, ns);
+        shortest = length < shortest ? length : shortest;
+    }
+    return shortest;
+}
+
+const struct lull_what_if_kind lull_kind_cuts = {.is_wanted = is_wanted,
+                                                 .create = create,
+                                                 .destroy = destroy,
+                                                 .learn = learn,
+                                                 .conclude = conclude,
+                                                 .forget = forget,
+                                                 .apply = apply,
+                                                 .rewind = rewind_members};

@@ -1,0 +1,79 @@
+/* What takes part of the time, or several times as long, and needs to know nothing: the time in
+ * regions by a factor, and serial parts by the number of threads. */
+#include "replay/what_if/kind.h"
+
+#include <stdlib.h>
+
+/* A state with nothing but the scene. */
+static void *create(const struct lull_what_if_scene *scene)
+{
+    struct lull_what_if_scene *copy = malloc(sizeof *copy);
+    if (copy)
+        *copy = *scene;
+    return copy;
+}
+
+/* ---- regions ------------------------------------------------------------------------------- */
+
+static bool are_factors_wanted(const struct lull_what_if_options *wanted)
+{
+    return wanted->n_regions > 0;
+}
+
+static int64_t apply_factor(void *state, const struct lull_replay_burst *burst, int64_t ns)
+{
+    const struct lull_what_if_scene *scene = state;
+    return burst->mark ? llround((double)ns * scene->treatments->treatments[burst->mark].factor)
+                       : ns;
+}
+
+const struct lull_what_if_kind lull_kind_factors = {
+    .is_wanted = are_factors_wanted, .create = create, .destroy = free, .apply = apply_factor};
+
+/* ---- serial parts -------------------------------------------------------------------------- */
+
+/* For each location how many threads its process has for computing. */
+struct serial {
+    const struct lull_treatments *treatments;
+    uint32_t threads[];
+};
+
+static bool is_serial_wanted(const struct lull_what_if_options *wanted)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < wanted->n_threads; i++)
+        any |= wanted->threads[i].change == LULL_THREADS_NO_SERIAL;
+    return any;
+}
+
+/* Threads that the program makes itself compute at the same time as the master as it is. */
+static void *create_serial(const struct lull_what_if_scene *scene)
+{
+    const struct lull_trace *trace = scene->trace;
+    struct serial *serial =
+        calloc(1, sizeof *serial + (trace->n_locations + (size_t)1) * sizeof *serial->threads);
+    if (!serial)
+        return NULL;
+    serial->treatments = scene->treatments;
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        const struct lull_process *process = &trace->processes[p];
+        const uint32_t first = process->first_location;
+        for (uint32_t l = first; process->n_threads && l < first + process->n_locations; l++)
+            serial->threads[first] += trace->locations[l].kind == LULL_LOCATION_THREAD &&
+                                      trace->locations[l].role != LULL_THREAD_FREE;
+    }
+    return serial;
+}
+
+static int64_t apply_serial(void *state, const struct lull_replay_burst *burst, int64_t ns)
+{
+    const struct serial *serial = state;
+    const uint32_t threads = serial->threads[burst->location];
+    if (threads < 2 || burst->execution != LULL_NONE ||
+        !serial->treatments->treatments[burst->mark].serial)
+        return ns;
+    return llround((double)ns / threads);
+}
+
+const struct lull_what_if_kind lull_kind_serial = {
+    .is_wanted = is_serial_wanted, .create = create_serial, .destroy = free, .apply = apply_serial};

@@ -1,0 +1,135 @@
+/* Without noise: no burst is longer than the median of those at its place. */
+#include "base/array.h"
+#include "base/hash.h"
+#include "replay/what_if/kind.h"
+#include "stats/quantile.h"
+
+#include <stdlib.h>
+
+enum { SAMPLES = 64 };
+
+/* The bursts at one place: a sample that is thinned out, then its median. */
+struct place {
+    uint32_t count, step, seen;
+    double median;
+    double times[SAMPLES];
+};
+
+/* The places of one stream. */
+struct places {
+    struct lull_hash numbers; /* of a struct key */
+    struct place **items;
+    size_t count, capacity;
+};
+
+struct key {
+    uint32_t region, ordinal;
+};
+
+struct noise {
+    uint32_t n_streams;
+    struct places streams[];
+};
+
+static bool is_wanted(const struct lull_what_if_options *wanted)
+{
+    return wanted->no_noise;
+}
+
+static void *create(const struct lull_what_if_scene *scene)
+{
+    struct noise *noise = calloc(1, sizeof *noise + scene->n_streams * sizeof *noise->streams);
+    if (noise)
+        noise->n_streams = scene->n_streams;
+    return noise;
+}
+
+static void forget(void *state)
+{
+    struct noise *noise = state;
+    for (uint32_t s = 0; s < noise->n_streams; s++) {
+        struct places *places = &noise->streams[s];
+        for (size_t i = 0; i < places->count; i++)
+            free(places->items[i]);
+        free(places->items);
+        lull_hash_free(&places->numbers);
+        *places = (struct places){0};
+    }
+}
+
+static void destroy(void *state)
+{
+    forget(state);
+    free(state);
+}
+
+static struct place *find_place(const struct places *places, const struct lull_replay_burst *burst)
+{
+    const struct key key = {burst->region, burst->ordinal};
+    const uint64_t *number = lull_hash_find(&places->numbers, &key, sizeof key);
+    return number ? places->items[*number] : NULL;
+}
+
+static struct place *add_place(struct places *places, const struct lull_replay_burst *burst)
+{
+    const struct key key = {burst->region, burst->ordinal};
+    struct place *place = calloc(1, sizeof *place);
+    if (!place ||
+        !lull_array_reserve(&places->items, &places->capacity, places->count + 1,
+                            sizeof(struct place *)) ||
+        !lull_hash_add(&places->numbers, &key, sizeof key, places->count, NULL)) {
+        free(place);
+        return NULL;
+    }
+    place->step = 1;
+    places->items[places->count++] = place;
+    return place;
+}
+
+static bool learn(void *state, const struct lull_replay_burst *burst, int64_t ns)
+{
+    struct noise *noise = state;
+    struct places *places = &noise->streams[burst->stream];
+    struct place *p = find_place(places, burst);
+    if (!p)
+        p = add_place(places, burst);
+    if (!p)
+        return false;
+    if (p->seen++ % p->step != 0)
+        return true;
+    if (p->count == SAMPLES) {
+        for (uint32_t i = 0; i < SAMPLES / 2; i++)
+            p->times[i] = p->times[2 * i];
+        p->count = SAMPLES / 2;
+        p->step *= 2;
+    }
+    p->times[p->count++] = (double)ns;
+    return true;
+}
+
+static bool conclude(void *state)
+{
+    struct noise *noise = state;
+    for (uint32_t s = 0; s < noise->n_streams; s++)
+        for (size_t i = 0; i < noise->streams[s].count; i++) {
+            struct place *p = noise->streams[s].items[i];
+            lull_sort(p->times, p->count);
+            p->median = lull_median(p->times, p->count);
+        }
+    return true;
+}
+
+static int64_t apply(void *state, const struct lull_replay_burst *burst, int64_t ns)
+{
+    const struct noise *noise = state;
+    const struct place *p = find_place(&noise->streams[burst->stream], burst);
+    return p && p->median < (double)ns ? llround(p->median) : ns;
+}
+
+const struct lull_what_if_kind lull_kind_noise = {.is_wanted = is_wanted,
+                                                  .create = create,
+                                                  .destroy = destroy,
+                                                  .learn = learn,
+                                                  .conclude = conclude,
+                                                  .forget = forget,
+                                                  .apply = apply};

@@ -1,0 +1,190 @@
+#include "study/replay/fixes.h"
+
+#include "base/parallel.h"
+#include "study/analyse.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One replay. */
+struct job {
+    struct lull_what_if *what_if; /* NULL: computations stay as they are */
+    const struct lull_network *network;
+    bool has_learned; /* it was part of a pass with others */
+    int64_t runtime;
+    lull_status status;
+    struct lull_error err;
+};
+
+struct fixes {
+    const struct lull_run *run;
+    const struct lull_fixes_options *options;
+    const struct lull_measured *measured;
+    const bool *callers;
+    struct job *jobs; /* the last is the replay in which nothing is different */
+    uint32_t n_jobs;
+    atomic_uint next;
+};
+
+/* ---- learning ------------------------------------------------------------------------------ */
+
+static bool has_to_learn(const struct job *job)
+{
+    return job->what_if && lull_what_if_learns(job->what_if) && !job->has_learned;
+}
+
+static bool asks_alike(const struct fixes *fixes, const struct job *a, const struct job *b)
+{
+    return memcmp(lull_what_if_marks(a->what_if), lull_what_if_marks(b->what_if),
+                  fixes->run->trace->n_regions) == 0;
+}
+
+/* One pass for all that ask for the same regions as the job `first`. */
+static lull_status learn_with(struct fixes *fixes, uint32_t first, struct lull_consumer *consumers,
+                              struct lull_error *err)
+{
+    struct lull_pass_options pass = {.windows = fixes->run->windows,
+                                     .application = fixes->options->application,
+                                     .masters_only = true,
+                                     .workers = fixes->options->workers,
+                                     .marks = lull_what_if_marks(fixes->jobs[first].what_if)};
+    uint32_t n = 0;
+    for (uint32_t i = first; i < fixes->n_jobs; i++) {
+        struct job *job = &fixes->jobs[i];
+        if (!has_to_learn(job) || !asks_alike(fixes, &fixes->jobs[first], job))
+            continue;
+        if (lull_what_if_needs_all(job->what_if))
+            pass.masters_only = false;
+        lull_status status = lull_what_if_consumer(job->what_if, &consumers[n++], err);
+        if (status != LULL_OK)
+            return status;
+        job->has_learned = true;
+    }
+    return lull_pass_run(fixes->run->trace, &pass, consumers, n, err);
+}
+
+static lull_status learn(struct fixes *fixes, struct lull_error *err)
+{
+    struct lull_consumer *consumers = calloc(fixes->n_jobs, sizeof *consumers);
+    lull_status status = LULL_OK;
+    if (!consumers)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
+                         fixes->run->trace->path);
+    for (uint32_t i = 0; i < fixes->n_jobs && status == LULL_OK; i++)
+        if (has_to_learn(&fixes->jobs[i]))
+            status = learn_with(fixes, i, consumers, err);
+    free(consumers);
+    return status;
+}
+
+/* ---- replaying ----------------------------------------------------------------------------- */
+
+static void replay(const struct fixes *fixes, struct job *job)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    const struct lull_replay_wish wish = {.application = fixes->options->application,
+                                          .callers = fixes->callers,
+                                          .network = job->network,
+                                          .survey = fixes->measured->survey,
+                                          .keep_calls = lull_replay_kept_on(job->network),
+                                          .what_if = job->what_if,
+                                          .windows = fixes->run->windows,
+                                          .workers = 1};
+    struct lull_replayed replayed;
+    job->status = lull_replayed_make(fixes->run->trace, &wish, arena, &replayed, &job->err);
+    if (job->status == LULL_OK) {
+        job->runtime = replayed.runtime;
+        lull_replayed_close(&replayed);
+    }
+    lull_arena_destroy(arena);
+}
+
+static void replay_some(void *context, unsigned worker)
+{
+    (void)worker;
+    struct fixes *fixes = context;
+    uint32_t i;
+    while ((i = atomic_fetch_add(&fixes->next, 1)) < fixes->n_jobs)
+        replay(fixes, &fixes->jobs[i]);
+}
+
+static lull_status replay_all(struct fixes *fixes, struct lull_error *err)
+{
+    const unsigned workers =
+        fixes->options->workers ? fixes->options->workers : lull_worker_count();
+    lull_parallel_run(workers < fixes->n_jobs ? workers : fixes->n_jobs, replay_some, fixes);
+    for (uint32_t i = 0; i < fixes->n_jobs; i++)
+        if (fixes->jobs[i].status != LULL_OK)
+            return lull_fail(err, fixes->jobs[i].status, "%s", fixes->jobs[i].err.text);
+    return LULL_OK;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------- */
+
+static lull_status make_jobs(struct fixes *fixes, const struct lull_fix *wanted, uint32_t n,
+                             const struct lull_network *measured, struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    for (uint32_t i = 0; i <= n; i++)
+        fixes->jobs[i].network = i < n && wanted[i].network ? wanted[i].network : measured;
+    for (uint32_t i = 0; i < n && status == LULL_OK; i++) {
+        if (!wanted[i].what_if || !lull_what_if_supposes(wanted[i].what_if))
+            continue;
+        status =
+            lull_what_if_create(fixes->run->trace, wanted[i].what_if, &fixes->jobs[i].what_if, err);
+        if (status == LULL_OK) /* many replay at once */
+            lull_what_if_limit(fixes->jobs[i].what_if, 1);
+    }
+    return status;
+}
+
+static lull_status replay_fixes(struct fixes *fixes, const struct lull_fix *wanted, uint32_t n,
+                                struct lull_arena *arena, struct lull_error *err)
+{
+    const struct lull_fixes_options *options = fixes->options;
+    const struct lull_runs_options again = {.application = options->application,
+                                            .workers = options->workers};
+    struct lull_measured own = {0};
+    struct lull_network network;
+    lull_status status = LULL_OK;
+    if (options->measured)
+        network = *options->network;
+    else
+        status = lull_measured_read(fixes->run, &again, arena, &own, &network, err);
+    fixes->measured = options->measured ? options->measured : &own;
+    fixes->callers = lull_run_callers(fixes->run, options->application, arena);
+    if (status == LULL_OK)
+        status = make_jobs(fixes, wanted, n, &network, err);
+    if (status == LULL_OK)
+        status = learn(fixes, err);
+    if (status == LULL_OK)
+        status = replay_all(fixes, err);
+    for (uint32_t i = 0; i < n; i++)
+        lull_what_if_destroy(fixes->jobs[i].what_if);
+    lull_measured_release(&own);
+    return status;
+}
+
+lull_status lull_fixes_replay(const struct lull_run *run, const struct lull_fixes_options *options,
+                              const struct lull_fix *wanted, uint32_t n, int64_t *ret_runtimes,
+                              int64_t *ret_replayed, struct lull_error *err)
+{
+    struct fixes fixes = {.run = run,
+                          .options = options,
+                          .jobs = calloc(n + (size_t)1, sizeof(struct job)),
+                          .n_jobs = n + 1};
+    if (!fixes.jobs)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
+                         run->trace->path);
+    struct lull_arena *arena = lull_arena_create(NULL);
+    atomic_init(&fixes.next, 0);
+    lull_status status = replay_fixes(&fixes, wanted, n, arena, err);
+    for (uint32_t i = 0; status == LULL_OK && i < n; i++)
+        ret_runtimes[i] = fixes.jobs[i].runtime;
+    if (status == LULL_OK)
+        *ret_replayed = fixes.jobs[n].runtime;
+    free(fixes.jobs);
+    lull_arena_destroy(arena);
+    return status;
+}
