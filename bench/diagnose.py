@@ -47,11 +47,14 @@ def run(bench, program, phase):
             max(r.end for r in readings) - min(r.begin for r in readings))
 
 
-def gain_of(bench, path, rules):
-    """Seconds that the planted finding promises; or why it does not."""
+def gain_of(bench, path, culprit, rules):
+    """Seconds that the finding about the planted rank promises; or why it does not. Without a timetable
+    others wait for that rank elsewhere, too, and the rule is that of where they wait longest."""
     report = subprocess.run(bench.lull("report", path, "--format", "json"), check=True,
                             capture_output=True, text=True).stdout
-    found = [f for f in json.loads(report).get("findings", []) if f["rule"] in rules]
+    found = [f for f in json.loads(report).get("findings", [])
+             if f["rule"] in rules or culprit is not None
+             and (f["place"]["process"], f["place"]["region"]) == (culprit, "solve")]
     if not found:
         return None, "not found"
     gain = found[0]["gain"]
@@ -59,14 +62,15 @@ def gain_of(bench, path, rules):
 
 
 def rows(bench):
-    for defect, (name, _, _, rules) in truth.DEFECTS.items():
+    for defect, (name, _, culprit, rules) in truth.DEFECTS.items():
         row = "diagnose: %s against the repaired program" % defect
         if defect in LEFT_OUT or not bench.wanted(row):
             continue
         program, errors, absent, taken = compiled(bench, name), [], None, []
         for _ in range(bench.runs):
             path, faulty = run(bench, program, "%s:%s" % (defect, PERCENT))
-            gain, why = gain_of(bench, path, rules)
+            gain, why = gain_of(bench, path, None if name == "threads" else culprit,
+                                rules)
             _, repaired = run(bench, program, REPAIRED.get(defect, defect + ":0"))
             absent = why or absent
             taken.append((faulty, repaired))

@@ -122,7 +122,7 @@ static void run_phase(const struct property *property, double percent, int relat
     for (int i = 0; i < ITERATIONS; i++) {
         const double planned = relative ? clock_now() : start + i * period;
         property->part(i, planned, lost);
-        rest(i, relative ? clock_now() + work : planned + period);
+        rest(i, relative ? clock_now() + period / 2 : planned + period);
         keep_reading(&kept[0], (struct reading){phase, "iteration", i, -1, begin, clock_now()});
         begin = clock_now();
     }
