@@ -86,6 +86,8 @@ static lull_status push_burst(stream_t *s, const struct lull_item *item, struct 
 static uint64_t length_in_part(const stream_t *s, const struct lull_step *call)
 {
     const struct lull_windows *windows = s->replay->options.windows;
+    if (!windows && call->op == LULL_CALL_OTHER && call->time >= s->replay->trace->duration)
+        return 0; /* MPI_Finalize of a simulated run, or of one that was cut off */
     if (!windows)
         return (uint64_t)(call->time - call->call_began);
     const struct lull_interval part = windows->intervals[s->process][0];

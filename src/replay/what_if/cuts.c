@@ -33,7 +33,9 @@ struct cuts {
 struct row {
     struct member *member;
     uint32_t bursts;
-    double sum; /* ns */
+    double sum;   /* ns */
+    double least; /* without what its units have more than the medians of their peers, which have as
+                     many bursts; 0: there are none */
 };
 
 /* Members that are compared: of one thread number. */
@@ -43,8 +45,6 @@ struct comparison {
     size_t epoch;
     bool all_meant;
     double *scratch; /* [count] */
-    double *medians; /* of units */
-    size_t medians_capacity;
 };
 
 /* ---- a state ------------------------------------------------------------------------------- */
@@ -131,62 +131,69 @@ static double *units_of(const struct comparison *c, uint32_t i)
     return &units->values[units->epochs[c->epoch].first];
 }
 
-/* Of each unit of the peers among [from, to), which have as many bursts. Returns how many peers
- * there are. */
-static size_t find_medians(const struct comparison *c, uint32_t from, uint32_t to, size_t units)
+/* The values of a unit of the peers among [from, to), sorted; how many. */
+static size_t sort_unit(const struct comparison *c, uint32_t from, uint32_t to, size_t unit)
 {
     size_t n = 0;
-    for (size_t u = 0; u < units; u++) {
-        n = 0;
-        for (uint32_t i = from; i < to; i++)
-            if (is_peer(c, i))
-                c->scratch[n++] = units_of(c, i)[u];
-        if (n == 0)
-            return 0;
-        lull_sort(c->scratch, n);
-        c->medians[u] = lull_median(c->scratch, n);
-    }
+    for (uint32_t i = from; i < to; i++)
+        if (is_peer(c, i))
+            c->scratch[n++] = units_of(c, i)[unit];
+    lull_sort(c->scratch, n);
     return n;
 }
 
-/* How much is left of each unit, as a share, where all together are to take `sum`. Where medians of
- * peers are known, units lose what they have more. */
-static void cut_units(const struct comparison *c, const struct row *row, double *values,
-                      size_t units, bool has_medians, double sum)
+/* The median of what is sorted; of the others, where the value itself is one of them. */
+static double median_of_peers(const struct comparison *c, size_t n, double value)
 {
-    double least = 0; /* the sum if all of that were lost */
-    for (size_t u = 0; has_medians && u < units; u++)
-        least += fmin(values[u], c->medians[u]);
-    const double more = row->sum - least;
-    const double lost = more > 0 ? (row->sum - sum) / more : 0; /* as a share of that */
-    for (size_t u = 0; u < units; u++) {
-        double left = values[u] * (sum / row->sum);
-        if (has_medians && lost > 0 && lost <= 1)
-            left = values[u] - (values[u] - fmin(values[u], c->medians[u])) * lost;
-        else if (has_medians && lost > 1)
-            left = fmin(values[u], c->medians[u]) * (sum / least);
-        values[u] = values[u] > 0 ? left / values[u] : 1;
-    }
+    size_t own = 0;
+    if (!c->all_meant)
+        return lull_median(c->scratch, n);
+    while (own + 1 < n && c->scratch[own] < value)
+        own++;
+    const size_t middle = (n - 1) / 2, before = n % 2 == 1 && middle > 0 ? middle - 1 : middle;
+    return (c->scratch[before + (before >= own)] + c->scratch[middle + (middle >= own)]) / 2;
 }
 
-/* Rows [from, to) have as many bursts. */
-static bool cut_alike(struct comparison *c, uint32_t from, uint32_t to, double sum)
+/* What is left of a unit, in ns, where a row is to take `sum` in all. With `least`, what it would
+ * take without all that its units have more than the medians of their peers, units lose that. */
+static double left_of(const struct row *row, double value, double median, double sum)
+{
+    const double more = row->sum - row->least;
+    const double lost = more > 0 ? (row->sum - sum) / more : 2; /* as a share of that */
+    if (lost <= 1)
+        return value - (value - fmin(value, median)) * lost;
+    return fmin(value, median) * (sum / row->least);
+}
+
+static bool is_cut(const struct row *row, double sum)
+{
+    return row->member->meant && sum > 0 && row->sum > sum;
+}
+
+/* Rows [from, to) have as many bursts. What is left of their units replaces them, as a share. */
+static void cut_alike(struct comparison *c, uint32_t from, uint32_t to, double sum)
 {
     const size_t units = lull_units_in(&c->rows[from].member->units, c->epoch);
-    if (!lull_array_reserve(&c->medians, &c->medians_capacity, units + 1, sizeof *c->medians))
-        return false;
-    const size_t peers = units > 0 ? find_medians(c, from, to, units) : 0;
-    for (uint32_t i = from; i < to && units > 0; i++) {
-        double *values = units_of(c, i);
-        if (!c->rows[i].member->meant)
-            continue;
-        if (sum > 0 && c->rows[i].sum > sum)
-            cut_units(c, &c->rows[i], values, units, peers > (size_t)c->all_meant, sum);
-        else
-            for (size_t u = 0; u < units; u++)
-                values[u] = 1;
+    size_t n = 0;
+    for (size_t u = 0; u < units; u++) {
+        n = sort_unit(c, from, to, u);
+        for (uint32_t i = from; i < to && n > c->all_meant; i++)
+            c->rows[i].least += fmin(units_of(c, i)[u], median_of_peers(c, n, units_of(c, i)[u]));
     }
-    return true;
+    for (size_t u = 0; u < units; u++) {
+        n = sort_unit(c, from, to, u);
+        for (uint32_t i = from; i < to; i++) {
+            const struct row *row = &c->rows[i];
+            double *value = &units_of(c, i)[u];
+            double left = *value;
+            if (is_cut(row, sum) && row->least > 0)
+                left = left_of(row, *value, median_of_peers(c, n, *value), sum);
+            else if (is_cut(row, sum))
+                left = *value * (sum / row->sum);
+            if (row->member->meant)
+                *value = *value > 0 ? left / *value : 1;
+        }
+    }
 }
 
 static int compare_bursts(const void *a, const void *b)
@@ -195,22 +202,21 @@ static int compare_bursts(const void *a, const void *b)
     return (x->bursts > y->bursts) - (x->bursts < y->bursts);
 }
 
-static bool cut_epoch(struct comparison *c)
+static void cut_epoch(struct comparison *c)
 {
-    bool fits = true;
     for (uint32_t i = 0; i < c->count; i++) {
         const struct lull_units *units = &c->rows[i].member->units;
         c->rows[i].bursts = c->epoch < units->n_epochs ? units->epochs[c->epoch].bursts : 0;
         c->rows[i].sum = lull_units_sum(units, c->epoch);
+        c->rows[i].least = 0;
     }
     qsort(c->rows, c->count, sizeof *c->rows, compare_bursts);
     const double sum = median_sum(c);
-    for (uint32_t from = 0, to; from < c->count && fits; from = to) {
+    for (uint32_t from = 0, to; from < c->count; from = to) {
         for (to = from; to < c->count && c->rows[to].bursts == c->rows[from].bursts;)
             to++;
-        fits = cut_alike(c, from, to, sum);
+        cut_alike(c, from, to, sum);
     }
-    return fits;
 }
 
 /* ---- who is compared ----------------------------------------------------------------------- */
@@ -233,12 +239,11 @@ static uint32_t number_of(const struct cuts *cuts, const struct member *member)
 }
 
 /* The members of one thread number, with units of the same length. */
-static bool cut_threads(const struct cuts *cuts, struct member *members, uint32_t number,
+static void cut_threads(const struct cuts *cuts, struct member *members, uint32_t number,
                         struct comparison *c)
 {
     unsigned shift = 0;
     size_t epochs = 0;
-    bool fits = true;
     c->count = 0;
     for (uint32_t s = 0; s < cuts->n_streams; s++) {
         if (members[s].location == LULL_NONE || number_of(cuts, &members[s]) != number)
@@ -250,9 +255,8 @@ static bool cut_threads(const struct cuts *cuts, struct member *members, uint32_
     }
     for (uint32_t i = 0; i < c->count; i++)
         lull_units_merge(&c->rows[i].member->units, shift);
-    for (c->epoch = 0; c->epoch < epochs && fits; c->epoch++)
-        fits = cut_epoch(c);
-    return fits;
+    for (c->epoch = 0; c->epoch < epochs; c->epoch++)
+        cut_epoch(c);
 }
 
 /* Each thread number once: with the first stream that has it. */
@@ -267,7 +271,7 @@ static bool is_first(const struct cuts *cuts, const struct member *members, uint
     return true;
 }
 
-static bool conclude_cut(struct cuts *cuts, uint32_t number, struct comparison *c)
+static void conclude_cut(struct cuts *cuts, uint32_t number, struct comparison *c)
 {
     const struct lull_what_if_cut *cut = &cuts->wanted->cuts[number];
     struct member *members = &cuts->members[(size_t)number * cuts->n_streams];
@@ -276,13 +280,11 @@ static bool conclude_cut(struct cuts *cuts, uint32_t number, struct comparison *
         members[s].meant =
             members[s].location != LULL_NONE && is_meant(cuts->trace, cut, members[s].location);
     for (uint32_t s = 0; s < cuts->n_streams; s++)
-        if (is_first(cuts, members, s) &&
-            !cut_threads(cuts, members, number_of(cuts, &members[s]), c))
-            return false;
+        if (is_first(cuts, members, s))
+            cut_threads(cuts, members, number_of(cuts, &members[s]), c);
     for (uint32_t s = 0; s < cuts->n_streams; s++)
         if (!members[s].meant)
             lull_units_free(&members[s].units);
-    return true;
 }
 
 static bool conclude(void *state)
@@ -291,11 +293,10 @@ static bool conclude(void *state)
     struct comparison c = {.rows = calloc(cuts->n_streams + (size_t)1, sizeof *c.rows),
                            .scratch = calloc(cuts->n_streams + (size_t)1, sizeof *c.scratch)};
     bool fits = c.rows && c.scratch;
-    for (uint32_t i = 0; i < cuts->n && fits; i++)
-        fits = conclude_cut(cuts, i, &c);
+    for (uint32_t i = 0; fits && i < cuts->n; i++)
+        conclude_cut(cuts, i, &c);
     free(c.rows);
     free(c.scratch);
-    free(c.medians);
     return fits;
 }
 

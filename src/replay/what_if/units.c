@@ -42,21 +42,38 @@ void lull_units_merge(struct lull_units *units, unsigned shift)
     units->shift = shift;
 }
 
-bool lull_units_add(struct lull_units *units, uint32_t epoch, int64_t ns)
+/* To the last epoch. */
+static bool append(struct lull_units *units, int64_t ns)
 {
-    if (!lull_array_reserve(&units->epochs, &units->epochs_capacity, epoch + (size_t)1,
-                            sizeof *units->epochs) ||
-        !lull_array_reserve(&units->values, &units->capacity, units->count + 1,
+    struct lull_units_epoch *epoch = &units->epochs[units->n_epochs - 1];
+    if (!lull_array_reserve(&units->values, &units->capacity, units->count + 1,
                             sizeof *units->values))
         return false;
-    while (units->n_epochs <= epoch)
-        units->epochs[units->n_epochs++] = (struct lull_units_epoch){.first = units->count};
-    if ((units->epochs[epoch].bursts++ & ((UINT32_C(1) << units->shift) - 1)) == 0)
+    if ((epoch->bursts++ & ((UINT32_C(1) << units->shift) - 1)) == 0)
         units->values[units->count++] = 0;
     units->values[units->count - 1] += (double)ns;
     if (units->count > LULL_UNITS_MOST && units->count > 2 * units->n_epochs && units->shift < 31)
         lull_units_merge(units, units->shift + 1);
     return true;
+}
+
+bool lull_units_add(struct lull_units *units, uint32_t epoch, int64_t ns)
+{
+    if (!lull_array_reserve(&units->epochs, &units->epochs_capacity, epoch + (size_t)1,
+                            sizeof *units->epochs))
+        return false;
+    if (units->n_epochs <= epoch)
+        units->idle = 0;
+    while (units->n_epochs <= epoch)
+        units->epochs[units->n_epochs++] = (struct lull_units_epoch){.first = units->count};
+    if (ns <= 0) {
+        units->idle++;
+        return true;
+    }
+    for (; units->idle > 0; units->idle--)
+        if (!append(units, 0))
+            return false;
+    return append(units, ns);
 }
 
 void lull_units_free(struct lull_units *units)

@@ -13,7 +13,7 @@ enum { LULL_UNITS_MOST = 65536 };
 
 struct lull_units_epoch {
     size_t first;    /* of its units */
-    uint32_t bursts; /* in it */
+    uint32_t bursts; /* in it, up to the last that takes time */
 };
 
 struct lull_units {
@@ -22,6 +22,7 @@ struct lull_units {
     struct lull_units_epoch *epochs;
     size_t n_epochs, epochs_capacity;
     unsigned shift;
+    uint32_t idle; /* bursts without time behind those of the last epoch */
 };
 
 /* The next burst, in an epoch that is not before that of the last; false: no memory. */

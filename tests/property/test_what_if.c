@@ -1,0 +1,94 @@
+/* What if a rank were at the median of its peers, in simulated runs: where one rank alone differs,
+ * the replay takes to the nanosecond as long as the run simulated without that. */
+#include "stats/random.h"
+#include "support/folder.h"
+#include "support/replay_case.h"
+#include "support/seed.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+static struct replay_case replay;
+static struct lull_random generator;
+
+static uint32_t below(uint32_t bound)
+{
+    return (uint32_t)lull_random_below(&generator, bound);
+}
+
+/* A pattern of as many ranks: an open or periodic chain or grid, with or without a collective
+ * operation behind iterations. */
+static uint32_t draw_pattern(char *text, size_t size)
+{
+    static const char *const operations[] = {"none", "allreduce", "barrier", "bcast", "alltoall"};
+    const bool grid = below(2) == 1;
+    const uint32_t ranks = grid ? 3 * (2 + below(3)) : 4 + below(6);
+    char extent[16];
+    if (grid)
+        snprintf(extent, sizeof extent, "3x%u", ranks / 3);
+    else
+        snprintf(extent, sizeof extent, "%u", ranks);
+    snprintf(text, size,
+             "%s:ranks=%s,boundary=%s,exec=%uus,iterations=%u,collective=%s,every=%u,bytes=%u",
+             grid ? "grid" : "chain", extent, below(2) ? "open" : "periodic", 50 + below(500),
+             3 + below(30), operations[below(5)], 1 + below(4), 8 + below(4096));
+    return ranks;
+}
+
+static struct lull_what_if_options cut_of(uint32_t rank)
+{
+    return (struct lull_what_if_options){.n_cuts = 1, .cuts = {{.rank = rank}}};
+}
+
+static void check_exact(const struct replay_case_wish *faulty, uint32_t rank, const char *path)
+{
+    const struct replay_case_wish quiet = {.pattern = faulty->pattern};
+    const int64_t expected = replay_case_simulate(&quiet, NULL);
+    const int64_t disturbed = replay_case_simulate(faulty, path);
+    const struct lull_what_if_options one = cut_of(rank), all = cut_of(LULL_NONE);
+    replay_case_open(&replay, path);
+    const int64_t same = replay_case_fix(&replay, &(struct lull_what_if_options){0});
+    const int64_t got = replay_case_fix(&replay, &one), got_all = replay_case_fix(&replay, &all);
+    if (same != disturbed || got != expected || got_all != expected)
+        fail_msg("%s, rank %u, noise %s, delays %s: %" PRId64 " and, all cut, %" PRId64
+                 ", expected %" PRId64 "; unchanged %" PRId64 ", expected %" PRId64,
+                 faulty->pattern, rank, faulty->noise, faulty->delays, got, got_all, expected, same,
+                 disturbed);
+    replay_case_close(&replay);
+}
+
+/* A rank that is always slower, or late once or some times. */
+static void test_one_rank_differs(void **state)
+{
+    (void)state;
+    char pattern[256], noise[64], delays[64];
+    lull_random_seed(&generator, lull_test_seed());
+    for (unsigned round = 0; round < lull_test_rounds(40); round++) {
+        const uint32_t ranks = draw_pattern(pattern, sizeof pattern), rank = below(ranks);
+        struct replay_case_wish faulty = {.pattern = pattern};
+        snprintf(noise, sizeof noise, "constant:mean=%uus,ranks=%u", 1 + below(400), rank);
+        snprintf(delays, sizeof delays, "%u@i%u:%uus %u@i2:%uus", rank, below(2), 1 + below(5000),
+                 rank, 1 + below(300));
+        if (round % 3 != 1)
+            faulty.noise = noise;
+        if (round % 3 != 0)
+            faulty.delays = delays;
+        check_exact(&faulty, rank, folder_path("run"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_rank_differs),
+    };
+    folder_make();
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    folder_remove();
+    return failed;
+}
