@@ -1,6 +1,4 @@
 /* The rules, in the order in which they are asked: what explains more comes first. */
-#include "diagnose/rule.h"
-
 #include "diagnose/rule/rules.h"
 
 const struct lull_rule *const lull_rules[] = {
@@ -16,5 +14,17 @@ const struct lull_rule *const lull_rules[] = {
     &lull_rule_early_reduce,
     &lull_rule_late_broadcast,
     &lull_rule_early_scan,
+    &lull_rule_serial,
+    &lull_rule_thread_imbalance,
+    &lull_rule_lock,
+    &lull_rule_fork_join,
+    &lull_rule_chunk,
+    &lull_rule_transfer,
+    &lull_rule_small_messages,
+    &lull_rule_contention,
+    &lull_rule_computation_scaling,
+    &lull_rule_io,
+    &lull_rule_tracer,
+    &lull_rule_oversubscription,
     NULL,
 };

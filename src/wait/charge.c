@@ -3,6 +3,7 @@
 #include "wait/share.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* As keys without padding. */
 struct charge_key {
@@ -14,12 +15,30 @@ struct pair_key {
     uint32_t late, other;
 };
 
+static bool is_charge_of(const struct lull_wait_charge *charge, const struct lull_wait_place *place,
+                         uint8_t kind)
+{
+    return charge->kind == kind && memcmp(&charge->place, place, sizeof *place) == 0;
+}
+
+/* Where charges that were needed lately are remembered: the same few come again and again, and a
+ * look there is a third of one in the table. */
+static uint32_t *recent_charge(struct lull_waits *waits, const struct lull_wait_place *place,
+                               uint8_t kind)
+{
+    const uint32_t mixed = (place->process * 31 + place->region) * 31 + place->call + kind;
+    return &waits->recent_charges[(mixed ^ place->thread ^ place->in_mpi << 6) % WAIT_RECENT];
+}
+
 static struct lull_wait_charge *find_charge(struct lull_waits *waits,
                                             const struct lull_wait_place *place, uint8_t kind)
 {
     const struct charge_key key = {*place, kind};
     const size_t count = waits->charges_by_place.count;
+    uint32_t *recent = recent_charge(waits, place, kind);
     bool is_new;
+    if (*recent < count && is_charge_of(&waits->charges[*recent], place, kind))
+        return &waits->charges[*recent];
     uint64_t *index = NULL;
     if (lull_array_reserve(&waits->charges, &waits->charge_capacity, count + 1,
                            sizeof *waits->charges))
@@ -29,6 +48,7 @@ static struct lull_wait_charge *find_charge(struct lull_waits *waits,
     if (is_new)
         waits->charges[count] =
             (struct lull_wait_charge){.place = *place, .kind = kind, .longest.ns = -1};
+    *recent = (uint32_t)*index;
     return &waits->charges[*index];
 }
 
@@ -61,20 +81,28 @@ static struct wait_pair *find_pair(struct lull_waits *waits, uint32_t late, uint
 static struct lull_wait_place place_of(const struct wait_stream *stream,
                                        const struct wait_excess *part)
 {
-    struct lull_wait_place place = part->place;
-    if (place.process == LULL_WAIT_OWN) {
-        place.process = stream->cause.process;
-        place.call = stream->cause.call;
-    }
-    return place;
+    const uint32_t process = lull_wait_key_process(part->key);
+    const uint32_t region = lull_wait_key_region(part->key);
+    const bool own = process == LULL_WAIT_OWN, in_mpi = region == WAIT_IN_MPI;
+    return (struct lull_wait_place){.process = own ? stream->cause.process : process,
+                                    .region = in_mpi ? LULL_NONE : region,
+                                    .call = own ? stream->cause.call : part->call,
+                                    .in_mpi = in_mpi,
+                                    .thread = LULL_NONE};
 }
 
+/* In the order of keys, as the ledger likes it: the own places of the late one belong among those
+ * that it waited for. */
 static bool keep_in_ledger(struct wait_stream *stream, const struct wait_excess *parts, uint32_t n)
 {
+    const struct wait_cause *cause = &stream->cause;
     bool good = true;
     for (uint32_t i = 0; i < n && good; i++) {
-        const struct lull_wait_place place = place_of(stream, &parts[i]);
-        good = lull_wait_ledger_add(&stream->ledger, &place, parts[i].ns);
+        const bool own = lull_wait_key_process(parts[i].key) == LULL_WAIT_OWN;
+        const uint64_t key =
+            own ? lull_wait_key(cause->process, lull_wait_key_region(parts[i].key)) : parts[i].key;
+        good = lull_wait_ledger_add(&stream->ledger, key, own ? cause->call : parts[i].call,
+                                    parts[i].ns);
     }
     return good;
 }
@@ -87,7 +115,7 @@ static bool charge_part(struct lull_waits *waits, const struct wait_stream *stre
     if (!charge)
         return false;
     charge->ns += part->ns;
-    charge->passed_ns += part->place.process != LULL_WAIT_OWN ? part->ns : 0;
+    charge->passed_ns += lull_wait_key_process(part->key) != LULL_WAIT_OWN ? part->ns : 0;
     charge->waits++;
     if (is_longer(charge, stream, begin, wait)) {
         charge->longest.location = stream->location;
@@ -111,8 +139,9 @@ bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int6
                                          .late_since = pair ? pair->late : cause->late_since,
                                          .ledger = &stream->ledger,
                                          .other_since = pair ? pair->other : stream->since};
-    struct wait_excess parts[LULL_WAIT_LEDGER + 1];
-    const uint32_t n = lull_wait_divide(&between, wait, parts);
+    struct wait_excess parts[LULL_WAIT_LEDGER + 2];
+    const uint32_t n =
+        lull_wait_divide(&between, wait, lull_wait_key(LULL_WAIT_OWN, WAIT_IN_MPI), parts);
     if (!keep_in_ledger(stream, parts, n))
         return false;
     for (uint32_t i = 0; i < n && inside < wait; i++)
@@ -124,16 +153,16 @@ bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int6
             return false;
     if (!pair)
         return true;
-    lull_wait_snapshot_move(&pair->late, lull_wait_snapshot_keep(cause->late));
-    lull_wait_snapshot_move(&pair->other, lull_wait_snapshot_take(&stream->ledger));
-    return pair->other != NULL;
+    lull_wait_moment_move(&pair->late, lull_wait_moment_keep(&cause->late));
+    lull_wait_moment_move(&pair->other, lull_wait_moment_take(&stream->ledger));
+    return pair->other.snapshot != NULL;
 }
 
 void lull_wait_charge_free(struct lull_waits *waits)
 {
     for (size_t p = 0; p < waits->pairs_by_processes.count; p++) {
-        lull_wait_snapshot_drop(waits->pairs[p].late);
-        lull_wait_snapshot_drop(waits->pairs[p].other);
+        lull_wait_moment_drop(&waits->pairs[p].late);
+        lull_wait_moment_drop(&waits->pairs[p].other);
     }
     lull_hash_free(&waits->pairs_by_processes);
     lull_hash_free(&waits->charges_by_place);

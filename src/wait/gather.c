@@ -90,7 +90,7 @@ static uint32_t find_member(struct lull_waits *waits, uint32_t series, uint32_t 
 }
 
 bool lull_wait_meets_all(const struct lull_waits *waits, const struct wait_pending *pending,
-                         struct wait_snapshot ***ret_base)
+                         struct wait_moment **ret_base)
 {
     if (pending->is_message || pending->meeting != MEETS_ALL ||
         !waits->series[pending->what].blocks)
@@ -210,7 +210,7 @@ bool lull_wait_arrive(struct lull_waits *waits, const struct wait_note *note,
                       const struct wait_cause *arrival, struct wait_pending *ret_pending)
 {
     struct wait_cause here = *arrival;
-    struct wait_snapshot **base;
+    struct wait_moment *base;
     const uint32_t series = find_series(waits, note);
     const uint32_t index =
         series == LULL_NONE ? LULL_NONE : find_member(waits, series, arrival->process);
@@ -224,7 +224,7 @@ bool lull_wait_arrive(struct lull_waits *waits, const struct wait_note *note,
                                              .meeting = meeting_of(note->op),
                                              .is_root = note->root == (int32_t)arrival->process};
         if (lull_wait_meets_all(waits, ret_pending, &base))
-            here.late_since = lull_wait_snapshot_keep(*base);
+            here.late_since = lull_wait_moment_keep(base);
         good = note_arrival(waits, ret_pending, &here);
         waits->no_memory |= !good;
     }
@@ -306,7 +306,7 @@ void lull_wait_gather_free(struct lull_waits *waits)
         free(series->ring);
     }
     for (size_t m = 0; m < waits->members_by_process.count; m++)
-        lull_wait_snapshot_drop(waits->members[m].base);
+        lull_wait_moment_drop(&waits->members[m].base);
     lull_hash_free(&waits->series_by_comm);
     lull_hash_free(&waits->members_by_process);
     free(waits->series);

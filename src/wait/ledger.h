@@ -7,60 +7,85 @@
 /* As a process: the one whose ledger it is, so that the same regions of two processes compare. */
 #define LULL_WAIT_OWN LULL_NONE
 
+/* A place of a ledger as one number: a process (or, among threads, a location) and its region of
+ * the user, or that it was in MPI. Own places are the last in their order. */
+#define WAIT_IN_MPI (UINT32_MAX - 2) /* as a region */
+static inline uint64_t lull_wait_key(uint32_t process, uint32_t region)
+{
+    return (uint64_t)process << 32 | region;
+}
+static inline uint32_t lull_wait_key_process(uint64_t key)
+{
+    return (uint32_t)(key >> 32);
+}
+static inline uint32_t lull_wait_key_region(uint64_t key)
+{
+    return (uint32_t)key;
+}
+
 struct wait_entry {
-    struct lull_wait_place place;
-    int64_t ns; /* > 0 */
+    uint64_t key;
+    int64_t ns;    /* > 0 */
+    uint32_t call; /* that of the last addition */
 };
 
-/* In the order of places, each once, whatever its call, which is that of the last addition. Of
+/* In the order of keys, each once. The process's own time in MPI, which grows with each call, is
+ * kept beside the entries, so that what is sent in several calls shares one snapshot of them. Of
  * zeros: empty. */
 struct wait_ledger {
     struct wait_entry *entries;
+    int64_t in_mpi;
     uint32_t count, capacity;
     uint32_t last;                 /* that was added to */
     uint32_t epoch;                /* how often it began anew */
     struct wait_snapshot *current; /* of what it holds now; NULL: none was taken */
 };
 
-/* A ledger as it was, shared by all that need it. */
+/* The entries of a ledger as they were, shared by all that need them. */
 struct wait_snapshot {
     uint32_t references, epoch, count;
     struct wait_entry entries[];
 };
 
-/* False: no memory. */
-bool lull_wait_ledger_add(struct wait_ledger *ledger, const struct lull_wait_place *place,
-                          int64_t ns);
+/* A ledger as it was at a moment. */
+struct wait_moment {
+    struct wait_snapshot *snapshot; /* NULL: none, or of an empty ledger */
+    int64_t in_mpi;
+};
+
+/* False: no memory. Not for the own time in MPI, which is in_mpi. */
+bool lull_wait_ledger_add(struct wait_ledger *ledger, uint64_t key, uint32_t call, int64_t ns);
 void lull_wait_ledger_begin_anew(struct wait_ledger *ledger);
 void lull_wait_ledger_free(struct wait_ledger *ledger);
 
-/* A reference for the caller. NULL: no memory. */
-struct wait_snapshot *lull_wait_snapshot_take(struct wait_ledger *ledger);
-struct wait_snapshot *lull_wait_snapshot_keep(struct wait_snapshot *snapshot); /* one more */
-void lull_wait_snapshot_drop(struct wait_snapshot *snapshot);                  /* NULL is allowed */
+/* A reference for the caller. Its snapshot is NULL: no memory. */
+struct wait_moment lull_wait_moment_take(struct wait_ledger *ledger);
+struct wait_moment lull_wait_moment_keep(const struct wait_moment *moment); /* one more */
+void lull_wait_moment_drop(struct wait_moment *moment);                     /* also a NULL in it */
 /* Puts a reference into *place, whose own is dropped. */
-void lull_wait_snapshot_move(struct wait_snapshot **place, struct wait_snapshot *snapshot);
+void lull_wait_moment_move(struct wait_moment *place, struct wait_moment moment);
 
 /* What one did more of than the other, of which `ns` is charged. */
 struct wait_excess {
-    struct lull_wait_place place; /* as in the ledger */
+    uint64_t key;  /* as in the ledger */
+    uint32_t call; /* likewise */
     int64_t excess, ns;
 };
 
-/* Two processes, one of which waits for the other. A snapshot of another epoch than what came
- * later, or NULL, is an empty one. */
+/* Two processes, one of which waits for the other. A moment of another epoch than what came later,
+ * or without a snapshot, is of an empty ledger. */
 struct wait_between {
-    uint32_t late, other;                   /* processes */
-    const struct wait_snapshot *at;         /* what the late one had done when it came */
-    const struct wait_snapshot *late_since; /* ... and when they last met */
-    const struct wait_ledger *ledger;       /* what the other one had done when it began to wait */
-    const struct wait_snapshot *other_since;
+    uint32_t late, other;             /* processes */
+    struct wait_moment at;            /* what the late one had done when it came */
+    struct wait_moment late_since;    /* ... and when they last met */
+    const struct wait_ledger *ledger; /* what the other one had done when it began to wait */
+    struct wait_moment other_since;
 };
 
 /* Divides a wait > 0 by what the late one did more of than the other. What no excess explains goes
- * to the time of the late one in MPI. `ret` has room for LULL_WAIT_LEDGER + 1; returns how many
- * there are, whose ns add up to the wait. */
-uint32_t lull_wait_divide(const struct wait_between *between, int64_t wait,
+ * to `rest` of the late one. `ret` has room for LULL_WAIT_LEDGER + 2; returns how many there are,
+ * whose ns add up to the wait. */
+uint32_t lull_wait_divide(const struct wait_between *between, int64_t wait, uint64_t rest,
                           struct wait_excess *ret);
 /* Divides a wait again in proportion to the excesses, whose sum is `sum` >= wait > 0. */
 void lull_wait_share_out(int64_t wait, int64_t sum, struct wait_excess *parts, uint32_t count);

@@ -25,8 +25,8 @@
 struct wait_cause {
     int64_t time; /* measured; -1: nobody */
     uint32_t process, call;
-    struct wait_snapshot *late;
-    struct wait_snapshot *late_since; /* where all have waited for all before; else NULL */
+    struct wait_moment late;
+    struct wait_moment late_since; /* where all have waited for all before; else of NULL */
 };
 
 /* ---- messages ------------------------------------------------------------------------------ */
@@ -45,7 +45,7 @@ struct wait_queue {
 /* What two processes had done when the one last waited for the other, other than in an operation in
  * which all wait for all: they have met then, so both had done as much. */
 struct wait_pair {
-    struct wait_snapshot *late, *other;
+    struct wait_moment late, other;
 };
 
 /* ---- collective operations ----------------------------------------------------------------- */
@@ -73,7 +73,7 @@ enum wait_meeting { MEETS_ALL, MEETS_ROOT, ROOT_MEETS_ALL, MEETS_LOWER, MEETS_NO
 struct wait_member {
     uint32_t count; /* operations so far */
     uint32_t rank;
-    struct wait_snapshot *base; /* of its ledger, when all last waited for all, and so met */
+    struct wait_moment base; /* of its ledger, when all last waited for all, and so met */
 };
 
 /* ---- streams ------------------------------------------------------------------------------- */
@@ -111,10 +111,10 @@ struct wait_stream {
     struct wait_ledger ledger;
     struct wait_pending *pending; /* [pending_at, n_pending) are not there yet */
     size_t pending_at, n_pending, pending_capacity;
-    struct wait_cause cause;     /* the latest of what this call needed, */
-    struct wait_snapshot *since; /* of its own ledger, as late_since of the cause, */
-    uint8_t cause_kind;          /* and the kind of wait */
-    bool met_all;                /* the cause is an operation in which all wait for all */
+    struct wait_cause cause;  /* the latest of what this call needed, */
+    struct wait_moment since; /* of its own ledger, as late_since of the cause, */
+    uint8_t cause_kind;       /* and the kind of wait */
+    bool met_all;             /* the cause is an operation in which all wait for all */
     struct wait_open *open;
     size_t n_open, open_capacity;
     struct wait_route *routes; /* by channel of the location */
@@ -124,6 +124,8 @@ struct wait_stream {
     struct wait_reading reading;
     struct lull_wait_location sums;
 };
+
+enum { WAIT_RECENT = 1024 };
 
 struct lull_waits {
     const struct lull_trace *trace;
@@ -146,6 +148,7 @@ struct lull_waits {
     struct lull_hash charges_by_place;
     struct lull_wait_charge *charges;
     size_t charge_capacity;
+    uint32_t recent_charges[WAIT_RECENT]; /* where the table has some of those used last */
     uint64_t received, gathered, unmatched_operations;
 };
 
@@ -187,7 +190,7 @@ void lull_wait_in_line(struct lull_waits *waits, struct wait_stream *stream,
 void lull_wait_leave_line(struct lull_waits *waits, const struct wait_pending *pending);
 /* Whether all of its members wait for all there, and so meet; *ret_base: where that is kept. */
 bool lull_wait_meets_all(const struct lull_waits *waits, const struct wait_pending *pending,
-                         struct wait_snapshot ***ret_base);
+                         struct wait_moment **ret_base);
 void lull_wait_gather_free(struct lull_waits *waits);
 
 /* charge.c: a wait of a stream for its cause is divided and put into its ledger, and that part of

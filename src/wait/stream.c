@@ -8,31 +8,23 @@
 
 void lull_wait_cause_drop(struct wait_cause *cause)
 {
-    lull_wait_snapshot_drop(cause->late);
-    lull_wait_snapshot_drop(cause->late_since);
-    cause->late = cause->late_since = NULL;
+    lull_wait_moment_drop(&cause->late);
+    lull_wait_moment_drop(&cause->late_since);
 }
 
 struct wait_cause lull_wait_cause_keep(const struct wait_cause *cause)
 {
-    lull_wait_snapshot_keep(cause->late);
-    lull_wait_snapshot_keep(cause->late_since);
+    lull_wait_moment_keep(&cause->late);
+    lull_wait_moment_keep(&cause->late_since);
     return *cause;
 }
 
-static void add_own(struct lull_waits *waits, struct wait_stream *stream, uint32_t region,
-                    uint32_t in_mpi, int64_t ns)
-{
-    const struct lull_wait_place place = {LULL_WAIT_OWN, region, LULL_NONE, in_mpi, LULL_NONE};
-    waits->no_memory |= !lull_wait_ledger_add(&stream->ledger, &place, ns);
-}
-
 /* In a call the ledger holds its time up to `time`, from here on. */
-static void tell_until(struct lull_waits *waits, struct wait_stream *stream, int64_t time)
+static void tell_until(struct wait_stream *stream, int64_t time)
 {
     if (!stream->in_call || time <= stream->told)
         return;
-    add_own(waits, stream, LULL_NONE, 1, time - stream->told);
+    stream->ledger.in_mpi += time - stream->told;
     stream->told = time;
 }
 
@@ -40,8 +32,8 @@ static void tell_until(struct lull_waits *waits, struct wait_stream *stream, int
 static struct wait_cause make_cause(struct lull_waits *waits, struct wait_stream *stream,
                                     int64_t time)
 {
-    struct wait_snapshot *late = lull_wait_snapshot_take(&stream->ledger);
-    waits->no_memory |= !late;
+    const struct wait_moment late = lull_wait_moment_take(&stream->ledger);
+    waits->no_memory |= !late.snapshot;
     return (struct wait_cause){.time = time,
                                .process = stream->process,
                                .call = stream->in_call ? stream->call : LULL_NONE,
@@ -96,11 +88,11 @@ static void add_pending(struct lull_waits *waits, struct wait_stream *stream,
 static void send_message(struct lull_waits *waits, struct wait_stream *stream,
                          const struct wait_note *note)
 {
-    tell_until(waits, stream, note->time);
+    tell_until(stream, note->time);
     if (note->channel == LULL_NONE || stream->routes[note->channel].queue == LULL_NONE)
         return;
     const struct wait_cause sent = make_cause(waits, stream, note->time);
-    if (sent.late)
+    if (sent.late.snapshot)
         lull_wait_send(waits, stream->routes[note->channel].queue, &sent);
 }
 
@@ -122,7 +114,7 @@ static void begin_collective(struct lull_waits *waits, struct wait_stream *strea
                              const struct wait_note *note)
 {
     bool alone = false;
-    tell_until(waits, stream, note->time);
+    tell_until(stream, note->time);
     if (!lull_array_reserve(&stream->open, &stream->open_capacity, stream->n_open + 1,
                             sizeof *stream->open)) {
         waits->no_memory = true;
@@ -131,9 +123,10 @@ static void begin_collective(struct lull_waits *waits, struct wait_stream *strea
     struct wait_open *open = &stream->open[stream->n_open++];
     *open = (struct wait_open){.request = note->value,
                                .arrival = make_cause(waits, stream, note->time)};
-    if (open->arrival.late && lull_wait_is_known(waits, note->comm, note->op, &alone) && !alone) {
+    if (open->arrival.late.snapshot && lull_wait_is_known(waits, note->comm, note->op, &alone) &&
+        !alone) {
         open->arrived = lull_wait_arrive(waits, note, &open->arrival, &open->pending);
-        open->arrival.late = NULL;
+        open->arrival.late.snapshot = NULL;
     }
 }
 
@@ -156,9 +149,9 @@ static bool end_open(struct lull_waits *waits, struct wait_stream *stream,
     struct wait_open open;
     if (!take_open(stream, note->value, &open))
         return false;
-    if (!open.arrived && open.arrival.late) {
+    if (!open.arrived && open.arrival.late.snapshot) {
         open.arrived = lull_wait_arrive(waits, note, &open.arrival, &open.pending);
-        open.arrival.late = NULL;
+        open.arrival.late.snapshot = NULL;
     }
     *ret_pending = open.pending;
     return open.arrived;
@@ -177,7 +170,7 @@ static bool arrive_now(struct lull_waits *waits, struct wait_stream *stream,
 {
     const int64_t time = stream->in_call ? stream->call_began : note->time;
     const struct wait_cause arrival = make_cause(waits, stream, time);
-    return arrival.late && lull_wait_arrive(waits, note, &arrival, ret_pending);
+    return arrival.late.snapshot && lull_wait_arrive(waits, note, &arrival, ret_pending);
 }
 
 static void end_collective(struct lull_waits *waits, struct wait_stream *stream,
@@ -218,11 +211,11 @@ static int64_t time_inside(const struct lull_waits *waits, const struct wait_str
 /* Those with whom all have met know since when they will be compared. */
 static void meet_all(struct lull_waits *waits, struct wait_stream *stream)
 {
-    struct wait_snapshot **base;
+    struct wait_moment *base;
     for (size_t i = 0; i < stream->n_pending; i++)
         if (lull_wait_meets_all(waits, &stream->pending[i], &base)) {
-            lull_wait_snapshot_move(base, lull_wait_snapshot_take(&stream->ledger));
-            waits->no_memory |= !*base;
+            lull_wait_moment_move(base, lull_wait_moment_take(&stream->ledger));
+            waits->no_memory |= !base->snapshot;
         }
     if (stream->anew)
         lull_wait_ledger_begin_anew(&stream->ledger);
@@ -234,13 +227,13 @@ static void end_call(struct lull_waits *waits, struct wait_stream *stream)
     const int64_t until = stream->cause.time < end ? stream->cause.time : end;
     struct lull_wait_location *sums = &stream->sums;
     int64_t waited = 0;
-    if (stream->cause.late && until > begin) {
+    if (stream->cause.late.snapshot && until > begin) {
         waited = time_inside(waits, stream, begin, until);
         waits->no_memory |= !lull_wait_charge(waits, stream, begin, until - begin, waited);
         stream->told = until;
     }
     meet_all(waits, stream);
-    tell_until(waits, stream, end);
+    tell_until(stream, end);
     if (stream->in_call) {
         const int64_t length = time_inside(waits, stream, stream->call_began, end);
         sums->mpi_ns += length;
@@ -248,7 +241,7 @@ static void end_call(struct lull_waits *waits, struct wait_stream *stream)
         *(stream->unmatched ? &sums->unmatched_ns : &sums->transfer_ns) += length - waited;
     }
     lull_wait_cause_drop(&stream->cause);
-    lull_wait_snapshot_move(&stream->since, NULL);
+    lull_wait_moment_drop(&stream->since);
     stream->pending_at = stream->n_pending = 0;
     stream->unmatched = stream->anew = stream->in_call = false;
 }
@@ -256,16 +249,17 @@ static void end_call(struct lull_waits *waits, struct wait_stream *stream)
 /* The latest of what a call needs is what it waits for; of two at the same time that of the lower
  * process. */
 static void keep_latest(struct wait_stream *stream, struct wait_cause *cause,
-                        struct wait_snapshot *since, uint8_t kind, bool met_all)
+                        const struct wait_moment *since, uint8_t kind, bool met_all)
 {
     const struct wait_cause *kept = &stream->cause;
-    if (cause->late && (!kept->late || cause->time > kept->time ||
-                        (cause->time == kept->time && cause->process < kept->process))) {
+    if (cause->late.snapshot && (!kept->late.snapshot || cause->time > kept->time ||
+                                 (cause->time == kept->time && cause->process < kept->process))) {
         lull_wait_cause_drop(&stream->cause);
         stream->cause = *cause;
         stream->cause_kind = kind;
         stream->met_all = met_all;
-        lull_wait_snapshot_move(&stream->since, lull_wait_snapshot_keep(since));
+        lull_wait_moment_move(&stream->since,
+                              since ? lull_wait_moment_keep(since) : (struct wait_moment){0});
     } else {
         lull_wait_cause_drop(cause);
     }
@@ -275,7 +269,7 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
                      const struct wait_pending *pending)
 {
     struct wait_cause cause;
-    struct wait_snapshot **since = NULL;
+    struct wait_moment *since = NULL;
     if (pending->is_message) {
         if (!lull_wait_receive(waits, pending->what, &cause)) {
             waits->queues[pending->what].waiting = stream;
@@ -291,7 +285,7 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
         if (!lull_wait_meets_all(waits, pending, &since))
             since = NULL;
     }
-    keep_latest(stream, &cause, since ? *since : NULL, pending->kind, since != NULL);
+    keep_latest(stream, &cause, since, pending->kind, since != NULL);
     return true;
 }
 
@@ -311,8 +305,11 @@ static void wait_for_all(struct lull_waits *waits, struct wait_stream *stream)
 static void work(struct lull_waits *waits, struct wait_stream *stream, const struct wait_note *note)
 {
     const int64_t ns = (int64_t)note->value;
-    add_own(waits, stream, note->op ? LULL_NONE : note->region, note->op, ns);
-    if (note->op) {
+    if (!note->op) {
+        const uint64_t key = lull_wait_key(LULL_WAIT_OWN, note->region);
+        waits->no_memory |= !lull_wait_ledger_add(&stream->ledger, key, LULL_NONE, ns);
+    } else {
+        stream->ledger.in_mpi += ns;
         stream->sums.mpi_ns += ns;
         stream->sums.unmatched_ns += ns;
     }
@@ -428,7 +425,7 @@ void lull_wait_stream_free(struct wait_stream *stream)
     for (size_t i = 0; i < stream->n_open; i++)
         lull_wait_cause_drop(&stream->open[i].arrival);
     lull_wait_cause_drop(&stream->cause);
-    lull_wait_snapshot_drop(stream->since);
+    lull_wait_moment_drop(&stream->since);
     lull_wait_ledger_free(&stream->ledger);
     lull_wait_notes_free(&stream->notes);
     free(stream->pending);

@@ -7,6 +7,7 @@
 #include "report/page/base64.h"
 #include "report/page/html.h"
 #include "report/page/page_data.h"
+#include "report/page/page_findings.h"
 #include "report/page/page_stacks.h"
 #include "report/page/page_table.h"
 
@@ -266,6 +267,7 @@ static void put_navigation(const struct page *page)
         bool there;
     } places[] = {
         {"trust", "Trust", has_trust(document)},
+        {"findings", "Findings", document->findings_none != NULL},
         {"overview", "Overview", true},
         {"timelines", "Timeline", has_timeline(document)},
         {"matrices", "Matrices", document->n_matrices > 0},
@@ -289,6 +291,7 @@ static void put_plain(const struct page *page)
     fputs("</header>\n<main>\n", out);
     lull_page_hatchings(out);
     put_trust(page);
+    lull_page_findings(out, document, page->options);
     put_overview(page);
     if (has_timeline(document))
         put_mount(page, "timelines", "Timeline", "The timeline is");

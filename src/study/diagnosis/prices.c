@@ -12,9 +12,9 @@ static const char *why_not(const struct lull_run *run, const struct lull_diagnos
         return "Replays were switched off.";
     if (!run->trace || run->breakdown->from_sums)
         return "A replay needs events, and there are sums only.";
-    if (!run->ideal || run->ideal->absent)
+    if (run->ideal && run->ideal->absent)
         return "The run cannot be replayed: it has no runtime on an ideal network.";
-    if (run->ideal->steps > LULL_REPLAY_CHECK_MOST)
+    if (run->ideal && run->ideal->steps > LULL_REPLAY_CHECK_MOST)
         return lull_arena_printf(arena,
                                  "Runs with more than %d steps are not replayed: lull replay does, "
                                  "with the options that each finding names.",

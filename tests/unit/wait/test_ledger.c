@@ -10,34 +10,36 @@
 enum { A, B, C };            /* processes; A waits for B */
 enum { ALPHA, BETA, GAMMA }; /* regions */
 
+static const struct wait_moment none;
+static const uint64_t rest = (uint64_t)LULL_WAIT_OWN << 32 | WAIT_IN_MPI;
+
 static void add(struct wait_ledger *ledger, uint32_t process, uint32_t region, int64_t ns)
 {
-    const struct lull_wait_place place = {process, region, LULL_NONE, 0, LULL_NONE};
-    assert_true(lull_wait_ledger_add(ledger, &place, ns));
+    assert_true(lull_wait_ledger_add(ledger, lull_wait_key(process, region), LULL_NONE, ns));
 }
 
 /* What of a wait is charged to a region of a process, LULL_WAIT_OWN: of B itself. */
-static int64_t charged(struct wait_ledger *late, const struct wait_snapshot *late_since,
-                       const struct wait_ledger *other, const struct wait_snapshot *other_since,
+static int64_t charged(struct wait_ledger *late, struct wait_moment late_since,
+                       const struct wait_ledger *other, struct wait_moment other_since,
                        int64_t wait, uint32_t process, uint32_t region)
 {
-    struct wait_excess parts[LULL_WAIT_LEDGER + 1];
-    struct wait_snapshot *at = lull_wait_snapshot_take(late);
+    struct wait_excess parts[LULL_WAIT_LEDGER + 2];
+    struct wait_moment at = lull_wait_moment_take(late);
     const struct wait_between between = {.late = B,
                                          .other = A,
                                          .at = at,
                                          .late_since = late_since,
                                          .ledger = other,
                                          .other_since = other_since};
-    const uint32_t n = lull_wait_divide(&between, wait, parts);
+    const uint32_t n = lull_wait_divide(&between, wait, rest, parts);
     int64_t found = 0, sum = 0;
     for (uint32_t i = 0; i < n; i++) {
         sum += parts[i].ns;
-        if (parts[i].place.process == process && parts[i].place.region == region)
+        if (parts[i].key == lull_wait_key(process, region))
             found += parts[i].ns;
     }
     assert_int_equal(sum, wait);
-    lull_wait_snapshot_drop(at);
+    lull_wait_moment_drop(&at);
     return found;
 }
 
@@ -50,11 +52,11 @@ static void what_one_did_more_of(void **state)
     add(&other, LULL_WAIT_OWN, ALPHA, 4);
     add(&other, LULL_WAIT_OWN, BETA, 6);
     /* 6 more of alpha, 2 less of beta: it comes 4 later */
-    assert_int_equal(charged(&late, NULL, &other, NULL, 4, LULL_WAIT_OWN, ALPHA), 4);
+    assert_int_equal(charged(&late, none, &other, none, 4, LULL_WAIT_OWN, ALPHA), 4);
     /* gamma is 2 more: 6 to 2 of 6 */
     add(&late, LULL_WAIT_OWN, GAMMA, 2);
-    assert_int_equal(charged(&late, NULL, &other, NULL, 6, LULL_WAIT_OWN, ALPHA), 5);
-    assert_int_equal(charged(&late, NULL, &other, NULL, 6, LULL_WAIT_OWN, GAMMA), 1);
+    assert_int_equal(charged(&late, none, &other, none, 6, LULL_WAIT_OWN, ALPHA), 5);
+    assert_int_equal(charged(&late, none, &other, none, 6, LULL_WAIT_OWN, GAMMA), 1);
     lull_wait_ledger_free(&late);
     lull_wait_ledger_free(&other);
 }
@@ -65,8 +67,8 @@ static void since_they_met(void **state)
     (void)state;
     add(&late, LULL_WAIT_OWN, ALPHA, 100);
     add(&other, LULL_WAIT_OWN, BETA, 100);
-    struct wait_snapshot *late_since = lull_wait_snapshot_take(&late);
-    struct wait_snapshot *other_since = lull_wait_snapshot_take(&other);
+    struct wait_moment late_since = lull_wait_moment_take(&late);
+    struct wait_moment other_since = lull_wait_moment_take(&other);
     add(&late, LULL_WAIT_OWN, BETA, 9);
     add(&other, LULL_WAIT_OWN, BETA, 4);
     assert_int_equal(charged(&late, late_since, &other, other_since, 5, LULL_WAIT_OWN, BETA), 5);
@@ -75,8 +77,8 @@ static void since_they_met(void **state)
     lull_wait_ledger_begin_anew(&other);
     add(&late, LULL_WAIT_OWN, ALPHA, 3);
     assert_int_equal(charged(&late, late_since, &other, other_since, 3, LULL_WAIT_OWN, ALPHA), 3);
-    lull_wait_snapshot_drop(late_since);
-    lull_wait_snapshot_drop(other_since);
+    lull_wait_moment_drop(&late_since);
+    lull_wait_moment_drop(&other_since);
     lull_wait_ledger_free(&late);
     lull_wait_ledger_free(&other);
 }
@@ -88,11 +90,11 @@ static void what_rounding_leaves(void **state)
     for (uint32_t region = ALPHA; region <= GAMMA; region++)
         add(&late, LULL_WAIT_OWN, region, 1);
     /* two thirds each: the first two get them */
-    assert_int_equal(charged(&late, NULL, &other, NULL, 2, LULL_WAIT_OWN, ALPHA), 1);
-    assert_int_equal(charged(&late, NULL, &other, NULL, 2, LULL_WAIT_OWN, BETA), 1);
-    assert_int_equal(charged(&late, NULL, &other, NULL, 2, LULL_WAIT_OWN, GAMMA), 0);
+    assert_int_equal(charged(&late, none, &other, none, 2, LULL_WAIT_OWN, ALPHA), 1);
+    assert_int_equal(charged(&late, none, &other, none, 2, LULL_WAIT_OWN, BETA), 1);
+    assert_int_equal(charged(&late, none, &other, none, 2, LULL_WAIT_OWN, GAMMA), 0);
     /* what nothing explains is time in MPI */
-    assert_int_equal(charged(&late, NULL, &other, NULL, 10, LULL_WAIT_OWN, LULL_NONE), 7);
+    assert_int_equal(charged(&late, none, &other, none, 10, LULL_WAIT_OWN, WAIT_IN_MPI), 7);
     lull_wait_ledger_free(&late);
     lull_wait_ledger_free(&other);
 }
@@ -103,12 +105,12 @@ static void who_kept_the_late_one(void **state)
     (void)state;
     add(&late, C, ALPHA, 8);
     add(&other, LULL_WAIT_OWN, BETA, 2);
-    assert_int_equal(charged(&late, NULL, &other, NULL, 6, C, ALPHA), 6);
+    assert_int_equal(charged(&late, none, &other, none, 6, C, ALPHA), 6);
     /* C kept both of them */
     add(&other, C, ALPHA, 8);
     add(&late, LULL_WAIT_OWN, GAMMA, 5);
-    assert_int_equal(charged(&late, NULL, &other, NULL, 3, C, ALPHA), 0);
-    assert_int_equal(charged(&late, NULL, &other, NULL, 3, LULL_WAIT_OWN, GAMMA), 3);
+    assert_int_equal(charged(&late, none, &other, none, 3, C, ALPHA), 0);
+    assert_int_equal(charged(&late, none, &other, none, 3, LULL_WAIT_OWN, GAMMA), 3);
     lull_wait_ledger_free(&late);
     lull_wait_ledger_free(&other);
 }
@@ -121,12 +123,12 @@ static void what_both_paid_for(void **state)
     add(&late, LULL_WAIT_OWN, ALPHA, 50);
     add(&late, LULL_WAIT_OWN, GAMMA, 3);
     add(&other, B, ALPHA, 50);
-    assert_int_equal(charged(&late, NULL, &other, NULL, 3, LULL_WAIT_OWN, GAMMA), 3);
+    assert_int_equal(charged(&late, none, &other, none, 3, LULL_WAIT_OWN, GAMMA), 3);
     /* B has waited for A's beta, in which A was itself. */
     add(&late, A, BETA, 20);
     add(&other, LULL_WAIT_OWN, BETA, 20);
-    assert_int_equal(charged(&late, NULL, &other, NULL, 3, LULL_WAIT_OWN, GAMMA), 3);
-    assert_int_equal(charged(&late, NULL, &other, NULL, 3, A, BETA), 0);
+    assert_int_equal(charged(&late, none, &other, none, 3, LULL_WAIT_OWN, GAMMA), 3);
+    assert_int_equal(charged(&late, none, &other, none, 3, A, BETA), 0);
     lull_wait_ledger_free(&late);
     lull_wait_ledger_free(&other);
 }
@@ -147,7 +149,7 @@ static void more_places_than_room(void **state)
         const struct wait_entry *entry = &ledger.entries[i];
         sum -= entry->ns;
         most = entry->ns > most ? entry->ns : most;
-        elsewhere += entry->place.region == LULL_WAIT_ELSEWHERE;
+        elsewhere += lull_wait_key_region(entry->key) == LULL_WAIT_ELSEWHERE;
     }
     assert_int_equal(sum, 0);
     assert_int_equal(most, MANY * MANY);

@@ -17,6 +17,7 @@ function settle(section) {
 async function beginTimelines(section, palette) {
     const timelines = (await readPictures("timeline")).map(([number, meta]) => new Timeline(number, meta));
     settle(section);
+    linkFindings(section);
     const viewer = new Viewer(section, timelines, palette);
     const remember = settled(() => writeFragment(viewer), 300);
     let first = !readFragment(viewer);

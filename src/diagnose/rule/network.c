@@ -1,0 +1,199 @@
+/* What messages cost beyond waiting: one of three rules tells the loss of the run to an ideal
+ * network, that which explains most of it. */
+#include "diagnose/rule/rules.h"
+#include "stats/quantile.h"
+
+enum network_cause { TRANSFER, SMALL_MESSAGES, CONTENTION };
+
+enum { MESSAGES_LEAST = 30, WINDOWS_LEAST = 8, WINDOW_MESSAGES = 5 };
+/* So much of the transit must follow from latency; from traffic. */
+#define EXPLAINED_LEAST 0.5
+/* Small ones: a class whose messages take no more than that many times as long as the shortest
+ * class, so that their size hardly matters. */
+#define LATENCY_MOST 1.5
+
+/* ---- latency ------------------------------------------------------------------------------- */
+
+/* The mean transit of the smallest messages of which there are enough; 0: there are none. */
+static double latency_of(const struct lull_messages *messages)
+{
+    for (unsigned i = 0; i < LULL_MESSAGES_CLASSES; i++) {
+        const struct lull_messages_sum sum = lull_messages_of_class(messages, i);
+        if (sum.count >= MESSAGES_LEAST)
+            return (double)sum.transit_ns / (double)sum.count;
+    }
+    return 0;
+}
+
+/* The share of the transit that messages have whose size hardly matters. */
+static double share_of_latency(const struct lull_messages *messages, double latency)
+{
+    const struct lull_messages_sum all = lull_messages_of_all(messages);
+    double ns = 0;
+    for (unsigned i = 0; i < LULL_MESSAGES_CLASSES; i++) {
+        const struct lull_messages_sum sum = lull_messages_of_class(messages, i);
+        if (sum.count > 0 && (double)sum.transit_ns <= LATENCY_MOST * latency * (double)sum.count)
+            ns += (double)sum.transit_ns;
+    }
+    return all.transit_ns > 0 ? ns / (double)all.transit_ns : 0;
+}
+
+/* ---- traffic ------------------------------------------------------------------------------- */
+
+static double traffic_in(const struct lull_messages *messages, unsigned window)
+{
+    double bytes = 0;
+    for (unsigned i = 0; i < LULL_MESSAGES_CLASSES; i++)
+        bytes += (double)messages->sums[window][i].bytes;
+    return bytes;
+}
+
+/* What a class takes longer in windows with more traffic than the median of its windows, beyond a
+ * quarter of its windows, in which it is fastest. */
+static double slowed_by_traffic(const struct lull_messages *messages, unsigned size_class)
+{
+    double means[LULL_MESSAGES_WINDOWS], traffic[LULL_MESSAGES_WINDOWS], slowed = 0, other = 0;
+    unsigned n = 0;
+    for (unsigned w = 0; w < LULL_MESSAGES_WINDOWS; w++) {
+        const struct lull_messages_sum *sum = &messages->sums[w][size_class];
+        if (sum->count < WINDOW_MESSAGES)
+            continue;
+        means[n] = (double)sum->transit_ns / (double)sum->count;
+        traffic[n++] = traffic_in(messages, w);
+    }
+    if (n < WINDOWS_LEAST)
+        return 0;
+    lull_sort(means, n);
+    lull_sort(traffic, n);
+    const double usual = means[n / 4], median = lull_median(traffic, n);
+    for (unsigned w = 0; w < LULL_MESSAGES_WINDOWS; w++) {
+        const struct lull_messages_sum *sum = &messages->sums[w][size_class];
+        const double excess = (double)sum->transit_ns - usual * (double)sum->count;
+        if (sum->count < WINDOW_MESSAGES || excess <= 0)
+            continue;
+        if (traffic_in(messages, w) > median)
+            slowed += excess;
+        else
+            other += excess;
+    }
+    return slowed > 2 * other ? slowed : 0;
+}
+
+static double slowed_of(const struct lull_messages *messages)
+{
+    double ns = 0;
+    for (unsigned i = 0; i < LULL_MESSAGES_CLASSES; i++)
+        ns += slowed_by_traffic(messages, i);
+    return ns;
+}
+
+/* ---- the loss ------------------------------------------------------------------------------ */
+
+struct network_loss {
+    int64_t runtime_ns; /* that an ideal network saves */
+    int64_t core_ns;
+    double latency, share_of_latency, share_of_traffic;
+    struct lull_messages_sum all;
+    enum network_cause cause;
+};
+
+static bool find_loss(const struct lull_case *c, struct network_loss *ret_loss)
+{
+    const struct lull_breakdown *breakdown = c->evidence->breakdown;
+    const struct lull_messages *messages = c->evidence->messages;
+    struct network_loss loss = {0};
+    if (breakdown->ideal_runtime_ns <= 0)
+        return false;
+    loss.runtime_ns = breakdown->runtime_ns - breakdown->ideal_runtime_ns;
+    loss.core_ns = breakdown->runtime_ns > 0
+                       ? (int64_t)((double)loss.runtime_ns * (double)c->core_ns /
+                                   (double)breakdown->runtime_ns)
+                       : 0;
+    if (loss.core_ns < c->least_ns)
+        return false;
+    if (messages) {
+        loss.all = lull_messages_of_all(messages);
+        loss.latency = latency_of(messages);
+        loss.share_of_latency = share_of_latency(messages, loss.latency);
+        loss.share_of_traffic = loss.all.transit_ns > 0
+                                    ? slowed_of(messages) / (double)loss.all.transit_ns
+                                    : 0;
+    }
+    loss.cause = loss.share_of_traffic >= EXPLAINED_LEAST   ? CONTENTION
+                 : loss.share_of_latency >= EXPLAINED_LEAST ? SMALL_MESSAGES
+                                                            : TRANSFER;
+    *ret_loss = loss;
+    return true;
+}
+
+static void add_facts(struct lull_finding *finding, const struct network_loss *loss)
+{
+    if (loss->all.count == 0)
+        return;
+    lull_finding_add_fact(finding, "messages", "messages", LULL_FACT_COUNT,
+                          (double)loss->all.count);
+    lull_finding_add_fact(finding, "bytes", "mean size", LULL_FACT_BYTES,
+                          (double)loss->all.bytes / (double)loss->all.count);
+    lull_finding_add_fact(finding, "transit", "mean time of one beyond waiting", LULL_FACT_TIME,
+                          (double)loss->all.transit_ns / (double)loss->all.count);
+    lull_finding_add_fact(finding, "latency_share", "share of it in small messages",
+                          LULL_FACT_SHARE, loss->share_of_latency);
+    lull_finding_add_fact(finding, "traffic_share", "share of it that comes with traffic",
+                          LULL_FACT_SHARE, loss->share_of_traffic);
+}
+
+static const char *const causes[] = {
+    [TRANSFER] = "Moving data takes it, or operations of all whose steps have a price.",
+    [SMALL_MESSAGES] = "Most of it is latency: fewer and larger messages cost less.",
+    [CONTENTION] = "Messages of the same size take longer while there is more traffic.",
+};
+
+static void tell(struct lull_case *c, enum network_cause cause)
+{
+    struct network_loss loss;
+    if (!find_loss(c, &loss) || loss.cause != cause)
+        return;
+    struct lull_finding *finding = lull_case_add(c, loss.core_ns);
+    add_facts(finding, &loss);
+    finding->bound_ns = loss.runtime_ns;
+    finding->sentence = lull_arena_printf(
+        c->arena, "The network costs %s of %s of the runtime beyond waiting for others%s.",
+        lull_case_time(c, loss.runtime_ns), lull_case_time(c, c->evidence->breakdown->runtime_ns),
+        cause == SMALL_MESSAGES ? lull_arena_printf(c->arena, ": %.0f messages of %.0f bytes on average",
+                                                    (double)loss.all.count,
+                                                    (double)loss.all.bytes /
+                                                        (double)loss.all.count)
+        : cause == CONTENTION   ? ", most of it while there is much traffic"
+                                : "");
+    finding->cause = causes[cause];
+    finding->gain = (struct lull_finding_gain){
+        .ns = loss.runtime_ns,
+        .low_ns = loss.runtime_ns,
+        .high_ns = loss.runtime_ns,
+        .factor = (double)c->evidence->breakdown->runtime_ns /
+                  (double)c->evidence->breakdown->ideal_runtime_ns};
+    finding->next = lull_arena_printf(c->arena, "lull replay %s --network ideal",
+                                      lull_case_word(c, c->evidence->path));
+}
+
+static void transfer(struct lull_case *c)
+{
+    tell(c, TRANSFER);
+}
+
+static void small_messages(struct lull_case *c)
+{
+    tell(c, SMALL_MESSAGES);
+}
+
+static void contention(struct lull_case *c)
+{
+    tell(c, CONTENTION);
+}
+
+const struct lull_rule lull_rule_transfer = {"transfer", "transfer",
+                                             "an ideal network would save time", transfer};
+const struct lull_rule lull_rule_small_messages = {
+    "small_messages", "small messages", "most of what messages cost is latency", small_messages};
+const struct lull_rule lull_rule_contention = {
+    "contention", "contention", "messages are slower while there is more traffic", contention};
