@@ -152,8 +152,9 @@ def check(options, folder):
         planted += found.planted
         exact += found.planted and found.is_exact()
         if options.verbose or lines:
-            print("%s: %.4f s waited (%.1f %%), %.4f s perhaps elsewhere, %.4f s for others; %s" %
-                  (name, found.seconds, 100 * found.seconds / core, found.elsewhere, found.others,
+            print("%s: %.4f s waited (%.1f %%), %.4f s perhaps elsewhere, %.4f s for others, %.4f s in "
+                  "all; %s" %
+                  (name, found.seconds, 100 * found.seconds / core, found.elsewhere, found.others, found.in_calls,
                    "; ".join(told(f) for f in findings)))
         wrong += ["%s: %s" % (name, line) for line in lines]
     print("%d phases, %d with a defect; in %d of these the machine disturbed nothing" %

@@ -171,6 +171,32 @@ def serial(ranks):
             yield Wait(thread, 0, part.end - part.begin, 0.0)
 
 
+def at_barriers(ranks, parts):
+    """What threads wait at the ends of parallel regions, until the master goes on."""
+    lost = 0.0
+    master = sorted((r for (t, _), row in ranks.rows.items() for r in row
+                     if t == 0 and r.what != "iteration"), key=lambda r: r.begin)
+    for i in sorted({i for _, i in ranks.rows}):
+        for what in parts:
+            rows = [[r for r in ranks.rows[t, i] if r.what == what] for t in ranks.ranks]
+            if all(rows):
+                ends = [row[-1].end for row in rows]
+                later = [r.begin for r in master if r.begin >= ends[0] and r.what != what]
+                lost += sum(max([*ends, *later[:1]]) - end for end in ends)
+    return lost
+
+
+def late_begins(ranks):
+    """How much later than the first the threads begin in parallel regions."""
+    lost = 0.0
+    for i in sorted({i for _, i in ranks.rows}):
+        for what in ("solve", "rest", "lock"):
+            rows = [[r for r in ranks.rows[t, i] if r.what == what] for t in ranks.ranks]
+            if all(rows):
+                lost += sum(row[0].begin - min(r[0].begin for r in rows) for row in rows)
+    return lost
+
+
 # name: program, waits, who is to be named (None: nobody in particular), rules that may name it.
 DEFECTS = {
     "late_sender": ("messages", late_sender, 0, ["late_sender"]),
@@ -210,7 +236,13 @@ class Truth:
         self.elsewhere = sum(w.seconds * w.else_late for w in named)
         self.others = sum(w.seconds for w in waits) - self.seconds
         calls = calls_of(readings)
-        self.in_calls = sum(r.end - r.begin for r in calls) if calls else self.seconds
+        self.in_calls = sum(r.end - r.begin for r in calls)
+        # What others lose behind the defect, because of it or of the machine.
+        self.behind = 0.0
+        if self.program == "threads":
+            self.behind = at_barriers(ranks, ["arrive"])
+            self.in_calls = self.seconds + self.behind + late_begins(ranks)
+            self.in_calls += at_barriers(ranks, ["solve", "rest"])
         self.count = len(named)
         self.planted = self.percent > 0 and bool(self.rules)
 
@@ -220,4 +252,4 @@ class Truth:
 
     def is_sure(self):
         """Whether nothing that the machine did comes near what was planted."""
-        return self.seconds - self.elsewhere > 1.5 * (self.others + self.elsewhere)
+        return self.seconds - self.elsewhere > 1.5 * (self.others + self.elsewhere + self.behind)
