@@ -43,6 +43,7 @@ struct lull_case {
     uint32_t n_findings;
     size_t capacity;
     const struct lull_rule *rule; /* that is asked now */
+    bool noisy;                   /* noise was told: single delays are part of it */
 };
 
 struct lull_rule {

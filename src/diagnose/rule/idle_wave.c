@@ -1,4 +1,5 @@
 /* A delay of one process that went from process to process along messages. */
+#include "diagnose/rule/cut.h"
 #include "diagnose/rule/rules.h"
 
 enum { ITERATIONS_LEAST = 8 };
@@ -57,17 +58,13 @@ static void tell(struct lull_case *c, const struct lull_wave *wave, uint32_t pro
         lull_case_where(c, suspect->region, suspect->most->place.call), wave->n_ranks,
         (long long)distance_of(wave), lull_case_time(c, suspect->ns));
     finding->cause = "It happened once: what delayed it is not in the trace.";
-    finding->next = lull_arena_printf(c->arena, "lull wave %s",
-                                      lull_case_word(c, c->evidence->path));
-    struct lull_what_if_options *fix = lull_finding_fix(c, finding);
-    fix->n_cuts = 1;
-    fix->cuts[0] = (struct lull_what_if_cut){finding->place.rank, NULL, finding->place.region};
+    lull_finding_cut(c, finding, suspect);
 }
 
 static void find(struct lull_case *c)
 {
     const struct lull_evidence *evidence = c->evidence;
-    if (!evidence->waves || !evidence->field || !evidence->trace ||
+    if (c->noisy || !evidence->waves || !evidence->field || !evidence->trace ||
         evidence->field->n_iterations < ITERATIONS_LEAST)
         return;
     for (uint32_t w = 0; w < evidence->waves->count; w++) {

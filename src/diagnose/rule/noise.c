@@ -7,6 +7,7 @@ enum { REPEATS_LEAST = 30 }; /* fewer do not tell a rare burst from a usual one 
 #define LONG_MOST 0.1
 /* So much of the waits must follow from the long bursts, each of which all others may wait for. */
 #define EXPLAINED_LEAST 0.5
+#define NOTHING         1e-6 /* a factor of a region: none is 0 */
 
 struct noise {
     uint64_t bursts, long_bursts;
@@ -15,6 +16,7 @@ struct noise {
     int64_t charged_ns;
     const struct lull_suspicion *first; /* with most charges */
     const struct lull_work_bursts *longest;
+    bool apart; /* the first is a region of its own, which stands in few bursts */
 };
 
 /* Where there are enough repeats. */
@@ -51,6 +53,25 @@ static void add_facts(struct lull_finding *finding, const struct noise *noise)
                           noise->processes);
 }
 
+/* As long as at the same place at other times; where the noise has a region of its own, that takes
+ * no time. */
+static void set_fix(struct lull_case *c, struct lull_finding *finding, const struct noise *noise)
+{
+    struct lull_what_if_options *fix = lull_finding_fix(c, finding);
+    const char *run = lull_case_word(c, c->evidence->path);
+    fix->no_noise = true;
+    finding->next = lull_arena_printf(c->arena, "lull replay %s --no-noise", run);
+    if (!noise->apart || !finding->place.region)
+        return;
+    fix->n_regions = 1;
+    fix->regions[0] = finding->place.region;
+    fix->factors[0] = NOTHING;
+    finding->next =
+        lull_arena_printf(c->arena, "%s --region %s", finding->next,
+                          lull_case_word(c, lull_arena_printf(c->arena, "%s=%g",
+                                                              finding->place.region, NOTHING)));
+}
+
 static void tell(struct lull_case *c, const struct noise *noise)
 {
     struct lull_finding *finding = lull_case_add(c, noise->charged_ns);
@@ -69,21 +90,26 @@ static void tell(struct lull_case *c, const struct noise *noise)
         lull_case_time(c, (int64_t)noise->long_ns), lull_case_time(c, noise->charged_ns));
     finding->cause = "What takes a core away (noise of the system); the program itself would be as "
                      "long each time.";
-    lull_finding_fix(c, finding)->no_noise = true;
-    finding->next = lull_arena_printf(c->arena, "lull replay %s --no-noise",
-                                      lull_case_word(c, c->evidence->path));
+    set_fix(c, finding, noise);
 }
 
-/* What nobody in particular is to blame for, nor uneven work; a region of its own that stands in
- * few bursts (tracers may tell what takes the core away) is never work. */
+/* A region of its own that stands in few bursts: tracers may tell what takes the core away. */
+static bool is_apart(const struct lull_uneven *uneven, const struct noise *noise)
+{
+    return (double)uneven->bursts <= LONG_MOST * (double)noise->bursts;
+}
+
+/* What nobody in particular is to blame for, nor uneven work. */
 static bool is_unexplained(const struct lull_case *c, const struct lull_suspicion *suspicion,
-                           const struct noise *noise)
+                           struct noise *noise)
 {
     if (suspicion->few || suspicion->ns < c->least_ns)
         return false;
     const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region);
-    return (double)uneven.bursts <= LONG_MOST * (double)noise->bursts ||
-           !lull_uneven_explains(c, &uneven, suspicion);
+    if (!is_apart(&uneven, noise) && lull_uneven_explains(c, &uneven, suspicion))
+        return false;
+    noise->apart = noise->first ? noise->apart : is_apart(&uneven, noise);
+    return true;
 }
 
 static void find(struct lull_case *c)
@@ -105,7 +131,8 @@ static void find(struct lull_case *c)
         noise.first = noise.first ? noise.first : suspicion;
         suspicion->ns = 0;
     }
-    if (noise.first)
+    c->noisy = noise.first != NULL;
+    if (c->noisy)
         tell(c, &noise);
 }
 

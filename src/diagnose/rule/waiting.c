@@ -1,5 +1,6 @@
 /* Who made others wait: few processes in a region, or all of them in turns. One rule for each kind
  * of wait; a suspect is told by that kind which it was charged with most. */
+#include "diagnose/rule/cut.h"
 #include "diagnose/rule/rules.h"
 #include "diagnose/rule/uneven.h"
 
@@ -73,22 +74,6 @@ static void add_facts(struct lull_finding *finding, const struct lull_suspect *s
                               LULL_FACT_TIME, (double)suspect->passed_ns);
 }
 
-/* Its computations cut to the median of its peers. */
-static void set_fix(struct lull_case *c, struct lull_finding *finding)
-{
-    struct lull_what_if_options *fix = lull_finding_fix(c, finding);
-    fix->n_cuts = 1;
-    fix->cuts[0] = (struct lull_what_if_cut){finding->place.rank, NULL, finding->place.region};
-    const char *meant =
-        finding->place.region
-            ? lull_arena_printf(c->arena, "rank=%u,region=%s", finding->place.rank,
-                                finding->place.region)
-            : lull_arena_printf(c->arena, "rank=%u", finding->place.rank);
-    finding->next =
-        lull_arena_printf(c->arena, "lull replay %s --median %s",
-                          lull_case_word(c, c->evidence->path), lull_case_word(c, meant));
-}
-
 static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect)
 {
     const uint32_t call = suspect->most->place.call;
@@ -105,7 +90,7 @@ static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect
     const struct lull_evidence_speed speed =
         lull_evidence_speed(c->evidence, suspect->process, LULL_NONE);
     finding->cause = lull_evidence_cause(&speed, c->arena);
-    set_fix(c, finding);
+    lull_finding_cut(c, finding, suspect);
 }
 
 /* Many are late, each at another time. */

@@ -81,13 +81,22 @@ static lull_status push_burst(stream_t *s, const struct lull_item *item, struct 
     return LULL_OK;
 }
 
+/* In MPI_Finalize of a simulated run a process waits for the others to end, and does nothing else.
+ */
+static bool waits_at_end(const stream_t *s, const struct lull_step *call)
+{
+    const struct lull_trace *trace = s->replay->trace;
+    return call->op == LULL_CALL_OTHER && call->time >= trace->duration &&
+           strcmp(trace->producer, "lull simulate") == 0;
+}
+
 /* What of a call lies in the part that is replayed; nothing of one that goes on beyond it, where a
  * process waits for the others to end. */
 static uint64_t length_in_part(const stream_t *s, const struct lull_step *call)
 {
     const struct lull_windows *windows = s->replay->options.windows;
-    if (!windows && call->op == LULL_CALL_OTHER && call->time >= s->replay->trace->duration)
-        return 0; /* MPI_Finalize of a simulated run, or of one that was cut off */
+    if (waits_at_end(s, call))
+        return 0;
     if (!windows)
         return (uint64_t)(call->time - call->call_began);
     const struct lull_interval part = windows->intervals[s->process][0];

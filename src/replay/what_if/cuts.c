@@ -35,7 +35,8 @@ struct row {
     uint32_t bursts;
     double sum;   /* ns */
     double least; /* without what its units have more than the medians of their peers, which have as
-                     many bursts; 0: there are none */
+                     many bursts; 0: there are none ... */
+    double level; /* ... and its longest units become as long as that */
 };
 
 /* Members that are compared: of one thread number. */
@@ -165,6 +166,22 @@ static double left_of(const struct row *row, double value, double median, double
     return fmin(value, median) * (sum / row->least);
 }
 
+/* The length that no unit of a row exceeds where all together take `sum`: found between bounds that
+ * are halved until they are neighbours. */
+static double find_level(const double *values, size_t units, double sum)
+{
+    double low = 0, high = 0;
+    for (size_t u = 0; u < units; u++)
+        high = fmax(high, values[u]);
+    for (double level = high / 2; level > low && level < high; level = low + (high - low) / 2) {
+        double capped = 0;
+        for (size_t u = 0; u < units; u++)
+            capped += fmin(values[u], level);
+        *(capped < sum ? &low : &high) = level;
+    }
+    return high;
+}
+
 static bool is_cut(const struct row *row, double sum)
 {
     return row->member->meant && sum > 0 && row->sum > sum;
@@ -180,6 +197,9 @@ static void cut_alike(struct comparison *c, uint32_t from, uint32_t to, double s
         for (uint32_t i = from; i < to && n > c->all_meant; i++)
             c->rows[i].least += fmin(units_of(c, i)[u], median_of_peers(c, n, units_of(c, i)[u]));
     }
+    for (uint32_t i = from; i < to; i++)
+        if (is_cut(&c->rows[i], sum) && c->rows[i].least <= 0)
+            c->rows[i].level = find_level(units_of(c, i), units, sum);
     for (size_t u = 0; u < units; u++) {
         n = sort_unit(c, from, to, u);
         for (uint32_t i = from; i < to; i++) {
@@ -189,7 +209,7 @@ static void cut_alike(struct comparison *c, uint32_t from, uint32_t to, double s
             if (is_cut(row, sum) && row->least > 0)
                 left = left_of(row, *value, median_of_peers(c, n, *value), sum);
             else if (is_cut(row, sum))
-                left = *value * (sum / row->sum);
+                left = fmin(*value, row->level);
             if (row->member->meant)
                 *value = *value > 0 ? left / *value : 1;
         }

@@ -166,7 +166,20 @@ static lull_status check_cut(const struct lull_trace *trace, uint32_t applicatio
     return LULL_OK;
 }
 
-static lull_status check_threads(const struct lull_trace *trace,
+/* Whether a process has other threads than its master and those that the program makes itself. */
+static bool has_workers(const struct lull_trace *trace, uint32_t application)
+{
+    bool any = false;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        const struct lull_location *location = &trace->locations[l];
+        const struct lull_process *process = &trace->processes[location->process];
+        any |= process->application == application && l != process->first_location &&
+               location->kind == LULL_LOCATION_THREAD && location->role != LULL_THREAD_FREE;
+    }
+    return any;
+}
+
+static lull_status check_threads(const struct lull_trace *trace, uint32_t application,
                                  const struct lull_what_if_threads *threads, struct lull_error *err)
 {
     bool parallel = false;
@@ -174,6 +187,8 @@ static lull_status check_threads(const struct lull_trace *trace,
         parallel |= trace->regions[i].parallel;
     if (!parallel)
         return lull_fail(err, LULL_ERR_RANGE, "%s: has no parallel regions of OpenMP", trace->path);
+    if (!has_workers(trace, application))
+        return lull_fail(err, LULL_ERR_RANGE, "%s: has one thread in each process", trace->path);
     return check_region(trace, threads->region, threads->change != LULL_THREADS_NO_SERIAL, err);
 }
 
@@ -191,6 +206,6 @@ lull_status lull_what_if_check(const struct lull_trace *trace,
             status = check_cut(trace, wanted->application, &wanted->cuts[i], err);
     }
     for (uint32_t i = 0; i < wanted->n_threads && status == LULL_OK; i++)
-        status = check_threads(trace, &wanted->threads[i], err);
+        status = check_threads(trace, wanted->application, &wanted->threads[i], err);
     return status;
 }

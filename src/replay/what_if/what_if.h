@@ -18,8 +18,8 @@
  * - Cut: what a process computes in an epoch (in the region, where one is named) takes no longer
  * than the median of its peers: the processes that compute there and are not meant themselves, or,
  * where all are meant, all of them. Where peers have as many bursts in that epoch, each burst loses
- * in proportion to how much longer than the median of theirs it is; else all lose alike. Where
- * several cuts mean a burst, the shortest result counts.
+ * in proportion to how much longer than the median of theirs it is; else the longest lose, down to
+ * one length. Where several cuts mean a burst, the shortest result counts.
  * - Balanced: in each epoch each process that computes (in the region, where one is named) computes
  * as long as they all do on average. The total stays the same, but for rounding to ns.
  *

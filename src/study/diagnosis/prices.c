@@ -60,6 +60,12 @@ static bool add_all(struct lull_what_if_options *all, const struct lull_what_if_
         all->n_threads + fix->n_threads > LULL_WHAT_IF_THREADS ||
         (all->balance && fix->balance && all->balanced != fix->balanced))
         return false;
+    if (all->n_regions + fix->n_regions > LULL_WHAT_IF_REGIONS)
+        return false;
+    for (uint32_t i = 0; i < fix->n_regions; i++) {
+        all->factors[all->n_regions] = fix->factors[i];
+        all->regions[all->n_regions++] = fix->regions[i];
+    }
     all->no_noise |= fix->no_noise;
     if (fix->balance) {
         all->balance = true;

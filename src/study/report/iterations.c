@@ -7,21 +7,26 @@
 struct lull_iterations {
     struct lull_wave_collector *collector;
     struct lull_consumer inner;
+    uint8_t counted; /* enum lull_step_kind */
     const struct lull_trace *trace;
-    atomic_uint_fast64_t spans; /* of masters, so far */
+    atomic_uint_fast64_t steps; /* of masters, so far: spans, or ends of calls */
 };
 
 lull_status lull_iterations_create(const struct lull_trace *trace, uint32_t application,
-                                   struct lull_iterations **ret_iterations, struct lull_error *err)
+                                   bool calls_in_full, struct lull_iterations **ret_iterations,
+                                   struct lull_error *err)
 {
     struct lull_iterations *iterations = calloc(1, sizeof *iterations);
     if (!iterations)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its iterations",
                          trace->path);
     iterations->trace = trace;
+    iterations->counted = calls_in_full ? LULL_STEP_CALL_END : LULL_STEP_SPAN;
     lull_status status =
         lull_wave_collector_create(trace, application, NULL, &iterations->collector, err);
-    if (status == LULL_OK)
+    if (status == LULL_OK && calls_in_full)
+        iterations->inner = lull_wave_collector_consumer(iterations->collector);
+    else if (status == LULL_OK)
         status =
             lull_wave_collector_consumer_of_spans(iterations->collector, &iterations->inner, err);
     if (status != LULL_OK) {
@@ -34,7 +39,7 @@ lull_status lull_iterations_create(const struct lull_trace *trace, uint32_t appl
 
 static bool gave_up(const struct lull_iterations *iterations)
 {
-    return atomic_load_explicit(&iterations->spans, memory_order_relaxed) > LULL_ITERATIONS_MOST;
+    return atomic_load_explicit(&iterations->steps, memory_order_relaxed) > LULL_ITERATIONS_MOST;
 }
 
 static lull_status pass_on(void *context, unsigned worker, const struct lull_steps *steps,
@@ -42,13 +47,13 @@ static lull_status pass_on(void *context, unsigned worker, const struct lull_ste
 {
     struct lull_iterations *iterations = context;
     const uint32_t process = iterations->trace->locations[steps->location].process;
-    uint64_t spans = 0;
+    uint64_t seen = 0;
     if (gave_up(iterations) ||
         iterations->trace->processes[process].first_location != steps->location)
         return LULL_OK;
     for (uint32_t i = 0; i < steps->count; i++)
-        spans += steps->steps[i].kind == LULL_STEP_SPAN;
-    atomic_fetch_add_explicit(&iterations->spans, spans, memory_order_relaxed);
+        seen += steps->steps[i].kind == iterations->counted;
+    atomic_fetch_add_explicit(&iterations->steps, seen, memory_order_relaxed);
     return iterations->inner.steps(iterations->inner.context, worker, steps, err);
 }
 

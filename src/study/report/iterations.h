@@ -6,12 +6,15 @@
 #include "wave/field.h"
 
 /* Rides on a pass beside others. Its memory grows with the calls of MPI that wait, so that it gives
- * up after so many spans of master threads. */
+ * up after so many spans, or calls, of master threads. */
 #define LULL_ITERATIONS_MOST UINT64_C(4000000)
 
 struct lull_iterations;
+/* `calls_in_full`: another consumer of the pass wants CALL_BEGINs; else SPANs are calls, and those
+ * that take no time at all are none. */
 lull_status lull_iterations_create(const struct lull_trace *trace, uint32_t application,
-                                   struct lull_iterations **ret_iterations, struct lull_error *err);
+                                   bool calls_in_full, struct lull_iterations **ret_iterations,
+                                   struct lull_error *err);
 struct lull_consumer lull_iterations_consumer(struct lull_iterations *iterations);
 /* The field, or why there is none in *ret_absent, one sentence in `arena`. */
 const struct lull_wave_field *lull_iterations_conclude(struct lull_iterations *iterations,

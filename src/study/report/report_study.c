@@ -44,8 +44,8 @@ static lull_status join_pass(void *context, struct lull_joint_pass *joint, struc
     lull_status status =
         lull_timeline_create(joint->trace, &wanted, joint->workers, &reading->builder, err);
     if (status == LULL_OK)
-        status = lull_iterations_create(joint->trace, joint->pass.application, &reading->iterations,
-                                        err);
+        status = lull_iterations_create(joint->trace, joint->pass.application,
+                                        options->runs.waits, &reading->iterations, err);
     if (status != LULL_OK)
         return status;
     joint->consumers[joint->n_consumers++] = lull_timeline_consumer(reading->builder);
