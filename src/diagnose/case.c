@@ -27,8 +27,7 @@ void lull_finding_add_fact(struct lull_finding *finding, const char *id, const c
                            uint8_t kind, double value)
 {
     if (finding->n_facts < LULL_FINDING_FACTS && isfinite(value))
-        finding->facts[finding->n_facts++] =
-            (struct lull_finding_fact){id, label, kind, value};
+        finding->facts[finding->n_facts++] = (struct lull_finding_fact){id, label, kind, value};
 }
 
 void lull_finding_set_process(struct lull_case *c, struct lull_finding *finding, uint32_t process)

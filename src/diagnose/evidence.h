@@ -23,6 +23,7 @@ struct lull_evidence {
     const struct lull_work *work;
     const struct lull_messages *messages;
     const struct lull_wave_field *field;
+    const struct lull_wave_graph *graph; /* of the field, with `waves` */
     const struct lull_waves *waves;
     const struct lull_metric_value *values; /* [lull_metric_count] */
     /* Of several runs: the one that this is compared with, which is another one. */

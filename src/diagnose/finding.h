@@ -39,11 +39,11 @@ struct lull_finding_place {
 
 /* What its removal would save of the runtime. */
 struct lull_finding_gain {
-    const char *absent;   /* why it is not known, a sentence; NULL: it is */
-    int64_t ns;           /* of the runtime */
-    double factor;        /* runtime / runtime without it */
+    const char *absent;      /* why it is not known, a sentence; NULL: it is */
+    int64_t ns;              /* of the runtime */
+    double factor;           /* runtime / runtime without it */
     int64_t low_ns, high_ns; /* what the error of the replay leaves open */
-    bool too_small;       /* less than that error */
+    bool too_small;          /* less than that error */
 };
 
 struct lull_rule;

@@ -46,13 +46,14 @@ void lull_messages_take(void *context, unsigned worker, const struct lull_ideal_
     const int64_t duration = collector->trace->duration;
     const int64_t from = message->sent > message->called ? message->sent : message->called;
     const int64_t window =
-        duration > 0 ? (int64_t)((double)message->received / (double)duration *
-                                 LULL_MESSAGES_WINDOWS)
-                     : 0;
+        duration > 0
+            ? (int64_t)((double)message->received / (double)duration * LULL_MESSAGES_WINDOWS)
+            : 0;
     const int64_t last = LULL_MESSAGES_WINDOWS - 1;
     struct lull_messages_sum *sum =
-        &collector->workers[worker]
-             ->sums[window < 0 ? 0 : window > last ? last : window][class_of(message->bytes)];
+        &collector->workers[worker]->sums[window < 0      ? 0
+                                          : window > last ? last
+                                                          : window][class_of(message->bytes)];
     sum->count++;
     sum->bytes += message->bytes;
     if (message->received > from)

@@ -30,6 +30,9 @@ struct lull_suspicion {
 };
 #define LULL_SUSPECTS_MOST 0.8
 
+/* A factor for a region that is to take no time: factors are above 0. */
+#define LULL_CASE_NOTHING 1e-6
+
 /* A run, and what is found of it so far. */
 struct lull_case {
     const struct lull_evidence *evidence;

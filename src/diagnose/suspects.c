@@ -60,8 +60,7 @@ static uint32_t gather(struct lull_case *c)
         if (!number)
             break; /* without memory: those with less time are not told */
         if (is_new)
-            c->suspects[count++] =
-                (struct lull_suspect){.process = key[0], .region = key[1]};
+            c->suspects[count++] = (struct lull_suspect){.process = key[0], .region = key[1]};
         charge_suspect(&c->suspects[*number], charge);
     }
     lull_hash_free(&numbers);
@@ -97,8 +96,7 @@ void lull_case_find_suspects(struct lull_case *c)
     qsort(c->suspects, count, sizeof *c->suspects, compare_suspects);
     c->suspicions = lull_arena_zero(c->arena, count + (size_t)1, sizeof *c->suspicions);
     for (uint32_t i = 0; i < count; i++) {
-        struct lull_suspicion *last =
-            c->n_suspicions ? &c->suspicions[c->n_suspicions - 1] : NULL;
+        struct lull_suspicion *last = c->n_suspicions ? &c->suspicions[c->n_suspicions - 1] : NULL;
         if (!last || last->region != c->suspects[i].region) {
             last = &c->suspicions[c->n_suspicions++];
             *last = (struct lull_suspicion){.region = c->suspects[i].region, .first = i};

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 
 enum { BINS = 160, BINS_OF_OCTAVE = 4, FIRST_OCTAVE = 8, CALLS_OF_PROCESS = 64 };
-enum { LONG_BINS = 3 }; /* above that of the median: 1.7 times as long, for 1.4 to 2 at their borders */
+enum {
+    LONG_BINS = 3
+}; /* above that of the median: 1.7 times as long, for 1.4 to 2 at their borders */
 
 #define OPERATIONS                                                     \
     (LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV) | \

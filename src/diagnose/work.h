@@ -3,7 +3,8 @@
  * A burst is the useful time between two calls of MPI. Bursts that end with the same call (region
  * of the call, which its place in the program is part of, where that was recorded) are repeats of
  * each other; of these the number and median are known, from a histogram with bins of 19 % (a
- * quarter of an octave). A burst of more than about 1.7 times the median is a long one: what noise makes.
+ * quarter of an octave). A burst of more than about 1.7 times the median is a long one: what noise
+ * makes.
  *
  * It rides on a pass (activity/pass.h). Memory: 700 bytes for each place of calls of each process,
  * and 24 for each region. */

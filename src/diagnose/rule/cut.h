@@ -4,8 +4,8 @@
 
 #include "diagnose/rule.h"
 
-/* Its computations in the region are cut to the median of its peers; in all regions, where too few
- * others compute there. */
+/* Its computations in the region are cut to the median of its peers; where most of these do not
+ * compute there, the region takes no time. */
 void lull_finding_cut(struct lull_case *c, struct lull_finding *finding,
                       const struct lull_suspect *suspect);
 

@@ -3,6 +3,10 @@
 #include "diagnose/rule/rules.h"
 
 enum { ITERATIONS_LEAST = 8 };
+/* Messages that the wave went along, one after the other: with one it went nowhere. */
+enum { HOPS_LEAST = 2 };
+/* Waits that whom it reached may have because of it: more of them are because it was late often. */
+enum { WAITS_OF_EACH = 4 };
 
 /* How long those were idle whom it reached. */
 static int64_t idle_of(const struct lull_evidence *evidence, const struct lull_wave *wave)
@@ -19,17 +23,33 @@ static int64_t distance_of(const struct lull_wave *wave)
     return wave->up.distance > wave->down.distance ? wave->up.distance : wave->down.distance;
 }
 
+/* Over how many messages, one after the other, those were reached whom it reached. */
+static uint32_t hops_of(const struct lull_evidence *evidence, const struct lull_wave *wave)
+{
+    struct lull_arena *scratch = lull_arena_create(NULL);
+    uint32_t *hops = lull_arena_zero(scratch, evidence->graph->n_ranks + (size_t)1, sizeof *hops);
+    uint32_t most = 0;
+    struct lull_error ignored;
+    if (lull_wave_hops(evidence->graph, wave->rank, hops, &ignored) == LULL_OK)
+        for (uint32_t rank = 0; rank < evidence->graph->n_ranks; rank++)
+            if (wave->path.arrivals[rank] >= 0 && hops[rank] != UINT32_MAX && hops[rank] > most)
+                most = hops[rank];
+    lull_arena_destroy(scratch);
+    return most;
+}
+
 /* Of a process that is charged with as much as the wave made idle, and not with much more: then
  * that is what it is charged with. */
 static struct lull_suspect *find_suspect(struct lull_case *c, uint32_t process, int64_t idle,
-                                         struct lull_suspicion **ret_suspicion)
+                                         uint64_t most_waits, struct lull_suspicion **ret_suspicion)
 {
     struct lull_suspect *found = NULL;
     for (uint32_t s = 0; s < c->n_suspicions; s++)
         for (uint32_t i = 0; i < c->suspicions[s].count; i++) {
             struct lull_suspect *suspect = &c->suspects[c->suspicions[s].first + i];
             if (suspect->process != process || 2 * idle < suspect->ns ||
-                (found && found->ns >= suspect->ns) || suspect->ns == 0)
+                suspect->waits > most_waits || (found && found->ns >= suspect->ns) ||
+                suspect->ns == 0)
                 continue;
             found = suspect;
             *ret_suspicion = &c->suspicions[s];
@@ -47,8 +67,7 @@ static void tell(struct lull_case *c, const struct lull_wave *wave, uint32_t pro
     finding->place.end = wave->begin + wave->length;
     finding->bound_ns = wave->length;
     lull_finding_add_fact(finding, "delay", "the delay", LULL_FACT_TIME, (double)wave->length);
-    lull_finding_add_fact(finding, "ranks", "ranks that were idle", LULL_FACT_COUNT,
-                          wave->n_ranks);
+    lull_finding_add_fact(finding, "ranks", "ranks that were idle", LULL_FACT_COUNT, wave->n_ranks);
     lull_finding_add_fact(finding, "distance", "how far it went, in ranks", LULL_FACT_COUNT,
                           (double)distance_of(wave));
     finding->sentence = lull_arena_printf(
@@ -71,10 +90,11 @@ static void find(struct lull_case *c)
         const struct lull_wave *wave = &evidence->waves->waves[w];
         const uint32_t process = lull_evidence_process_of_rank(evidence, wave->rank);
         struct lull_suspicion *suspicion = NULL;
-        if (wave->n_ranks < 2 || distance_of(wave) < 2 || process == LULL_NONE)
+        if (wave->n_ranks < 2 || process == LULL_NONE || hops_of(evidence, wave) < HOPS_LEAST)
             continue; /* a collective operation ended it at once, or there is nobody else */
         struct lull_suspect *suspect =
-            find_suspect(c, process, idle_of(evidence, wave), &suspicion);
+            find_suspect(c, process, idle_of(evidence, wave),
+                         (uint64_t)WAITS_OF_EACH * wave->n_ranks, &suspicion);
         if (!suspect || suspect->ns < c->least_ns)
             continue;
         tell(c, wave, process, suspect);

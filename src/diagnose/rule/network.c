@@ -115,9 +115,8 @@ static bool find_loss(const struct lull_case *c, struct network_loss *ret_loss)
         loss.all = lull_messages_of_all(messages);
         loss.latency = latency_of(messages);
         loss.share_of_latency = share_of_latency(messages, loss.latency);
-        loss.share_of_traffic = loss.all.transit_ns > 0
-                                    ? slowed_of(messages) / (double)loss.all.transit_ns
-                                    : 0;
+        loss.share_of_traffic =
+            loss.all.transit_ns > 0 ? slowed_of(messages) / (double)loss.all.transit_ns : 0;
     }
     loss.cause = loss.share_of_traffic >= EXPLAINED_LEAST   ? CONTENTION
                  : loss.share_of_latency >= EXPLAINED_LEAST ? SMALL_MESSAGES
@@ -159,19 +158,19 @@ static void tell(struct lull_case *c, enum network_cause cause)
     finding->sentence = lull_arena_printf(
         c->arena, "The network costs %s of %s of the runtime beyond waiting for others%s.",
         lull_case_time(c, loss.runtime_ns), lull_case_time(c, c->evidence->breakdown->runtime_ns),
-        cause == SMALL_MESSAGES ? lull_arena_printf(c->arena, ": %.0f messages of %.0f bytes on average",
-                                                    (double)loss.all.count,
-                                                    (double)loss.all.bytes /
-                                                        (double)loss.all.count)
-        : cause == CONTENTION   ? ", most of it while there is much traffic"
-                                : "");
+        cause == SMALL_MESSAGES
+            ? lull_arena_printf(c->arena, ": %.0f messages of %.0f bytes on average",
+                                (double)loss.all.count,
+                                (double)loss.all.bytes / (double)loss.all.count)
+        : cause == CONTENTION ? ", most of it while there is much traffic"
+                              : "");
     finding->cause = causes[cause];
-    finding->gain = (struct lull_finding_gain){
-        .ns = loss.runtime_ns,
-        .low_ns = loss.runtime_ns,
-        .high_ns = loss.runtime_ns,
-        .factor = (double)c->evidence->breakdown->runtime_ns /
-                  (double)c->evidence->breakdown->ideal_runtime_ns};
+    finding->gain =
+        (struct lull_finding_gain){.ns = loss.runtime_ns,
+                                   .low_ns = loss.runtime_ns,
+                                   .high_ns = loss.runtime_ns,
+                                   .factor = (double)c->evidence->breakdown->runtime_ns /
+                                             (double)c->evidence->breakdown->ideal_runtime_ns};
     finding->next = lull_arena_printf(c->arena, "lull replay %s --network ideal",
                                       lull_case_word(c, c->evidence->path));
 }

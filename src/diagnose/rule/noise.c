@@ -7,7 +7,6 @@ enum { REPEATS_LEAST = 30 }; /* fewer do not tell a rare burst from a usual one 
 #define LONG_MOST 0.1
 /* So much of the waits must follow from the long bursts, each of which all others may wait for. */
 #define EXPLAINED_LEAST 0.5
-#define NOTHING         1e-6 /* a factor of a region: none is 0 */
 
 struct noise {
     uint64_t bursts, long_bursts;
@@ -45,8 +44,8 @@ static void add_facts(struct lull_finding *finding, const struct noise *noise)
 {
     lull_finding_add_fact(finding, "bursts", "computations", LULL_FACT_COUNT,
                           (double)noise->bursts);
-    lull_finding_add_fact(finding, "long_bursts", "much longer than their median",
-                          LULL_FACT_COUNT, (double)noise->long_bursts);
+    lull_finding_add_fact(finding, "long_bursts", "much longer than their median", LULL_FACT_COUNT,
+                          (double)noise->long_bursts);
     lull_finding_add_fact(finding, "long_time", "what they take beyond it", LULL_FACT_TIME,
                           noise->long_ns);
     lull_finding_add_fact(finding, "processes", "processes that have some", LULL_FACT_COUNT,
@@ -65,11 +64,11 @@ static void set_fix(struct lull_case *c, struct lull_finding *finding, const str
         return;
     fix->n_regions = 1;
     fix->regions[0] = finding->place.region;
-    fix->factors[0] = NOTHING;
-    finding->next =
-        lull_arena_printf(c->arena, "%s --region %s", finding->next,
-                          lull_case_word(c, lull_arena_printf(c->arena, "%s=%g",
-                                                              finding->place.region, NOTHING)));
+    fix->factors[0] = LULL_CASE_NOTHING;
+    finding->next = lull_arena_printf(
+        c->arena, "%s --region %s", finding->next,
+        lull_case_word(
+            c, lull_arena_printf(c->arena, "%s=%g", finding->place.region, LULL_CASE_NOTHING)));
 }
 
 static void tell(struct lull_case *c, const struct noise *noise)
@@ -136,5 +135,5 @@ static void find(struct lull_case *c)
         tell(c, &noise);
 }
 
-const struct lull_rule lull_rule_noise = {
-    "noise", "noise", "rare long computations on changing processes", find};
+const struct lull_rule lull_rule_noise = {"noise", "noise",
+                                          "rare long computations on changing processes", find};

@@ -55,8 +55,7 @@ static const char *cause_of(struct lull_case *c, struct lull_finding *finding)
     }
     sort(parts, PARTS);
     for (int i = 0; i < PARTS; i++)
-        lull_finding_add_fact(finding, parts[i].id, parts[i].name, LULL_FACT_RATIO,
-                              parts[i].value);
+        lull_finding_add_fact(finding, parts[i].id, parts[i].name, LULL_FACT_RATIO, parts[i].value);
     return lull_arena_printf(c->arena,
                              "Most by %s (%.3f), then %s (%.3f) and %s (%.3f); 1 is as in %s.",
                              parts[0].name, parts[0].value, parts[1].name, parts[1].value,
@@ -91,5 +90,5 @@ static void find(struct lull_case *c)
 }
 
 const struct lull_rule lull_rule_computation_scaling = {
-    "computation_scaling", "computation scaling", "the computation takes longer than in another run",
-    find};
+    "computation_scaling", "computation scaling",
+    "the computation takes longer than in another run", find};

@@ -2,7 +2,7 @@
 #include "diagnose/rule/rules.h"
 #include "stats/quantile.h"
 
-enum { NODES_LEAST = 3 };  /* of two it is not known which one is usual */
+enum { NODES_LEAST = 3 }; /* of two it is not known which one is usual */
 /* By which the node as a whole must be longer than the median of the others; every process of it by
  * that share of as much, and also each region with REGION_LEAST of the work. */
 #define LONGER_NODE   1.05
@@ -99,8 +99,8 @@ static void tell(struct lull_case *c, uint32_t node, const struct node *about, d
     struct lull_finding *finding = lull_case_add(c, about->charged_ns);
     finding->place.node = node;
     finding->place.node_name = c->evidence->trace->nodes[node].name;
-    lull_finding_add_fact(finding, "ratio", "its work beside the median elsewhere",
-                          LULL_FACT_RATIO, ratio);
+    lull_finding_add_fact(finding, "ratio", "its work beside the median elsewhere", LULL_FACT_RATIO,
+                          ratio);
     lull_finding_add_fact(finding, "processes", "its processes", LULL_FACT_COUNT, about->members);
     finding->sentence = lull_arena_printf(
         c->arena,
@@ -124,8 +124,8 @@ static bool is_slow(const struct lull_case *c, uint32_t node, const struct node 
     double mean, least;
     uint32_t regions;
     if (about->charged_ns < c->least_ns || !compare_node(c, node, 0, true, &mean, &least) ||
-        mean < LONGER_NODE ||
-        least - 1 < EACH_LEAST * (mean - 1) || !is_long_everywhere(c, node, &regions))
+        mean < LONGER_NODE || least - 1 < EACH_LEAST * (mean - 1) ||
+        !is_long_everywhere(c, node, &regions))
         return false;
     *ret_ratio = mean;
     return about->members > 1 || regions > 1; /* one process in one region is a process */

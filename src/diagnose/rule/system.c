@@ -21,18 +21,17 @@ static void io(struct lull_case *c)
     }
     lull_finding_add_fact(finding, "files", "calls for files", LULL_FACT_TIME, (double)files);
     lull_finding_add_fact(finding, "mpi", "of MPI's own", LULL_FACT_TIME, (double)mpi);
-    finding->sentence =
-        lull_arena_printf(c->arena, "Reading and writing takes %s of the threads' time%s%s.",
-                          lull_case_time(c, files + mpi), region ? ", most in " : "",
-                          region ? region->name : "");
+    finding->sentence = lull_arena_printf(
+        c->arena, "Reading and writing takes %s of the threads' time%s%s.",
+        lull_case_time(c, files + mpi), region ? ", most in " : "", region ? region->name : "");
     finding->cause = "Which files it was, lull metrics --by file tells of runs that were recorded "
                      "with --files.";
     finding->next = lull_arena_printf(c->arena, "lull metrics --by file %s",
                                       lull_case_word(c, c->evidence->path));
 }
 
-const struct lull_rule lull_rule_io = {"io", "input and output",
-                                       "threads read and write files", io};
+const struct lull_rule lull_rule_io = {"io", "input and output", "threads read and write files",
+                                       io};
 
 /* ---- the tracer ---------------------------------------------------------------------------- */
 
@@ -42,9 +41,9 @@ static void tracer(struct lull_case *c)
     if (lost < c->least_ns)
         return;
     struct lull_finding *finding = lull_case_add(c, lost);
-    finding->sentence = lull_arena_printf(
-        c->arena, "The tracer wrote its buffer for %s of the threads' time.",
-        lull_case_time(c, lost));
+    finding->sentence =
+        lull_arena_printf(c->arena, "The tracer wrote its buffer for %s of the threads' time.",
+                          lull_case_time(c, lost));
     finding->cause = "It is not the program: without the tracer it is faster, and others do not "
                      "wait for it.";
 }
@@ -72,8 +71,8 @@ static void oversubscription(struct lull_case *c)
     if (known == 0 || (int64_t)off < c->least_ns)
         return;
     struct lull_finding *finding = lull_case_add(c, (int64_t)off);
-    lull_finding_add_fact(finding, "preempted", "times that a core was taken away",
-                          LULL_FACT_COUNT, (double)preempted);
+    lull_finding_add_fact(finding, "preempted", "times that a core was taken away", LULL_FACT_COUNT,
+                          (double)preempted);
     lull_finding_add_fact(finding, "threads", "threads of which that is known", LULL_FACT_COUNT,
                           known);
     finding->sentence = lull_arena_printf(
@@ -84,6 +83,6 @@ static void oversubscription(struct lull_case *c)
         lull_arena_printf(c->arena, "lull info %s", lull_case_word(c, c->evidence->path));
 }
 
-const struct lull_rule lull_rule_oversubscription = {
-    "oversubscription", "too few cores", "threads could have run and had no core",
-    oversubscription};
+const struct lull_rule lull_rule_oversubscription = {"oversubscription", "too few cores",
+                                                     "threads could have run and had no core",
+                                                     oversubscription};

@@ -69,19 +69,20 @@ static void serial(struct lull_case *c)
         lull_finding_set_process(c, finding, of);
     lull_finding_set_region(c, finding, region_of_serial(c, of, longest), LULL_NONE);
     finding->bound_ns = longest - longest / process->n_cpu_threads;
-    lull_finding_add_fact(finding, "serial", "computation outside parallel regions",
-                          LULL_FACT_TIME, (double)longest);
+    lull_finding_add_fact(finding, "serial", "computation outside parallel regions", LULL_FACT_TIME,
+                          (double)longest);
     lull_finding_add_fact(finding, "threads", "threads of the process", LULL_FACT_COUNT,
                           process->n_cpu_threads);
-    lull_finding_add_fact(finding, "limit", "limit of the speedup over this run with ever more "
-                          "threads", LULL_FACT_RATIO, limit);
+    lull_finding_add_fact(finding, "limit",
+                          "limit of the speedup over this run with ever more "
+                          "threads",
+                          LULL_FACT_RATIO, limit);
     finding->sentence = lull_arena_printf(
         c->arena,
         "%s of %s are serial%s: the other threads are idle for %s, and more threads make it at "
         "most %.2fx as fast.",
         lull_case_time(c, longest), lull_case_time(c, breakdown->runtime_ns),
-        breakdown->n_processes > 1 ? lull_arena_printf(c->arena, " on rank %u", process->rank)
-                                   : "",
+        breakdown->n_processes > 1 ? lull_arena_printf(c->arena, " on rank %u", process->rank) : "",
         lull_case_time(c, lost), limit);
     finding->cause = "One thread computes outside of parallel regions (Amdahl's law).";
     change(c, finding, LULL_THREADS_NO_SERIAL, NULL);
@@ -110,9 +111,9 @@ static void tell_uneven(struct lull_case *c, const struct lull_parallels *of)
         of->name, lull_case_time(c, of->imbalance_ns), (double)of->executions);
     finding->cause = "Iterations or tasks are not divided evenly among the threads.";
     change(c, finding, LULL_THREADS_BALANCED, of->name);
-    finding->next = lull_arena_printf(
-        c->arena, "lull replay %s --balance-threads=%s",
-        lull_case_word(c, c->evidence->path), lull_case_word(c, of->name));
+    finding->next =
+        lull_arena_printf(c->arena, "lull replay %s --balance-threads=%s",
+                          lull_case_word(c, c->evidence->path), lull_case_word(c, of->name));
 }
 
 static void uneven_threads(struct lull_case *c)
@@ -120,8 +121,8 @@ static void uneven_threads(struct lull_case *c)
     struct lull_parallels *all;
     const uint32_t n = lull_parallels_of(c, &all);
     for (uint32_t i = 0; i < n; i++)
-        if (all[i].imbalance_ns >= c->least_ns)
-            tell_uneven(c, &all[i]);
+        if (all[i].imbalance_ns >= c->least_ns && all[i].imbalance_ns > all[i].lock_ns)
+            tell_uneven(c, &all[i]); /* who waits for a lock is late for the barrier, too */
 }
 
 const struct lull_rule lull_rule_thread_imbalance = {
@@ -218,10 +219,10 @@ static void fork_join(struct lull_case *c)
     const int64_t work = of.most->useful_ns / (int64_t)of.most->executions;
     finding->place.region = of.most->name;
     lull_parallels_set_process(c, finding, of.most);
-    lull_finding_add_fact(finding, "executions", "executions of parallel regions",
-                          LULL_FACT_COUNT, (double)of.executions);
-    lull_finding_add_fact(finding, "each", "fork and join of one, over its threads",
-                          LULL_FACT_TIME, (double)each);
+    lull_finding_add_fact(finding, "executions", "executions of parallel regions", LULL_FACT_COUNT,
+                          (double)of.executions);
+    lull_finding_add_fact(finding, "each", "fork and join of one, over its threads", LULL_FACT_TIME,
+                          (double)each);
     lull_finding_add_fact(finding, "work", "computation of one, likewise", LULL_FACT_TIME,
                           (double)work);
     finding->sentence = lull_arena_printf(
@@ -250,14 +251,14 @@ static void chunk(struct lull_case *c)
     lull_finding_add_fact(finding, "each", "to get one", LULL_FACT_TIME,
                           (double)of.chunk_ns / (double)of.chunks);
     lull_finding_add_fact(finding, "work", "computation of one", LULL_FACT_TIME, (double)work);
-    finding->sentence = lull_arena_printf(
-        c->arena, "To get %.0f chunks of iterations takes %s, most in %s.", (double)of.chunks,
-        lull_case_time(c, of.chunk_ns), of.most->name);
+    finding->sentence =
+        lull_arena_printf(c->arena, "To get %.0f chunks of iterations takes %s, most in %s.",
+                          (double)of.chunks, lull_case_time(c, of.chunk_ns), of.most->name);
     finding->cause = "The chunks are small: larger ones are asked for less often.";
     change(c, finding, LULL_THREADS_NO_SCHEDULING, NULL);
     finding->next = lull_arena_printf(c->arena, "lull replay %s --no-scheduling",
                                       lull_case_word(c, c->evidence->path));
 }
 
-const struct lull_rule lull_rule_chunk = {
-    "chunk", "small chunks", "threads ask for iterations too often", chunk};
+const struct lull_rule lull_rule_chunk = {"chunk", "small chunks",
+                                          "threads ask for iterations too often", chunk};

@@ -32,6 +32,5 @@ struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region)
 bool lull_uneven_explains(const struct lull_case *c, const struct lull_uneven *uneven,
                           const struct lull_suspicion *suspicion)
 {
-    return (uneven->most - uneven->mean) * c->processes >=
-           EXPLAINED_LEAST * (double)suspicion->ns;
+    return (uneven->most - uneven->mean) * c->processes >= EXPLAINED_LEAST * (double)suspicion->ns;
 }

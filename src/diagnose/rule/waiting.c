@@ -60,8 +60,7 @@ static void set_instance(struct lull_finding *finding, const struct lull_suspect
 
 static const char *name_of_call(const struct lull_case *c, uint32_t call)
 {
-    return call < c->evidence->trace->n_regions ? c->evidence->trace->regions[call].name
-                                                : "MPI";
+    return call < c->evidence->trace->n_regions ? c->evidence->trace->regions[call].name : "MPI";
 }
 
 static void add_facts(struct lull_finding *finding, const struct lull_suspect *suspect)
@@ -83,10 +82,10 @@ static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect
     set_instance(finding, suspect);
     const char *longer = how_long(c, finding, suspect);
     add_facts(finding, suspect);
-    finding->sentence = lull_arena_printf(
-        c->arena, "Rank %s is %s %s: others wait %s for its %s.", rank_of(c, suspect->process),
-        longer, lull_case_where(c, suspect->region, call), lull_case_time(c, suspect->ns),
-        name_of_call(c, call));
+    finding->sentence = lull_arena_printf(c->arena, "Rank %s is %s %s: others wait %s for its %s.",
+                                          rank_of(c, suspect->process), longer,
+                                          lull_case_where(c, suspect->region, call),
+                                          lull_case_time(c, suspect->ns), name_of_call(c, call));
     const struct lull_evidence_speed speed =
         lull_evidence_speed(c->evidence, suspect->process, LULL_NONE);
     finding->cause = lull_evidence_cause(&speed, c->arena);
@@ -106,7 +105,8 @@ static void tell_turns(struct lull_case *c, const struct lull_suspicion *suspici
         c->arena, "%u processes are late by turns %s: others wait %s for their %s.",
         suspicion->principal, lull_case_where(c, suspicion->region, call),
         lull_case_time(c, suspicion->ns), name_of_call(c, call));
-    finding->cause = "Over the run they work about as long as each other; which one is late changes.";
+    finding->cause =
+        "Over the run they work about as long as each other; which one is late changes.";
 }
 
 static void find_kind(struct lull_case *c, unsigned kind)
@@ -126,8 +126,7 @@ static void find_kind(struct lull_case *c, unsigned kind)
             const struct lull_suspect *suspect = &c->suspects[i];
             if (suspect->ns >= c->least_ns &&
                 (double)suspect->ns >= SUSPECT_LEAST * (double)suspicion->ns &&
-                kind_of(suspect) == kind &&
-                is_above_clocks(c, suspect))
+                kind_of(suspect) == kind && is_above_clocks(c, suspect))
                 tell_suspect(c, suspect);
         }
     }

@@ -39,9 +39,9 @@ static void put_link(FILE *out, const struct lull_document *document,
     fprintf(out,
             " <a href=\"#view?runs=%zu&amp;from=%" PRId64 "&amp;to=%" PRId64
             "&amp;in=0&amp;row=%u&amp;at=%" PRId64 "\">%s</a>",
-            number, from > 0 ? from : 0, to < longest ? to : longest, finding->row,
-            at > 0 ? at : 0,
-            finding->end > 0 ? "Its longest instance on the timeline" : "Its place on the timeline");
+            number, from > 0 ? from : 0, to < longest ? to : longest, finding->row, at > 0 ? at : 0,
+            finding->end > 0 ? "Its longest instance on the timeline"
+                             : "Its place on the timeline");
 }
 
 static void put_text(FILE *out, struct lull_arena *arena, const char *before, const char *text,

@@ -12,8 +12,7 @@ static void put_line(FILE *out, const struct lull_document *document, unsigned i
 {
     const char *line = lull_arena_printf(document->arena, "%s%s", begin, text);
     fprintf(out, "%*s", (int)indent, "");
-    lull_display_wrap(out, lull_display_clean(document->arena, line), width - INDENT,
-                      INDENT);
+    lull_display_wrap(out, lull_display_clean(document->arena, line), width - INDENT, INDENT);
     fputc('\n', out);
 }
 
@@ -29,8 +28,8 @@ static void put_finding(FILE *out, const struct lull_document *document, uint32_
     struct lull_arena *arena = document->arena;
     const char *of =
         names_several_runs(document) ? lull_arena_printf(arena, "%s: ", finding->run) : "";
-    put_line(out, document, 0, lull_arena_printf(arena, "%u. %s", number + 1, of), finding->sentence,
-             width);
+    put_line(out, document, 0, lull_arena_printf(arena, "%u. %s", number + 1, of),
+             finding->sentence, width);
     if (finding->cause)
         put_line(out, document, INDENT, "", finding->cause, width);
     put_line(out, document, INDENT, "", lull_gain_text(&finding->gain, arena), width);

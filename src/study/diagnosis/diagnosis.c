@@ -7,8 +7,7 @@
 lull_status lull_diagnosis_join(struct lull_diagnosis_evidence *evidence,
                                 struct lull_joint_pass *joint, struct lull_error *err)
 {
-    lull_status status =
-        lull_work_create(joint->trace, &evidence->work, err);
+    lull_status status = lull_work_create(joint->trace, &evidence->work, err);
     if (status != LULL_OK)
         return status;
     joint->consumers[joint->n_consumers++] = lull_work_consumer(evidence->work);
@@ -32,8 +31,8 @@ void lull_diagnosis_release(struct lull_diagnosis_evidence *evidence)
 /* ---- the evidence -------------------------------------------------------------------------- */
 
 /* Waves of a field; none where they cannot be found. */
-static const struct lull_waves *find_waves(const struct lull_wave_field *field,
-                                           struct lull_arena *arena)
+static void find_waves(const struct lull_wave_field *field, struct lull_arena *arena,
+                       struct lull_evidence *evidence)
 {
     static const struct lull_wave_options usual = {0};
     const struct lull_wave_graph *graph;
@@ -41,8 +40,10 @@ static const struct lull_waves *find_waves(const struct lull_wave_field *field,
     struct lull_error ignored;
     if (!field || lull_wave_graph_make(field, NULL, arena, &graph, &ignored) != LULL_OK ||
         lull_waves_find(field, graph, &usual, arena, waves, &ignored) != LULL_OK)
-        return NULL;
-    return waves;
+        return;
+    evidence->field = field;
+    evidence->graph = graph;
+    evidence->waves = waves;
 }
 
 static uint32_t cores_of(const struct lull_run *run)
@@ -76,8 +77,7 @@ lull_status lull_diagnosis_make(const struct lull_run *run, const struct lull_ru
     }
     if (collected->messages)
         evidence.messages = lull_messages_conclude(collected->messages, arena);
-    evidence.waves = find_waves(field, arena);
-    evidence.field = evidence.waves ? field : NULL;
+    find_waves(field, arena, &evidence);
     if (reference && reference != run) {
         evidence.reference = reference->breakdown;
         evidence.reference_name = reference->name;

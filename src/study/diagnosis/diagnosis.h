@@ -32,8 +32,8 @@ struct lull_diagnosis {
 
 struct lull_diagnosis_options {
     uint32_t application;
-    bool no_prices;    /* no replays */
-    unsigned workers;  /* 0: all */
+    bool no_prices;             /* no replays */
+    unsigned workers;           /* 0: all */
     double saturated_bandwidth; /* B/s, of a machine file; 0: not known */
 };
 

@@ -101,8 +101,8 @@ lull_status lull_diagnosis_price(const struct lull_run *run,
     }
     fixes[n] = (struct lull_fix){.what_if = all};
     struct lull_error why;
-    if (!diagnosis->priced && lull_fixes_replay(run, &wanted, fixes, n + together, runtimes,
-                                                &replayed, &why) != LULL_OK)
+    if (!diagnosis->priced &&
+        lull_fixes_replay(run, &wanted, fixes, n + together, runtimes, &replayed, &why) != LULL_OK)
         diagnosis->priced = lull_arena_printf(arena, "The replay failed: %s.", why.text);
     (void)err;
     for (uint32_t i = 0; i < n; i++) {

@@ -44,8 +44,8 @@ static lull_status join_pass(void *context, struct lull_joint_pass *joint, struc
     lull_status status =
         lull_timeline_create(joint->trace, &wanted, joint->workers, &reading->builder, err);
     if (status == LULL_OK)
-        status = lull_iterations_create(joint->trace, joint->pass.application,
-                                        options->runs.waits, &reading->iterations, err);
+        status = lull_iterations_create(joint->trace, joint->pass.application, options->runs.waits,
+                                        &reading->iterations, err);
     if (status != LULL_OK)
         return status;
     joint->consumers[joint->n_consumers++] = lull_timeline_consumer(reading->builder);
@@ -217,8 +217,7 @@ lull_status lull_report_diagnose(struct lull_report *report,
     lull_status status = LULL_OK;
     for (uint32_t i = 0; i < runs->count && status == LULL_OK; i++) {
         struct lull_report_run *of = &report->of[i];
-        const struct lull_run *reference =
-            runs->count > 1 ? &runs->runs[runs->reference] : NULL;
+        const struct lull_run *reference = runs->count > 1 ? &runs->runs[runs->reference] : NULL;
         status = lull_diagnosis_make(&runs->runs[i], reference, runs->scaling, &of->evidence,
                                      of->field, &wanted, arena, &of->diagnosis, err);
     }

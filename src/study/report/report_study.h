@@ -24,7 +24,7 @@ struct lull_report_run {
     const struct lull_timeline *timeline; /* NULL: none ... */
     const char *absent;                   /* ... because */
     struct lull_timeline_builder *builder;
-    struct lull_iterations *iterations; /* NULL: none */
+    struct lull_iterations *iterations;  /* NULL: none */
     const struct lull_wave_field *field; /* of them; NULL: none ... */
     const char *no_field;                /* ... because */
     struct lull_diagnosis_evidence evidence;

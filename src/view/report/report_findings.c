@@ -25,24 +25,21 @@ static bool is_row_of(const struct lull_timeline *timeline, const struct lull_ti
                       const struct lull_finding_place *place)
 {
     if (place->location != LULL_NONE)
-        return timeline->leaves[row->first_leaf].location == place->location &&
-               row->n_leaves == 1;
+        return timeline->leaves[row->first_leaf].location == place->location && row->n_leaves == 1;
     if (place->node != LULL_NONE)
         return row->kind == LULL_TIMELINE_NODE && row->node == place->node;
     return row->kind == LULL_TIMELINE_PROCESS && row->process == place->process;
 }
 
 /* The first row that shows it, or the first of all. */
-static uint32_t row_of(const struct lull_timeline *timeline,
-                       const struct lull_finding_place *place)
+static uint32_t row_of(const struct lull_timeline *timeline, const struct lull_finding_place *place)
 {
     for (uint32_t row = 0; row < timeline->n_rows; row++)
         if (is_row_of(timeline, &timeline->rows[row], place))
             return row;
     for (uint32_t row = 0; row < timeline->n_rows; row++) { /* one thread: no row of the process */
         const uint32_t leaf = timeline->rows[row].first_leaf;
-        if (timeline->trace->locations[timeline->leaves[leaf].location].process ==
-                place->process &&
+        if (timeline->trace->locations[timeline->leaves[leaf].location].process == place->process &&
             timeline->rows[row].n_leaves == 1)
             return row;
     }
@@ -157,9 +154,9 @@ static const char *about(const struct lull_report *report, struct lull_arena *ar
         const char *of = report->runs.count > 1
                              ? lull_arena_printf(arena, "%s: ", report->runs.runs[i].name)
                              : "";
-        text = lull_arena_printf(arena, "%s%s%sAll that have a price at once (they do not add): %s",
-                                 text ? text : "", text ? " " : "", of,
-                                 lull_gain_text(&gain, arena));
+        text =
+            lull_arena_printf(arena, "%s%s%sAll that have a price at once (they do not add): %s",
+                              text ? text : "", text ? " " : "", of, lull_gain_text(&gain, arena));
     }
     return text;
 }
