@@ -32,6 +32,7 @@ import report
 import simulate
 import sparse
 import wave
+import what_if
 
 
 class Usage:
@@ -166,12 +167,12 @@ def main():
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
         for part in (machine, repeat, record_mpi, record_omp, record_app, inject, simulate, wave,
-                     fit, program, predicted, kernel, sparse, page, report,
-                     diagnose):
+                     what_if, fit, program, predicted, kernel, sparse, page, report, diagnose):
             part.rows(bench)
         if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "heat", "inject",
-                                     "simulate", "wave", "fit", "program", "predicted", "kernel",
-                                     "sparse", "page", "report", "diagnose")):
+                                     "simulate", "wave", "what if", "fit", "program",
+                                     "predicted", "kernel", "sparse", "page", "report",
+                                     "diagnose")):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"
