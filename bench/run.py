@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 
+import diagnose
 import fit
 import inject
 import kernel
@@ -31,6 +32,7 @@ import report
 import simulate
 import sparse
 import wave
+import what_if
 
 
 class Usage:
@@ -165,11 +167,12 @@ def main():
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
         for part in (machine, repeat, record_mpi, record_omp, record_app, inject, simulate, wave,
-                     fit, program, predicted, kernel, sparse, page, report):
+                     what_if, fit, program, predicted, kernel, sparse, page, report, diagnose):
             part.rows(bench)
         if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "heat", "inject",
-                                     "simulate", "wave", "fit", "program", "predicted", "kernel",
-                                     "sparse", "page", "report")):
+                                     "simulate", "wave", "what if", "fit", "program",
+                                     "predicted", "kernel", "sparse", "page", "report",
+                                     "diagnose")):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"

@@ -52,14 +52,13 @@ static struct lull_wait_charge *find_charge(struct lull_waits *waits,
     return &waits->charges[*index];
 }
 
-static bool is_longer(const struct lull_wait_charge *charge, const struct wait_stream *stream,
-                      int64_t begin, int64_t wait)
+static bool is_longer(const struct lull_wait_charge *charge, const struct wait_charged *charged)
 {
-    if (wait != charge->longest.ns)
-        return wait > charge->longest.ns;
-    if (begin != charge->longest.begin)
-        return begin < charge->longest.begin;
-    return stream->location < charge->longest.location;
+    if (charged->wait != charge->longest.ns)
+        return charged->wait > charge->longest.ns;
+    if (charged->begin != charge->longest.begin)
+        return charged->begin < charge->longest.begin;
+    return charged->stream->location < charge->longest.location;
 }
 
 static struct wait_pair *find_pair(struct lull_waits *waits, uint32_t late, uint32_t other)
@@ -78,15 +77,15 @@ static struct wait_pair *find_pair(struct lull_waits *waits, uint32_t late, uint
 }
 
 /* Where the time of a part went. */
-static struct lull_wait_place place_of(const struct wait_stream *stream,
+static struct lull_wait_place place_of(const struct wait_charged *charged,
                                        const struct wait_excess *part)
 {
     const uint32_t process = lull_wait_key_process(part->key);
     const uint32_t region = lull_wait_key_region(part->key);
     const bool own = process == LULL_WAIT_OWN, in_mpi = region == WAIT_IN_MPI;
-    return (struct lull_wait_place){.process = own ? stream->cause.process : process,
+    return (struct lull_wait_place){.process = own ? charged->late : process,
                                     .region = in_mpi ? LULL_NONE : region,
-                                    .call = own ? stream->cause.call : part->call,
+                                    .call = own ? charged->call : part->call,
                                     .in_mpi = in_mpi,
                                     .thread = LULL_NONE};
 }
@@ -107,22 +106,50 @@ static bool keep_in_ledger(struct wait_stream *stream, const struct wait_excess 
     return good;
 }
 
-static bool charge_part(struct lull_waits *waits, const struct wait_stream *stream,
-                        const struct wait_excess *part, int64_t begin, int64_t wait)
+static bool charge_part(struct lull_waits *waits, const struct wait_charged *charged,
+                        const struct wait_excess *part)
 {
-    const struct lull_wait_place place = place_of(stream, part);
-    struct lull_wait_charge *charge = find_charge(waits, &place, stream->cause_kind);
+    const struct lull_wait_place place = place_of(charged, part);
+    struct lull_wait_charge *charge = find_charge(waits, &place, charged->kind);
     if (!charge)
         return false;
     charge->ns += part->ns;
     charge->passed_ns += lull_wait_key_process(part->key) != LULL_WAIT_OWN ? part->ns : 0;
     charge->waits++;
-    if (is_longer(charge, stream, begin, wait)) {
-        charge->longest.location = stream->location;
-        charge->longest.begin = begin;
-        charge->longest.ns = wait;
+    if (is_longer(charge, charged)) {
+        charge->longest.location = charged->stream->location;
+        charge->longest.begin = charged->begin;
+        charge->longest.ns = charged->wait;
     }
     return true;
+}
+
+bool lull_wait_charge_parts(struct lull_waits *waits, const struct wait_charged *charged,
+                            const struct wait_excess *parts, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (parts[i].ns > 0 && !charge_part(waits, charged, &parts[i]))
+            return false;
+    return true;
+}
+
+/* Now, or when it is known of which kind it is. */
+static bool charge_or_hold(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
+                           int64_t wait, int64_t inside, struct wait_excess *parts, uint32_t n)
+{
+    const struct wait_charged charged = {.stream = stream,
+                                         .begin = begin,
+                                         .wait = wait,
+                                         .late = stream->cause.process,
+                                         .call = stream->cause.call,
+                                         .kind = stream->cause_kind};
+    for (uint32_t i = 0; i < n && inside < wait; i++)
+        parts[i].excess = parts[i].ns;
+    if (inside < wait)
+        lull_wait_share_out(inside, wait, parts, n);
+    return charged.kind == LULL_WAIT_LATE_SENDER
+               ? lull_wait_hold(waits, stream, begin, wait, inside, parts, n)
+               : lull_wait_charge_parts(waits, &charged, parts, n);
 }
 
 bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
@@ -144,13 +171,8 @@ bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int6
         lull_wait_divide(&between, wait, lull_wait_key(LULL_WAIT_OWN, WAIT_IN_MPI), parts);
     if (!keep_in_ledger(stream, parts, n))
         return false;
-    for (uint32_t i = 0; i < n && inside < wait; i++)
-        parts[i].excess = parts[i].ns;
-    if (inside < wait)
-        lull_wait_share_out(inside, wait, parts, n);
-    for (uint32_t i = 0; i < n; i++)
-        if (parts[i].ns > 0 && !charge_part(waits, stream, &parts[i], begin, wait))
-            return false;
+    if (!charge_or_hold(waits, stream, begin, wait, inside, parts, n))
+        return false;
     if (!pair)
         return true;
     lull_wait_moment_move(&pair->late, lull_wait_moment_keep(&cause->late));

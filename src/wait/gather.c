@@ -92,7 +92,7 @@ static uint32_t find_member(struct lull_waits *waits, uint32_t series, uint32_t 
 bool lull_wait_meets_all(const struct lull_waits *waits, const struct wait_pending *pending,
                          struct wait_moment **ret_base)
 {
-    if (pending->is_message || pending->meeting != MEETS_ALL ||
+    if (pending->is_message || pending->is_post || pending->meeting != MEETS_ALL ||
         !waits->series[pending->what].blocks)
         return false;
     *ret_base = &waits->members[pending->member].base;
@@ -101,31 +101,21 @@ bool lull_wait_meets_all(const struct lull_waits *waits, const struct wait_pendi
 
 /* ---- gatherings ---------------------------------------------------------------------------- */
 
-static bool grow_ring(struct wait_series *series)
+static struct wait_gathering *gathering_at(const struct wait_series *series, uint32_t place)
 {
-    const uint32_t capacity = series->capacity ? 2 * series->capacity : 4;
-    struct wait_gathering *ring = malloc(capacity * sizeof *ring);
-    if (!ring)
-        return false;
-    for (uint32_t i = 0; i < series->count; i++)
-        ring[i] = series->ring[(series->begin + i) & (series->capacity - 1)];
-    free(series->ring);
-    series->ring = ring;
-    series->capacity = capacity;
-    series->begin = 0;
-    return true;
+    return lull_ring_at(&series->open, sizeof(struct wait_gathering), place);
 }
 
 /* NULL: no memory. One that is closed is never asked for. */
 static struct wait_gathering *find_gathering(struct wait_series *series, uint32_t number)
 {
-    while (number - series->first >= series->count) {
-        if (series->count == series->capacity && !grow_ring(series))
+    while (number - series->first >= series->open.count) {
+        struct wait_gathering *opened = lull_ring_push(&series->open, sizeof *opened);
+        if (!opened)
             return NULL;
-        series->ring[(series->begin + series->count++) & (series->capacity - 1)] =
-            (struct wait_gathering){.last.time = -1, .root.time = -1};
+        *opened = (struct wait_gathering){.last.time = -1, .root.time = -1};
     }
-    return &series->ring[(series->begin + (number - series->first)) & (series->capacity - 1)];
+    return gathering_at(series, number - series->first);
 }
 
 static void empty_gathering(struct wait_gathering *gathering, uint32_t size)
@@ -140,11 +130,10 @@ static void empty_gathering(struct wait_gathering *gathering, uint32_t size)
 
 static void close_gatherings(struct wait_series *series)
 {
-    while (series->count > 0 && series->ring[series->begin].left == series->size) {
-        empty_gathering(&series->ring[series->begin], series->size);
-        series->begin = (series->begin + 1) & (series->capacity - 1);
+    while (series->open.count > 0 && gathering_at(series, 0)->left == series->size) {
+        empty_gathering(gathering_at(series, 0), series->size);
+        lull_ring_pop(&series->open);
         series->first++;
-        series->count--;
     }
 }
 
@@ -300,10 +289,9 @@ void lull_wait_gather_free(struct lull_waits *waits)
 {
     for (size_t s = 0; s < waits->series_by_comm.count; s++) {
         struct wait_series *series = &waits->series[s];
-        for (uint32_t i = 0; i < series->count; i++)
-            empty_gathering(&series->ring[(series->begin + i) & (series->capacity - 1)],
-                            series->size);
-        free(series->ring);
+        for (uint32_t i = 0; i < series->open.count; i++)
+            empty_gathering(gathering_at(series, i), series->size);
+        lull_ring_free(&series->open);
     }
     for (size_t m = 0; m < waits->members_by_process.count; m++)
         lull_wait_moment_drop(&waits->members[m].base);

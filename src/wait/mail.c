@@ -24,7 +24,10 @@ uint32_t lull_wait_queue(struct lull_waits *waits, const struct lull_channel *ch
         return LULL_NONE;
     }
     if (is_new)
-        waits->queues[count] = (struct wait_queue){.first = LULL_NONE, .last = LULL_NONE};
+        waits->queues[count] = (struct wait_queue){.first = LULL_NONE,
+                                                   .last = LULL_NONE,
+                                                   .source = channel->source,
+                                                   .target = channel->target};
     return (uint32_t)*index;
 }
 
@@ -81,9 +84,11 @@ bool lull_wait_receive(struct lull_waits *waits, uint32_t index, struct wait_cau
 
 void lull_wait_mail_free(struct lull_waits *waits)
 {
-    for (size_t q = 0; q < waits->queues_by_channel.count; q++)
+    for (size_t q = 0; q < waits->queues_by_channel.count; q++) {
+        lull_wait_posts_free(&waits->queues[q]);
         for (uint32_t at = waits->queues[q].first; at != LULL_NONE; at = waits->messages[at].next)
             lull_wait_cause_drop(&waits->messages[at].sent);
+    }
     lull_hash_free(&waits->queues_by_channel);
     free(waits->queues);
     free(waits->messages);

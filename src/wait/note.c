@@ -96,10 +96,24 @@ static struct wait_note note_of_operation(const struct lull_step *step)
     case LULL_STEP_SEND:
         note.kind = NOTE_SEND;
         note.channel = step->channel;
+        note.value = step->message.request;
+        note.large = step->message.bytes > WAIT_ALWAYS_EAGER;
         return note;
     case LULL_STEP_RECV:
         note.kind = NOTE_RECEIVE;
         note.channel = step->channel;
+        note.value = step->message.request;
+        return note;
+    case LULL_STEP_SEND_DONE:
+        note.kind = NOTE_SEND_DONE;
+        note.value = step->message.request;
+        return note;
+    case LULL_STEP_RECV_POST:
+        note.kind = NOTE_POST;
+        note.comm = step->comm;
+        note.value = step->message.request;
+        note.root = step->message.peer;
+        note.tag = step->message.tag;
         return note;
     default:
         note.kind = step->kind == LULL_STEP_COLLECTIVE_END ? NOTE_COLLECTIVE : NOTE_BEGIN;
@@ -125,9 +139,12 @@ size_t lull_wait_notes_of_steps(struct wait_reading *reading, const struct lull_
             count = note_work(reading, step, notes, count);
             break;
         case LULL_STEP_CALL_BEGIN:
-            *reading = (struct wait_reading){.in_call = true};
-            notes[count++] = (struct wait_note){
-                .kind = NOTE_CALL_BEGIN, .time = step->time, .region = step->region};
+            reading->in_call = true;
+            reading->operations = false;
+            notes[count++] = (struct wait_note){.kind = NOTE_CALL_BEGIN,
+                                                .op = step->op,
+                                                .time = step->time,
+                                                .region = step->region};
             break;
         case LULL_STEP_CALL_END:
             notes[count++] = (struct wait_note){
@@ -144,6 +161,12 @@ size_t lull_wait_notes_of_steps(struct wait_reading *reading, const struct lull_
             break;
         case LULL_STEP_SEND_DONE:
             reading->operations = true;
+            if (reading->posts)
+                notes[count++] = note_of_operation(step);
+            break;
+        case LULL_STEP_RECV_POST:
+            if (reading->posts && step->message.request != LULL_NO_REQUEST)
+                notes[count++] = note_of_operation(step);
             break;
         case LULL_STEP_END:
             notes[count++] = (struct wait_note){.kind = NOTE_END};

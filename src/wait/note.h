@@ -6,10 +6,12 @@
 
 enum wait_note_kind {
     NOTE_WORK, /* value: ns outside of calls; region: of the user, or LULL_NONE; op: 1 in MPI */
-    NOTE_CALL_BEGIN, /* time; region */
+    NOTE_CALL_BEGIN, /* time; region; op: enum lull_call */
     NOTE_CALL_END,   /* time; lost: what should have been recorded was not */
-    NOTE_SEND,       /* time; channel */
-    NOTE_RECEIVE,    /* time; channel */
+    NOTE_SEND,       /* time; channel; op: enum lull_send_mode; value: the request; large */
+    NOTE_SEND_DONE,  /* time; value: the request */
+    NOTE_RECEIVE,    /* time; channel; value: the request */
+    NOTE_POST,       /* time; comm, later the queue as channel; root: from whom; tag; value */
     NOTE_BEGIN,      /* of a collective operation that does not block: time; comm; op; value: the
                         request; root */
     NOTE_COLLECTIVE, /* it ends: the same; value LULL_NO_REQUEST: it blocks */
@@ -23,15 +25,23 @@ struct wait_note {
         uint32_t region, channel, comm;
     };
     int32_t root; /* process index, or LULL_ANY */
+    int32_t tag;
     uint8_t kind, op;
     bool lost;
+    bool large; /* a send may wait for its receive */
 };
 
 /* Where a location's steps are read. */
 struct wait_reading {
+    bool posts; /* those of receives are wanted */
     bool in_call;
     bool operations; /* of this call there are some */
 };
+
+/* What is no larger is sent without waiting for its receive by every MPI library as it is
+ * installed: the smallest limit of a transport that is found is that of Open MPI's shared memory,
+ * 4,096 bytes (btl_sm_eager_limit, btl_vader_eager_limit). */
+enum { WAIT_ALWAYS_EAGER = 4096 };
 
 enum { NOTES_OF_BLOCK = 30 };
 

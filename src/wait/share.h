@@ -2,7 +2,10 @@
  *
  * note.h     what of a step matters: steps become notes, without a lock
  * stream.c   one process: notes move its ledger, calls wait for what they need
+ * message.c  its messages
  * mail.c     messages that are sent and not received
+ * post.c     when receives were posted
+ * order.c    waits for a message while another one was there
  * gather.c   collective operations
  * charge.c   waits are divided and charged
  * ledger.h   what a process spent its time on
@@ -15,6 +18,7 @@
 #define LULL_WAIT_SHARE_H
 
 #include "base/hash.h"
+#include "base/ring.h"
 #include "wait/ledger.h"
 #include "wait/note.h"
 
@@ -36,9 +40,13 @@ struct wait_message {
     uint32_t next; /* in the queue, or of the free ones */
 };
 
-/* Messages of one channel that were sent and not received. */
+/* Messages of one channel that were sent and not received, and, where senders may wait for them,
+ * receives that were posted. */
 struct wait_queue {
-    uint32_t first, last; /* LULL_NONE: empty */
+    uint32_t first, last;    /* LULL_NONE: empty */
+    uint32_t source, target; /* processes */
+    uint32_t n_sent, n_posted, first_post;
+    struct lull_ring posts; /* of post.c, from first_post on */
     struct wait_stream *waiting;
 };
 
@@ -62,9 +70,8 @@ struct wait_gathering {
 struct wait_series {
     uint32_t comm, size;
     bool blocks;
-    uint32_t first; /* number of the oldest that is open */
-    struct wait_gathering *ring;
-    uint32_t begin, count, capacity;
+    uint32_t first;        /* number of the oldest that is open */
+    struct lull_ring open; /* of struct wait_gathering */
 };
 
 /* Who waits for whom. */
@@ -81,11 +88,11 @@ struct wait_member {
 /* What a call needs before it ends. */
 struct wait_pending {
     uint32_t what;   /* a queue; a series */
-    uint32_t member; /* of a collective operation ... */
-    uint32_t number; /* ... of the gathering */
+    uint32_t member; /* of a collective operation */
+    uint32_t number; /* of the gathering; of a message whose receive is to be posted */
     uint8_t kind;    /* enum lull_wait_kind */
     uint8_t meeting; /* enum wait_meeting */
-    bool is_message, is_root;
+    bool is_message, is_post, is_root;
 };
 
 struct wait_open {
@@ -94,6 +101,31 @@ struct wait_open {
     struct wait_cause arrival;
     struct wait_pending pending;
 };
+
+/* A synchronous send that goes on: it is over no earlier than its receive begins. */
+struct wait_issued {
+    uint64_t request;
+    struct wait_pending pending;
+};
+
+/* A receive that goes on, and did not say which message it takes. */
+struct wait_posted {
+    uint64_t request;
+    struct wait_cause posted;
+};
+
+/* A wait for a sender, divided and not charged yet: whether only the order of messages made it is
+ * seen later. */
+struct wait_held {
+    int64_t begin, wait, inside;
+    uint32_t late, call; /* the process, and its call */
+    bool wrong_order;
+    uint32_t count;
+    size_t capacity;
+    struct wait_excess *parts;
+};
+
+enum { WAIT_HELD = 4 };
 
 struct wait_route {
     uint32_t queue; /* LULL_NONE: none, with a process of another program */
@@ -115,8 +147,16 @@ struct wait_stream {
     struct wait_moment since; /* of its own ledger, as late_since of the cause, */
     uint8_t cause_kind;       /* and the kind of wait */
     bool met_all;             /* the cause is an operation in which all wait for all */
+    uint8_t call_kind;        /* enum lull_call */
+    bool alone;               /* nobody is watched for a post */
     struct wait_open *open;
     size_t n_open, open_capacity;
+    struct wait_issued *issued;
+    size_t n_issued, issued_capacity;
+    struct wait_posted *posted;
+    size_t n_posted, posted_capacity;
+    struct wait_held held[WAIT_HELD]; /* the last ones; n_held were there in all */
+    uint32_t n_held;
     struct wait_route *routes; /* by channel of the location */
     size_t n_routes, route_capacity;
     struct wait_note_queue notes; /* that wait */
@@ -131,12 +171,15 @@ struct lull_waits {
     const struct lull_trace *trace;
     struct lull_wait_options options;
     uint32_t n_ranks;
+    bool follows_posts;             /* there are functions that wait for receives */
     struct wait_stream **streams;   /* [n_locations]: of masters, made when they are begun */
     atomic_bool others_communicate; /* threads that are no masters do */
 
     pthread_mutex_t lock; /* of all that follows */
     bool no_memory;
     struct wait_stream *ready;
+    struct wait_stream **watchers; /* [n_processes]: those that wait until one has come further */
+    int64_t *reached;              /* [n_processes]: how far it has come */
     struct lull_hash queues_by_channel, pairs_by_processes, series_by_comm, members_by_process;
     struct wait_queue *queues;
     struct wait_pair *pairs;
@@ -152,19 +195,62 @@ struct lull_waits {
     uint64_t received, gathered, unmatched_operations;
 };
 
-/* stream.c. What notes of sends and receives name is known from the begin. */
-void lull_wait_find_routes(struct lull_waits *waits, struct wait_stream *stream,
-                           const struct lull_channels *channels, const struct wait_note *notes,
-                           size_t count);
+/* stream.c */
 void lull_wait_stream_take(struct lull_waits *waits, struct wait_stream *stream,
                            const struct wait_note *notes, size_t count);
 /* It is there perhaps what the stream waits for: it goes on after the one that goes on now. */
 void lull_wait_ready(struct lull_waits *waits, struct wait_stream *stream);
-/* What is blocked goes on without what it waits for, until nobody is. */
+/* What is blocked goes on without what it waits for, until nobody is; then all is charged. */
 void lull_wait_release(struct lull_waits *waits);
 void lull_wait_stream_free(struct wait_stream *stream);
 void lull_wait_cause_drop(struct wait_cause *cause); /* its references */
 struct wait_cause lull_wait_cause_keep(const struct wait_cause *cause);
+/* In a call the ledger holds its time up to `time`, from here on. */
+void lull_wait_tell_until(struct wait_stream *stream, int64_t time);
+/* What this process has done up to now, when it sends or arrives. Without a snapshot: no memory,
+ * which is noted. */
+struct wait_cause lull_wait_make_cause(struct lull_waits *waits, struct wait_stream *stream,
+                                       int64_t time);
+/* The call does not end before that. */
+void lull_wait_need(struct lull_waits *waits, struct wait_stream *stream,
+                    const struct wait_pending *pending);
+
+/* message.c. What notes of sends and receives name is known from the begin. */
+void lull_wait_find_routes(struct lull_waits *waits, struct wait_stream *stream,
+                           const struct lull_channels *channels, struct wait_note *notes,
+                           size_t count);
+void lull_wait_note_message(struct lull_waits *waits, struct wait_stream *stream,
+                            const struct wait_note *note);
+
+/* post.c */
+/* A message is sent on a queue, which waits for its receive, or does not. Returns its number. */
+uint32_t lull_wait_count_send(struct lull_waits *waits, uint32_t queue, bool waits_for_receive);
+/* The next receive of a queue was posted. Takes the references. `told`: begin of the call that
+ * tells it. */
+void lull_wait_tell_post(struct lull_waits *waits, uint32_t queue, const struct wait_cause *posted,
+                         int64_t told);
+/* Whether it is known when the receive was posted that the call of the stream waits for; then
+ * *ret_posted has it, with references; time -1: not before this call ended. Else the stream waits
+ * until the receiver has come further. */
+bool lull_wait_is_posted(struct lull_waits *waits, struct wait_stream *stream,
+                         const struct wait_pending *pending, struct wait_cause *ret_posted);
+void lull_wait_reach(struct lull_waits *waits, uint32_t process, int64_t time);
+/* A process waits for a message of another one, which may wait for it. */
+void lull_wait_blocked_by(struct lull_waits *waits, uint32_t process, uint32_t source);
+/* Nobody is watched any more for that. */
+void lull_wait_unwatch(struct lull_waits *waits, const struct wait_pending *pending);
+void lull_wait_posts_free(struct wait_queue *queue);
+
+/* order.c */
+/* Keeps a wait for a sender back, divided into parts; the oldest of those kept is charged when
+ * there are WAIT_HELD. False: no memory. */
+bool lull_wait_hold(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
+                    int64_t wait, int64_t inside, const struct wait_excess *parts, uint32_t count);
+/* A message is received that was sent then: waits that began later, in calls before this one, were
+ * of the wrong order. */
+void lull_wait_came_first(struct wait_stream *stream, int64_t sent);
+/* All that is kept back is charged. False: no memory. */
+bool lull_wait_settle(struct lull_waits *waits, struct wait_stream *stream);
 
 /* mail.c. LULL_NONE: no memory, which is noted. */
 uint32_t lull_wait_queue(struct lull_waits *waits, const struct lull_channel *channel);
@@ -197,6 +283,15 @@ void lull_wait_gather_free(struct lull_waits *waits);
  * it which is inside the windows is charged. False: no memory. */
 bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
                       int64_t wait, int64_t inside);
+/* Charges the parts of a wait, whose ns add up to what is inside the windows. False: no memory. */
+struct wait_charged {
+    const struct wait_stream *stream; /* that waited */
+    int64_t begin, wait;
+    uint32_t late, call; /* for whom, and the call by which the wait ended */
+    uint8_t kind;
+};
+bool lull_wait_charge_parts(struct lull_waits *waits, const struct wait_charged *charged,
+                            const struct wait_excess *parts, uint32_t count);
 void lull_wait_charge_free(struct lull_waits *waits);
 
 #endif

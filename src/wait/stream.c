@@ -19,8 +19,7 @@ struct wait_cause lull_wait_cause_keep(const struct wait_cause *cause)
     return *cause;
 }
 
-/* In a call the ledger holds its time up to `time`, from here on. */
-static void tell_until(struct wait_stream *stream, int64_t time)
+void lull_wait_tell_until(struct wait_stream *stream, int64_t time)
 {
     if (!stream->in_call || time <= stream->told)
         return;
@@ -28,9 +27,8 @@ static void tell_until(struct wait_stream *stream, int64_t time)
     stream->told = time;
 }
 
-/* What this process has done up to now, when it sends or arrives. */
-static struct wait_cause make_cause(struct lull_waits *waits, struct wait_stream *stream,
-                                    int64_t time)
+struct wait_cause lull_wait_make_cause(struct lull_waits *waits, struct wait_stream *stream,
+                                       int64_t time)
 {
     const struct wait_moment late = lull_wait_moment_take(&stream->ledger);
     waits->no_memory |= !late.snapshot;
@@ -42,41 +40,8 @@ static struct wait_cause make_cause(struct lull_waits *waits, struct wait_stream
 
 /* ---- operations ---------------------------------------------------------------------------- */
 
-static void find_route(struct lull_waits *waits, struct wait_stream *stream,
-                       const struct lull_channels *channels, uint32_t index)
-{
-    if (!lull_array_reserve(&stream->routes, &stream->route_capacity, (size_t)index + 1,
-                            sizeof *stream->routes)) {
-        waits->no_memory = true;
-        return;
-    }
-    for (; stream->n_routes <= index; stream->n_routes++)
-        stream->routes[stream->n_routes] = (struct wait_route){LULL_NONE, false};
-    struct wait_route *route = &stream->routes[index];
-    if (route->known)
-        return;
-    const struct lull_channel *channel = lull_channels_at(channels, index);
-    const struct lull_process *processes = waits->trace->processes;
-    const uint32_t application = waits->options.application;
-    route->known = true;
-    if (processes[channel->source].application != application ||
-        processes[channel->target].application != application)
-        return;
-    route->queue = lull_wait_queue(waits, channel);
-}
-
-void lull_wait_find_routes(struct lull_waits *waits, struct wait_stream *stream,
-                           const struct lull_channels *channels, const struct wait_note *notes,
-                           size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if ((notes[i].kind == NOTE_SEND || notes[i].kind == NOTE_RECEIVE) &&
-            notes[i].channel != LULL_NONE)
-            find_route(waits, stream, channels, notes[i].channel);
-}
-
-static void add_pending(struct lull_waits *waits, struct wait_stream *stream,
-                        const struct wait_pending *pending)
+void lull_wait_need(struct lull_waits *waits, struct wait_stream *stream,
+                    const struct wait_pending *pending)
 {
     if (lull_array_reserve(&stream->pending, &stream->pending_capacity, stream->n_pending + 1,
                            sizeof *stream->pending))
@@ -85,36 +50,11 @@ static void add_pending(struct lull_waits *waits, struct wait_stream *stream,
         waits->no_memory = true;
 }
 
-static void send_message(struct lull_waits *waits, struct wait_stream *stream,
-                         const struct wait_note *note)
-{
-    tell_until(stream, note->time);
-    if (note->channel == LULL_NONE || stream->routes[note->channel].queue == LULL_NONE)
-        return;
-    const struct wait_cause sent = make_cause(waits, stream, note->time);
-    if (sent.late.snapshot)
-        lull_wait_send(waits, stream->routes[note->channel].queue, &sent);
-}
-
-static void receive_message(struct lull_waits *waits, struct wait_stream *stream,
-                            const struct wait_note *note)
-{
-    if (note->channel == LULL_NONE)
-        return;
-    const struct wait_route *route = &stream->routes[note->channel];
-    const struct wait_pending pending = {
-        .what = route->queue, .kind = LULL_WAIT_LATE_SENDER, .is_message = true};
-    if (route->queue == LULL_NONE)
-        stream->unmatched = true;
-    else
-        add_pending(waits, stream, &pending);
-}
-
 static void begin_collective(struct lull_waits *waits, struct wait_stream *stream,
                              const struct wait_note *note)
 {
     bool alone = false;
-    tell_until(stream, note->time);
+    lull_wait_tell_until(stream, note->time);
     if (!lull_array_reserve(&stream->open, &stream->open_capacity, stream->n_open + 1,
                             sizeof *stream->open)) {
         waits->no_memory = true;
@@ -122,7 +62,7 @@ static void begin_collective(struct lull_waits *waits, struct wait_stream *strea
     }
     struct wait_open *open = &stream->open[stream->n_open++];
     *open = (struct wait_open){.request = note->value,
-                               .arrival = make_cause(waits, stream, note->time)};
+                               .arrival = lull_wait_make_cause(waits, stream, note->time)};
     if (open->arrival.late.snapshot && lull_wait_is_known(waits, note->comm, note->op, &alone) &&
         !alone) {
         open->arrived = lull_wait_arrive(waits, note, &open->arrival, &open->pending);
@@ -169,7 +109,7 @@ static bool arrive_now(struct lull_waits *waits, struct wait_stream *stream,
                        const struct wait_note *note, struct wait_pending *ret_pending)
 {
     const int64_t time = stream->in_call ? stream->call_began : note->time;
-    const struct wait_cause arrival = make_cause(waits, stream, time);
+    const struct wait_cause arrival = lull_wait_make_cause(waits, stream, time);
     return arrival.late.snapshot && lull_wait_arrive(waits, note, &arrival, ret_pending);
 }
 
@@ -186,7 +126,7 @@ static void end_collective(struct lull_waits *waits, struct wait_stream *stream,
     if (!known)
         stream->unmatched = true;
     else if (!alone)
-        add_pending(waits, stream, &pending);
+        lull_wait_need(waits, stream, &pending);
 }
 
 /* ---- the end of a call --------------------------------------------------------------------- */
@@ -233,11 +173,12 @@ static void end_call(struct lull_waits *waits, struct wait_stream *stream)
         stream->told = until;
     }
     meet_all(waits, stream);
-    tell_until(stream, end);
+    lull_wait_tell_until(stream, end);
     if (stream->in_call) {
         const int64_t length = time_inside(waits, stream, stream->call_began, end);
         sums->mpi_ns += length;
-        sums->waited_ns[stream->cause_kind] += waited;
+        if (stream->cause_kind != LULL_WAIT_LATE_SENDER)
+            sums->waited_ns[stream->cause_kind] += waited;
         *(stream->unmatched ? &sums->unmatched_ns : &sums->transfer_ns) += length - waited;
     }
     lull_wait_cause_drop(&stream->cause);
@@ -270,11 +211,17 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
 {
     struct wait_cause cause;
     struct wait_moment *since = NULL;
-    if (pending->is_message) {
+    if (pending->is_post) {
+        if (!lull_wait_is_posted(waits, stream, pending, &cause))
+            return false;
+        stream->alone = false;
+    } else if (pending->is_message) {
         if (!lull_wait_receive(waits, pending->what, &cause)) {
             waits->queues[pending->what].waiting = stream;
+            lull_wait_blocked_by(waits, stream->process, waits->queues[pending->what].source);
             return false;
         }
+        lull_wait_came_first(stream, cause.time);
         waits->received++;
     } else {
         if (!lull_wait_leave(waits, pending, &cause, &stream->anew)) {
@@ -292,11 +239,12 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
 /* Ends the call when all that it needs is there; else the stream is blocked. */
 static void wait_for_all(struct lull_waits *waits, struct wait_stream *stream)
 {
-    for (; stream->pending_at < stream->n_pending; stream->pending_at++)
-        if (!is_there(waits, stream, &stream->pending[stream->pending_at])) {
-            stream->blocked = true;
+    for (; stream->pending_at < stream->n_pending; stream->pending_at++) {
+        stream->blocked = true; /* is seen by those whom this wakes */
+        if (!is_there(waits, stream, &stream->pending[stream->pending_at]))
             return;
-        }
+        stream->blocked = false;
+    }
     end_call(waits, stream);
 }
 
@@ -319,20 +267,26 @@ static void begin_call(struct wait_stream *stream, const struct wait_note *note)
 {
     stream->in_call = true;
     stream->call = note->region;
+    stream->call_kind = note->op;
     stream->call_began = stream->told = note->time;
+}
+
+/* Whoever waits for a receive of this process may see now that there is none. */
+static void reach(struct lull_waits *waits, const struct wait_stream *stream, int64_t time)
+{
+    if (waits->follows_posts)
+        lull_wait_reach(waits, stream->process, time);
 }
 
 static void take_operation(struct lull_waits *waits, struct wait_stream *stream,
                            const struct wait_note *note)
 {
-    if (note->kind == NOTE_SEND)
-        send_message(waits, stream, note);
-    else if (note->kind == NOTE_RECEIVE)
-        receive_message(waits, stream, note);
-    else if (note->kind == NOTE_BEGIN)
+    if (note->kind == NOTE_BEGIN)
         begin_collective(waits, stream, note);
-    else
+    else if (note->kind == NOTE_COLLECTIVE)
         end_collective(waits, stream, note);
+    else
+        lull_wait_note_message(waits, stream, note);
     if (stream->in_call)
         return;
     stream->call_began = stream->call_ends = stream->told = note->time;
@@ -352,9 +306,11 @@ static void take_note(struct lull_waits *waits, struct wait_stream *stream,
     case NOTE_CALL_END:
         stream->call_ends = note->time;
         stream->unmatched |= note->lost;
+        reach(waits, stream, note->time);
         wait_for_all(waits, stream);
         break;
     case NOTE_END:
+        reach(waits, stream, INT64_MAX);
         break;
     default:
         take_operation(waits, stream, note);
@@ -406,16 +362,25 @@ void lull_wait_release(struct lull_waits *waits)
             if (!stream || !stream->blocked)
                 continue;
             const struct wait_pending *pending = &stream->pending[stream->pending_at++];
+            any = true;
+            if (pending->is_post) {
+                stream->pending_at--;
+                lull_wait_unwatch(waits, pending);
+                continue;
+            }
             if (pending->is_message)
                 waits->queues[pending->what].waiting = NULL;
             else
                 lull_wait_leave_line(waits, pending);
-            stream->unmatched = any = true;
+            stream->unmatched = true;
             waits->unmatched_operations++;
             lull_wait_ready(waits, stream);
         }
         run_ready(waits);
     }
+    for (uint32_t l = 0; l < waits->trace->n_locations; l++)
+        if (waits->streams[l])
+            waits->no_memory |= !lull_wait_settle(waits, waits->streams[l]);
 }
 
 void lull_wait_stream_free(struct wait_stream *stream)
@@ -430,6 +395,12 @@ void lull_wait_stream_free(struct wait_stream *stream)
     lull_wait_notes_free(&stream->notes);
     free(stream->pending);
     free(stream->open);
+    for (size_t i = 0; i < stream->n_posted; i++)
+        lull_wait_cause_drop(&stream->posted[i].posted);
+    free(stream->posted);
+    free(stream->issued);
+    for (uint32_t i = 0; i < WAIT_HELD; i++)
+        free(stream->held[i].parts);
     free(stream->routes);
     free(stream);
 }

@@ -24,6 +24,20 @@ const char *lull_wait_kind_name(unsigned kind)
     return kind < LULL_WAIT_KINDS ? names[kind] : "unknown";
 }
 
+/* Whether a run has sends that may wait for their receives. */
+static bool may_wait_for_receives(const struct lull_trace *trace)
+{
+    bool may = false;
+    for (uint32_t r = 0; r < trace->n_regions; r++) {
+        const uint8_t call = trace->regions[r].paradigm == LULL_PARADIGM_MPI
+                                 ? (uint8_t)lull_call_of_region(&trace->regions[r])
+                                 : (uint8_t)LULL_CALL_OTHER;
+        may |= call == LULL_CALL_SEND || call == LULL_CALL_SSEND || call == LULL_CALL_ISSEND ||
+               call == LULL_CALL_START;
+    }
+    return may;
+}
+
 static lull_status no_memory(const struct lull_waits *waits, struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its waits",
@@ -44,8 +58,11 @@ lull_status lull_waits_create(const struct lull_trace *trace,
     for (uint32_t p = 0; p < trace->n_processes; p++)
         waits->n_ranks += trace->processes[p].application == options->application &&
                           trace->processes[p].n_threads > 0;
+    waits->follows_posts = may_wait_for_receives(trace);
     waits->streams = calloc(trace->n_locations + (size_t)1, sizeof(struct wait_stream *));
-    if (!waits->streams) {
+    waits->watchers = calloc(trace->n_processes + (size_t)1, sizeof(struct wait_stream *));
+    waits->reached = calloc(trace->n_processes + (size_t)1, sizeof *waits->reached);
+    if (!waits->streams || !waits->watchers || !waits->reached) {
         const lull_status status = no_memory(waits, err);
         lull_waits_destroy(waits);
         return status;
@@ -65,6 +82,8 @@ void lull_waits_destroy(struct lull_waits *waits)
     lull_wait_charge_free(waits);
     pthread_mutex_destroy(&waits->lock);
     free(waits->streams);
+    free(waits->watchers);
+    free(waits->reached);
     free(waits);
 }
 
@@ -91,6 +110,7 @@ static struct wait_stream *find_stream(struct lull_waits *waits, uint32_t locati
     if (stream) {
         stream->location = location;
         stream->process = waits->trace->locations[location].process;
+        stream->reading.posts = waits->follows_posts;
         waits->streams[location] = stream;
     }
     return stream;
@@ -133,15 +153,11 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
 
 struct lull_consumer lull_waits_consumer(struct lull_waits *waits)
 {
-    static const uint8_t wanted[] = {LULL_STEP_SPAN,
-                                     LULL_STEP_CALL_BEGIN,
-                                     LULL_STEP_CALL_END,
-                                     LULL_STEP_SEND,
-                                     LULL_STEP_SEND_DONE,
-                                     LULL_STEP_RECV,
-                                     LULL_STEP_COLLECTIVE_BEGIN,
-                                     LULL_STEP_COLLECTIVE_END,
-                                     LULL_STEP_END};
+    static const uint8_t wanted[] = {LULL_STEP_SPAN,           LULL_STEP_CALL_BEGIN,
+                                     LULL_STEP_CALL_END,       LULL_STEP_SEND,
+                                     LULL_STEP_SEND_DONE,      LULL_STEP_RECV_POST,
+                                     LULL_STEP_RECV,           LULL_STEP_COLLECTIVE_BEGIN,
+                                     LULL_STEP_COLLECTIVE_END, LULL_STEP_END};
     uint32_t wants = 0;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         wants |= LULL_STEP_MASK(wanted[i]);

@@ -11,6 +11,9 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
         if(TARGET liblull-record-${family})
             foreach(program messages collectives)
                 planted_test(${program}.${family} ${program} --family ${family})
+                if(family STREQUAL "mpich") # who waits there keeps its core
+                    set_tests_properties(diagnose.planted.${program}.mpich PROPERTIES RUN_SERIAL ON)
+                endif()
             endforeach()
         endif()
     endforeach()
@@ -22,4 +25,8 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
             planted_test(threads.${short} threads --compiler ${compiler})
         endif()
     endforeach()
+    # Of simulated runs with random faults.
+    add_test(NAME diagnose.faults
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/diagnose/faults.py --lull $<TARGET_FILE:lull>)
+    set_tests_properties(diagnose.faults PROPERTIES LABELS quick TIMEOUT 600 PROCESSORS 2)
 endif()

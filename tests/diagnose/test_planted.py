@@ -9,7 +9,9 @@ usage: test_planted.py --program messages|collectives --family openmpi|mpich --l
 
 The programs keep readings of the clock (programs/planted.h), and truth.py finds in them what was
 waited for whom. All is compared with these, not with what was planned: where other programs kept
-the cores from a rank, it was late, too. Exit status 77: not possible here.
+the cores from a rank, it was late, too. Where that is more than a tenth of what was planted, seconds
+are not compared, and where it is as much, not even what comes first. Exit status 77: not possible
+here, or disturbed most of the time.
 """
 import argparse
 import json
@@ -24,8 +26,8 @@ import launch
 import truth
 
 # Others wait for so many percent of the time of all cores. Below 1 % a report keeps silent, and the
-# cores have a little more time than the program's iterations: so the smallest is a little more.
-PERCENTS = ("0", "1.25", "5", "20")
+# cores have a little more time than the program's iterations: so the smallest is one and a half.
+PERCENTS = ("0", "1.5", "5", "20")
 SILENT = 0.01
 # Readings of the program and of the recorder are not taken at the same moment.
 READING = 20e-6
@@ -33,6 +35,7 @@ SECONDS = 120
 
 # What says something of the machine, not of the program: four ranks on fewer cores.
 OF_THE_MACHINE = ("oversubscription", "tracer")
+OF_MESSAGES = ("transfer", "small_messages", "eager_limit", "contention")
 
 
 def execute(command, environment, folder):
@@ -66,20 +69,40 @@ def record(options, folder):
     return run, truth.read(folder)
 
 
-def windows_of(options, run, folder):
-    """phase -> in s of the run: when the first began it, and when the first had ended it and came to
-    the barrier behind it."""
+def recorded_events(options, run, folder):
+    """The regions and calls of the run: where, name, begin, end, in s."""
     path = os.path.join(folder, "run.json")
     execute([options.lull, "convert", run, path, "--to", "chrome"], launch.environment(), folder)
     with open(path) as file:
         events = json.load(file)["traceEvents"]
+    return [(event["pid"], event["name"], event["ts"] * 1e-6,
+             (event["ts"] + event["dur"]) * 1e-6) for event in events if event["ph"] == "X"]
+
+
+def windows_of(events):
+    """phase -> when the first began it, and when the first had ended it and came to the barrier
+    behind it."""
     windows = {}
-    for event in events:
-        if ":" in event["name"] and event["ph"] == "X":
-            begin, end = event["ts"] * 1e-6, (event["ts"] + event["dur"]) * 1e-6
-            known = windows.get(event["name"], (begin, end))
-            windows[event["name"]] = min(begin, known[0]), min(end, known[1])
+    for _, name, begin, end in events:
+        if ":" in name:
+            known = windows.get(name, (begin, end))
+            windows[name] = min(begin, known[0]), min(end, known[1])
     return windows
+
+
+def disagreement(events, readings):
+    """How much the begins of calls differ between the run and the program's own readings, in s, over
+    all calls of a phase: a rank may lose its core between the two."""
+    total = 0.0
+    for rank in {r.who for r in readings}:
+        begin, end = next((b, e) for who, name, b, e in events
+                          if who == rank and name == readings[0].phase)
+        recorded = sorted(b for who, name, b, _ in events
+                          if who == rank and name.startswith("MPI_") and begin <= b < end)
+        read = sorted(r.begin for r in truth.calls_of(readings) if r.who == rank)
+        apart = [a - b for a, b in zip(recorded, read)]
+        total += sum(d - min(apart) for d in apart)
+    return total
 
 
 def findings_of(options, run, window, folder):
@@ -102,8 +125,9 @@ def matches(found, finding):
     return (place["process"], place["region"]) == (found.culprit, "solve")
 
 
-def wrong_seconds(found, finding):
-    error = READING * found.count
+def wrong_seconds(found, finding, apart):
+    # Up to three others wait for a call that begins late.
+    error = READING * found.count + 3 * apart
     low = 0.95 * (found.seconds - found.elsewhere) - error
     high = 1.05 * found.seconds + error
     if finding["rule"] == "imbalance" and found.program != "threads":
@@ -119,43 +143,51 @@ def told(finding):
                                 finding["seconds"])
 
 
-def wrong_with(found, findings, core):
+def wrong_with(found, findings, core, apart):
     """What is not as it was put into a phase; nothing, if nothing is."""
     findings = [f for f in findings if f["rule"] not in OF_THE_MACHINE]
-    others, wrong = findings, []
-    if found.planted and found.seconds - found.elsewhere > 1.05 * SILENT * core:
-        hits = [f for f in findings if matches(found, f)]
-        if not hits:
-            return ["not found; instead: " + ("; ".join(told(f) for f in findings) or "nothing")]
-        if findings[0] is not hits[0] and found.seconds > 1.5 * (found.others + found.elsewhere):
+    hits = [f for f in findings if found.planted and matches(found, f)][:1]
+    wrong, known = [], 0
+    if hits:
+        known = found.seconds - found.elsewhere
+        wrong.append(wrong_seconds(found, hits[0], apart) if found.is_exact() else "")
+        if findings[0] is not hits[0] and found.is_most():
             wrong.append("not the first: " + "; ".join(told(f) for f in findings))
-        wrong.append(wrong_seconds(found, hits[0]))
-        others = [f for f in findings if f is not hits[0]]
-    bound = max(SILENT * core, 1.05 * (found.in_calls - (found.seconds if found.planted else 0)))
-    wrong += ["told without a cause: %s" % told(f) for f in others if f["seconds"] > bound]
+    elif (found.planted and found.is_sure()
+          and found.seconds - found.elsewhere > 1.05 * SILENT * core):
+        return ["not found; instead: " + ("; ".join(told(f) for f in findings) or "nothing")]
+    rest = 1.25 * (found.in_calls - known)
+    for finding in findings:
+        # What one rank needs for messages, all may lose.
+        bound = max(SILENT * core, rest * (4 if finding["rule"] in OF_MESSAGES else 1))
+        if finding not in hits and finding["seconds"] > bound:
+            wrong.append("told without a cause: %s" % told(finding))
     return [line for line in wrong if line]
 
 
 def check(options, folder):
     run, phases = record(options, folder)
-    windows = windows_of(options, run, folder)
-    wrong, sure = [], 0
+    events = recorded_events(options, run, folder)
+    windows = windows_of(events)
+    wrong, planted, exact = [], 0, 0
     for name, readings in phases.items():
         found = truth.Truth(name, readings)
         window = windows[name]
         core = 4 * (window[1] - window[0])
         findings = findings_of(options, run, window, folder)
-        lines = wrong_with(found, findings, core)
-        sure += found.planted and found.seconds > 1.5 * (found.others + found.elsewhere)
+        apart = disagreement(events, readings) if options.program != "threads" else 0.0
+        lines = wrong_with(found, findings, core, apart)
+        planted += found.planted
+        exact += found.planted and found.is_exact()
         if options.verbose or lines:
-            print("%s: %.4f s waited (%.1f %%), %.4f s perhaps elsewhere, %.4f s for others; %s" %
+            print("%s: %.4f s waited (%.1f %%), %.4f s perhaps elsewhere, %.4f s for others, %.4f s in "
+                  "all, readings %.4f s apart; %s" %
                   (name, found.seconds, 100 * found.seconds / core, found.elsewhere, found.others,
-                   "; ".join(told(f) for f in findings)))
+                   found.in_calls, apart, "; ".join(told(f) for f in findings)))
         wrong += ["%s: %s" % (name, line) for line in lines]
-    planted = sum(truth.Truth(name, readings).planted for name, readings in phases.items())
-    print("%d phases, %d with a defect; in %d of these nothing else was as large" %
-          (len(phases), planted, sure))
-    return wrong
+    print("%d phases, %d with a defect; in %d of these the machine disturbed nothing" %
+          (len(phases), planted, exact))
+    return wrong, 3 * exact < planted
 
 
 def main():
@@ -170,8 +202,11 @@ def main():
         print("skipped: no mpiexec." + options.family)
         return 77
     with tempfile.TemporaryDirectory(prefix="lull-planted-") as folder:
-        wrong = check(options, folder)
+        wrong, disturbed = check(options, folder)
     print("\n".join(wrong))
+    if disturbed and not wrong:
+        print("skipped: other programs kept the ranks from their cores in most of the phases")
+        return 77
     return 1 if wrong else 0
 
 

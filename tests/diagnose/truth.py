@@ -33,7 +33,7 @@ def calls_of(readings):
 
 
 class Ranks:
-    """The readings of a phase of ranks, by iteration."""
+    """The readings of a phase, by rank or thread and iteration."""
 
     def __init__(self, readings):
         self.ranks = sorted({r.who for r in readings})
@@ -41,39 +41,60 @@ class Ranks:
         for reading in readings:
             self.rows[reading.who, reading.iteration].append(reading)
         self.iterations = sorted({r.iteration for r in readings if r.iteration >= 0})
-
-    def worked(self, rank, iteration):
-        return sum(r.end - r.begin for r in self.rows[rank, iteration]
-                   if r.what in ("solve", "consume"))
+        self.began = min(r.begin for r in readings)
+        self.of_rank = {rank: [r for r in readings if r.who == rank] for rank in self.ranks}
+        self.waited = collections.Counter() # rank: in all calls so far
+        self.met = {} # (waiter, culprit): what they had spent when the one last waited for the other
 
     def call(self, rank, iteration, what, peer=-1):
         return next(r for r in self.rows[rank, iteration] if r.what == what and r.peer == peer)
 
-    def rested(self, rank, iteration):
-        return sum(r.end - r.begin for r in self.rows[rank, iteration] if r.what == "rest")
+    def spent(self, rank, until):
+        """What a rank has spent its time on up to a moment at which a call begins: work, rest, calls
+        without waits, and what is between the readings."""
+        spent = collections.Counter()
+        for reading in self.of_rank[rank]:
+            if reading.end <= until:
+                part = {"consume": "solve"}.get(reading.what, reading.what)
+                spent[part if part in ("solve", "rest") else "calls"] += reading.end - reading.begin
+        spent["between"] = until - self.began - sum(spent.values())
+        spent["calls"] -= self.waited[rank]
+        return spent
 
-    def left(self, rank, iteration):
-        """When its last call of an iteration ended; before the first one, when that began."""
-        calls = calls_of(self.rows[rank, iteration])
-        return calls[-1].end if calls else min(r.begin for r in self.rows[rank, iteration + 1])
+    def meet(self, waiter, culprit, begin, end):
+        self.met[waiter, culprit] = self.spent(waiter, begin), self.spent(culprit, end)
 
-    def wait(self, waiter, culprit, iteration, seconds, in_mpi=0.0):
-        """`in_mpi`: how much longer than it had to a call of the culprit's took before."""
-        work = max(0.0, self.worked(culprit, iteration) - self.worked(waiter, iteration))
-        before = iteration - 1
-        other = in_mpi + max(0.0, self.left(culprit, before) - self.left(waiter, before))
-        other += max(0.0, self.rested(culprit, before) - self.rested(waiter, before))
-        return Wait(waiter, culprit, seconds, other / (work + other) if work + other > 0 else 1.0)
+    def wait(self, waiter, culprit, begin, end, in_calls=0.0):
+        """From `begin` to `end`, when a call of the culprit's begins. What the culprit did more of than
+        the waiter since they last met is what was late. `in_calls`: the time of a call of who passes
+        the wait on."""
+        spent = self.spent(waiter, begin), self.spent(culprit, end)
+        before = self.met.get((waiter, culprit), (collections.Counter(), collections.Counter()))
+        excess = {part: max(0.0, spent[1][part] - before[1][part] - spent[0][part] +
+                            before[0][part]) for part in spent[1]}
+        excess["calls"] += in_calls
+        self.met[waiter, culprit] = spent
+        late = sum(excess.values())
+        return Wait(waiter, culprit, end - begin, 1 - excess["solve"] / late if late > 0 else 1.0)
+
+    def note(self, waits):
+        """After all waits of an iteration."""
+        for wait in waits:
+            self.waited[wait.waiter] += wait.seconds
+        return waits
 
 
-def by_arrival(ranks, what, waits_for):
+def by_arrival(ranks, what, waits_for, all_meet=False):
     """`waits_for(rank, arrivals)`: for whom a rank waits."""
     for i in ranks.iterations:
-        arrivals = {r: ranks.call(r, i, what).begin for r in ranks.ranks}
+        arrivals, waits = {r: ranks.call(r, i, what).begin for r in ranks.ranks}, []
         for rank in ranks.ranks:
             culprit = waits_for(rank, arrivals)
             if culprit is not None and arrivals[culprit] > arrivals[rank]:
-                yield ranks.wait(rank, culprit, i, arrivals[culprit] - arrivals[rank])
+                waits.append(ranks.wait(rank, culprit, arrivals[rank], arrivals[culprit]))
+        for pair in [(a, b) for a in ranks.ranks for b in ranks.ranks if all_meet]:
+            ranks.meet(*pair, arrivals[pair[0]], arrivals[pair[1]])
+        yield from ranks.note(waits)
 
 
 def last_of(arrivals):
@@ -81,7 +102,7 @@ def last_of(arrivals):
 
 
 def collective(what):
-    return lambda ranks: by_arrival(ranks, what, lambda rank, arrivals: last_of(arrivals))
+    return lambda ranks: by_arrival(ranks, what, lambda rank, arrivals: last_of(arrivals), True)
 
 
 def to_root(what):
@@ -99,22 +120,22 @@ def scan(ranks):
     return by_arrival(ranks, "MPI_Scan", lower)
 
 
-def late_sender(ranks):
+def pairs(ranks, waiter, culprit):
+    """Ranks 1, 2 ... wait in one call of theirs for one of rank 0."""
     for i in ranks.iterations:
         for rank in ranks.ranks[1:]:
-            waited = ranks.call(0, i, "MPI_Send", rank).begin - ranks.call(rank, i, "MPI_Recv",
-                                                                           0).begin
-            if waited > 0:
-                yield ranks.wait(rank, 0, i, waited)
+            begin = ranks.call(rank, i, waiter, 0).begin
+            end = ranks.call(0, i, culprit, rank).begin
+            if end > begin:
+                yield from ranks.note([ranks.wait(rank, 0, begin, end)])
+
+
+def late_sender(ranks):
+    return pairs(ranks, "MPI_Recv", "MPI_Send")
 
 
 def late_receiver(ranks):
-    for i in ranks.iterations:
-        for rank in ranks.ranks[1:]:
-            waited = ranks.call(0, i, "MPI_Recv", rank).begin - ranks.call(rank, i, "MPI_Ssend",
-                                                                           0).begin
-            if waited > 0:
-                yield ranks.wait(rank, 0, i, waited)
+    return pairs(ranks, "MPI_Ssend", "MPI_Recv")
 
 
 def two_parts(ranks):
@@ -132,29 +153,34 @@ def hidden(ranks):
     """What rank 2 is late for the allreduce, it waited for rank 3, apart from its receive."""
     for i in ranks.iterations:
         sent, receive = ranks.call(3, i, "MPI_Send", 2), ranks.call(2, i, "MPI_Recv", 3)
-        waited = max(0.0, sent.begin - receive.begin)
-        if waited > 0:
-            yield ranks.wait(2, 3, i, waited)
-        under_way = max(0.0, receive.end - max(sent.begin, receive.begin))
-        arrivals = {r: ranks.call(r, i, "MPI_Allreduce").begin for r in ranks.ranks}
-        last = last_of(arrivals)
+        arrivals, waits = {r: ranks.call(r, i, "MPI_Allreduce").begin for r in ranks.ranks}, []
+        last, under_way = last_of(arrivals), receive.end - max(sent.begin, receive.begin)
         for rank in ranks.ranks:
-            seconds = arrivals[last] - arrivals[rank]
-            if seconds > 0:
-                passed = last == 2 and waited > 0
-                yield ranks.wait(rank, 3 if passed else last, i, seconds,
-                                 under_way if passed else 0.0)
+            passed = last == 2 and rank != 2 and sent.begin > receive.begin
+            if passed and sent.begin > arrivals[rank]:
+                wait = ranks.wait(rank, 3, arrivals[rank], sent.begin, under_way)
+                waits.append(wait._replace(seconds=arrivals[2] - arrivals[rank]))
+            elif arrivals[last] > arrivals[rank]:
+                waits.append(ranks.wait(rank, last, arrivals[rank], arrivals[last]))
+        if sent.begin > receive.begin:
+            waits.append(ranks.wait(2, 3, receive.begin, sent.begin))
+        for pair in [(a, b) for a in ranks.ranks for b in ranks.ranks]:
+            ranks.meet(*pair, arrivals[pair[0]], arrivals[pair[1]])
+        yield from ranks.note(waits)
 
 
 # ---- threads ---------------------------------------------------------------------------------
 
 
 def uneven_loop(ranks):
+    """Who began later than others, because a core was not there, is late for that as well."""
     for i in ranks.iterations:
-        ends = {t: ranks.call(t, i, "solve").end for t in ranks.ranks}
-        for thread in ranks.ranks:
-            if thread != last_of(ends):
-                yield Wait(thread, last_of(ends), max(ends.values()) - ends[thread], 0.0)
+        parts = {t: ranks.call(t, i, "solve") for t in ranks.ranks}
+        last = max(parts.values(), key=lambda r: r.end)
+        for part in parts.values():
+            if part is not last:
+                waited, later = last.end - part.end, max(0.0, last.begin - part.begin)
+                yield Wait(part.who, last.who, waited, min(1.0, later / waited))
 
 
 def lock(ranks):
@@ -169,6 +195,32 @@ def serial(ranks):
         part = ranks.call(0, i, "solve")
         for thread in ranks.ranks[1:]:
             yield Wait(thread, 0, part.end - part.begin, 0.0)
+
+
+def at_barriers(ranks, parts):
+    """What threads wait at the ends of parallel regions, until the master goes on."""
+    lost = 0.0
+    master = sorted((r for (t, _), row in ranks.rows.items() for r in row
+                     if t == 0 and r.what != "iteration"), key=lambda r: r.begin)
+    for i in sorted({i for _, i in ranks.rows}):
+        for what in parts:
+            rows = [[r for r in ranks.rows[t, i] if r.what == what] for t in ranks.ranks]
+            if all(rows):
+                ends = [row[-1].end for row in rows]
+                later = [r.begin for r in master if r.begin >= ends[0] and r.what != what]
+                lost += sum(max([*ends, *later[:1]]) - end for end in ends)
+    return lost
+
+
+def late_begins(ranks):
+    """How much later than the first the threads begin in parallel regions."""
+    lost = 0.0
+    for i in sorted({i for _, i in ranks.rows}):
+        for what in ("solve", "rest", "lock"):
+            rows = [[r for r in ranks.rows[t, i] if r.what == what] for t in ranks.ranks]
+            if all(rows):
+                lost += sum(row[0].begin - min(r[0].begin for r in rows) for row in rows)
+    return lost
 
 
 # name: program, waits, who is to be named (None: nobody in particular), rules that may name it.
@@ -210,6 +262,21 @@ class Truth:
         self.elsewhere = sum(w.seconds * w.else_late for w in named)
         self.others = sum(w.seconds for w in waits) - self.seconds
         calls = calls_of(readings)
-        self.in_calls = sum(r.end - r.begin for r in calls) if calls else self.seconds
+        self.in_calls = sum(r.end - r.begin for r in calls)
+        if self.program == "threads":
+            self.in_calls = late_begins(ranks) + at_barriers(ranks, ["solve", "rest", "arrive"])
+            self.in_calls += self.seconds if self.defect != "imbalance" else 0.0
         self.count = len(named)
         self.planted = self.percent > 0 and bool(self.rules)
+
+    def is_exact(self):
+        """Whether what others waited is known well enough to compare seconds."""
+        return self.others + self.elsewhere < 0.1 * self.seconds
+
+    def is_sure(self):
+        """Whether nothing that the machine did comes near what was planted."""
+        return self.seconds - self.elsewhere > 1.5 * (self.others + self.elsewhere)
+
+    def is_most(self):
+        """Whether all else that is lost, also where nobody waits, is much less."""
+        return self.is_exact() and self.in_calls - self.seconds < 0.5 * self.seconds

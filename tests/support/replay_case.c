@@ -59,7 +59,7 @@ int64_t replay_case_simulate(const struct replay_case_wish *wish, const char *pa
              &err, wish->noise);
     options.n_delays = read_delays(wish->delays, delays);
     if (path)
-        must(lull_sim_tape_open(program, path, true, &tape, &err), &err, path);
+        must(lull_sim_tape_open(program, NULL, path, true, &tape, &err), &err, path);
     options.sink = tape ? lull_sim_tape_sink(tape) : NULL;
     must(lull_simulate(program, &options, arena, &result, NULL, &err), &err, wish->pattern);
     if (tape)

@@ -10,11 +10,13 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-static const char *const regions[] = {"alpha",          "beta",        "gamma",     "MPI_Send",
-                                      "MPI_Waitall",    "MPI_Barrier", "MPI_Bcast", "MPI_Allreduce",
-                                      "MPI_Iallreduce", NULL};
-enum { SEND = SLOW_REGIONS, WAITALL, COLLECTIVE, IALLREDUCE = COLLECTIVE + 3 };
+static const char *const regions[] = {
+    "alpha",     "beta",          "gamma",          "MPI_Send",  "MPI_Waitall", "MPI_Barrier",
+    "MPI_Bcast", "MPI_Allreduce", "MPI_Iallreduce", "MPI_Ssend", "MPI_Recv",    "MPI_Irecv",
+    NULL};
+enum { SEND = SLOW_REGIONS, WAITALL, COLLECTIVE, IALLREDUCE = COLLECTIVE + 3, SSEND, RECV, IRECV };
 enum { ACTIONS = 120, MOST_INBOX = 256, COMMS = 2, LONGEST = 1000 };
+enum { KEPT = 4, LARGE = 5000 }; /* as src/wait/wait.h says */
 
 /* What a process did in the time that ends at `end`: own (process -1), or waiting for a place of a
  * process. */
@@ -30,6 +32,13 @@ struct lateness {
     uint8_t kind;
 };
 
+/* A wait for a sender, and what it is charged to. */
+struct tardy {
+    int64_t begin, ns;
+    bool wrong_order;
+    int64_t charged[SLOW_RANKS][SLOW_PLACES];
+};
+
 struct letter {
     struct lateness late;
     struct lull_step step; /* with which it ends */
@@ -41,6 +50,8 @@ struct rank {
     size_t n_deeds, deed_capacity;
     struct letter inbox[MOST_INBOX];
     uint32_t first, count;
+    struct tardy *tardies;
+    size_t n_tardies, tardy_capacity;
 };
 
 struct drawing {
@@ -139,9 +150,28 @@ static uint32_t find_shares(struct drawing *d, const struct lateness *late, uint
     return n;
 }
 
+/* Of what kind waits for senders are, is known at the end. */
+static struct tardy *note_tardy(struct drawing *d, uint32_t rank, int64_t begin, int64_t wait)
+{
+    struct rank *own = &d->ranks[rank];
+    assert_true(lull_array_reserve(&own->tardies, &own->tardy_capacity, own->n_tardies + 1,
+                                   sizeof *own->tardies));
+    own->tardies[own->n_tardies] = (struct tardy){.begin = begin, .ns = wait};
+    return &own->tardies[own->n_tardies++];
+}
+
+/* A call begins to receive what was sent then. */
+static void receive_sent(struct rank *own, int64_t sent)
+{
+    for (size_t i = own->n_tardies; i-- > 0 && i + KEPT >= own->n_tardies;)
+        own->tardies[i].wrong_order |= sent <= own->tardies[i].begin;
+}
+
 static void charge(struct drawing *d, const struct lateness *late, uint32_t other, int64_t begin,
                    int64_t wait)
 {
+    struct tardy *tardy =
+        late->kind == LULL_WAIT_LATE_SENDER ? note_tardy(d, other, begin, wait) : NULL;
     struct share shares[(SLOW_RANKS + 1) * SLOW_PLACES + 1];
     uint32_t n = find_shares(d, late, other, begin, shares);
     int64_t sum = 0, left = wait;
@@ -165,7 +195,10 @@ static void charge(struct drawing *d, const struct lateness *late, uint32_t othe
         if (shares[i].ns == 0)
             continue;
         add_deed(d, other, late->time, shares[i].ns, process, shares[i].place);
-        d->run->charged[process][shares[i].place][late->kind] += shares[i].ns;
+        if (tardy)
+            tardy->charged[process][shares[i].place] += shares[i].ns;
+        else
+            d->run->charged[process][shares[i].place][late->kind] += shares[i].ns;
     }
     d->run->waited_ns += wait;
 }
@@ -191,7 +224,8 @@ static void end_call(struct drawing *d, uint32_t rank, uint32_t region, int64_t 
         charge(d, &late, rank, told, wait);
         if (last->since < 0)
             *met = late.time;
-        sums->waited_ns[late.kind] += wait;
+        if (late.kind != LULL_WAIT_LATE_SENDER)
+            sums->waited_ns[late.kind] += wait;
     }
     own->clock = told + wait + draw(d, 20);
     if (own->clock > told + wait)
@@ -264,8 +298,75 @@ static void exchange(struct drawing *d, uint32_t rank, bool sends, bool waits)
         letter->step.time = told;
         put(d, rank, &letter->step);
         lates[i] = letter->late;
+        if (letter->step.kind == LULL_STEP_RECV)
+            receive_sent(own, letter->late.time);
     }
     end_call(d, rank, region, began, told, lates, n);
+}
+
+/* ---- sends that wait for their receives ---------------------------------------------------- */
+
+static struct lull_step message_step(struct drawing *d, uint32_t rank, uint8_t kind,
+                                     const struct lull_channel *channel, int64_t time)
+{
+    struct lull_step step = {.kind = kind, .time = time, .comm = 0, .channel = LULL_NONE};
+    if (kind != LULL_STEP_RECV_POST)
+        step.channel = lull_channels_find(d->run->steps[rank].channels, channel);
+    step.message.peer = (int32_t)(kind == LULL_STEP_SEND ? channel->target : channel->source);
+    step.message.tag = channel->tag;
+    step.message.request = LULL_NO_REQUEST;
+    step.message.bytes = LARGE;
+    return step;
+}
+
+/* A receive that blocks, from `began` on. */
+static void receive_now(struct drawing *d, const struct lull_channel *channel, int64_t began,
+                        const struct lateness *sent)
+{
+    const struct lull_step step = message_step(d, channel->target, LULL_STEP_RECV, channel, began);
+    put_call(d, channel->target, LULL_STEP_CALL_BEGIN, RECV, began);
+    put(d, channel->target, &step);
+    receive_sent(&d->ranks[channel->target], sent->time);
+    end_call(d, channel->target, RECV, began, began, sent, 1);
+}
+
+/* One that is waited for later. */
+static void post_now(struct drawing *d, const struct lull_channel *channel, int64_t began,
+                     const struct lateness *sent)
+{
+    struct lull_step step = message_step(d, channel->target, LULL_STEP_RECV_POST, channel, began);
+    struct letter letter = {.late = *sent};
+    step.message.request = ++d->requests;
+    put_call(d, channel->target, LULL_STEP_CALL_BEGIN, IRECV, began);
+    put(d, channel->target, &step);
+    end_call(d, channel->target, IRECV, began, began, NULL, 0);
+    letter.step = message_step(d, channel->target, LULL_STEP_RECV, channel, began);
+    letter.step.message.request = step.message.request;
+    deliver(d, channel->target, &letter);
+}
+
+/* One sends while the other receives, or later. A large message may be sent without waiting all the
+ * same, where the send is over before. */
+static void meet(struct drawing *d, uint32_t rank)
+{
+    const uint32_t n = d->run->n_ranks, target = (rank + 1 + draw(d, n - 1)) % n;
+    const bool blocks = draw(d, 2), synchronous = draw(d, 2);
+    const struct lull_channel channel = {rank, target, 0, blocks ? 2 : 3};
+    const uint32_t region = synchronous ? SSEND : SEND;
+    const int64_t began = d->ranks[rank].clock, posted = d->ranks[target].clock;
+    const struct lateness sent = {began, -1, rank, LULL_WAIT_LATE_SENDER};
+    const struct lateness receiver = {posted, -1, target, LULL_WAIT_LATE_RECEIVER};
+    const bool eager = !synchronous && posted > began + 20 && draw(d, 2);
+    struct lull_step step = message_step(d, rank, LULL_STEP_SEND, &channel, began);
+    if (synchronous)
+        step.op = LULL_SEND_SYNCHRONOUS;
+    put_call(d, rank, LULL_STEP_CALL_BEGIN, region, began);
+    put(d, rank, &step);
+    end_call(d, rank, region, began, began, &receiver, eager ? 0 : 1);
+    if (blocks)
+        receive_now(d, &channel, posted, &sent);
+    else
+        post_now(d, &channel, posted, &sent);
 }
 
 static struct lateness latest_of(struct drawing *d, uint32_t from, uint32_t to, uint8_t kind)
@@ -344,7 +445,11 @@ static void act(struct drawing *d)
 {
     const uint32_t rank = draw(d, d->run->n_ranks), comm = draw(d, COMMS);
     const uint32_t from = comm; /* communicator 1 is all but the first rank */
-    switch (draw(d, 12)) {
+    switch (draw(d, 14)) {
+    case 12:
+    case 13:
+        meet(d, rank);
+        break;
     case 0:
     case 1:
         exchange(d, rank, true, false);
@@ -383,6 +488,19 @@ static void define_comms(struct slow_run *run)
                                              .paradigm = LULL_PARADIGM_MPI};
 }
 
+static void add_tardies(struct slow_run *run, const struct rank *rank,
+                        struct lull_wait_location *sums)
+{
+    for (size_t i = 0; i < rank->n_tardies; i++) {
+        const struct tardy *tardy = &rank->tardies[i];
+        const uint8_t kind = tardy->wrong_order ? LULL_WAIT_WRONG_ORDER : LULL_WAIT_LATE_SENDER;
+        sums->waited_ns[kind] += tardy->ns;
+        for (uint32_t r = 0; r < run->n_ranks; r++)
+            for (int place = 0; place < SLOW_PLACES; place++)
+                run->charged[r][place][kind] += tardy->charged[r][place];
+    }
+}
+
 void slow_run_draw(struct slow_run *run, struct lull_random *random)
 {
     struct drawing *d = calloc(1, sizeof *d);
@@ -403,8 +521,11 @@ void slow_run_draw(struct slow_run *run, struct lull_random *random)
             exchange(d, r, false, true);
         put(d, r, &end);
     }
-    for (uint32_t r = 0; r < run->n_ranks; r++)
+    for (uint32_t r = 0; r < run->n_ranks; r++) {
+        add_tardies(run, &d->ranks[r], &run->sums[r]);
         free(d->ranks[r].deeds);
+        free(d->ranks[r].tardies);
+    }
     free(d);
 }
 

@@ -20,7 +20,8 @@ static void add(struct lull_parallels *to, const struct lull_breakdown *breakdow
     to->useful_ns += from->useful_ns;
     to->schedule_ns += from->schedule_ns;
     to->lock_ns += from->lock_ns;
-    to->imbalance_ns += threads * from->max_useful_ns - from->useful_ns;
+    const int64_t shorter = threads * from->max_useful_ns - from->useful_ns;
+    to->imbalance_ns += shorter < from->sync_ns ? shorter : from->sync_ns;
 }
 
 uint32_t lull_parallels_of(struct lull_case *c, struct lull_parallels **ret_parallels)

@@ -9,19 +9,9 @@
 
 /* ---- gatherings ---------------------------------------------------------------------------- */
 
-static bool grow_ring(struct series *series)
+static struct gathering *gathering_at(const struct series *series, uint32_t place)
 {
-    uint32_t capacity = series->capacity ? 2 * series->capacity : 4;
-    struct gathering *ring = malloc(capacity * sizeof *ring);
-    if (!ring)
-        return false;
-    for (uint32_t i = 0; i < series->count; i++)
-        ring[i] = series->ring[(series->begin + i) & (series->capacity - 1)];
-    free(series->ring);
-    series->ring = ring;
-    series->capacity = capacity;
-    series->begin = 0;
-    return true;
+    return lull_ring_at(&series->open, sizeof(struct gathering), place);
 }
 
 /* Valid until the next is opened. NULL: it is over, or there is no memory, which is noted. */
@@ -30,34 +20,33 @@ static struct gathering *find_gathering(struct share *share, uint32_t index, uin
     struct series *series = &share->series[index];
     if ((int32_t)(number - series->first) < 0)
         return NULL;
-    while (number - series->first >= series->count) {
-        if (series->count == series->capacity && !grow_ring(series)) {
+    while (number - series->first >= series->open.count) {
+        struct gathering *opened = lull_ring_push(&series->open, sizeof *opened);
+        if (!opened) {
             lull_share_no_memory(share);
             return NULL;
         }
-        series->ring[(series->begin + series->count++) & (series->capacity - 1)] =
-            (struct gathering){.root_at = -1,
-                               .root_share = LULL_NONE,
-                               .all_of = {-1, -1},
-                               .low_rank = LULL_NONE,
-                               .other_rank = LULL_NONE};
+        *opened = (struct gathering){.root_at = -1,
+                                     .root_share = LULL_NONE,
+                                     .all_of = {-1, -1},
+                                     .low_rank = LULL_NONE,
+                                     .other_rank = LULL_NONE};
     }
-    return &series->ring[(series->begin + (number - series->first)) & (series->capacity - 1)];
+    return gathering_at(series, number - series->first);
 }
 
 /* Those that all members have done with, from the oldest on. */
 static void close_gatherings(struct share *share, struct series *series)
 {
     const struct circle *circle = &share->circles[series->comm];
-    while (series->count > 0) {
-        struct gathering *oldest = &series->ring[series->begin];
+    while (series->open.count > 0) {
+        struct gathering *oldest = gathering_at(series, 0);
         if (oldest->left < circle->here ||
             (circle->home == share->index && oldest->arrived < circle->size))
             return;
         free(oldest->below);
-        series->begin = (series->begin + 1) & (series->capacity - 1);
+        lull_ring_pop(&series->open);
         series->first++;
-        series->count--;
     }
 }
 
@@ -421,9 +410,8 @@ void lull_gather_complain(struct share *share)
 {
     for (size_t s = 0; s < share->n_series; s++) {
         const struct series *series = &share->series[s];
-        for (uint32_t i = 0; i < series->count; i++) {
-            const struct gathering *open =
-                &series->ring[(series->begin + i) & (series->capacity - 1)];
+        for (uint32_t i = 0; i < series->open.count; i++) {
+            const struct gathering *open = gathering_at(series, i);
             if (open->other_rank != LULL_NONE)
                 complain_of_operations(share, series->comm, open);
         }
@@ -434,9 +422,9 @@ void lull_gather_free(struct share *share)
 {
     for (size_t s = 0; s < share->n_series; s++) {
         struct series *series = &share->series[s];
-        for (uint32_t i = 0; i < series->count; i++)
-            free(series->ring[(series->begin + i) & (series->capacity - 1)].below);
-        free(series->ring);
+        for (uint32_t i = 0; i < series->open.count; i++)
+            free(gathering_at(series, i)->below);
+        lull_ring_free(&series->open);
     }
     for (uint32_t c = 0; share->circles && c < share->ideal->trace->n_comms; c++)
         free(share->circles[c].others);

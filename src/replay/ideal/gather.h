@@ -2,6 +2,7 @@
 #ifndef LULL_REPLAY_IDEAL_GATHER_H
 #define LULL_REPLAY_IDEAL_GATHER_H
 
+#include "base/ring.h"
 #include "replay/ideal/share.h"
 
 /* One operation as a share sees it, until its members have done with it. At the home of the
@@ -29,11 +30,10 @@ struct gathering {
  * are matched apart because tracers tell the communicator of the latter only when they end. */
 struct series {
     uint32_t comm;
-    uint32_t next;                   /* on the same communicator, or LULL_NONE */
-    uint8_t kind;                    /* 0: blocking; else 1 + operation */
-    uint32_t first;                  /* the number of the oldest that is open */
-    uint32_t count, capacity, begin; /* ring[(begin + number - first) % capacity] */
-    struct gathering *ring;
+    uint32_t next;         /* on the same communicator, or LULL_NONE */
+    uint8_t kind;          /* 0: blocking; else 1 + operation */
+    uint32_t first;        /* the number of the oldest that is open */
+    struct lull_ring open; /* of struct gathering, from `first` on */
 };
 
 /* A communicator as a share sees it. */

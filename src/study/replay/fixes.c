@@ -170,6 +170,10 @@ lull_status lull_fixes_replay(const struct lull_run *run, const struct lull_fixe
                               const struct lull_fix *wanted, uint32_t n, int64_t *ret_runtimes,
                               int64_t *ret_replayed, struct lull_error *err)
 {
+    if (!run->trace || run->breakdown->from_sums || run->trace->events != LULL_EVENTS_ALL)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: cannot be replayed: it does not have the events of the whole run",
+                         run->path);
     struct fixes fixes = {.run = run,
                           .options = options,
                           .jobs = calloc(n + (size_t)1, sizeof(struct job)),

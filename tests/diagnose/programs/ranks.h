@@ -62,9 +62,9 @@ static void run_phase(const struct property *property, double percent, int relat
     lull_begin(phase);
     for (iteration = 0; iteration < ITERATIONS; iteration++) {
         const double begin = relative ? clock_now() : start + iteration * period;
-        spend("solve", begin + work + excess);
+        spend("solve", begin + excess + (relative ? period / 2 : work));
         property->calls(lateness(property, percent));
-        spend("rest", relative ? clock_now() + work : begin + period);
+        spend("rest", relative ? clock_now() + period / 2 : begin + period);
     }
     lull_end(phase);
     MPI_Barrier(MPI_COMM_WORLD);

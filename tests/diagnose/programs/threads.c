@@ -1,4 +1,5 @@
-/* Defects of OpenMP: a loop whose work is uneven, a critical section, a serial part. */
+/* Defects of OpenMP: a loop whose work is uneven, a critical section, a serial part; and the same
+ * work without the defect. */
 #include "planted.h"
 
 #include <omp.h>
@@ -27,12 +28,24 @@ static void rest(int iteration, double until)
     spend("rest", iteration, until);
 }
 
-/* Three threads wait for the one with more work. */
-static void loop(int iteration, double begin, double seconds)
+/* `excess` of one thread beyond the work of all, and of all. */
+static void work_loop(int iteration, double begin, double excess, double of_all)
 {
 #pragma omp parallel for num_threads(THREADS) schedule(static, 1)
     for (int i = 0; i < THREADS; i++)
-        spend("solve", iteration, begin + work + (i == LATE ? seconds / (THREADS - 1) : 0));
+        spend("solve", iteration, begin + work + of_all + (i == LATE ? excess : 0));
+}
+
+/* Three threads wait for the one with more work. */
+static void loop(int iteration, double begin, double seconds)
+{
+    work_loop(iteration, begin, seconds / (THREADS - 1), 0);
+}
+
+/* The same work, each as much. */
+static void even_loop(int iteration, double begin, double seconds)
+{
+    work_loop(iteration, begin, 0, seconds / (THREADS - 1) / THREADS);
 }
 
 static void take_turn(int iteration, double length)
@@ -63,11 +76,31 @@ static void critical(int iteration, double begin, double seconds)
     }
 }
 
+/* The same, and nobody has to wait. */
+static void no_lock(int iteration, double begin, double seconds)
+{
+    const double length = seconds / TURNS / THREADS / 2.7;
+    (void)begin;
+#pragma omp parallel num_threads(THREADS)
+    for (int turn = 0; turn < TURNS; turn++) {
+        spend("update", iteration, clock_now() + length);
+        spend("outside", iteration, clock_now() + length / 4);
+    }
+}
+
 /* Three threads have nothing to do meanwhile. */
 static void serial(int iteration, double begin, double seconds)
 {
     (void)begin;
     spend("solve", iteration, clock_now() + seconds / (THREADS - 1));
+}
+
+/* Each does a part of it. */
+static void no_serial(int iteration, double begin, double seconds)
+{
+    (void)begin;
+#pragma omp parallel num_threads(THREADS)
+    spend("solve", iteration, clock_now() + seconds / (THREADS - 1) / THREADS);
 }
 
 struct property {
@@ -76,7 +109,8 @@ struct property {
 };
 
 static const struct property properties[] = {
-    {"imbalance", loop}, {"lock", critical}, {"serial", serial}, {NULL, NULL}};
+    {"imbalance", loop}, {"lock", critical},      {"serial", serial}, {"even", even_loop},
+    {"free", no_lock},   {"parallel", no_serial}, {NULL, NULL}};
 
 static void run_phase(const struct property *property, double percent, int relative)
 {
@@ -88,7 +122,7 @@ static void run_phase(const struct property *property, double percent, int relat
     for (int i = 0; i < ITERATIONS; i++) {
         const double planned = relative ? clock_now() : start + i * period;
         property->part(i, planned, lost);
-        rest(i, relative ? clock_now() + work : planned + period);
+        rest(i, relative ? clock_now() + period / 2 : planned + period);
         keep_reading(&kept[0], (struct reading){phase, "iteration", i, -1, begin, clock_now()});
         begin = clock_now();
     }

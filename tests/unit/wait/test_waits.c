@@ -8,9 +8,10 @@
 
 #include <cmocka.h>
 
-static const char *const regions[] = {"solve",       "MPI_Send",  "MPI_Recv",
-                                      "MPI_Barrier", "MPI_Probe", NULL};
-enum { SOLVE, SEND, RECV, BARRIER, PROBE };
+static const char *const regions[] = {"solve",          "MPI_Send",   "MPI_Recv",  "MPI_Barrier",
+                                      "MPI_Probe",      "MPI_Ssend",  "MPI_Irecv", "MPI_Wait",
+                                      "MPI_Iallreduce", "MPI_Issend", NULL};
+enum { SOLVE, SEND, RECV, BARRIER, PROBE, SSEND, IRECV, WAIT, IALLREDUCE, ISSEND };
 enum { LENGTH = 1000 };
 
 static struct lull_trace *make_trace(uint32_t processes, uint32_t threads)
@@ -146,6 +147,185 @@ static void another_thread_communicates(void **state)
     lull_trace_close(trace);
 }
 
+/* ---- late receivers ------------------------------------------------------------------------ */
+
+static void operation(struct lull_trace *trace, uint32_t location, unsigned kind, int64_t time,
+                      int32_t peer, int32_t tag, uint64_t bytes, uint64_t request)
+{
+    struct lull_event event = memory_event(time, kind, 0);
+    event.message.peer = peer;
+    event.message.tag = tag;
+    event.message.bytes = bytes;
+    event.message.request = request;
+    memory_trace_add(trace, location, &event);
+}
+
+/* A call with one operation, at its end or begin. */
+static void message(struct lull_trace *trace, uint32_t location, uint32_t region, unsigned kind,
+                    int64_t begin, int64_t end, int32_t peer, int32_t tag, uint64_t bytes,
+                    uint64_t request)
+{
+    const bool at_end = kind == LULL_EVENT_RECV || kind == LULL_EVENT_SEND_DONE;
+    add(trace, location, LULL_EVENT_ENTER, region, begin, 0);
+    operation(trace, location, kind, at_end ? end : begin, peer, tag, bytes, request);
+    add(trace, location, LULL_EVENT_LEAVE, region, end, 0);
+}
+
+static void solve(struct lull_trace *trace, uint32_t location, int64_t begin, int64_t end)
+{
+    add(trace, location, LULL_EVENT_ENTER, SOLVE, begin, 0);
+    add(trace, location, LULL_EVENT_LEAVE, SOLVE, end, 0);
+}
+
+static int64_t late_receiver(uint32_t send, uint64_t bytes, int64_t send_ends, bool posts_first,
+                             int32_t source)
+{
+    struct lull_trace *trace = make_trace(2, 1);
+    struct lull_wait_result result;
+    solve(trace, 0, 0, 100);
+    message(trace, 0, send, LULL_EVENT_SEND, 100, send_ends, 1, 7, bytes, LULL_NO_REQUEST);
+    solve(trace, 1, 0, 300);
+    if (posts_first) {
+        message(trace, 1, IRECV, LULL_EVENT_RECV_POST, 300, 310, source, 7, bytes, 5);
+        solve(trace, 1, 310, 600);
+        message(trace, 1, WAIT, LULL_EVENT_RECV, 600, 610, 0, 7, bytes, 5);
+    } else {
+        message(trace, 1, RECV, LULL_EVENT_RECV, 300, 420, 0, 7, bytes, LULL_NO_REQUEST);
+    }
+    find(trace, NULL, &result);
+    const int64_t waited = result.locations[0].waited_ns[LULL_WAIT_LATE_RECEIVER];
+    assert_int_equal(result.waited_ns, waited);
+    assert_int_equal(result.unmatched_operations, 0);
+    if (waited > 0) {
+        assert_int_equal(result.n_charges, 1);
+        assert_int_equal(result.charges[0].kind, LULL_WAIT_LATE_RECEIVER);
+        assert_int_equal(result.charges[0].place.process, 1);
+        assert_int_equal(result.charges[0].place.region, SOLVE);
+        assert_int_equal(result.charges[0].place.call, posts_first ? IRECV : RECV);
+    }
+    lull_trace_close(trace);
+    return waited;
+}
+
+static void late_receivers(void **state)
+{
+    (void)state;
+    assert_int_equal(late_receiver(SSEND, 8, 410, false, 0), 200);
+    assert_int_equal(late_receiver(SSEND, 8, 410, true, 0), 200);
+    assert_int_equal(late_receiver(SEND, 100000, 410, false, 0), 200);
+    /* it is over before, or so small that no library waits, or it is not said by then which message
+     * the receive takes */
+    assert_int_equal(late_receiver(SEND, 100000, 290, false, 0), 0);
+    assert_int_equal(late_receiver(SEND, 4096, 410, false, 0), 0);
+    assert_int_equal(late_receiver(SSEND, 8, 410, true, LULL_ANY), 0);
+    assert_int_equal(late_receiver(SSEND, 8, 605, true, LULL_ANY), 200);
+}
+
+/* The send does not block; the wait for it is from 150 to 410. */
+static void a_wait_for_a_late_receiver(void **state)
+{
+    struct lull_trace *trace = make_trace(2, 1);
+    struct lull_wait_result result;
+    (void)state;
+    solve(trace, 0, 0, 100);
+    message(trace, 0, ISSEND, LULL_EVENT_SEND, 100, 110, 1, 7, 8, 3);
+    solve(trace, 0, 110, 150);
+    message(trace, 0, WAIT, LULL_EVENT_SEND_DONE, 150, 410, 1, 7, 8, 3);
+    solve(trace, 1, 0, 300);
+    message(trace, 1, RECV, LULL_EVENT_RECV, 300, 420, 0, 7, 8, LULL_NO_REQUEST);
+    find(trace, NULL, &result);
+    assert_int_equal(result.locations[0].waited_ns[LULL_WAIT_LATE_RECEIVER], 150);
+    assert_int_equal(result.charges[0].ns, 150);
+    lull_trace_close(trace);
+}
+
+/* Clocks contradict each other: each seems to have gone on before the other one let it. */
+static void clocks_that_differ(void **state)
+{
+    struct lull_trace *trace = make_trace(2, 1);
+    struct lull_wait_result result;
+    (void)state;
+    message(trace, 0, SSEND, LULL_EVENT_SEND, 500, 600, 1, 7, 8, LULL_NO_REQUEST);
+    message(trace, 0, SEND, LULL_EVENT_SEND, 600, 610, 1, 9, 8, LULL_NO_REQUEST);
+    message(trace, 1, RECV, LULL_EVENT_RECV, 100, 200, 0, 9, 8, LULL_NO_REQUEST);
+    message(trace, 1, RECV, LULL_EVENT_RECV, 200, 300, 0, 7, 8, LULL_NO_REQUEST);
+    find(trace, NULL, &result);
+    assert_int_equal(result.unmatched_operations, 0);
+    assert_int_equal(result.locations[0].waited_ns[LULL_WAIT_LATE_RECEIVER], 0);
+    assert_int_equal(result.locations[1].unmatched_ns, 0);
+    lull_trace_close(trace);
+}
+
+/* ---- the order of messages ----------------------------------------------------------------- */
+
+/* Rank 1 waits for tag 2 from 100 to 400; tag 1, which it receives after that, was sent at 50, or
+ * at 150. */
+static void order_of(int64_t first_sent, uint8_t kind)
+{
+    struct lull_trace *trace = make_trace(2, 1);
+    struct lull_wait_result result;
+    message(trace, 0, SEND, LULL_EVENT_SEND, first_sent, first_sent + 5, 1, 1, 8, LULL_NO_REQUEST);
+    solve(trace, 0, first_sent + 5, 400);
+    message(trace, 0, SEND, LULL_EVENT_SEND, 400, 405, 1, 2, 8, LULL_NO_REQUEST);
+    solve(trace, 1, 0, 100);
+    message(trace, 1, RECV, LULL_EVENT_RECV, 100, 410, 0, 2, 8, LULL_NO_REQUEST);
+    message(trace, 1, RECV, LULL_EVENT_RECV, 410, 420, 0, 1, 8, LULL_NO_REQUEST);
+    find(trace, NULL, &result);
+    assert_int_equal(result.locations[1].waited_ns[kind], 300);
+    assert_int_equal(result.waited_ns, 300);
+    for (uint32_t i = 0; i < result.n_charges; i++)
+        assert_int_equal(result.charges[i].kind, kind);
+    lull_trace_close(trace);
+}
+
+static void the_order_of_messages(void **state)
+{
+    (void)state;
+    order_of(50, LULL_WAIT_WRONG_ORDER);
+    order_of(150, LULL_WAIT_LATE_SENDER);
+}
+
+/* ---- operations that are not kept ---------------------------------------------------------- */
+
+/* Requests of operations of a communicator with one member are given out again: what is left of the
+ * first would be taken for the second, which all members share. */
+static void a_request_that_is_used_again(void **state)
+{
+    struct lull_trace *trace = make_trace(2, 1);
+    struct lull_wait_result result;
+    (void)state;
+    trace->comms = lull_arena_zero(trace->arena, 2, sizeof *trace->comms);
+    trace->n_comms = 2;
+    for (uint32_t c = 0; c < 2; c++)
+        trace->comms[c] = (struct lull_comm){.name = "",
+                                             .size = c == 0 ? 2 : 1,
+                                             .parent = LULL_NONE,
+                                             .remote = LULL_NONE,
+                                             .paradigm = LULL_PARADIGM_MPI};
+    for (uint32_t round = 0; round < 2; round++)
+        for (uint32_t rank = 0; rank < 2; rank++) {
+            const uint32_t comm = round == 0 && rank == 0 ? 1 : 0;
+            const int64_t begin = 100 + 300 * (int64_t)round;
+            if (round == 0 && rank == 1)
+                continue;
+            for (int end = 0; end < 2; end++) {
+                const int64_t from = begin + 100 * end + (end == 0 && rank == 1 ? 50 : 0);
+                struct lull_event event = memory_event(
+                    from + 1, end ? LULL_EVENT_COLLECTIVE_END : LULL_EVENT_COLLECTIVE_BEGIN, comm);
+                event.op = LULL_COLLECTIVE_ALLREDUCE;
+                event.collective.request = 1;
+                event.collective.root = LULL_ANY;
+                add(trace, rank, LULL_EVENT_ENTER, end ? WAIT : IALLREDUCE, from, 0);
+                memory_trace_add(trace, rank, &event);
+                add(trace, rank, LULL_EVENT_LEAVE, end ? WAIT : IALLREDUCE, from + 10, 0);
+            }
+        }
+    find(trace, NULL, &result);
+    assert_int_equal(result.unmatched_operations, 0);
+    assert_int_equal(result.collectives, 2);
+    lull_trace_close(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +333,11 @@ int main(void)
         cmocka_unit_test(a_window),
         cmocka_unit_test(what_is_missing),
         cmocka_unit_test(another_thread_communicates),
+        cmocka_unit_test(late_receivers),
+        cmocka_unit_test(a_wait_for_a_late_receiver),
+        cmocka_unit_test(clocks_that_differ),
+        cmocka_unit_test(the_order_of_messages),
+        cmocka_unit_test(a_request_that_is_used_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

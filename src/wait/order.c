@@ -1,0 +1,67 @@
+/* The order of messages: a wait for a sender was one of the wrong order when the process received,
+ * in a later call, a message that had been sent before the wait began. That is the definition of
+ * Scalasca ("Messages in Wrong Order"), of messages from the same source and from others. It is
+ * known only when that message is received, so the last waits of each process are kept back. */
+#include "base/array.h"
+#include "wait/share.h"
+
+#include <string.h>
+
+static bool charge_held(struct lull_waits *waits, struct wait_stream *stream,
+                        struct wait_held *held)
+{
+    const uint8_t kind = held->wrong_order ? LULL_WAIT_WRONG_ORDER : LULL_WAIT_LATE_SENDER;
+    const struct wait_charged charged = {.stream = stream,
+                                         .begin = held->begin,
+                                         .wait = held->wait,
+                                         .late = held->late,
+                                         .call = held->call,
+                                         .kind = kind};
+    stream->sums.waited_ns[kind] += held->inside;
+    const uint32_t count = held->count;
+    held->count = 0;
+    held->inside = 0;
+    return lull_wait_charge_parts(waits, &charged, held->parts, count);
+}
+
+bool lull_wait_hold(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
+                    int64_t wait, int64_t inside, const struct wait_excess *parts, uint32_t count)
+{
+    struct wait_held *held = &stream->held[stream->n_held % WAIT_HELD];
+    if (stream->n_held >= WAIT_HELD && !charge_held(waits, stream, held))
+        return false;
+    if (!lull_array_reserve(&held->parts, &held->capacity, count, sizeof *parts))
+        return false;
+    memcpy(held->parts, parts, count * sizeof *parts);
+    held->count = count;
+    held->begin = begin;
+    held->wait = wait;
+    held->inside = inside;
+    held->late = stream->cause.process;
+    held->call = stream->cause.call;
+    held->wrong_order = false;
+    stream->n_held++;
+    return true;
+}
+
+/* Waits are kept in the order of their begins. */
+void lull_wait_came_first(struct wait_stream *stream, int64_t sent)
+{
+    const uint32_t kept = stream->n_held < WAIT_HELD ? stream->n_held : WAIT_HELD;
+    for (uint32_t i = 1; i <= kept; i++) {
+        struct wait_held *held = &stream->held[(stream->n_held - i) % WAIT_HELD];
+        if (held->begin < sent)
+            return;
+        held->wrong_order = true;
+    }
+}
+
+bool lull_wait_settle(struct lull_waits *waits, struct wait_stream *stream)
+{
+    const uint32_t kept = stream->n_held < WAIT_HELD ? stream->n_held : WAIT_HELD;
+    bool good = true;
+    for (uint32_t i = kept; i > 0 && good; i--)
+        good = charge_held(waits, stream, &stream->held[(stream->n_held - i) % WAIT_HELD]);
+    stream->n_held = 0;
+    return good;
+}
