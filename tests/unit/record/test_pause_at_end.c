@@ -22,8 +22,8 @@ static void wait_until(int wanted)
         sched_yield();
 }
 
-/* The recorder takes the time of a pause after it has seen that the program goes on. That is when the
- * other thread ends it, which begins with closing the gate. */
+/* The recorder takes the time of a pause after it has seen that the program goes on. That is when
+ * the other thread ends it, which begins with closing the gate. */
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
     if (asks) {
