@@ -1,6 +1,8 @@
 /* Tasks: the runtime copies a block of arguments for each and calls the task's code with it. It is
- * given a larger block, with a head of ours, and code of ours around the program's. */
+ * given code of ours around the program's. Which that is, the function of ours knows of its own
+ * (gomp_trampoline.h); where there is none left, a larger block says it, with a head of ours. */
 #include "record/omp/gomp.h"
+#include "record/omp/gomp_trampoline.h"
 
 #include <string.h>
 
@@ -45,14 +47,14 @@ static void copy(void *to, void *from)
     REC_COMES_BEFORE(to);
 }
 
-static void run(const struct head *head, void *data)
+void rec_gomp_run_task(rec_body *body, uint32_t region, void *data)
 {
     struct rec_thread *self = rec_omp_self();
     if (self)
-        rec_omp_task_begin(self, head->region);
-    rec_gomp_run(head->body, data);
+        rec_omp_task_begin(self, region);
+    rec_gomp_run(body, data);
     if (self)
-        rec_omp_task_end(self, head->region);
+        rec_omp_task_end(self, region);
     REC_COMES_BEFORE(&rec_omp_tasks_ended);
 }
 
@@ -60,7 +62,7 @@ static void run_task(void *block)
 {
     const struct head *head = block;
     REC_COMES_AFTER(block);
-    run(head, (char *)block + head->offset);
+    rec_gomp_run_task(head->body, head->region, (char *)block + head->offset);
 }
 
 static void run_taskloop(void *block)
@@ -69,7 +71,7 @@ static void run_taskloop(void *block)
     REC_COMES_AFTER(block);
     char *data = (char *)block + head->offset;
     memcpy(data, head->bounds, sizeof head->bounds);
-    run(head, data);
+    rec_gomp_run_task(head->body, head->region, data);
 }
 
 static void prepare(struct source *source, rec_body *body, void *data, rec_copy *copier, long size,
@@ -97,32 +99,45 @@ void GOMP_task(rec_body *body, void *data, rec_copy *copier, long size, long ali
         gomp->GOMP_task(body, data, copier, size, align, deferred, flags, depend, priority, detach);
         return;
     }
+    rec_body *trampoline = rec_gomp_trampoline(body);
     struct source source;
-    prepare(&source, body, data, copier, size, &align);
-    source.detaches = flags & DETACHES;
+    if (REC_UNLIKELY(!trampoline)) {
+        prepare(&source, body, data, copier, size, &align);
+        source.detaches = flags & DETACHES;
+        trampoline = run_task;
+        data = &source;
+        copier = copy;
+        size = (long)(source.head.offset + source.size);
+    }
     /* gcc does not tell the line of such a call. */
     const void *place = rec_omp_place_of(rec_gomp_place(body));
     const struct rec_call made = rec_gomp_open_for(self, REC_OMP_TASK_CREATE, place);
-    gomp->GOMP_task(run_task, &source, copy, (long)(source.head.offset + source.size), align,
-                    deferred, flags, depend, priority, detach);
+    gomp->GOMP_task(trampoline, data, copier, size, align, deferred, flags, depend, priority,
+                    detach);
     rec_gomp_close(&made);
 }
 
-#define TASKLOOP(name)                                                                         \
-    const struct rec_gomp *gomp = rec_gomp_at(rec_gomp_place(body));                           \
-    struct rec_thread *self = rec_gomp_self(gomp);                                             \
-    if (!self) {                                                                               \
-        gomp->name(body, data, copier, size, align, flags, tasks, priority, begin, end, step); \
-        return;                                                                                \
-    }                                                                                          \
-    struct source source;                                                                      \
-    prepare(&source, body, data, copier, size, &align);                                        \
-    if (flags & REDUCES)                                                                       \
-        memcpy(source.words, data, sizeof source.words);                                       \
-    struct rec_call made = rec_gomp_open_for(                                                  \
-        self, flags & NOGROUP ? REC_OMP_TASKLOOP_NOGROUP : REC_OMP_TASKLOOP, REC_CALLER);      \
-    gomp->name(run_taskloop, &source, copy, (long)(source.head.offset + source.size), align,   \
-               flags, tasks, priority, begin, end, step);                                      \
+#define TASKLOOP(name)                                                                           \
+    const struct rec_gomp *gomp = rec_gomp_at(rec_gomp_place(body));                             \
+    struct rec_thread *self = rec_gomp_self(gomp);                                               \
+    if (!self) {                                                                                 \
+        gomp->name(body, data, copier, size, align, flags, tasks, priority, begin, end, step);   \
+        return;                                                                                  \
+    }                                                                                            \
+    rec_body *trampoline = rec_gomp_trampoline(body);                                            \
+    struct source source;                                                                        \
+    if (REC_UNLIKELY(!trampoline)) {                                                             \
+        prepare(&source, body, data, copier, size, &align);                                      \
+        if (flags & REDUCES)                                                                     \
+            memcpy(source.words, data, sizeof source.words);                                     \
+        trampoline = run_taskloop;                                                               \
+        data = &source;                                                                          \
+        copier = copy;                                                                           \
+        size = (long)(source.head.offset + source.size);                                         \
+    }                                                                                            \
+    struct rec_call made = rec_gomp_open_for(                                                    \
+        self, flags & NOGROUP ? REC_OMP_TASKLOOP_NOGROUP : REC_OMP_TASKLOOP, REC_CALLER);        \
+    gomp->name(trampoline, data, copier, size, align, flags, tasks, priority, begin, end, step); \
     rec_gomp_close(&made)
 
 void GOMP_taskloop(rec_body *body, void *data, rec_copy *copier, long size, long align,

@@ -110,6 +110,7 @@ static void on_parallel_begin(union ompt_data *task, const void *frame, union om
     const uint32_t bit = 1U << omp->n_forks++;
     omp->hidden[omp->n_forks] = 0;
     omp->arrived &= ~bit;
+    omp->alone &= ~bit;
     omp->leagues &= ~bit;
     if (REC_UNLIKELY(league))
         omp->leagues |= bit;
@@ -130,7 +131,9 @@ static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, in
     REC_COMES_AFTER(&rec_omp_tasks_ended);
     if (!omp)
         return;
-    if (omp->hidden[omp->n_forks] > 0 && !is_last_fork(omp, parallel->ptr)) {
+    if (omp->ended_alone) {
+        omp->ended_alone = false;
+    } else if (omp->hidden[omp->n_forks] > 0 && !is_last_fork(omp, parallel->ptr)) {
         omp->hidden[omp->n_forks]--;
     } else if (omp->n_forks > 0) {
         omp->n_forks--;
@@ -164,7 +167,8 @@ static REC_COLD void begin_unseen(struct rec_thread *self, struct rec_fork *fork
     push_implicit(rec_current()->omp, fork, task);
 }
 
-static void begin_implicit(union ompt_data *parallel, union ompt_data *task, bool initial)
+static void begin_implicit(union ompt_data *parallel, union ompt_data *task, bool initial,
+                           bool alone)
 {
     struct rec_thread *self = rec_omp_self();
     struct rec_fork *fork = parallel ? parallel->ptr : NULL;
@@ -173,10 +177,21 @@ static void begin_implicit(union ompt_data *parallel, union ompt_data *task, boo
     if (REC_LIKELY(fork && self)) {
         rec_omp_begin(self, fork);
         push_implicit(self->omp, fork, task);
+        if (alone && !initial && is_last_fork(self->omp, fork))
+            rec_omp_of(self)->alone |= 1U << (rec_omp_of(self)->n_forks - 1);
         return;
     }
     task->ptr = NULL;
     begin_unseen(self, fork, task, initial);
+}
+
+/* The runtime tells the end of a region of one thread next. */
+static void end_alone(struct rec_thread *self, const struct rec_fork *fork)
+{
+    struct rec_omp *omp = rec_omp_of(self);
+    omp->n_forks--;
+    omp->ended_alone = true;
+    rec_omp_end_alone(self, fork);
 }
 
 static void end_implicit(union ompt_data *task)
@@ -191,7 +206,11 @@ static void end_implicit(union ompt_data *task)
     uint32_t inside = tasks_inside(omp, task);
     if (inside < UINT32_MAX)
         omp->n_tasks -= inside + 1;
-    if (is_last_fork(omp, fork) && !(omp->arrived & 1U << (omp->n_forks - 1)) && rec_goes_on(self))
+    if (!is_last_fork(omp, fork) || omp->arrived & 1U << (omp->n_forks - 1) || !rec_goes_on(self))
+        return;
+    if (omp->alone & 1U << (omp->n_forks - 1) && !self->paused && self->n_counters == 0)
+        end_alone(self, fork);
+    else
         rec_omp_wait(self, fork->barrier);
 }
 
@@ -208,9 +227,9 @@ static void count_league(int endpoint)
 static void on_implicit_task(int endpoint, union ompt_data *parallel, union ompt_data *task,
                              unsigned threads, unsigned number, int flags)
 {
-    (void)threads, (void)number;
+    (void)number;
     if (endpoint == OMPT_BEGIN)
-        begin_implicit(parallel, task, flags & OMPT_TASK_INITIAL);
+        begin_implicit(parallel, task, flags & OMPT_TASK_INITIAL, threads == 1);
     if (flags & OMPT_TASK_INITIAL && fork_of(task))
         count_league(endpoint);
     if (endpoint == OMPT_END)
@@ -346,49 +365,6 @@ static void on_sync_region(int kind, int endpoint, union ompt_data *parallel, un
         REC_COMES_BEFORE(parallel);
 }
 
-/* ---- work ------------------------------------------------------------------------------------ */
-
-static enum rec_omp_region work_region(int type)
-{
-    switch (type) {
-    case OMPT_WORK_SECTIONS:
-        return REC_OMP_SECTIONS;
-    case OMPT_WORK_SINGLE_EXECUTOR:
-    case OMPT_WORK_SINGLE_OTHER:
-        return REC_OMP_SINGLE;
-    case OMPT_WORK_WORKSHARE:
-    case OMPT_WORK_SCOPE:
-        return REC_OMP_WORKSHARE;
-    case OMPT_WORK_DISTRIBUTE:
-        return REC_OMP_DISTRIBUTE;
-    case OMPT_WORK_TASKLOOP:
-        return REC_OMP_TASKLOOP_NOGROUP;
-    default: /* later versions tell the schedules apart */
-        return REC_OMP_FOR;
-    }
-}
-
-static void on_work(int type, int endpoint, union ompt_data *parallel, union ompt_data *task,
-                    uint64_t count, const void *code)
-{
-    (void)parallel, (void)task, (void)count;
-    const enum rec_omp_region construct = work_region(type);
-    struct rec_thread *self = endpoint == OMPT_BEGIN ? rec_omp_self() : NULL;
-    if (endpoint == OMPT_END) {
-        rec_omp_leave(construct, rec_ompt_end_request(rec_current()));
-        return;
-    }
-    if (!self) {
-        rec_omp_skip();
-        return;
-    }
-    struct rec_omp *omp = rec_omp_of(self);
-    rec_omp_enter_shared(self, construct, rec_omp_called_from(omp, code));
-    if (omp->n_constructs <= REC_OMP_DEPTH)
-        omp->cancellable[omp->n_constructs - 1] =
-            construct == REC_OMP_FOR || construct == REC_OMP_SECTIONS;
-}
-
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
 /* Only the moment is told, not how long it takes. */
@@ -466,7 +442,7 @@ static int initialize(ompt_lookup *lookup, int device, union ompt_data *data)
         {OMPT_PARALLEL_END, (ompt_interface)on_parallel_end},
         {OMPT_IMPLICIT_TASK, (ompt_interface)on_implicit_task},
         {OMPT_SYNC_REGION, (ompt_interface)on_sync_region},
-        {OMPT_WORK, (ompt_interface)on_work},
+        {OMPT_WORK, (ompt_interface)rec_ompt_work},
         {OMPT_TASK_CREATE, (ompt_interface)on_task_create},
         {OMPT_TASK_SCHEDULE, (ompt_interface)on_task_schedule},
         {OMPT_MUTEX_ACQUIRE, (ompt_interface)rec_ompt_mutex_acquire},

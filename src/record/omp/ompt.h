@@ -12,6 +12,9 @@ extern bool rec_ompt_tells;
  * Returns the present; 0: it is in none that is recorded. */
 uint64_t rec_ompt_end_request(struct rec_thread *self);
 
+void rec_ompt_work(int type, int endpoint, union ompt_data *parallel, union ompt_data *task,
+                   uint64_t count, const void *code);
+
 void rec_ompt_mutex_acquire(int kind, unsigned hint, unsigned implementation, uint64_t lock,
                             const void *code);
 void rec_ompt_mutex_acquired(int kind, uint64_t lock, const void *code);

@@ -152,7 +152,7 @@ void rec_omp_forget(struct rec_thread *self)
     if (!omp)
         return;
     rec_omp_unfold(self);
-    omp->tests_lock = false;
+    omp->tests_lock = omp->ended_alone = false;
     omp->unseen = omp->request = 0;
     omp->n_constructs = omp->n_forks = omp->n_leagues = omp->n_tasks = 0;
     omp->hidden[0] = 0;

@@ -102,12 +102,14 @@ struct rec_omp {
     uint32_t around;
     bool waits; /* atomic: in the barrier at the end of the region that `ends` to `around` describe
                  */
+    bool ended_alone;      /* the region of one thread has ended whose end is told next (ompt.c) */
     bool tests_lock;       /* in a function that tests a lock: the runtime calls that setting it */
     uint64_t forked;       /* regions that this thread has begun as a master */
     uint64_t begun;        /* of those, at the last whose code it has begun */
     uint64_t joined;       /* when the last of them has ended */
     uint32_t n_forks;      /* of which the runtime keeps a pointer (ompt.c) */
     uint32_t arrived;      /* a bit for each: the master waits for the others */
+    uint32_t alone;        /* a bit for each: it has one thread */
     uint32_t leagues;      /* a bit for each: it is a league of teams */
     uint32_t n_leagues;    /* of teams, in which this thread leads one (ompt.c) */
     uint32_t n_constructs; /* begun, whose end comes in another call of ours */
@@ -383,6 +385,18 @@ static inline void rec_omp_join(struct rec_thread *self, const struct rec_fork *
     __atomic_store_n(&end->generation, UINT64_MAX, __ATOMIC_RELAXED);
     __atomic_store_n(&end->time, now, __ATOMIC_RELEASE);
     __atomic_store_n(&end->generation, fork->generation, __ATOMIC_RELEASE);
+    rec_put_leave(self, fork->region, now);
+    self->parallel = fork->around;
+}
+
+/* The only thread of a region has ended its code, and so the region: it waits for nobody. In place
+ * of rec_omp_arrive and rec_omp_join, and with one reading of the clock. No worker will ask when
+ * that was. */
+static inline void rec_omp_end_alone(struct rec_thread *self, const struct rec_fork *fork)
+{
+    rec_omp_unfold(self);
+    const uint64_t now = rec_omp_now(self);
+    rec_put_call(self, fork->barrier, now, 0);
     rec_put_leave(self, fork->region, now);
     self->parallel = fork->around;
 }

@@ -42,7 +42,8 @@ static void change(enum rec_pause_reason reason, bool holds)
     reasons = holds ? reasons | reason : reasons & ~(unsigned)reason;
     const bool pause = reasons != 0;
     if (rec_process.on && is_pause(newest.gate) != pause) {
-        uint64_t now = rec_now();
+        const uint64_t now = rec_now();
+        uint64_t old = newest.gate;
         newest.gate += REC_GATE_EPOCH;
         if (pause) {
             newest.off = now;
@@ -50,7 +51,9 @@ static void change(enum rec_pause_reason reason, bool holds)
             newest.on = now;
             newest.ended += now - newest.off;
         }
-        __atomic_store_n(&rec_process.gate, newest.gate, __ATOMIC_RELEASE);
+        /* At the end another thread, which does not wait for the lock, closes the gate for good. */
+        __atomic_compare_exchange_n(&rec_process.gate, &old, newest.gate, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED);
     }
     pthread_mutex_unlock(&lock);
     rec_step_back(&aside);

@@ -6,6 +6,7 @@
  * waits. In that case more room helps if a thread that is not blocked may yet do what others wait
  * for, or if the receive of a synchronous send may yet be read; otherwise the streams wait for what
  * does not come in this trace. */
+#include "base/clock.h"
 #include "replay/ideal/channels.h"
 #include "replay/ideal/crew.h"
 
@@ -13,8 +14,9 @@
 
 enum { BLOCKS_BETWEEN_LETTERS = 8 };
 /* Letters are often answered at once, and going to sleep for each would take ten times as long as
- * the evaluation. So a share yields its processor this often before it sleeps: some 50 us. */
-enum { YIELDS_BEFORE_SLEEP = 50 };
+ * the evaluation. So a share yields its processor for so long before it sleeps. Where others want
+ * the processor, one time may be more than that: who sleeps gets it back sooner. */
+enum { YIELD_NS = 50000 };
 
 /* One of the share's readers takes its letters; who is awake does so in any case. */
 static void wake_one(struct share *share)
@@ -199,11 +201,16 @@ static void serve_all(struct reader *own)
 {
     struct lull_ideal *ideal = own->share->ideal;
     const unsigned n = ideal->n_shares;
-    for (int idle = 0; n > 1 && idle < YIELDS_BEFORE_SLEEP && !atomic_load(&ideal->stopped);) {
+    int64_t until = 0; /* 0: something has just been done */
+    while (n > 1 && !atomic_load(&ideal->stopped)) {
         bool served = false;
         for (unsigned s = 0; s < n; s++)
             served |= serve(own, ideal->shares[(own->share->index + s) % n]);
-        idle = served ? 0 : idle + 1;
+        const int64_t now = served ? 0 : lull_clock_read(CLOCK_MONOTONIC);
+        if (!served && until != 0 && now >= until)
+            return;
+        if (served || until == 0)
+            until = served ? 0 : now + YIELD_NS;
         if (!served)
             sched_yield();
     }
