@@ -157,7 +157,8 @@ static void read_lines(lua_State *L, const char *where, size_t levels,
         double pair[2];
         lua_geti(L, -1, (lua_Integer)i + 1);
         read_pair(L, where, "'lines' holds pairs of numbers from 0 up: {read, written}", 0, pair);
-        kernel->lines[i] = (struct lull_ecm_lines){.loads = pair[0], .stores = pair[1]};
+        kernel->lines[i] =
+            (struct lull_ecm_lines){pair[0], pair[1], .allocates = fmin(pair[0], pair[1])};
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
@@ -205,7 +206,8 @@ static void read_uses(lua_State *L, const char *where, const char *field, double
     size_t count = lua_istable(L, -1) ? lua_rawlen(L, -1) : 0;
     for (size_t i = 0; i < count; i++) {
         lua_geti(L, -1, (lua_Integer)i + 1);
-        use_named(L, where, reading, bytes, uses, n_uses)->written |= written;
+        struct lull_solver_use *use = use_named(L, where, reading, bytes, uses, n_uses);
+        *(written ? &use->written : &use->read) = true;
         lua_pop(L, 1);
     }
     lua_pop(L, 1);

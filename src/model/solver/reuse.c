@@ -96,6 +96,8 @@ static void add_use(const struct reuse *reuse, struct execution from,
     struct lull_solver_kernel *kernel = &kernels[next.kernel];
     double again = reuse->bytes < user->layer_bytes ? user->times - 1 : 0;
     kernel->lines[level].loads += (share_gone(left) + again) / kernel->count;
+    if (!user->read)
+        kernel->lines[level].allocates += share_gone(left) / kernel->count;
     if (!use->written)
         return;
     while (!user->written) {

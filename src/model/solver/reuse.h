@@ -9,7 +9,7 @@ enum { LULL_SOLVER_ARRAYS = 64 }; /* most arrays that the kernels of a solver ma
 
 struct lull_solver_use { /* of an array by a kernel */
     size_t array;        /* 0 .. LULL_SOLVER_ARRAYS - 1 */
-    bool written;
+    bool read, written;
     double times;       /* that each line is read, for its own row and those around it, beyond a */
     double layer_bytes; /* level that holds less than this; other levels let it be read once */
 };

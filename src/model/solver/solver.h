@@ -15,7 +15,9 @@ struct lull_solver_kernel {
     double count;                                /* executions per iteration of the solver */
     double points;                               /* results per execution */
     double t_ol, t_nol;                          /* in-core cycles per line of results */
-    struct lull_ecm_lines lines[LULL_ECM_LINKS]; /* per line of results, nearest link first */
+    struct lull_ecm_lines lines[LULL_ECM_LINKS]; /* per line of results, nearest link first; where
+                                                    the description counts them, what is written is
+                                                    taken not to be read by the code */
     size_t n_lines;
     double flops;      /* per point */
     double regions;    /* parallel regions per execution */
