@@ -27,10 +27,10 @@ return {
          layers = {p = {3, 4 * 8 * Nx}}, flops = 6, regions = 1},
         {name = "lambda = alpha0 / <v, p>", T_OL = sum_T_OL, T_nOL = parameter("dot_T_nOL", 2),
          reads = {"v", "p"}, flops = 2, regions = 1},
-        update("x = x + lambda p", {"p"}, "x"),
-        update("r = r - lambda v", {"v"}, "r"),
+        update("x = x + lambda p", {"p", "x"}, "x"),
+        update("r = r - lambda v", {"v", "r"}, "r"),
         {name = "alpha1 = <r, r>", T_OL = sum_T_OL, T_nOL = parameter("norm_T_nOL", 2),
          reads = {"r"}, flops = 2, regions = 1},
-        update("p = r + (alpha1 / alpha0) p", {"r"}, "p"),
+        update("p = r + (alpha1 / alpha0) p", {"r", "p"}, "p"),
     },
 }

@@ -135,7 +135,8 @@ static void test_random(void **state)
     lull_random_seed(&random, lull_test_seed());
     for (unsigned round = 0; round < lull_test_rounds(2000); round++) {
         draw(&random, &drawn, &slow);
-        lull_solver_reuse(&drawn.solver, drawn.walks, drawn.sizes, 0, (double)slow.capacity);
+        const struct lull_solver_cache cache = {1, 1, (double)slow.capacity};
+        lull_solver_reuse(&drawn.solver, drawn.walks, drawn.sizes, 0, &cache);
         for (unsigned i = 0; i < WARM; i++)
             slow_iterate(&slow, &drawn.solver, drawn.walks);
         for (size_t k = 0; k < KERNELS; k++)

@@ -2,6 +2,7 @@
 
 #include "model/cache/set.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -10,8 +11,13 @@ enum {
     MOST_LINES = 1 << 26 /* of a level: 4 GiB of cache, for whose simulation 0.6 GiB are taken */
 };
 
-/* What is compiled twice: with `simple` a constant a miss takes a third fewer instructions. */
-#define ALWAYS_INLINE inline __attribute__((always_inline))
+/* What is compiled for several kinds of caches, for each of which it is a constant. */
+struct known {
+    bool simple; /* as in struct lull_cache */
+    size_t n_levels;
+};
+#define ALWAYS_INLINE       inline __attribute__((always_inline))
+#define UNLIKELY(condition) __builtin_expect(condition, 0)
 
 struct level {
     struct lull_cache_level spec;
@@ -75,119 +81,191 @@ static inline bool takes_victims(const struct level *level)
 
 /* Removes a line from all levels nearer than `number` below its instance. Returns whether one of
  * them was dirty. */
-static ALWAYS_INLINE bool remove_nearer(struct lull_cache *cache, uint32_t core, size_t number,
-                                        uint64_t line, bool simple)
+static ALWAYS_INLINE bool remove_nearer(struct lull_cache *cache, uint32_t core,
+                                        const struct level *from, uint64_t line, uint8_t hash,
+                                        bool simple)
 {
-    uint32_t sharers = cache->levels[number].spec.sharers, first = 0, end = 1;
+    uint32_t sharers = from->spec.sharers, first = 0, end = 1;
     bool dirty = false;
     if (!simple && cache->cores > 1) {
         first = core / sharers * sharers;
         end = first + sharers < cache->cores ? first + sharers : cache->cores;
     }
-    for (struct level *level = cache->levels; level < cache->levels + number; level++) {
+    for (struct level *level = cache->levels; level < from; level++) {
         enum lull_set_order order = order_of(level, simple);
         for (uint32_t c = first; c < end; c += simple ? 1 : level->spec.sharers) {
             lull_set set = find_set(level, c, line, simple);
-            uint32_t position = lull_set_find(&level->layout, order, set, line);
-            if (position < level->layout.ways)
-                dirty |= lull_set_remove(&level->layout, order, set, position) & 1;
+            uint32_t position = lull_set_find(&level->layout, order, set, line, hash);
+            if (UNLIKELY(position < level->layout.ways))
+                dirty |= lull_set_remove(&level->layout, order, set, position) & LULL_WAY_DIRTY;
         }
         level->traffic.writes += dirty;
     }
     return dirty;
 }
 
-/* Puts a line into its set of a level, what leaves it there into the next one, and so on. */
-static ALWAYS_INLINE void insert(struct lull_cache *cache, uint32_t core, size_t number,
-                                 lull_set set, lull_way entry, bool simple)
+struct leaving {
+    uint64_t line;
+    uint8_t hash;
+    bool dirty;
+};
+
+static void give_on(struct lull_cache *cache, uint32_t core, size_t number, struct leaving leaving);
+
+/* What a line does that leaves a level. Most often it is marked where it was put into the next one
+ * with it, whether there is anything to mark or not, which could not be foretold. */
+static ALWAYS_INLINE void leave(struct lull_cache *cache, uint32_t core, size_t number,
+                                lull_way way, uint8_t hash, struct known known)
 {
-    for (;; number++) {
-        struct level *level = &cache->levels[number], *next = level + 1;
-        entry = lull_set_replace(&level->layout, order_of(level, simple), set, entry);
-        if (entry == LULL_WAY_EMPTY)
-            return;
-        uint64_t line = entry >> 1;
-        if (level->spec.filling == LULL_CACHE_INCLUSIVE)
-            entry |= remove_nearer(cache, core, number, line, simple);
-        bool dirty = entry & 1;
-        level->traffic.writes += dirty;
-        if (number + 1 == cache->n_levels || !(dirty || takes_victims(next)))
-            return;
-        enum lull_set_order order = order_of(next, simple);
-        set = find_set(next, core, line, simple);
-        uint32_t position = lull_set_find(&next->layout, order, set, line);
-        if (position < next->layout.ways) {
-            lull_set_ways(&next->layout, order, set)[position] |= dirty;
-            return;
-        }
-        level->traffic.victims += !dirty;
-    }
+    struct level *level = &cache->levels[number], *next = level + 1;
+    struct leaving leaving = {way >> LULL_WAY_SHIFT, hash, way & LULL_WAY_DIRTY};
+    if (level->spec.filling == LULL_CACHE_INCLUSIVE && (!known.simple || way & LULL_WAY_NEARER))
+        leaving.dirty |= remove_nearer(cache, core, level, leaving.line, hash, known.simple);
+    level->traffic.writes += leaving.dirty;
+    if (number + 1 == known.n_levels)
+        return;
+    lull_set set = find_set(next, core, leaving.line, known.simple);
+    lull_way *ways = lull_set_ways(&next->layout, order_of(next, known.simple), set);
+    lull_way *there = &ways[lull_way_beyond(way)], before = *there;
+    if (lull_way_holds(before, leaving.line))
+        *there = (before & (way | ~(lull_way)LULL_WAY_NEARER)) | leaving.dirty;
+    else if (leaving.dirty || takes_victims(next))
+        give_on(cache, core, number, leaving);
 }
 
-/* A line that the first level has not: where is it, and which levels keep it on its way? */
-static ALWAYS_INLINE void miss_first(struct lull_cache *cache, uint32_t core, lull_set set,
-                                     uint64_t line, bool write, bool simple)
+/* Puts a line into its set of a level; returns its way. */
+static ALWAYS_INLINE uint32_t insert(struct lull_cache *cache, uint32_t core, size_t number,
+                                     lull_set set, lull_way way, uint8_t hash, struct known known)
 {
+    struct level *level = &cache->levels[number];
+    enum lull_set_order order = order_of(level, known.simple);
+    uint32_t position = lull_set_take(&level->layout, order, set);
+    lull_way *place = &lull_set_ways(&level->layout, order, set)[position], old = *place;
+    uint8_t old_hash = set[position];
+    *place = way;
+    set[position] = hash;
+    if (old != LULL_WAY_EMPTY)
+        leave(cache, core, number, old, old_hash, known);
+    return position;
+}
+
+/* Gives a line to the next level where that has it in another way, or not at all. */
+static void give_on(struct lull_cache *cache, uint32_t core, size_t number, struct leaving leaving)
+{
+    struct level *next = &cache->levels[number + 1];
+    enum lull_set_order order = next->layout.order;
+    lull_set set = find_set(next, core, leaving.line, false);
+    uint32_t position = lull_set_find(&next->layout, order, set, leaving.line, leaving.hash);
+    if (position < next->layout.ways) {
+        lull_set_ways(&next->layout, order, set)[position] |= leaving.dirty;
+        return;
+    }
+    cache->levels[number].traffic.victims += !leaving.dirty;
+    lull_way way = lull_way_of(leaving.line, 0, LULL_WAY_NEARER | (lull_way)leaving.dirty);
+    insert(cache, core, number + 1, set, way, leaving.hash,
+           (struct known){.n_levels = cache->n_levels});
+}
+
+/* A line on its way to the first level, which has not got it. */
+struct fetch {
+    uint64_t line;
+    uint8_t hash;
+    lull_way dirty;    /* LULL_WAY_DIRTY where it was so in the level that it leaves */
+    uint32_t position; /* its way in the level beyond the one that keeps it next; 0: unknown */
     lull_set sets[LULL_CACHE_LEVELS];
-    bool dirty = false;
-    size_t found = 1;
+};
+
+/* Whether a level has the line. */
+static ALWAYS_INLINE bool find_in(struct lull_cache *cache, uint32_t core, size_t number,
+                                  struct fetch *fetch, struct known known)
+{
+    struct level *level = &cache->levels[number];
+    enum lull_set_order order = order_of(level, known.simple);
+    lull_set set = find_set(level, core, fetch->line, known.simple);
+    uint32_t position = lull_set_find(&level->layout, order, set, fetch->line, fetch->hash);
+    fetch->sets[number] = set;
+    if (position == level->layout.ways) {
+        level->traffic.misses++;
+        return false;
+    }
+    level->traffic.hits++;
+    fetch->position = position;
+    if (level->spec.filling == LULL_CACHE_EXCLUSIVE) {
+        fetch->dirty = lull_set_remove(&level->layout, order, set, position) & LULL_WAY_DIRTY;
+    } else {
+        lull_set_use(&level->layout, order, set, position);
+        lull_set_ways(&level->layout, order, set)[position] |= LULL_WAY_NEARER;
+    }
+    return true;
+}
+
+/* A level keeps the line that passes, unless it takes only what leaves the level before it. */
+static ALWAYS_INLINE void keep(struct lull_cache *cache, uint32_t core, size_t number,
+                               struct fetch *fetch, struct known known)
+{
+    if (takes_victims(&cache->levels[number])) {
+        fetch->position = 0;
+        return;
+    }
+    lull_way way = lull_way_of(fetch->line, fetch->position, LULL_WAY_NEARER | fetch->dirty);
+    fetch->position = insert(cache, core, number, fetch->sets[number], way, fetch->hash, known);
+    fetch->dirty = 0;
+}
+
+/* Levels are spelt out, as they are constants then: a fifth fewer instructions. */
+static ALWAYS_INLINE void miss_first(struct lull_cache *cache, uint32_t core, lull_set set,
+                                     uint64_t line, uint8_t hash, bool write, struct known known)
+{
+    static_assert(LULL_CACHE_LEVELS == 4, "");
+    struct fetch fetch = {.line = line, .hash = hash};
     cache->levels[0].traffic.misses++;
-    for (; found < cache->n_levels; found++) {
-        struct level *level = &cache->levels[found];
-        enum lull_set_order order = order_of(level, simple);
-        sets[found] = find_set(level, core, line, simple);
-        uint32_t position = lull_set_find(&level->layout, order, sets[found], line);
-        if (position == level->layout.ways) {
-            level->traffic.misses++;
-            continue;
-        }
-        level->traffic.hits++;
-        if (level->spec.filling == LULL_CACHE_EXCLUSIVE)
-            dirty = lull_set_remove(&level->layout, order, sets[found], position) & 1;
-        else
-            lull_set_use(&level->layout, order, sets[found], position);
-        break;
-    }
-    while (--found > 0) {
-        if (takes_victims(&cache->levels[found]))
-            continue;
-        insert(cache, core, found, sets[found], line << 1 | dirty, simple);
-        dirty = false;
-    }
-    insert(cache, core, 0, set, line << 1 | (dirty || write), simple);
+    bool beyond_1 = known.n_levels > 1 && !find_in(cache, core, 1, &fetch, known);
+    bool beyond_2 = beyond_1 && known.n_levels > 2 && !find_in(cache, core, 2, &fetch, known);
+    bool beyond_3 = beyond_2 && known.n_levels > 3 && !find_in(cache, core, 3, &fetch, known);
+    if (beyond_3)
+        keep(cache, core, 3, &fetch, known);
+    if (beyond_2)
+        keep(cache, core, 2, &fetch, known);
+    if (beyond_1)
+        keep(cache, core, 1, &fetch, known);
+    insert(cache, core, 0, set, lull_way_of(line, fetch.position, fetch.dirty | write), hash,
+           known);
 }
 
 /* ---- the interface -------------------------------------------------------------------------- */
 
 /* What a miss in the first level will touch of the last one, which has most of the memory. */
-static inline void expect(const struct lull_cache *cache, uint32_t core, uint64_t line, bool simple)
+static inline void expect(const struct lull_cache *cache, uint32_t core, uint64_t line,
+                          struct known known)
 {
-    const struct level *level = &cache->levels[cache->n_levels - 1];
-    lull_set set = find_set(level, core, line, simple);
-    for (uint32_t at = 0; at < level->layout.set_bytes; at += HOST_LINE)
-        __builtin_prefetch(set + at, 1);
+    const struct level *level = &cache->levels[known.n_levels - 1];
+    lull_set set = find_set(level, core, line, known.simple);
+    __builtin_prefetch(set, 1);
+    __builtin_prefetch(set + HOST_LINE, 1);
+    __builtin_prefetch(set + 2 * HOST_LINE, 1);
 }
 
 static ALWAYS_INLINE void run(struct lull_cache *cache, uint32_t core,
-                              const lull_cache_access *accesses, size_t count, bool simple)
+                              const lull_cache_access *accesses, size_t count, struct known known)
 {
     struct level *level = &cache->levels[0];
-    enum lull_set_order order = order_of(level, simple);
+    enum lull_set_order order = order_of(level, known.simple);
     uint64_t before = level->traffic.misses;
     for (size_t i = 0; i < count; i++) {
         uint64_t line = accesses[i] >> cache->shift;
         bool write = accesses[i] & 1;
-        lull_set set = find_set(level, core, line, simple);
+        lull_set set = find_set(level, core, line, known.simple);
         lull_way *recent = lull_set_recent(&level->layout, order, set, line);
         if (recent) {
             *recent |= write;
             continue;
         }
-        uint32_t position = lull_set_find(&level->layout, order, set, line);
+        uint8_t hash = lull_line_hash(line);
+        uint32_t position = lull_set_find(&level->layout, order, set, line, hash);
         if (position == level->layout.ways) {
             if (i + AHEAD < count)
-                expect(cache, core, accesses[i + AHEAD] >> cache->shift, simple);
-            miss_first(cache, core, set, line, write, simple);
+                expect(cache, core, accesses[i + AHEAD] >> cache->shift, known);
+            miss_first(cache, core, set, line, hash, write, known);
             continue;
         }
         lull_set_ways(&level->layout, order, set)[position] |= write;
@@ -199,10 +277,12 @@ static ALWAYS_INLINE void run(struct lull_cache *cache, uint32_t core,
 void lull_cache_run(struct lull_cache *cache, uint32_t core, const lull_cache_access *accesses,
                     size_t count)
 {
-    if (cache->simple)
-        run(cache, core, accesses, count, true);
+    if (cache->simple && cache->n_levels == 3)
+        run(cache, core, accesses, count, (struct known){.simple = true, .n_levels = 3});
+    else if (cache->simple && cache->n_levels == 2)
+        run(cache, core, accesses, count, (struct known){.simple = true, .n_levels = 2});
     else
-        run(cache, core, accesses, count, false);
+        run(cache, core, accesses, count, (struct known){.n_levels = cache->n_levels});
 }
 
 void lull_cache_repeat(struct lull_cache *cache, uint32_t core, const lull_cache_access *accesses,
@@ -240,9 +320,9 @@ static void write_through(struct lull_cache *cache, size_t number, uint32_t core
         struct level *level = &cache->levels[n];
         enum lull_set_order order = level->layout.order;
         lull_set set = find_set(level, core, line, false);
-        uint32_t position = lull_set_find(&level->layout, order, set, line);
+        uint32_t position = lull_set_find(&level->layout, order, set, line, lull_line_hash(line));
         if (position < level->spec.ways)
-            lull_set_ways(&level->layout, order, set)[position] &= ~(lull_way)1;
+            lull_set_ways(&level->layout, order, set)[position] &= ~(lull_way)LULL_WAY_DIRTY;
         level->traffic.writes++;
     }
 }
@@ -259,8 +339,8 @@ static void flush_set(struct lull_cache *cache, size_t number, uint64_t place)
     const lull_way *ways = lull_set_ways(&level->layout, level->layout.order, set_at(level, place));
     uint32_t core = (uint32_t)(place / level->sets) * level->spec.sharers;
     for (uint32_t i = 0; i < level->spec.ways; i++)
-        if (ways[i] != LULL_WAY_EMPTY && ways[i] & 1)
-            write_through(cache, number, core, ways[i] >> 1);
+        if (ways[i] != LULL_WAY_EMPTY && ways[i] & LULL_WAY_DIRTY)
+            write_through(cache, number, core, ways[i] >> LULL_WAY_SHIFT);
 }
 
 void lull_cache_flush(struct lull_cache *cache)

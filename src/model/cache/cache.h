@@ -81,7 +81,7 @@ lull_status lull_cache_create(const struct lull_cache_spec *spec, struct lull_ca
                               struct lull_error *err);
 void lull_cache_free(struct lull_cache *cache); /* NULL is allowed */
 
-/* Makes `count` accesses of a core, in order. Addresses are below 2^62. */
+/* Makes `count` accesses of a core, in order. Addresses are below 2^60. */
 void lull_cache_run(struct lull_cache *cache, uint32_t core, const lull_cache_access *accesses,
                     size_t count);
 /* The same `times` times over, with the same counts and contents after it. Once all of them have

@@ -18,9 +18,29 @@
 
 enum { LULL_SET_GROUP = 16 }; /* ways that are compared at once */
 
-/* A way holds twice the number of its line, plus 1 where it is dirty. */
+/* A way holds the number of its line, and in the lowest bits what is known of it. */
 typedef uint64_t lull_way;
 #define LULL_WAY_EMPTY UINT64_MAX
+enum {
+    LULL_WAY_DIRTY = 1,
+    LULL_WAY_NEARER = 2, /* it may be in a nearer level; where this is 0 it is in none */
+    LULL_WAY_SHIFT = 6   /* 4 bits between: in which way of the next level it was then, if there */
+};
+
+static inline lull_way lull_way_of(uint64_t line, uint32_t beyond, lull_way known)
+{
+    return line << LULL_WAY_SHIFT | (beyond & 15) << 2 | known;
+}
+
+static inline bool lull_way_holds(lull_way way, uint64_t line)
+{
+    return way >> LULL_WAY_SHIFT == line;
+}
+
+static inline uint32_t lull_way_beyond(lull_way way)
+{
+    return way >> 2 & 15;
+}
 
 enum lull_set_order { LULL_ORDER_DIGITS, LULL_ORDER_BYTES, LULL_ORDER_TREE };
 
@@ -31,8 +51,8 @@ struct lull_set_layout {
     uint32_t head_bytes; /* with the order behind the hashes */
     uint32_t set_bytes;  /* with the ways behind the head */
     uint32_t last_group; /* a bit for each way of the last group */
-    unsigned last_digit; /* bits below that of the way used least recently */
-    uint64_t digits;     /* all bits of the digits that are in use */
+    unsigned last_digit; /* bits below that of the way used least recently; digits above it mean
+                            nothing */
 };
 
 /* A set: its hashes [hash_bytes], the order behind them, and at head_bytes its ways [ways]. */
@@ -49,10 +69,7 @@ static inline struct lull_set_layout lull_set_layout(uint32_t ways, enum lull_ca
         layout.hash_bytes + (layout.order == LULL_ORDER_BYTES ? layout.hash_bytes : LULL_SET_GROUP);
     layout.set_bytes = layout.head_bytes + ways * (uint32_t)sizeof(lull_way);
     layout.last_group = UINT32_C(0xffff) >> (layout.hash_bytes - ways);
-    if (layout.order == LULL_ORDER_DIGITS) {
-        layout.last_digit = 4 * (ways - 1);
-        layout.digits = UINT64_MAX >> (60 - layout.last_digit);
-    }
+    layout.last_digit = 4 * (ways - 1);
     return layout;
 }
 
@@ -115,10 +132,10 @@ static inline uint32_t lull_match_group(const uint8_t *hashes, uint8_t hash)
 
 /* The way of a line, or the number of ways. */
 static inline uint32_t lull_set_find(const struct lull_set_layout *layout,
-                                     enum lull_set_order order, lull_set set, uint64_t line)
+                                     enum lull_set_order order, lull_set set, uint64_t line,
+                                     uint8_t hash)
 {
     const lull_way *ways = lull_set_ways(layout, order, set);
-    uint8_t hash = lull_line_hash(line);
     uint32_t first = 0;
     for (;; first += LULL_SET_GROUP) {
         uint32_t matches = lull_match_group(set + first, hash);
@@ -127,7 +144,7 @@ static inline uint32_t lull_set_find(const struct lull_set_layout *layout,
             matches &= layout->last_group;
         for (; matches; matches &= matches - 1) {
             uint32_t position = first + (uint32_t)__builtin_ctz(matches);
-            if ((ways[position] ^ line << 1) <= 1)
+            if (lull_way_holds(ways[position], line))
                 return position;
         }
         if (last)
@@ -194,7 +211,7 @@ static inline lull_way *lull_set_recent(const struct lull_set_layout *layout,
     if (order != LULL_ORDER_DIGITS)
         return NULL;
     lull_way *recent = &lull_set_ways(layout, order, set)[*lull_set_word(layout, order, set) & 15];
-    return (*recent ^ line << 1) <= 1 ? recent : NULL;
+    return lull_way_holds(*recent, line) ? recent : NULL;
 }
 
 /* Empties a way, which is the next one to be filled. Returns what it held. */
@@ -206,8 +223,9 @@ static inline lull_way lull_set_remove(const struct lull_set_layout *layout,
     *way = LULL_WAY_EMPTY;
     if (order == LULL_ORDER_DIGITS) {
         uint64_t nearer = (UINT64_C(1) << lull_digit_place(*word, position)) - 1;
-        uint64_t used = layout->digits, last = (uint64_t)position << layout->last_digit;
-        *word = (*word & (nearer | ~used)) | ((*word & used) >> 4 & ~nearer) | last;
+        uint64_t before_last = (UINT64_C(1) << layout->last_digit) - 1;
+        *word = (*word & nearer) | (*word >> 4 & ~nearer & before_last) |
+                (uint64_t)position << layout->last_digit;
     } else if (order == LULL_ORDER_BYTES) {
         uint8_t *list = set + layout->hash_bytes;
         uint32_t place = lull_byte_place(list, position);
@@ -226,7 +244,7 @@ static inline uint32_t lull_set_take(const struct lull_set_layout *layout,
     uint32_t ways = layout->ways;
     if (order == LULL_ORDER_DIGITS) {
         uint32_t position = *word >> layout->last_digit & 15;
-        *word = (*word & ~layout->digits) | (*word << 4 & layout->digits) | position;
+        *word = *word << 4 | position;
         return position;
     }
     if (order == LULL_ORDER_BYTES) {
@@ -241,17 +259,6 @@ static inline uint32_t lull_set_take(const struct lull_set_layout *layout,
     position = position == ways ? node - ways : position;
     lull_tree_point_away(word, ways, position);
     return position;
-}
-
-/* Puts a line in as used last and returns what had to leave, or LULL_WAY_EMPTY. */
-static inline lull_way lull_set_replace(const struct lull_set_layout *layout,
-                                        enum lull_set_order order, lull_set set, lull_way entry)
-{
-    uint32_t position = lull_set_take(layout, order, set);
-    lull_way *way = &lull_set_ways(layout, order, set)[position], leaving = *way;
-    *way = entry;
-    set[position] = lull_line_hash(entry >> 1);
-    return leaving;
 }
 
 #endif

@@ -65,17 +65,23 @@ double lull_ecm_scale_latency(double t, double shared, unsigned cores);
 lull_status lull_ecm_clock(const struct lull_machine *machine, double *ret_clock,
                            struct lull_error *err);
 
+/* Of mixes that one is the nearest whose share of lines written is, and of those that are equally
+ * near the one whose share of lines is that are read only because the code writes to them. A copy
+ * and a += b both read two lines for each that they write. */
 struct lull_ecm_bandwidth {
     double value;       /* B/s, lines that are read because they are written to counted */
     const char *kernel; /* benchmark with the nearest mix: "copy" */
     unsigned threads;   /* that it was measured with */
 };
-/* Of memory, measured with the mix of lines read (write-allocates included) and lines written that
- * comes nearest, on `threads` threads or the most below that; threads 0: the largest over all
- * numbers of threads, what saturates the memory. Fails with LULL_ERR_RANGE where there is no
- * number, and says which benchmark gives it. */
-lull_status lull_ecm_memory_bandwidth(const struct lull_machine *machine, double loads,
-                                      double stores, unsigned threads,
+struct lull_ecm_lines { /* cache lines per unit of work over one link */
+    double loads, stores;
+    double allocates; /* of `loads`, those that travel only because the code writes to them */
+};
+/* Of memory, measured with the mix that comes nearest, on `threads` threads or the most below that;
+ * threads 0: the largest over all numbers of threads, what saturates the memory. Fails with
+ * LULL_ERR_RANGE where there is no number, and says which benchmark gives it. */
+lull_status lull_ecm_memory_bandwidth(const struct lull_machine *machine,
+                                      const struct lull_ecm_lines *lines, unsigned threads,
                                       struct lull_ecm_bandwidth *ret_bandwidth,
                                       struct lull_error *err);
 
@@ -96,9 +102,6 @@ struct lull_ecm_overlap {
  * not measured, as AMD's processors were known to do, and others not. */
 struct lull_ecm_overlap lull_ecm_overlap(const struct lull_machine *machine);
 
-struct lull_ecm_lines { /* cache lines per unit of work over one link */
-    double loads, stores;
-};
 /* Fills the links of an ECM, and what is shared, for the lines per unit of work that travel over
  * each; lines[n_lines - 1] is the traffic with memory, and n_lines the number of cache levels.
  *

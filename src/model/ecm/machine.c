@@ -9,13 +9,13 @@
 enum { NAME_BYTES = 64, LINE_BYTES = 64 };
 
 /* Benchmarks of bandwidth: streams that the code touches, and lines that travel for each line of
- * elements, those included that are read because they are written to. Of two mixes that are equally
- * near the first one counts. */
+ * elements. Of two mixes that are equally near the first one counts. */
 static const struct stream {
     const char *kernel;
-    double explicit, loads, stores;
-} streams[] = {{"load", 1, 1, 0},   {"copy", 2, 2, 1},  {"triad", 4, 4, 1},
-               {"update", 2, 1, 1}, {"daxpy", 3, 2, 1}, {"store", 1, 1, 1}};
+    double explicit;
+    struct lull_ecm_lines lines;
+} streams[] = {{"load", 1, {1, 0, 0}},   {"copy", 2, {2, 1, 1}},  {"triad", 4, {4, 1, 1}},
+               {"update", 2, {1, 1, 0}}, {"daxpy", 3, {2, 1, 0}}, {"store", 1, {1, 1, 1}}};
 enum { N_STREAMS = sizeof streams / sizeof *streams };
 
 lull_status lull_ecm_clock(const struct lull_machine *machine, double *ret_clock,
@@ -54,16 +54,34 @@ static double bandwidth_of(const struct lull_number *number)
     return number->with_write_allocate > 0 ? number->with_write_allocate : number->value;
 }
 
-/* Of all streams that `measured` knows, the one whose share of lines written is the nearest. */
-static const struct stream *nearest_stream(double loads, double stores,
+static double all_lines(const struct lull_ecm_lines *lines)
+{
+    return lines->loads + lines->stores;
+}
+
+/* How far a mix is from another one in the share of lines written, and, far behind that, of those
+ * that are read because of it. */
+static double mix_distance(const struct lull_ecm_lines *a, const struct lull_ecm_lines *b)
+{
+    const double little = 1e-6;
+    double stores = a->stores / all_lines(a) - b->stores / all_lines(b);
+    double allocates = a->allocates / all_lines(a) - b->allocates / all_lines(b);
+    return fabs(stores) + little * fabs(allocates);
+}
+
+/* Of all streams that `measured` knows, the one whose mix is the nearest. */
+static const struct stream *nearest_stream(const struct lull_ecm_lines *lines,
                                            bool (*measured)(const void *context,
                                                             const struct stream *stream),
                                            const void *context)
 {
     const struct stream *best = NULL;
-    double share = loads + stores > 0 ? stores / (loads + stores) : 0, distance = INFINITY;
+    const struct lull_ecm_lines reading = {1, 0, 0};
+    double distance = INFINITY;
+    if (!(all_lines(lines) > 0))
+        lines = &reading;
     for (size_t i = 0; i < N_STREAMS; i++) {
-        double off = fabs(streams[i].stores / (streams[i].loads + streams[i].stores) - share);
+        double off = mix_distance(&streams[i].lines, lines);
         if (off < distance - 1e-9 && measured(context, &streams[i])) {
             best = &streams[i];
             distance = off;
@@ -93,13 +111,13 @@ static bool memory_measured(const void *context, const struct stream *stream)
     return memory_number(context, stream->kernel, &threads) != NULL;
 }
 
-lull_status lull_ecm_memory_bandwidth(const struct lull_machine *machine, double loads,
-                                      double stores, unsigned threads,
+lull_status lull_ecm_memory_bandwidth(const struct lull_machine *machine,
+                                      const struct lull_ecm_lines *lines, unsigned threads,
                                       struct lull_ecm_bandwidth *ret_bandwidth,
                                       struct lull_error *err)
 {
     const struct memory_question question = {.machine = machine, .threads = threads};
-    const struct stream *stream = nearest_stream(loads, stores, memory_measured, &question);
+    const struct stream *stream = nearest_stream(lines, memory_measured, &question);
     if (!stream)
         return lull_fail(err, LULL_ERR_RANGE,
                          "the machine file knows no bandwidth of memory: `lull bench bandwidth` "
@@ -150,7 +168,7 @@ static double measured_cycles(const struct link_question *question, const char *
  */
 static double measured_share(const struct link_question *question, unsigned level)
 {
-    static const struct stream dot = {"dot", 2, 2, 0};
+    static const struct stream dot = {"dot", 2, {2, 0, 0}};
     char near[NAME_BYTES], far[NAME_BYTES], both[NAME_BYTES];
     snprintf(near, sizeof near, "L%u", level - 1);
     snprintf(far, sizeof far, "L%u", level);
@@ -193,7 +211,7 @@ double lull_ecm_first_cache(const struct lull_machine *machine, double loads, do
         return NAN;
     for (size_t i = 0; i < N_STREAMS; i++) {
         double taken = measured_cycles(&question, "L1", &streams[i]);
-        double off = fabs(streams[i].stores / streams[i].explicit - share);
+        double off = fabs(streams[i].lines.stores / streams[i].explicit - share);
         if (isnan(taken) || off >= distance - 1e-9)
             continue;
         distance = off;
@@ -215,8 +233,7 @@ static lull_status derive_link(const struct link_question *question,
                                const struct lull_ecm_lines *lines, double *ret_longer,
                                double *ret_whole, struct lull_error *err)
 {
-    const struct stream *stream =
-        nearest_stream(lines->loads, lines->stores, link_measured, question);
+    const struct stream *stream = nearest_stream(lines, link_measured, question);
     if (!stream)
         return lull_fail(err, LULL_ERR_RANGE,
                          "the machine file knows neither a link between %s and %s nor bandwidths "
@@ -224,7 +241,7 @@ static lull_status derive_link(const struct link_question *question,
                          question->near, question->far);
     double whole = measured_cycles(question, question->far, stream);
     double longer = fmax(0, whole - measured_cycles(question, question->near, stream));
-    double units = (lines->loads + lines->stores) / (stream->loads + stream->stores);
+    double units = all_lines(lines) / all_lines(&stream->lines);
     *ret_whole = whole * units;
     *ret_longer = longer * units;
     return LULL_OK;
@@ -276,8 +293,7 @@ lull_status lull_ecm_links(const struct lull_machine *machine, const struct lull
     }
     const struct lull_ecm_lines *memory = &lines[n_lines - 1];
     if (status == LULL_OK)
-        status =
-            lull_ecm_memory_bandwidth(machine, memory->loads, memory->stores, 0, ret_memory, err);
+        status = lull_ecm_memory_bandwidth(machine, memory, 0, ret_memory, err);
     if (status != LULL_OK)
         return status;
     const char *near = level_name(n_lines, arena);
@@ -285,7 +301,7 @@ lull_status lull_ecm_links(const struct lull_machine *machine, const struct lull
     ecm->links[n_lines - 1].name = lull_arena_printf(arena, "%s-Mem", near);
     ecm->links[n_lines - 1].overlaps = false;
     ecm->links[n_lines - 1].share = ecm->links[n_lines - 1].whole = 0;
-    ecm->shared = (memory->loads + memory->stores) * LINE_BYTES * clock / ret_memory->value;
+    ecm->shared = all_lines(memory) * LINE_BYTES * clock / ret_memory->value;
     /* Where the caches' transfers overlap, that of memory adds to nothing but the core's loads and
      * stores. */
     const struct link_question question = {machine, overlap.caches ? "L1" : near, "memory", clock};

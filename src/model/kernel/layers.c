@@ -12,7 +12,7 @@ struct stream {
     double stride;           /* elements per iteration of the body, 1 where it stays */
     double bytes;            /* that an iteration touches anew, at most a line */
     double lines;            /* per unit of work */
-    bool written;
+    bool read, written;
     int indirect;                         /* an access with an index, else LULL_KERNEL_NONE */
     struct lull_poly points[MOST_POINTS]; /* distinct offsets, ascending with the sizes given */
     double at[MOST_POINTS];
@@ -98,6 +98,7 @@ static void find_streams(struct finding *finding)
         split_offset(kernel, &access->offset, &motion, &point);
         struct stream *stream = stream_of(finding, access, &motion);
         stream->written |= access->write;
+        stream->read |= !access->write;
         add_point(finding, stream, &point);
     }
 }
@@ -293,18 +294,21 @@ static double indirect_misses(const struct finding *finding, double capacity)
     return sum;
 }
 
-static double written_lines(const struct finding *finding, double capacity)
+/* Also, of these, the lines of what is not read. */
+static double written_lines(const struct finding *finding, double capacity, double *ret_unread)
 {
-    double sum = 0;
+    double sum = 0, unread = 0;
     for (size_t i = 0; i < finding->n_streams; i++) {
         const struct stream *stream = &finding->streams[i];
         double bytes = lull_kernel_array_bytes(finding->kernel, stream->array);
-        if (stream->written)
-            sum += stream->indirect == LULL_KERNEL_NONE
-                       ? stream->lines
-                       : lull_kernel_unit(finding->kernel, finding->line) *
-                             fmax(0, 1 - capacity / bytes);
+        double lines =
+            stream->indirect == LULL_KERNEL_NONE
+                ? stream->lines
+                : lull_kernel_unit(finding->kernel, finding->line) * fmax(0, 1 - capacity / bytes);
+        sum += stream->written ? lines : 0;
+        unread += stream->written && !stream->read ? lines : 0;
     }
+    *ret_unread = unread;
     return sum;
 }
 
@@ -327,7 +331,7 @@ static void fill_level(const struct finding *finding, struct lull_layers *layers
     if (layers->fits[level])
         return;
     layers->lines[level].loads = misses + indirect_misses(finding, capacity);
-    layers->lines[level].stores = written_lines(finding, capacity);
+    layers->lines[level].stores = written_lines(finding, capacity, &layers->lines[level].allocates);
 }
 
 static void note_oddities(const struct finding *finding, struct lull_layers *layers)

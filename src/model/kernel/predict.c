@@ -47,6 +47,19 @@ static lull_status simulate(const struct lull_kernel_source *source,
     return status;
 }
 
+/* The simulation does not know why a line is read; of those written as many are so because of that
+ * as by the layer conditions. */
+static struct lull_ecm_lines simulated_lines(const struct lull_kernel_prediction *prediction,
+                                             size_t level)
+{
+    const struct lull_ecm_lines *conditions = &prediction->layers.lines[level];
+    struct lull_ecm_lines lines = prediction->simulated.lines[level];
+    if (conditions->stores > 0)
+        lines.allocates =
+            fmin(lines.loads, lines.stores * conditions->allocates / conditions->stores);
+    return lines;
+}
+
 static lull_status find_traffic(const struct lull_kernel_source *source,
                                 const struct lull_kernel_options *options, struct lull_arena *arena,
                                 struct lull_kernel_prediction *prediction, struct lull_error *err)
@@ -58,7 +71,7 @@ static lull_status find_traffic(const struct lull_kernel_source *source,
         status = simulate(source, options, arena, prediction, err);
     for (size_t i = 0; status == LULL_OK && i < prediction->layers.n_levels; i++)
         prediction->lines[i] =
-            simulated ? prediction->simulated.lines[i] : prediction->layers.lines[i];
+            simulated ? simulated_lines(prediction, i) : prediction->layers.lines[i];
     return status;
 }
 

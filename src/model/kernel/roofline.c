@@ -39,7 +39,7 @@ static lull_status cache_bandwidth(const struct lull_machine *machine, size_t le
     double moved = (lines[level].loads + lines[level].stores) * 64;
     const struct lull_machine_core *core = &machine->core;
     for (size_t i = 0; i <= level + 1; i++)
-        some[i] = moved > 0 ? lines[level] : (struct lull_ecm_lines){1, 0};
+        some[i] = moved > 0 ? lines[level] : (struct lull_ecm_lines){.loads = 1};
     lull_status status = lull_ecm_links(machine, some, level + 2, arena, &ecm, &memory, err);
     if (status != LULL_OK)
         return status;
@@ -58,11 +58,9 @@ static lull_status memory_bandwidth(const struct lull_machine *machine,
                                     struct lull_error *err)
 {
     struct lull_ecm_bandwidth memory;
-    double loads = lines->loads + lines->stores > 0 ? lines->loads : 1;
-    lull_status status =
-        lull_ecm_memory_bandwidth(machine, loads, lines->stores, cores, &memory, NULL);
+    lull_status status = lull_ecm_memory_bandwidth(machine, lines, cores, &memory, NULL);
     if (status != LULL_OK) /* published files often have the saturated one alone */
-        status = lull_ecm_memory_bandwidth(machine, loads, lines->stores, 0, &memory, err);
+        status = lull_ecm_memory_bandwidth(machine, lines, 0, &memory, err);
     if (status != LULL_OK)
         return status;
     roof->bandwidth = memory.value;

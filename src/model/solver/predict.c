@@ -1,3 +1,4 @@
+#include "model/solver/reuse.h"
 #include "model/solver/solver.h"
 
 #include <math.h>
@@ -31,41 +32,66 @@ static struct sync sync_of(const struct lull_machine *machine,
     return sync.known ? sync : (struct sync){.known = cores == 1};
 }
 
+/* ---- caches of several cores ---------------------------------------------------------------- */
+
+/* Cores fill one instance after the other. */
+static struct lull_solver_cache cache_of(const struct lull_machine *machine, size_t level,
+                                         unsigned cores)
+{
+    const struct lull_machine_cache *cache = lull_machine_cache(machine, (unsigned)level + 1);
+    return (struct lull_solver_cache){cores, cache->shared_cores ? cache->shared_cores : 1,
+                                      (double)cache->bytes};
+}
+
+struct lull_solver_kernel *lull_solver_on_cores(const struct lull_solver *solver,
+                                                const struct lull_machine *machine, unsigned cores,
+                                                struct lull_arena *arena)
+{
+    if (!solver->walks)
+        return solver->kernels;
+    struct lull_solver scaled = *solver;
+    scaled.kernels = lull_arena_zero(arena, solver->n_kernels, sizeof *scaled.kernels);
+    for (size_t i = 0; i < solver->n_kernels; i++)
+        scaled.kernels[i] = solver->kernels[i];
+    for (size_t level = 0; level < solver->kernels[0].n_lines; level++) {
+        const struct lull_solver_cache cache = cache_of(machine, level, cores);
+        lull_solver_reuse(&scaled, solver->walks, solver->sizes, level, &cache);
+    }
+    return scaled.kernels;
+}
+
 static lull_status predict_kernel(const struct lull_solver_kernel *kernel,
-                                  const struct lull_machine *machine, unsigned cores,
-                                  struct lull_arena *arena, struct lull_solver_kernel_time *time,
+                                  const struct lull_machine *machine, struct lull_arena *arena,
+                                  struct lull_ecm *ecm, struct lull_ecm_bandwidth *memory,
                                   struct lull_error *err)
 {
-    time->ecm = (struct lull_ecm){.t_ol = kernel->t_ol, .t_nol = kernel->t_nol};
-    lull_status status = lull_ecm_links(machine, kernel->lines, kernel->n_lines, arena, &time->ecm,
-                                        &time->memory, err);
+    *ecm = (struct lull_ecm){.t_ol = kernel->t_ol, .t_nol = kernel->t_nol};
+    lull_status status =
+        lull_ecm_links(machine, kernel->lines, kernel->n_lines, arena, ecm, memory, err);
     if (status != LULL_OK)
         return lull_fail_prefix(err, status, "kernel '%s'", kernel->name);
-    time->cycles = lull_ecm_time(&time->ecm, kernel->n_lines);
-    time->saturation = lull_ecm_saturation(time->cycles, time->ecm.shared);
-    time->limit = lull_ecm_scale(time->cycles, time->ecm.shared, cores);
     return LULL_OK;
 }
 
-/* The nearest level whose instances, as many as that many cores use, hold all arrays. */
+/* The nearest level each instance of which holds the parts of all arrays of its cores. */
 static size_t level_of(const struct lull_solver *solver, const struct lull_machine *machine,
                        unsigned cores)
 {
     size_t levels = solver->kernels[0].n_lines;
     for (size_t level = 0; solver->bytes > 0 && level < levels; level++) {
-        const struct lull_machine_cache *cache = lull_machine_cache(machine, (unsigned)level + 1);
-        unsigned shared = cache->shared_cores ? cache->shared_cores : 1;
-        if (solver->bytes <= (double)cache->bytes * ((cores + shared - 1) / shared))
+        const struct lull_solver_cache cache = cache_of(machine, level, cores);
+        unsigned users = cores < cache.sharers ? cores : cache.sharers;
+        if (solver->bytes * users <= cache.bytes * cores)
             return level;
     }
     return levels;
 }
 
 static void add_kernel(const struct lull_solver_prediction *prediction, size_t number,
-                       const struct sync *sync, struct lull_solver_scale *scale)
+                       const struct lull_ecm *ecm, const struct sync *sync,
+                       struct lull_solver_scale *scale)
 {
     const struct lull_solver_kernel *kernel = &prediction->solver->kernels[number];
-    const struct lull_ecm *ecm = &prediction->kernels[number].ecm;
     unsigned cores = scale->cores;
     double shared = scale->level == kernel->n_lines ? ecm->shared : 0;
     double alone = lull_ecm_time(ecm, scale->level);
@@ -92,6 +118,54 @@ static unsigned domain_cores(const struct lull_machine *machine)
     return machine->cpu.cores ? machine->cpu.cores : 1;
 }
 
+/* Each kernel on one core; `limit` follows with the last of the cores. */
+static lull_status predict_alone(const struct lull_machine *machine, struct lull_arena *arena,
+                                 struct lull_solver_prediction *prediction, struct lull_error *err)
+{
+    const struct lull_solver *solver = prediction->solver;
+    lull_status status = lull_ecm_clock(machine, &prediction->clock, err);
+    for (size_t i = 0; status == LULL_OK && i < solver->n_kernels; i++) {
+        struct lull_solver_kernel_time *time = &prediction->kernels[i];
+        const struct lull_solver_kernel *kernel = &solver->kernels[i];
+        status = predict_kernel(kernel, machine, arena, &time->ecm, &time->memory, err);
+        if (status != LULL_OK)
+            return status;
+        time->cycles = lull_ecm_time(&time->ecm, kernel->n_lines);
+        time->saturation = lull_ecm_saturation(time->cycles, time->ecm.shared);
+        prediction->cycles += kernel->count * time->cycles;
+    }
+    return status;
+}
+
+static lull_status predict_cores(const struct lull_machine *machine,
+                                 const struct lull_solver_options *options, unsigned cores,
+                                 struct lull_arena *arena,
+                                 struct lull_solver_prediction *prediction, struct lull_error *err)
+{
+    const struct lull_solver *solver = prediction->solver;
+    const struct lull_solver_kernel *kernels = lull_solver_on_cores(solver, machine, cores, arena);
+    struct lull_solver_scale *scale = &prediction->scales[cores - 1];
+    const struct sync sync = sync_of(machine, options, cores);
+    prediction->sync_known &= sync.known;
+    scale->cores = cores;
+    scale->level = level_of(solver, machine, cores);
+    scale->kernels = lull_arena_zero(arena, solver->n_kernels, sizeof *scale->kernels);
+    for (size_t i = 0; i < solver->n_kernels; i++) {
+        struct lull_ecm ecm;
+        struct lull_ecm_bandwidth memory;
+        lull_status status = predict_kernel(&kernels[i], machine, arena, &ecm, &memory, err);
+        if (status != LULL_OK)
+            return status;
+        add_kernel(prediction, i, &ecm, &sync, scale);
+        if (cores < prediction->n_scales)
+            continue;
+        prediction->kernels[i].limit =
+            lull_ecm_scale(lull_ecm_time(&ecm, kernels[i].n_lines), ecm.shared, cores);
+        prediction->limit += kernels[i].count * prediction->kernels[i].limit;
+    }
+    return LULL_OK;
+}
+
 lull_status lull_solver_predict(const struct lull_solver *solver,
                                 const struct lull_machine *machine,
                                 const struct lull_solver_options *options, struct lull_arena *arena,
@@ -103,27 +177,12 @@ lull_status lull_solver_predict(const struct lull_solver *solver,
         .kernels = lull_arena_zero(arena, solver->n_kernels, sizeof *prediction.kernels),
         .n_scales = options->cores ? options->cores : domain_cores(machine),
         .sync_known = true};
-    lull_status status = lull_ecm_clock(machine, &prediction.clock, err);
-    for (size_t i = 0; status == LULL_OK && i < solver->n_kernels; i++) {
-        struct lull_solver_kernel_time *time = &prediction.kernels[i];
-        const struct lull_solver_kernel *kernel = &solver->kernels[i];
-        status = predict_kernel(kernel, machine, (unsigned)prediction.n_scales, arena, time, err);
-        prediction.cycles += kernel->count * time->cycles;
-        prediction.limit += kernel->count * time->limit;
-    }
+    prediction.scales = lull_arena_zero(arena, prediction.n_scales, sizeof *prediction.scales);
+    lull_status status = predict_alone(machine, arena, &prediction, err);
+    for (unsigned n = 1; status == LULL_OK && n <= prediction.n_scales; n++)
+        status = predict_cores(machine, options, n, arena, &prediction, err);
     if (status != LULL_OK)
         return status;
-    prediction.scales = lull_arena_zero(arena, prediction.n_scales, sizeof *prediction.scales);
-    for (unsigned n = 1; n <= prediction.n_scales; n++) {
-        struct lull_solver_scale *scale = &prediction.scales[n - 1];
-        const struct sync sync = sync_of(machine, options, n);
-        prediction.sync_known &= sync.known;
-        scale->cores = n;
-        scale->level = level_of(solver, machine, n);
-        scale->kernels = lull_arena_zero(arena, solver->n_kernels, sizeof *scale->kernels);
-        for (size_t i = 0; i < solver->n_kernels; i++)
-            add_kernel(&prediction, i, &sync, scale);
-    }
     for (size_t i = 0; i < solver->n_kernels; i++)
         prediction.kernels[i].seconds = prediction.scales[0].kernels[i];
     *ret_prediction = prediction;

@@ -22,7 +22,7 @@ struct reading {
     struct lull_solver_walk *walks; /* of each kernel, where they name their arrays */
     size_t n_walks;                 /* kernels that do, of those that were read */
     const char *arrays[LULL_SOLVER_ARRAYS];
-    double sizes[LULL_SOLVER_ARRAYS]; /* B */
+    double *sizes; /* B, LULL_SOLVER_ARRAYS */
     size_t n_arrays;
 };
 
@@ -157,7 +157,8 @@ static void read_lines(lua_State *L, const char *where, size_t levels,
         double pair[2];
         lua_geti(L, -1, (lua_Integer)i + 1);
         read_pair(L, where, "'lines' holds pairs of numbers from 0 up: {read, written}", 0, pair);
-        kernel->lines[i] = (struct lull_ecm_lines){.loads = pair[0], .stores = pair[1]};
+        kernel->lines[i] =
+            (struct lull_ecm_lines){pair[0], pair[1], .allocates = fmin(pair[0], pair[1])};
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
@@ -205,7 +206,8 @@ static void read_uses(lua_State *L, const char *where, const char *field, double
     size_t count = lua_istable(L, -1) ? lua_rawlen(L, -1) : 0;
     for (size_t i = 0; i < count; i++) {
         lua_geti(L, -1, (lua_Integer)i + 1);
-        use_named(L, where, reading, bytes, uses, n_uses)->written |= written;
+        struct lull_solver_use *use = use_named(L, where, reading, bytes, uses, n_uses);
+        *(written ? &use->written : &use->read) = true;
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
@@ -307,14 +309,16 @@ static void read_kernel(lua_State *L, size_t number, struct reading *reading,
 }
 
 /* The lines of kernels that name their arrays, and how much the arrays take. */
-static void count_lines(lua_State *L, const struct reading *reading)
+static void count_lines(lua_State *L, struct reading *reading)
 {
     struct lull_solver *solver = reading->solver;
     if (solver->n_kernels > MOST_KERNELS)
         luaL_error(L, "more than %d kernels with arrays", MOST_KERNELS);
     for (size_t level = 0; level < reading->levels; level++)
-        lull_solver_reuse(solver, reading->walks, reading->sizes, level,
-                          cache_bytes(L, reading, (lua_Integer)level + 1));
+        cache_bytes(L, reading, (lua_Integer)level + 1);
+    solver->walks = reading->walks;
+    solver->sizes = reading->sizes;
+    solver->kernels = lull_solver_on_cores(solver, reading->machine, 1, reading->arena);
     if (has_field(L, "bytes"))
         return;
     for (size_t i = 0; i < reading->n_arrays; i++)
@@ -384,7 +388,8 @@ lull_status lull_solver_read(const char *path, const struct lull_machine *machin
                               .n_values = n_values,
                               .used = lull_arena_zero(arena, n_values + 1, sizeof(bool)),
                               .arena = arena,
-                              .solver = &solver};
+                              .solver = &solver,
+                              .sizes = lull_arena_zero(arena, LULL_SOLVER_ARRAYS, sizeof(double))};
     while (reading.levels < LULL_ECM_LINKS &&
            lull_machine_cache(machine, (unsigned)reading.levels + 1))
         reading.levels++;

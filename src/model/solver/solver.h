@@ -15,7 +15,9 @@ struct lull_solver_kernel {
     double count;                                /* executions per iteration of the solver */
     double points;                               /* results per execution */
     double t_ol, t_nol;                          /* in-core cycles per line of results */
-    struct lull_ecm_lines lines[LULL_ECM_LINKS]; /* per line of results, nearest link first */
+    struct lull_ecm_lines lines[LULL_ECM_LINKS]; /* per line of results, nearest link first; where
+                                                    the description counts them, what is written is
+                                                    taken not to be read by the code */
     size_t n_lines;
     double flops;      /* per point */
     double regions;    /* parallel regions per execution */
@@ -31,12 +33,17 @@ struct lull_solver_parameter {
     bool set; /* by the user, not by the description */
 };
 
+struct lull_solver_walk;
+
 struct lull_solver {
     const char *title;
-    double points; /* of the problem: updates per iteration */
-    double bytes;  /* of all arrays together; 0: more than any cache holds */
-    struct lull_solver_kernel *kernels;
+    double points;                      /* of the problem: updates per iteration */
+    double bytes;                       /* of all arrays together; 0: more than any cache holds */
+    struct lull_solver_kernel *kernels; /* with their lines on one core */
     size_t n_kernels;
+    const struct lull_solver_walk *walks;     /* of each kernel, which name their arrays; NULL: they
+                                                 give lines, the same on any number of cores */
+    const double *sizes;                      /* B of each of these arrays */
     struct lull_solver_parameter *parameters; /* in the order of the description */
     size_t n_parameters;
 };
@@ -49,6 +56,11 @@ lull_status lull_solver_read(const char *path, const struct lull_machine *machin
                              struct lull_arena *arena, struct lull_solver *ret_solver,
                              struct lull_error *err);
 
+/* The kernels with the lines that they move on that many cores. */
+struct lull_solver_kernel *lull_solver_on_cores(const struct lull_solver *solver,
+                                                const struct lull_machine *machine, unsigned cores,
+                                                struct lull_arena *arena);
+
 struct lull_solver_options {
     unsigned cores;       /* 0: those of a memory domain of the machine */
     const char *compiler; /* whose OpenMP: "gcc", "clang" */
@@ -59,7 +71,7 @@ struct lull_solver_kernel_time {
     struct lull_ecm ecm;
     struct lull_ecm_bandwidth memory;
     double cycles;       /* per line of results on one core */
-    unsigned saturation; /* cores; 0: never */
+    unsigned saturation; /* cores, if each moves the lines of one alone; 0: never */
     double limit;        /* cycles per line of results on all cores, naive */
     double seconds;      /* per iteration of the solver on one core */
 };

@@ -27,9 +27,11 @@ static struct lull_ecm_lines update_lines(const struct lull_spmv_shape *shape,
     unsigned shared = last->shared_cores ? last->shared_cores : 1;
     double capacity = (double)last->bytes * ((cores + shared - 1) / shared);
     if (!shape->transposed || cores < 2 || bytes * cores <= capacity)
-        return (struct lull_ecm_lines){0, 0};
+        return (struct lull_ecm_lines){0};
     double lines = bytes / 64 / shape->nonzeros;
-    return (struct lull_ecm_lines){lines * (2 * cores + 1), lines * (cores + 1)};
+    return (struct lull_ecm_lines){.loads = lines * (2 * cores + 1),
+                                   .stores = lines * (cores + 1),
+                                   .allocates = lines * (cores + 1)};
 }
 
 /* Of that many cores, or what saturates the memory where the machine file has no such number. */
@@ -37,10 +39,9 @@ static lull_status memory_of(const struct lull_machine *machine, const struct lu
                              unsigned cores, struct lull_ecm_bandwidth *ret_memory,
                              struct lull_error *err)
 {
-    if (lull_ecm_memory_bandwidth(machine, lines->loads, lines->stores, cores, ret_memory, NULL) ==
-        LULL_OK)
+    if (lull_ecm_memory_bandwidth(machine, lines, cores, ret_memory, NULL) == LULL_OK)
         return LULL_OK;
-    return lull_ecm_memory_bandwidth(machine, lines->loads, lines->stores, 0, ret_memory, err);
+    return lull_ecm_memory_bandwidth(machine, lines, 0, ret_memory, err);
 }
 
 static void scale_lines(const struct lull_spmv_traffic *traffic, struct lull_ecm_lines update,
@@ -49,6 +50,7 @@ static void scale_lines(const struct lull_spmv_traffic *traffic, struct lull_ecm
     for (size_t n = 0; n < traffic->n_levels; n++) {
         lines[n].loads = UNIT * (traffic->lines[n].loads + update.loads);
         lines[n].stores = UNIT * (traffic->lines[n].stores + update.stores);
+        lines[n].allocates = UNIT * (traffic->lines[n].allocates + update.allocates);
     }
 }
 

@@ -254,6 +254,9 @@ static lull_status add_up(const struct simulation *simulation, struct lull_spmv_
         traffic->alpha_low = fmin(traffic->alpha_low, alpha);
         traffic->alpha_high = fmax(traffic->alpha_high, alpha);
     }
+    /* The result of y = A x is written and not read, that of y = A^T x updated. */
+    for (size_t n = 0; n < traffic->n_levels && !simulation->transposed; n++)
+        traffic->lines[n].allocates = fmin(traffic->lines[n].loads, traffic->lines[n].stores);
     return LULL_OK;
 }
 

@@ -110,7 +110,8 @@ static struct lull_machine *measured_machine(struct lull_arena *arena)
 static void test_measured_links(void **state)
 {
     struct lull_machine *machine = measured_machine(*state);
-    static const struct lull_ecm_lines reads[] = {{4, 0}, {2, 0}}, writes[] = {{2, 1}, {2, 1}};
+    static const struct lull_ecm_lines reads[] = {{4, 0, 0}, {2, 0, 0}};
+    static const struct lull_ecm_lines writes[] = {{2, 1, 1}, {2, 1, 1}};
     struct lull_ecm ecm = {.t_ol = 0};
     struct lull_ecm_bandwidth memory;
     assert_int_equal(lull_ecm_links(machine, reads, 2, *state, &ecm, &memory, NULL), LULL_OK);
@@ -136,7 +137,7 @@ static void test_overlap_of_vendors(void **state)
                  {"AuthenticAMD", NULL, true},
                  {"AuthenticAMD", "none", false},
                  {"GenuineIntel", "caches", true}};
-    static const struct lull_ecm_lines lines[] = {{2, 1}, {2, 1}};
+    static const struct lull_ecm_lines lines[] = {{2, 1, 1}, {2, 1, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct lull_machine *machine = measured_machine(*state);
         struct lull_ecm ecm = {.t_ol = 0};
@@ -156,7 +157,7 @@ static void test_overlap_of_vendors(void **state)
 static void test_measured_overlap(void **state)
 {
     struct lull_machine *machine = measured_machine(*state);
-    static const struct lull_ecm_lines lines[] = {{4, 0}, {2, 0}, {1, 0}};
+    static const struct lull_ecm_lines lines[] = {{4, 0, 0}, {2, 0, 0}, {1, 0, 0}};
     struct lull_ecm ecm = {.t_ol = 1, .t_nol = 5};
     struct lull_ecm_bandwidth memory;
     machine->cpu.vendor = "AuthenticAMD";
@@ -202,16 +203,42 @@ static void test_memory_bandwidth(void **state)
     struct lull_machine *machine = measured_machine(*state);
     struct lull_ecm_bandwidth got;
     struct lull_error err = {""};
+    static const struct lull_ecm_lines copy = {2, 1, 1}, loads = {3, 0, 0};
     set_number(machine, *state, "memory.copy.8", 10e9, 15e9);
-    assert_int_equal(lull_ecm_memory_bandwidth(machine, 2, 1, 0, &got, NULL), LULL_OK);
+    assert_int_equal(lull_ecm_memory_bandwidth(machine, &copy, 0, &got, NULL), LULL_OK);
     assert_string_equal(got.kernel, "copy");
     check_near("copy", got.value, 15e9, 1);
-    assert_int_equal(lull_ecm_memory_bandwidth(machine, 3, 0, 5, &got, NULL), LULL_OK);
+    assert_int_equal(lull_ecm_memory_bandwidth(machine, &loads, 5, &got, NULL), LULL_OK);
     assert_string_equal(got.kernel, "load");
     check_near("load on at most 5 threads", got.value, 20e9, 1);
     struct lull_machine *nothing = lull_machine_create(*state);
-    assert_int_equal(lull_ecm_memory_bandwidth(nothing, 1, 0, 0, &got, &err), LULL_ERR_RANGE);
+    assert_int_equal(lull_ecm_memory_bandwidth(nothing, &loads, 0, &got, &err), LULL_ERR_RANGE);
     assert_non_null(strstr(err.text, "lull bench bandwidth"));
+}
+
+/* Shares of lines written, by hand: a stencil from one array to another moves 2 + 1 lines, 1/3, as
+ * a copy and as a += b, of which it has the line that is read because it is written to in common
+ * with the copy. Scaling in place writes 1/2, as an update and as a store. 4 lines read and 1
+ * written are 1/5, a triad, whatever they are read for; 20 and 1 are 1/21, nearer to 0 than to 1/5.
+ */
+static void test_nearest_mix(void **state)
+{
+    static const struct {
+        struct lull_ecm_lines lines;
+        const char *kernel;
+    } cases[] = {{{1, 0, 0}, "load"},   {{2, 1, 1}, "copy"},  {{2, 1, 0}, "daxpy"},
+                 {{3, 3, 0}, "update"}, {{2, 2, 2}, "store"}, {{4, 1, 1}, "triad"},
+                 {{4, 1, 0}, "triad"},  {{20, 1, 1}, "load"}, {{0, 0, 0}, "load"}};
+    static const char *const streams[] = {"load", "copy", "triad", "update", "daxpy", "store"};
+    struct lull_machine *machine = lull_machine_create(*state);
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
+        set_number(machine, *state, lull_arena_printf(*state, "memory.%s.1", streams[i]), 1e9, NAN);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct lull_ecm_bandwidth got;
+        assert_int_equal(lull_ecm_memory_bandwidth(machine, &cases[i].lines, 1, &got, NULL),
+                         LULL_OK);
+        assert_string_equal(got.kernel, cases[i].kernel);
+    }
 }
 
 int main(void)
@@ -226,6 +253,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_measured_overlap, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_first_cache, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_memory_bandwidth, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nearest_mix, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
