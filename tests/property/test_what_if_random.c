@@ -32,8 +32,8 @@ static bool find_lengths(const struct lull_trace *trace, const struct lull_what_
                          unsigned workers, struct lengths *ret_lengths)
 {
     struct lull_replay_options options = {.pieces = true};
-    struct lull_what_if *what_if;
-    struct lull_program *program;
+    struct lull_what_if *what_if = NULL;
+    struct lull_program *program = NULL;
     struct lull_error err;
     struct lull_op ops[32];
     if (lull_what_if_create(trace, wanted, &what_if, &err) != LULL_OK)

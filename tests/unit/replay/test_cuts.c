@@ -88,8 +88,8 @@ static void check(const int parts[PROCESSES][MOST], const struct lull_what_if_cu
     struct lull_trace *trace = make(parts);
     struct lull_what_if_options wanted = {.n_cuts = n};
     struct lull_replay_options options = {0};
-    struct lull_what_if *what_if;
-    struct lull_program *program;
+    struct lull_what_if *what_if = NULL;
+    struct lull_program *program = NULL;
     struct lull_error err;
     memcpy(wanted.cuts, cuts, n * sizeof *cuts);
     if (lull_what_if_create(trace, &wanted, &what_if, &err) != LULL_OK ||
