@@ -87,7 +87,7 @@ static void take_span(const struct lull_trace *trace, struct writing *out,
         leave_barrier(out, reading);
     if (begin >= end)
         return;
-    reading->user = place_of_span(step);
+    reading->user = step->span.user;
     if (step->activity == LULL_OMP_SYNC && reading->joins)
         put(out, CREW_SYNC, begin, end, step->region);
     else if (step->activity == LULL_OMP_SYNC && is_barrier(region))
@@ -109,7 +109,8 @@ static void take_visit(const struct lull_trace *trace, struct writing *out,
     const struct lull_region *region = &trace->regions[step->region];
     const int64_t end = step->visit.end;
     if (held_in(region) != CREW_NO_LOCK) {
-        put(out, CREW_HELD, step->time, end, reading->user);
+        put(out, CREW_HELD, step->time, end,
+            reading->user == LULL_NONE ? step->region : reading->user);
         out->notes[out->count - 1].lock = held_in(region);
         out->notes[out->count - 1].number = step->region;
     } else if (is_barrier(region) && end > step->time && !reading->joins) {

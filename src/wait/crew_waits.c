@@ -103,7 +103,8 @@ static int64_t part_before(int64_t time, const struct crew_note *note)
     return until > note->began ? until - note->began : 0;
 }
 
-static void leave(struct lull_waits *waits, struct wait_crew *crew, uint32_t t)
+/* All have met when the last came; whoever takes long to leave is late from then on. */
+static void leave(struct lull_waits *waits, struct wait_crew *crew, uint32_t t, int64_t time)
 {
     struct crew_thread *thread = &crew->threads[t];
     struct crew_meeting *meeting = thread->meeting;
@@ -123,8 +124,11 @@ static void leave(struct lull_waits *waits, struct wait_crew *crew, uint32_t t)
         charge_between(waits, crew, &wait, meeting->late, (struct wait_moment){0});
     else
         thread->sums.threads_rest_ns += wait.ns;
-    if (meeting->members > 1)
+    if (meeting->members > 1) {
         lull_wait_ledger_begin_anew(&thread->ledger);
+        add_time(crew, thread, lull_wait_key(LULL_WAIT_OWN, meeting->region), LULL_NONE,
+                 time - meeting->last_time);
+    }
     thread->meeting = NULL;
     if (--meeting->references == 0) {
         lull_wait_moment_drop(&meeting->late);
@@ -363,7 +367,7 @@ void lull_wait_crew_note(struct lull_waits *waits, struct wait_crew *crew, uint3
         begin_join(crew, t, note);
         break;
     case CREW_LEAVE:
-        leave(waits, crew, t);
+        leave(waits, crew, t, note->time);
         break;
     case CREW_LOCK_END:
         end_lock(waits, crew, t, note);
