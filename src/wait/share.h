@@ -126,8 +126,6 @@ struct wait_held {
     struct wait_excess *parts;
 };
 
-enum { WAIT_HELD = 4 };
-
 struct wait_route {
     uint32_t queue; /* LULL_NONE: none, with a process of another program */
     bool known;
@@ -156,7 +154,7 @@ struct wait_stream {
     size_t n_issued, issued_capacity;
     struct wait_posted *posted;
     size_t n_posted, posted_capacity;
-    struct wait_held held[WAIT_HELD]; /* the last ones; n_held were there in all */
+    struct wait_held held[LULL_WAIT_HELD]; /* the last ones; n_held were there in all */
     uint32_t n_held;
     struct wait_route *routes; /* by channel of the location */
     size_t n_routes, route_capacity;
@@ -246,7 +244,7 @@ void lull_wait_posts_free(struct wait_queue *queue);
 
 /* order.c */
 /* Keeps a wait for a sender back, divided into parts; the oldest of those kept is charged when
- * there are WAIT_HELD. False: no memory. */
+ * there are LULL_WAIT_HELD. False: no memory. */
 bool lull_wait_hold(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
                     int64_t wait, int64_t inside, const struct wait_excess *parts, uint32_t count);
 /* A message is received that was sent then: waits that began later, in calls before this one, were
