@@ -1,7 +1,7 @@
 /* fixes RUN [WORKERS]: reads a run and replays twelve fixes of it side by side, and all of them
  * that fit together as the last. Prints the seconds of each part. */
-#include "sim/spec.h"
 #include "study/replay/fixes.h"
+#include "sim/spec.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,10 +3,9 @@
  *
  *   slow-rank   rank 1 takes 60 % longer in each iteration
  *   late-rank   rank 1 is late once, by 80 ms
- *   imbalance   one thread has four times the work of the others; without the fault, as much as they
- *   lock        a third of the threads' work is in a critical section
- *   chunk       a loop is dealt out iteration by iteration
- *   serial      half of the work is done by the master alone */
+ *   imbalance   one thread has four times the work of the others; without the fault, as much as
+ * they lock        a third of the threads' work is in a critical section chunk       a loop is
+ * dealt out iteration by iteration serial      half of the work is done by the master alone */
 #include <mpi.h>
 #include <omp.h>
 #include <stdbool.h>

@@ -19,7 +19,8 @@ void lull_finding_cut(struct lull_case *c, struct lull_finding *finding,
                       const struct lull_suspect *suspect)
 {
     const char *region = finding->place.region;
-    if (region && c->evidence->work && lull_uneven_of(c, suspect->region).median <= 0) {
+    if (region && c->evidence->work &&
+        lull_uneven_of(c, suspect->region, suspect->process).median <= 0) {
         leave_out(c, finding);
         return;
     }

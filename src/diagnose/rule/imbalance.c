@@ -44,7 +44,7 @@ static void find(struct lull_case *c)
         struct lull_suspicion *suspicion = &c->suspicions[s];
         if (suspicion->few || suspicion->ns < c->least_ns)
             continue;
-        const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region);
+        const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region, LULL_NONE);
         if (!lull_uneven_explains(c, &uneven, suspicion))
             continue;
         tell(c, suspicion, &uneven);

@@ -104,7 +104,7 @@ static bool is_unexplained(const struct lull_case *c, const struct lull_suspicio
 {
     if (suspicion->few || suspicion->ns < c->least_ns)
         return false;
-    const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region);
+    const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region, LULL_NONE);
     if (!is_apart(&uneven, noise) && lull_uneven_explains(c, &uneven, suspicion))
         return false;
     noise->apart = noise->first ? noise->apart : is_apart(&uneven, noise);

@@ -11,8 +11,8 @@ struct lull_parallels {
     uint32_t threads; /* of the process with most */
     uint32_t rank;    /* LULL_NONE: several processes have it */
     int64_t useful_ns, schedule_ns, lock_ns;
-    int64_t imbalance_ns; /* what threads have less than the longest of their execution, if they wait
-                             for it at barriers: who waited for a lock comes no earlier */
+    int64_t imbalance_ns; /* what threads have less than the longest of their execution, if they
+                             wait for it at barriers: who waited for a lock comes no earlier */
 };
 
 /* In the order of their names. */

@@ -107,8 +107,9 @@ static void tell_uneven(struct lull_case *c, const struct lull_parallels *of)
     finding->sentence = lull_arena_printf(
         c->arena,
         "Threads work unevenly in %s: while the longest still computes, the others lose %s in %.0f "
-        "executions.",
-        of->name, lull_case_time(c, of->imbalance_ns), (double)of->executions);
+        "execution%s.",
+        of->name, lull_case_time(c, of->imbalance_ns), (double)of->executions,
+        of->executions == 1 ? "" : "s");
     finding->cause = "Iterations or tasks are not divided evenly among the threads.";
     change(c, finding, LULL_THREADS_BALANCED, of->name);
     finding->next =
@@ -232,6 +233,9 @@ static void fork_join(struct lull_case *c)
         (double)of.executions, lull_case_time(c, of.fork_ns), of.most->name,
         lull_case_time(c, work));
     finding->cause = "Parallel regions that are short, or threads that have to be woken up.";
+    change(c, finding, LULL_THREADS_NO_SCHEDULING, NULL);
+    finding->next = lull_arena_printf(c->arena, "lull replay %s --no-scheduling",
+                                      lull_case_word(c, c->evidence->path));
 }
 
 const struct lull_rule lull_rule_fork_join = {
@@ -255,9 +259,10 @@ static void chunk(struct lull_case *c)
         lull_arena_printf(c->arena, "To get %.0f chunks of iterations takes %s, most in %s.",
                           (double)of.chunks, lull_case_time(c, of.chunk_ns), of.most->name);
     finding->cause = "The chunks are small: larger ones are asked for less often.";
-    change(c, finding, LULL_THREADS_NO_SCHEDULING, NULL);
-    finding->next = lull_arena_printf(c->arena, "lull replay %s --no-scheduling",
-                                      lull_case_word(c, c->evidence->path));
+    change(c, finding, LULL_THREADS_NO_SCHEDULING, of.most->name);
+    finding->next =
+        lull_arena_printf(c->arena, "lull replay %s --no-scheduling=%s",
+                          lull_case_word(c, c->evidence->path), lull_case_word(c, of.most->name));
 }
 
 const struct lull_rule lull_rule_chunk = {"chunk", "small chunks",

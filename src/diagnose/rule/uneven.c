@@ -5,7 +5,7 @@
 /* That share of the waits must follow. */
 #define EXPLAINED_LEAST 0.5
 
-struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region)
+struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region, uint32_t except)
 {
     const struct lull_trace *trace = c->evidence->trace;
     struct lull_uneven uneven = {0};
@@ -13,7 +13,7 @@ struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region)
     double *values = lull_arena_zero(scratch, trace->n_processes + (size_t)1, sizeof *values);
     uint32_t n = 0;
     for (uint32_t p = 0; p < trace->n_processes; p++)
-        if (trace->processes[p].application == c->evidence->application) {
+        if (trace->processes[p].application == c->evidence->application && p != except) {
             const struct lull_work_place *place = lull_work_at(c->evidence->work, p, region);
             values[n] = place ? (double)place->ns : 0;
             uneven.mean += values[n++];

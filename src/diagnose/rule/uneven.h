@@ -9,7 +9,8 @@ struct lull_uneven {
     double mean, median, most;
     uint64_t bursts; /* of all processes, in which the region has a part */
 };
-struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region);
+/* Of all processes but one (LULL_NONE: of all). */
+struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region, uint32_t except);
 
 /* Whether the waits that the region is suspected of follow from what the processes work there over
  * the run: if each is as long every time, all wait for the longest, (most - mean) each. */

@@ -36,10 +36,10 @@ static const char *how_long(struct lull_case *c, struct lull_finding *finding,
     const struct lull_work *work = c->evidence->work;
     if (!work)
         return "late";
-    const struct lull_uneven uneven = lull_uneven_of(c, suspect->region);
+    const struct lull_uneven uneven = lull_uneven_of(c, suspect->region, suspect->process);
     const double own = (double)lull_work_of(work, suspect->process, suspect->region);
     lull_finding_add_fact(finding, "useful", "its useful time there", LULL_FACT_TIME, own);
-    lull_finding_add_fact(finding, "median", "median of all processes there", LULL_FACT_TIME,
+    lull_finding_add_fact(finding, "median", "median of its peers there", LULL_FACT_TIME,
                           uneven.median);
     finding->bound_ns = own < (double)finding->bound_ns ? (int64_t)own : finding->bound_ns;
     if (uneven.median <= 0)

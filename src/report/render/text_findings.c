@@ -42,11 +42,10 @@ void lull_text_findings(FILE *out, const struct lull_document *document, size_t 
     if (!document->findings_none)
         return;
     fputc('\n', out);
-    if (document->n_findings == 0) {
+    if (document->n_findings == 0)
         put_line(out, document, 0, "", document->findings_none, width);
-        return;
-    }
-    fputs("Findings\n", out);
+    else
+        fputs("Findings\n", out);
     uint32_t shown = document->n_findings;
     shown = shown > LULL_FINDINGS_IN_TEXT ? LULL_FINDINGS_IN_TEXT : shown;
     for (uint32_t i = 0; i < shown; i++)

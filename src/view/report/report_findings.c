@@ -142,21 +142,43 @@ static struct ranked *rank_all(const struct lull_report *report, struct lull_are
     return ranked;
 }
 
-/* What all fixes together would save, where several have a price. */
+static const char *append(const char *text, const char *more, struct lull_arena *arena)
+{
+    return text ? lull_arena_printf(arena, "%s %s", text, more) : more;
+}
+
+/* What all fixes of a run together would save, where several have a price. */
+static const char *tell_together(const struct lull_diagnosis *diagnosis, const char *of,
+                                 struct lull_arena *arena)
+{
+    const struct lull_shown_gain gain = gain_of(&diagnosis->together);
+    return lull_arena_printf(arena, "%sAll that have a price at once (they do not add): %s", of,
+                             lull_gain_text(&gain, arena));
+}
+
+/* Why findings on waits may be missing; NULL: they are not. */
+static const char *tell_missing(const struct lull_run *run, struct lull_arena *arena)
+{
+    if (run->waits && !run->waits->absent)
+        return NULL;
+    return lull_arena_printf(arena, "%s: who made others wait is not known: %s.", run->name,
+                             run->waits ? run->waits->absent
+                                        : "that needs events, and there are sums only");
+}
+
+/* What holds for all findings; NULL: nothing. */
 static const char *about(const struct lull_report *report, struct lull_arena *arena)
 {
     const char *text = NULL;
     for (uint32_t i = 0; i < report->runs.count; i++) {
-        const struct lull_finding_gain *together = &report->of[i].diagnosis.together;
-        if (together->absent)
-            continue;
-        const struct lull_shown_gain gain = gain_of(together);
-        const char *of = report->runs.count > 1
-                             ? lull_arena_printf(arena, "%s: ", report->runs.runs[i].name)
-                             : "";
-        text =
-            lull_arena_printf(arena, "%s%s%sAll that have a price at once (they do not add): %s",
-                              text ? text : "", text ? " " : "", of, lull_gain_text(&gain, arena));
+        const struct lull_run *run = &report->runs.runs[i];
+        const struct lull_diagnosis *diagnosis = &report->of[i].diagnosis;
+        const char *of = report->runs.count > 1 ? lull_arena_printf(arena, "%s: ", run->name) : "";
+        const char *missing = tell_missing(run, arena);
+        if (!diagnosis->together.absent)
+            text = append(text, tell_together(diagnosis, of, arena), arena);
+        if (missing)
+            text = append(text, missing, arena);
     }
     return text;
 }

@@ -1,0 +1,238 @@
+/* Rules on sums: breakdowns and messages made by hand, and published numbers of two programs. */
+#include "diagnose/diagnose.h"
+#include "support/arena_case.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SECOND = 1000000000 };
+
+/* One process of so many threads; T is a second. */
+struct run {
+    struct lull_process_breakdown process;
+    struct lull_thread_breakdown threads[4];
+    struct lull_parallel_breakdown parallel;
+    struct lull_region_breakdown regions[2];
+    struct lull_breakdown breakdown;
+};
+
+static struct run *make_run(uint32_t threads)
+{
+    struct run *run = lull_arena_zero(arena, 1, sizeof *run);
+    run->process = (struct lull_process_breakdown){
+        .name = "rank 0", .n_threads = threads, .n_cpu_threads = threads, .window_ns = SECOND};
+    for (uint32_t t = 0; t < threads; t++)
+        run->threads[t].number = t;
+    run->threads[0].master = true;
+    run->parallel = (struct lull_parallel_breakdown){.name = "loop", .executions = 10};
+    run->breakdown = (struct lull_breakdown){.runtime_ns = SECOND,
+                                             .duration_ns = SECOND,
+                                             .processes = &run->process,
+                                             .n_processes = 1,
+                                             .threads = run->threads,
+                                             .n_threads = threads,
+                                             .parallels = &run->parallel,
+                                             .n_parallels = 1};
+    return run;
+}
+
+static uint32_t ask(const struct lull_breakdown *breakdown, struct lull_finding **ret_findings)
+{
+    const struct lull_evidence evidence = {.path = "run", .breakdown = breakdown};
+    return lull_diagnose(&evidence, arena, ret_findings);
+}
+
+static double fact(const struct lull_finding *finding, const char *id)
+{
+    for (uint32_t i = 0; i < finding->n_facts; i++)
+        if (strcmp(finding->facts[i].id, id) == 0)
+            return finding->facts[i].value;
+    return NAN;
+}
+
+static void is(const struct lull_finding *finding, const char *rule, int64_t ns)
+{
+    assert_string_equal(lull_finding_rule_id(finding), rule);
+    assert_int_equal(finding->lost_ns, ns);
+}
+
+/* ---- threads ------------------------------------------------------------------------------- */
+
+/* ImageMagick on 4 threads (docs/report.md): 5.74 of 8.58 s are serial, so that more threads make
+ * it at most 1.50 x as fast. */
+static void serial_part(void **state)
+{
+    (void)state;
+    struct run *run = make_run(4);
+    struct lull_finding *finding;
+    run->breakdown.runtime_ns = INT64_C(8581000000);
+    run->threads[0].times.ns[LULL_USEFUL][0] = INT64_C(5739000000);
+    assert_int_equal(ask(&run->breakdown, &finding), 1);
+    is(finding, "serial", 3 * INT64_C(5739000000));
+    assert_true(fabs(fact(finding, "limit") - 1.50) < 0.01);
+    assert_int_equal(finding->bound_ns, INT64_C(5739000000) - INT64_C(5739000000) / 4);
+    assert_int_equal(finding->fix->threads[0].change, LULL_THREADS_NO_SERIAL);
+}
+
+/* The longest thread computes 300 ms, all of them 600 ms: three lose 600 ms, or what they wait at
+ * barriers, where that is less, because they were kept by something else. */
+static void uneven_threads(void **state)
+{
+    (void)state;
+    struct run *run = make_run(4);
+    struct lull_finding *finding;
+    run->parallel.max_useful_ns = 300000000;
+    run->parallel.useful_ns = 600000000;
+    run->parallel.sync_ns = 650000000;
+    assert_int_equal(ask(&run->breakdown, &finding), 1);
+    is(finding, "imbalance", 600000000);
+    assert_string_equal(finding->place.region, "loop");
+    assert_string_equal(finding->next, "lull replay run --balance-threads=loop");
+    run->parallel.sync_ns = 500000000;
+    assert_int_equal(ask(&run->breakdown, &finding), 1);
+    is(finding, "imbalance", 500000000);
+}
+
+static void locks(void **state)
+{
+    (void)state;
+    struct run *run = make_run(2);
+    struct lull_finding *finding;
+    run->threads[0].times.ns[LULL_OMP_LOCK][1] = 10000000;
+    run->threads[1].times.ns[LULL_OMP_LOCK][1] = 20000000;
+    run->parallel.lock_ns = 30000000;
+    assert_int_equal(ask(&run->breakdown, &finding), 1);
+    is(finding, "lock", 30000000);
+    run->threads[1].times.ns[LULL_OMP_LOCK][1] = 9000000; /* 0.95 % of two seconds */
+    assert_int_equal(ask(&run->breakdown, &finding), 0);
+}
+
+/* 1,000 chunks are asked for in 100 ms, and 20 times a thread begins a region, in 50 ms. */
+static void scheduling(void **state)
+{
+    (void)state;
+    struct run *run = make_run(2);
+    struct lull_finding *findings;
+    run->threads[0].times.ns[LULL_OMP_SCHEDULE][1] = 150000000;
+    run->parallel.schedule_ns = 150000000;
+    run->regions[0] = (struct lull_region_breakdown){.name = "chunk",
+                                                     .site = "",
+                                                     .activity = LULL_OMP_SCHEDULE,
+                                                     .visits = 1000,
+                                                     .exclusive_ns = 100000000};
+    run->regions[1] = (struct lull_region_breakdown){.name = "fork",
+                                                     .site = "",
+                                                     .activity = LULL_OMP_SCHEDULE,
+                                                     .visits = 20,
+                                                     .exclusive_ns = 50000000};
+    run->breakdown.regions = run->regions;
+    run->breakdown.n_regions = 2;
+    assert_int_equal(ask(&run->breakdown, &findings), 2);
+    is(&findings[0], "chunk", 100000000);
+    is(&findings[1], "fork_join", 50000000);
+    assert_true(fact(&findings[0], "chunks") == 1000);
+}
+
+/* ---- the network --------------------------------------------------------------------------- */
+
+/* The run would take 0.9 s on an ideal network. */
+static void of_network(const struct lull_messages *messages, const char *rule)
+{
+    struct run *run = make_run(1);
+    struct lull_finding *finding;
+    run->breakdown.ideal_runtime_ns = 900000000;
+    const struct lull_evidence evidence = {
+        .path = "run", .breakdown = &run->breakdown, .messages = messages};
+    assert_int_equal(lull_diagnose(&evidence, arena, &finding), 1);
+    is(finding, rule, 100000000);
+    assert_null(finding->gain.absent);
+    assert_int_equal(finding->gain.ns, 100000000);
+    assert_true(fabs(finding->gain.factor - 1 / 0.9) < 1e-9);
+}
+
+static void network_costs(void **state)
+{
+    (void)state;
+    struct lull_messages *messages = lull_arena_zero(arena, 1, sizeof *messages);
+    of_network(NULL, "transfer");
+    /* In each window 10 messages of 8 B take 1 us each, and 10 of 1 MB take 100 us each. */
+    for (unsigned w = 0; w < LULL_MESSAGES_WINDOWS; w++) {
+        messages->sums[w][4] = (struct lull_messages_sum){10, 80, 10000};
+        messages->sums[w][20] = (struct lull_messages_sum){10, 10000000, 1000000};
+    }
+    of_network(messages, "transfer");
+    /* In every second window twice as many large ones, each of which takes four times as long. */
+    for (unsigned w = 0; w < LULL_MESSAGES_WINDOWS; w += 2)
+        messages->sums[w][20] = (struct lull_messages_sum){20, 20000000, 8000000};
+    of_network(messages, "contention");
+    memset(messages, 0, sizeof *messages);
+    for (unsigned w = 0; w < LULL_MESSAGES_WINDOWS; w++)
+        messages->sums[w][4] = (struct lull_messages_sum){10, 80, 10000};
+    of_network(messages, "small_messages");
+}
+
+/* EPOCH on 8 processes (docs/report.md): an ideal network makes it 1.008 x as fast. */
+static void network_costs_too_little(void **state)
+{
+    (void)state;
+    struct run *run = make_run(1);
+    struct lull_finding *finding;
+    run->breakdown.ideal_runtime_ns = (int64_t)(SECOND / 1.0078);
+    assert_int_equal(ask(&run->breakdown, &finding), 0);
+}
+
+/* ---- the rest ------------------------------------------------------------------------------ */
+
+static void files_and_tracer(void **state)
+{
+    (void)state;
+    struct run *run = make_run(2);
+    struct lull_finding *findings;
+    run->threads[0].times.ns[LULL_IO][0] = 70000000;
+    run->threads[1].times.ns[LULL_MPI_IO][0] = 30000000;
+    run->threads[1].times.ns[LULL_FLUSH][0] = 40000000;
+    assert_int_equal(ask(&run->breakdown, &findings), 2);
+    is(&findings[0], "io", 100000000);
+    is(&findings[1], "tracer", 40000000);
+}
+
+/* EPOCH's 26.902 s of user time on 8 processes were 21.882 s on one. */
+static void computation_scaling(void **state)
+{
+    (void)state;
+    struct run *now = make_run(2), *then = make_run(1);
+    struct lull_finding *finding;
+    now->breakdown.runtime_ns = then->breakdown.runtime_ns = INT64_C(30000000000);
+    now->threads[0].times.ns[LULL_USEFUL][1] = INT64_C(26902000000);
+    then->threads[0].times.ns[LULL_USEFUL][1] = INT64_C(21882000000);
+    const struct lull_evidence evidence = {.path = "run",
+                                           .breakdown = &now->breakdown,
+                                           .reference = &then->breakdown,
+                                           .reference_name = "one",
+                                           .scaling = LULL_SCALING_STRONG};
+    assert_int_equal(lull_diagnose(&evidence, arena, &finding), 1);
+    is(finding, "computation_scaling", INT64_C(5020000000));
+    struct lull_evidence weak = evidence;
+    weak.scaling = LULL_SCALING_WEAK; /* twice the work may take twice the time */
+    assert_int_equal(lull_diagnose(&weak, arena, &finding), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ARENA_TEST(serial_part),
+        ARENA_TEST(uneven_threads),
+        ARENA_TEST(locks),
+        ARENA_TEST(scheduling),
+        ARENA_TEST(network_costs),
+        ARENA_TEST(network_costs_too_little),
+        ARENA_TEST(files_and_tracer),
+        ARENA_TEST(computation_scaling),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

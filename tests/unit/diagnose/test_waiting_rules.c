@@ -1,0 +1,297 @@
+/* Rules on waits, asked about small runs that were made by hand: who is named, with how much, and
+ * when nobody is. Every rank works and meets the others at a barrier, iteration by iteration, so
+ * that what is waited is a difference of two numbers. */
+#include "diagnose/diagnose.h"
+#include "support/memory_trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *const regions[] = {"solve", "MPI_Barrier", "MPI_Send", "MPI_Recv", NULL};
+enum { SOLVE, BARRIER, SEND, RECV };
+enum { ITERATIONS = 40, LENGTH = 1000000 };
+
+typedef int64_t (*work_of)(uint32_t rank, uint32_t iteration);
+
+static void add_call(struct lull_trace *trace, uint32_t location, uint32_t region, unsigned kind,
+                     int64_t begin, int64_t end, int32_t peer)
+{
+    struct lull_event event = memory_event(begin, LULL_EVENT_ENTER, region);
+    memory_trace_add(trace, location, &event);
+    event = memory_event(kind == LULL_EVENT_SEND ? begin : end, kind, 0);
+    if (kind == LULL_EVENT_COLLECTIVE_END) {
+        event.op = LULL_COLLECTIVE_BARRIER;
+        event.collective.request = LULL_NO_REQUEST;
+        event.collective.root = LULL_ANY;
+    } else {
+        event.message.peer = peer;
+        event.message.request = LULL_NO_REQUEST;
+    }
+    memory_trace_add(trace, location, &event);
+    event = memory_event(end, LULL_EVENT_LEAVE, region);
+    memory_trace_add(trace, location, &event);
+}
+
+static void add_work(struct lull_trace *trace, uint32_t location, int64_t begin, int64_t end)
+{
+    struct lull_event event = memory_event(begin, LULL_EVENT_ENTER, SOLVE);
+    memory_trace_add(trace, location, &event);
+    event = memory_event(end, LULL_EVENT_LEAVE, SOLVE);
+    memory_trace_add(trace, location, &event);
+}
+
+/* All leave the barrier when the last has come. */
+static struct lull_trace *make_run(uint32_t ranks, work_of work)
+{
+    struct lull_trace *trace = memory_trace_simple(ranks, 1, LENGTH, regions);
+    int64_t now = 0;
+    memory_trace_world(trace, ranks);
+    for (uint32_t i = 0; i < ITERATIONS; i++) {
+        int64_t last = now;
+        for (uint32_t r = 0; r < ranks; r++)
+            last = now + work(r, i) > last ? now + work(r, i) : last;
+        for (uint32_t r = 0; r < ranks; r++) {
+            add_work(trace, r, now, now + work(r, i));
+            add_call(trace, r, BARRIER, LULL_EVENT_COLLECTIVE_END, now + work(r, i), last, 0);
+        }
+        now = last;
+    }
+    trace->duration = now;
+    return trace;
+}
+
+static uint32_t diagnose(const struct lull_trace *trace, struct lull_finding **ret_findings)
+{
+    struct lull_arena *arena = trace->arena;
+    const struct lull_wait_options waiting = {0};
+    const struct lull_pass_options pass = {.workers = 1};
+    const struct lull_breakdown_options wanted = {.workers = 1};
+    struct lull_wait_result *waits = lull_arena_zero(arena, 1, sizeof *waits);
+    struct lull_work *work = lull_arena_zero(arena, 1, sizeof *work);
+    struct lull_work_collector *collector;
+    struct lull_waits *follower;
+    struct lull_breakdown *breakdown;
+    struct lull_error err;
+    assert_int_equal(lull_waits_create(trace, &waiting, &follower, &err), LULL_OK);
+    assert_int_equal(lull_work_create(trace, &collector, &err), LULL_OK);
+    const struct lull_consumer consumers[] = {lull_waits_consumer(follower),
+                                              lull_work_consumer(collector)};
+    assert_int_equal(lull_pass_run(trace, &pass, consumers, 2, &err), LULL_OK);
+    assert_int_equal(lull_waits_conclude(follower, arena, waits, &err), LULL_OK);
+    lull_work_conclude(collector, arena, work);
+    lull_waits_destroy(follower);
+    lull_work_destroy(collector);
+    assert_int_equal(lull_breakdown_compute(trace, &wanted, arena, &breakdown, &err), LULL_OK);
+    const struct lull_evidence evidence = {
+        .path = "a run", .trace = trace, .breakdown = breakdown, .waits = waits, .work = work};
+    return lull_diagnose(&evidence, arena, ret_findings);
+}
+
+static void is(const struct lull_finding *finding, const char *rule, uint32_t rank, int64_t ns)
+{
+    assert_string_equal(lull_finding_rule_id(finding), rule);
+    assert_int_equal(finding->place.rank, rank);
+    assert_int_equal(finding->lost_ns, ns);
+}
+
+/* ---- one rank ------------------------------------------------------------------------------ */
+
+/* Rank 2 works 150, the others 100: three wait 50, 40 times. */
+static int64_t one_is_long(uint32_t rank, uint32_t iteration)
+{
+    (void)iteration;
+    return rank == 2 ? 150 : 100;
+}
+
+static void one_rank(void **state)
+{
+    struct lull_trace *trace = make_run(4, one_is_long);
+    struct lull_finding *findings;
+    (void)state;
+    assert_int_equal(diagnose(trace, &findings), 1);
+    is(findings, "barrier", 2, 3 * 50 * ITERATIONS);
+    assert_string_equal(findings->place.region, "solve");
+    assert_non_null(strstr(findings->sentence, "50 % longer"));
+    assert_int_equal(findings->place.end - findings->place.begin, 50);
+    assert_int_equal(findings->fix->n_cuts, 1);
+    assert_int_equal(findings->fix->cuts[0].rank, 2);
+    assert_string_equal(findings->fix->cuts[0].region, "solve");
+    assert_string_equal(findings->next, "lull replay 'a run' --median rank=2,region=solve");
+    lull_trace_close(trace);
+}
+
+/* Rank 1 waits for rank 0's message from 100 to 400. */
+static void late_sender(void **state)
+{
+    struct lull_trace *trace = memory_trace_simple(2, 1, 1000, regions);
+    struct lull_finding *findings;
+    (void)state;
+    memory_trace_world(trace, 2);
+    add_work(trace, 0, 0, 400);
+    add_call(trace, 0, SEND, LULL_EVENT_SEND, 400, 420, 1);
+    add_work(trace, 1, 0, 100);
+    add_call(trace, 1, RECV, LULL_EVENT_RECV, 100, 450, 0);
+    assert_int_equal(diagnose(trace, &findings), 1);
+    is(findings, "late_sender", 0, 300);
+    lull_trace_close(trace);
+}
+
+/* ---- many ---------------------------------------------------------------------------------- */
+
+/* Of 8 ranks the upper 4 work twice as long; which of them is the last changes. */
+static int64_t half_is_long(uint32_t rank, uint32_t iteration)
+{
+    return rank < 4 ? 1000 : 2000 + (rank - 4 == iteration % 4);
+}
+
+static void uneven_work(void **state)
+{
+    struct lull_trace *trace = make_run(8, half_is_long);
+    struct lull_finding *findings;
+    (void)state;
+    assert_int_equal(diagnose(trace, &findings), 1);
+    is(findings, "imbalance", LULL_NONE, (4 * 1001 + 3) * ITERATIONS);
+    assert_string_equal(findings->place.region, "solve");
+    assert_true(findings->fix->balance);
+    assert_string_equal(findings->fix->balanced, "solve");
+    lull_trace_close(trace);
+}
+
+/* Four ranks are long once each: 4 of 160 computations. */
+static int64_t now_and_then(uint32_t rank, uint32_t iteration)
+{
+    return iteration == 5 + 9 * rank ? 5000 : 1000;
+}
+
+static void noise(void **state)
+{
+    struct lull_trace *trace = make_run(4, now_and_then);
+    struct lull_finding *findings;
+    (void)state;
+    assert_int_equal(diagnose(trace, &findings), 1);
+    is(findings, "noise", LULL_NONE, 4 * 3 * 4000);
+    assert_true(findings->fix->no_noise);
+    assert_int_equal(findings->place.end - findings->place.begin, 5000);
+    lull_trace_close(trace);
+}
+
+/* Each is the last in turns, and by no more than half: neither uneven work nor noise. */
+static int64_t by_turns(uint32_t rank, uint32_t iteration)
+{
+    return rank == iteration % 4 ? 1300 : 1000;
+}
+
+static void turns(void **state)
+{
+    struct lull_trace *trace = make_run(4, by_turns);
+    struct lull_finding *findings;
+    (void)state;
+    assert_int_equal(diagnose(trace, &findings), 1);
+    is(findings, "barrier", LULL_NONE, 3 * 300 * ITERATIONS);
+    assert_null(findings->fix);
+    lull_trace_close(trace);
+}
+
+/* ---- nodes --------------------------------------------------------------------------------- */
+
+static int64_t node_is_long(uint32_t rank, uint32_t iteration)
+{
+    return rank / 2 == 1 ? 1200 + (rank == 2 + iteration % 2) : 1000;
+}
+
+static void put_on_nodes(struct lull_trace *trace, uint32_t nodes)
+{
+    static const char *const names[] = {"n0", "n1", "n2"};
+    trace->nodes = lull_arena_zero(trace->arena, nodes, sizeof *trace->nodes);
+    trace->n_nodes = nodes;
+    for (uint32_t n = 0; n < nodes; n++)
+        trace->nodes[n] = (struct lull_node){names[n], "node", LULL_NONE};
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        trace->processes[p].node = p / 2 < nodes ? p / 2 : nodes - 1;
+}
+
+static void slow_node(void **state)
+{
+    struct lull_trace *trace = make_run(6, node_is_long);
+    struct lull_finding *findings;
+    (void)state;
+    put_on_nodes(trace, 3);
+    assert_int_equal(diagnose(trace, &findings), 1);
+    is(findings, "slow_node", LULL_NONE, (4 * 201 + 1) * ITERATIONS);
+    assert_string_equal(findings->place.node_name, "n1");
+    assert_string_equal(findings->fix->cuts[0].node, "n1");
+    lull_trace_close(trace);
+}
+
+static void two_nodes_say_nothing(void **state)
+{
+    struct lull_trace *trace = make_run(4, node_is_long);
+    struct lull_finding *findings;
+    (void)state;
+    put_on_nodes(trace, 2);
+    const uint32_t n = diagnose(trace, &findings);
+    for (uint32_t i = 0; i < n; i++)
+        assert_string_not_equal(lull_finding_rule_id(&findings[i]), "slow_node");
+    lull_trace_close(trace);
+}
+
+/* ---- nothing ------------------------------------------------------------------------------- */
+
+static int64_t even(uint32_t rank, uint32_t iteration)
+{
+    (void)rank;
+    (void)iteration;
+    return 1000;
+}
+
+/* 3 x 13 of 4 x 1013: 0.96 % of the core time. */
+static int64_t hardly_uneven(uint32_t rank, uint32_t iteration)
+{
+    (void)iteration;
+    return rank == 2 ? 1013 : 1000;
+}
+
+static void nothing_to_tell(void **state)
+{
+    static const work_of works[] = {even, hardly_uneven};
+    (void)state;
+    for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
+        struct lull_trace *trace = make_run(4, works[i]);
+        struct lull_finding *findings;
+        assert_int_equal(diagnose(trace, &findings), 0);
+        lull_trace_close(trace);
+    }
+}
+
+/* The waits of 50 ns are shorter than clocks are apart. */
+static void below_the_clocks(void **state)
+{
+    struct lull_trace *trace = make_run(4, one_is_long);
+    struct lull_finding *findings;
+    (void)state;
+    trace->clock_error = 60;
+    assert_int_equal(diagnose(trace, &findings), 0);
+    trace->clock_error = 40;
+    assert_int_equal(diagnose(trace, &findings), 1);
+    lull_trace_close(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_rank),
+        cmocka_unit_test(late_sender),
+        cmocka_unit_test(uneven_work),
+        cmocka_unit_test(noise),
+        cmocka_unit_test(turns),
+        cmocka_unit_test(slow_node),
+        cmocka_unit_test(two_nodes_say_nothing),
+        cmocka_unit_test(nothing_to_tell),
+        cmocka_unit_test(below_the_clocks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
