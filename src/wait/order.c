@@ -11,7 +11,7 @@ static bool charge_held(struct lull_waits *waits, struct wait_stream *stream,
                         struct wait_held *held)
 {
     const uint8_t kind = held->wrong_order ? LULL_WAIT_WRONG_ORDER : LULL_WAIT_LATE_SENDER;
-    const struct wait_charged charged = {.stream = stream,
+    const struct wait_charged charged = {.location = stream->location,
                                          .begin = held->begin,
                                          .wait = held->wait,
                                          .late = held->late,

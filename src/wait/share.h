@@ -8,6 +8,7 @@
  * order.c    waits for a message while another one was there
  * gather.c   collective operations
  * charge.c   waits are divided and charged
+ * crew.h     threads of a process, which wait for each other
  * ledger.h   what a process spent its time on
  * wait.c     the consumer
  *
@@ -173,6 +174,8 @@ struct lull_waits {
     uint32_t n_ranks;
     bool follows_posts;             /* there are functions that wait for receives */
     struct wait_stream **streams;   /* [n_locations]: of masters, made when they are begun */
+    struct wait_crew **crews;       /* [n_processes]: of those with several threads; or NULL */
+    bool *visits;                   /* [n_regions] */
     atomic_bool others_communicate; /* threads that are no masters do */
 
     pthread_mutex_t lock; /* of all that follows */
@@ -285,9 +288,10 @@ bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int6
                       int64_t wait, int64_t inside);
 /* Charges the parts of a wait, whose ns add up to what is inside the windows. False: no memory. */
 struct wait_charged {
-    const struct wait_stream *stream; /* that waited */
+    uint32_t location; /* that waited */
     int64_t begin, wait;
-    uint32_t late, call; /* for whom, and the call by which the wait ended */
+    uint32_t late, call; /* for whom, a process, or among threads a location, and the call by which
+                            the wait ended */
     uint8_t kind;
 };
 bool lull_wait_charge_parts(struct lull_waits *waits, const struct wait_charged *charged,

@@ -116,6 +116,8 @@ struct lull_wait_result {
 struct lull_wait_options {
     uint32_t application;
     const struct lull_windows *windows; /* of the pass; NULL: the whole run */
+    bool threads; /* threads of a process that wait for each other, too: the pass then reads all
+                     threads, and its visits are those of lull_waits_visits */
 };
 
 struct lull_waits;
@@ -125,6 +127,10 @@ lull_status lull_waits_create(const struct lull_trace *trace,
                               const struct lull_wait_options *options,
                               struct lull_waits **ret_waits, struct lull_error *err);
 void lull_waits_destroy(struct lull_waits *waits); /* NULL is allowed */
+
+/* [n_regions]: whose VISITs it needs, and those of `others`, if not NULL; lives as long as `waits`.
+ */
+const bool *lull_waits_visits(struct lull_waits *waits, const bool *others);
 
 /* What a pass is given; lives as long as `waits`. Any worker may hand over any location. */
 struct lull_consumer lull_waits_consumer(struct lull_waits *waits);
