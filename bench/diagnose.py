@@ -37,7 +37,9 @@ def run(bench, program, phase):
     where = os.path.abspath(bench.path("planted"))
     shutil.rmtree(where, ignore_errors=True)
     os.mkdir(where)
-    before = ["mpiexec.openmpi", "-n", "4"] if not program.endswith("threads") else []
+    before = os.environ.get("LULL_BENCH_BEFORE", "").split() # as in inject.py
+    if not program.endswith("threads"):
+        before += ["mpiexec.openmpi", "--bind-to", "none", "-n", "4"]
     subprocess.run([*before, *bench.lull("record", "-o", os.path.join(where, "run"), "--", program,
                                          "relative", phase)],
                    env=launch.environment(PLANTED_READINGS=where, OMP_WAIT_POLICY="passive"),

@@ -43,28 +43,28 @@ static const struct poptOption options[] = {
     {"median", '\0', POPT_ARG_ARGV, &settings.medians, 0,
      "what if a rank (rank=N), all of a node (node=NAME) or everybody (all) computed no longer "
      "than "
-     "the median of its peers between collective operations (in a region only: WHERE,region=NAME); "
-     "may be repeated",
+     "the median of its peers between collective operations (in a region only: region=NAME or "
+     "rank=N,region=NAME); may be repeated",
      "WHERE"},
     {"balance-threads", '\0', POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL,
      &settings.threads[LULL_THREADS_BALANCED], 0,
-     "what if the threads of parallel regions (of one only: NAME) computed alike from barrier to "
-     "barrier",
+     "what if threads computed alike from barrier to barrier (in one parallel region only: "
+     "--balance-threads=NAME)",
      "NAME"},
     {"no-locks", '\0', POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL,
      &settings.threads[LULL_THREADS_NO_LOCKS], 0,
-     "what if no thread waited for locks, critical sections and its turn in parallel regions (in "
-     "one only: NAME)",
+     "what if no thread waited for locks, critical sections and its turn (in one parallel region "
+     "only: --no-locks=NAME)",
      "NAME"},
     {"no-scheduling", '\0', POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL,
      &settings.threads[LULL_THREADS_NO_SCHEDULING], 0,
-     "what if beginning parallel regions (one only: NAME) and getting iterations in them took no "
-     "time",
+     "what if to begin parallel regions and to get iterations in them took no time (one only: "
+     "--no-scheduling=NAME)",
      "NAME"},
     {"no-serial", '\0', POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL,
      &settings.threads[LULL_THREADS_NO_SERIAL], 0,
      "what if all threads of a process shared what it computes outside parallel regions (in a "
-     "region of the program only: NAME)",
+     "region only: --no-serial=NAME)",
      "NAME"},
     {"no-noise", '\0', POPT_ARG_NONE, &settings.no_noise, 0,
      "what if no computation took longer than the median of those at its place", NULL},

@@ -18,7 +18,8 @@ struct lull_finding *lull_case_add(struct lull_case *c, int64_t lost_ns)
                                      .place = {.process = LULL_NONE,
                                                .rank = LULL_NONE,
                                                .node = LULL_NONE,
-                                               .location = LULL_NONE},
+                                               .location = LULL_NONE,
+                                               .instance = LULL_NONE},
                                      .gain = {.absent = "No replay was made of it."}};
     return finding;
 }

@@ -35,6 +35,7 @@ struct lull_finding_place {
     const char *region; /* innermost of the user */
     const char *site;   /* of the region, or of the call at its end; NULL: not known */
     int64_t begin, end; /* ns: the longest instance; end 0: there is none */
+    uint32_t instance;  /* the process that was late in it, where `process` is none */
 };
 
 /* What its removal would save of the runtime. */

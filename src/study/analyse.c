@@ -356,12 +356,15 @@ static lull_status join_waits(struct rider *rider, struct lull_joint_pass *joint
                               struct lull_error *err)
 {
     const struct lull_wait_options wanted = {.application = rider->options->application,
-                                             .windows = joint->pass.windows};
+                                             .windows = joint->pass.windows,
+                                             .threads = true};
     lull_status status = lull_waits_create(joint->trace, &wanted, &rider->waits, err);
     joint->ideal.calls_in_full = true;
-    if (status == LULL_OK)
-        joint->consumers[joint->n_consumers++] = lull_waits_consumer(rider->waits);
-    return status;
+    if (status != LULL_OK)
+        return status;
+    joint->pass.visits = lull_waits_visits(rider->waits, joint->pass.visits);
+    joint->consumers[joint->n_consumers++] = lull_waits_consumer(rider->waits);
+    return LULL_OK;
 }
 
 static lull_status join_riders(void *context, struct lull_joint_pass *joint, struct lull_error *err)

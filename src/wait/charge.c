@@ -58,7 +58,7 @@ static bool is_longer(const struct lull_wait_charge *charge, const struct wait_c
         return charged->wait > charge->longest.ns;
     if (charged->begin != charge->longest.begin)
         return charged->begin < charge->longest.begin;
-    return charged->stream->location < charge->longest.location;
+    return charged->location < charge->longest.location;
 }
 
 static struct wait_pair *find_pair(struct lull_waits *waits, uint32_t late, uint32_t other)
@@ -77,17 +77,23 @@ static struct wait_pair *find_pair(struct lull_waits *waits, uint32_t late, uint
 }
 
 /* Where the time of a part went. */
-static struct lull_wait_place place_of(const struct wait_charged *charged,
+static struct lull_wait_place place_of(const struct lull_waits *waits,
+                                       const struct wait_charged *charged,
                                        const struct wait_excess *part)
 {
-    const uint32_t process = lull_wait_key_process(part->key);
+    uint32_t process = lull_wait_key_process(part->key), thread = LULL_NONE;
     const uint32_t region = lull_wait_key_region(part->key);
     const bool own = process == LULL_WAIT_OWN, in_mpi = region == WAIT_IN_MPI;
-    return (struct lull_wait_place){.process = own ? charged->late : process,
+    process = own ? charged->late : process;
+    if (charged->kind >= LULL_WAIT_MPI_KINDS && process != LULL_WAIT_ELSEWHERE) {
+        thread = process;
+        process = waits->trace->locations[thread].process;
+    }
+    return (struct lull_wait_place){.process = process,
                                     .region = in_mpi ? LULL_NONE : region,
                                     .call = own ? charged->call : part->call,
                                     .in_mpi = in_mpi,
-                                    .thread = LULL_NONE};
+                                    .thread = thread};
 }
 
 /* In the order of keys, as the ledger likes it: the own places of the late one belong among those
@@ -109,7 +115,7 @@ static bool keep_in_ledger(struct wait_stream *stream, const struct wait_excess 
 static bool charge_part(struct lull_waits *waits, const struct wait_charged *charged,
                         const struct wait_excess *part)
 {
-    const struct lull_wait_place place = place_of(charged, part);
+    const struct lull_wait_place place = place_of(waits, charged, part);
     struct lull_wait_charge *charge = find_charge(waits, &place, charged->kind);
     if (!charge)
         return false;
@@ -117,7 +123,7 @@ static bool charge_part(struct lull_waits *waits, const struct wait_charged *cha
     charge->passed_ns += lull_wait_key_process(part->key) != LULL_WAIT_OWN ? part->ns : 0;
     charge->waits++;
     if (is_longer(charge, charged)) {
-        charge->longest.location = charged->stream->location;
+        charge->longest.location = charged->location;
         charge->longest.begin = charged->begin;
         charge->longest.ns = charged->wait;
     }
@@ -137,7 +143,7 @@ bool lull_wait_charge_parts(struct lull_waits *waits, const struct wait_charged 
 static bool charge_or_hold(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
                            int64_t wait, int64_t inside, struct wait_excess *parts, uint32_t n)
 {
-    const struct wait_charged charged = {.stream = stream,
+    const struct wait_charged charged = {.location = stream->location,
                                          .begin = begin,
                                          .wait = wait,
                                          .late = stream->cause.process,

@@ -1,4 +1,5 @@
 #include "wait/note.h"
+#include "wait/wait.h"
 
 #include <stdlib.h>
 
@@ -97,7 +98,7 @@ static struct wait_note note_of_operation(const struct lull_step *step)
         note.kind = NOTE_SEND;
         note.channel = step->channel;
         note.value = step->message.request;
-        note.large = step->message.bytes > WAIT_ALWAYS_EAGER;
+        note.large = step->message.bytes > LULL_WAIT_EAGER;
         return note;
     case LULL_STEP_RECV:
         note.kind = NOTE_RECEIVE;

@@ -38,11 +38,6 @@ struct wait_reading {
     bool operations; /* of this call there are some */
 };
 
-/* What is no larger is sent without waiting for its receive by every MPI library as it is
- * installed: the smallest limit of a transport that is found is that of Open MPI's shared memory,
- * 4,096 bytes (btl_sm_eager_limit, btl_vader_eager_limit). */
-enum { WAIT_ALWAYS_EAGER = 4096 };
-
 enum { NOTES_OF_BLOCK = 30 };
 
 struct wait_note_block {

@@ -11,7 +11,7 @@ static bool charge_held(struct lull_waits *waits, struct wait_stream *stream,
                         struct wait_held *held)
 {
     const uint8_t kind = held->wrong_order ? LULL_WAIT_WRONG_ORDER : LULL_WAIT_LATE_SENDER;
-    const struct wait_charged charged = {.stream = stream,
+    const struct wait_charged charged = {.location = stream->location,
                                          .begin = held->begin,
                                          .wait = held->wait,
                                          .late = held->late,
@@ -27,8 +27,8 @@ static bool charge_held(struct lull_waits *waits, struct wait_stream *stream,
 bool lull_wait_hold(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
                     int64_t wait, int64_t inside, const struct wait_excess *parts, uint32_t count)
 {
-    struct wait_held *held = &stream->held[stream->n_held % WAIT_HELD];
-    if (stream->n_held >= WAIT_HELD && !charge_held(waits, stream, held))
+    struct wait_held *held = &stream->held[stream->n_held % LULL_WAIT_HELD];
+    if (stream->n_held >= LULL_WAIT_HELD && !charge_held(waits, stream, held))
         return false;
     if (!lull_array_reserve(&held->parts, &held->capacity, count, sizeof *parts))
         return false;
@@ -47,9 +47,9 @@ bool lull_wait_hold(struct lull_waits *waits, struct wait_stream *stream, int64_
 /* Waits are kept in the order of their begins. */
 void lull_wait_came_first(struct wait_stream *stream, int64_t sent)
 {
-    const uint32_t kept = stream->n_held < WAIT_HELD ? stream->n_held : WAIT_HELD;
+    const uint32_t kept = stream->n_held < LULL_WAIT_HELD ? stream->n_held : LULL_WAIT_HELD;
     for (uint32_t i = 1; i <= kept; i++) {
-        struct wait_held *held = &stream->held[(stream->n_held - i) % WAIT_HELD];
+        struct wait_held *held = &stream->held[(stream->n_held - i) % LULL_WAIT_HELD];
         if (held->begin < sent)
             return;
         held->wrong_order = true;
@@ -58,10 +58,10 @@ void lull_wait_came_first(struct wait_stream *stream, int64_t sent)
 
 bool lull_wait_settle(struct lull_waits *waits, struct wait_stream *stream)
 {
-    const uint32_t kept = stream->n_held < WAIT_HELD ? stream->n_held : WAIT_HELD;
+    const uint32_t kept = stream->n_held < LULL_WAIT_HELD ? stream->n_held : LULL_WAIT_HELD;
     bool good = true;
     for (uint32_t i = kept; i > 0 && good; i--)
-        good = charge_held(waits, stream, &stream->held[(stream->n_held - i) % WAIT_HELD]);
+        good = charge_held(waits, stream, &stream->held[(stream->n_held - i) % LULL_WAIT_HELD]);
     stream->n_held = 0;
     return good;
 }

@@ -8,6 +8,7 @@
  * order.c    waits for a message while another one was there
  * gather.c   collective operations
  * charge.c   waits are divided and charged
+ * crew.h     threads of a process, which wait for each other
  * ledger.h   what a process spent its time on
  * wait.c     the consumer
  *
@@ -125,8 +126,6 @@ struct wait_held {
     struct wait_excess *parts;
 };
 
-enum { WAIT_HELD = 4 };
-
 struct wait_route {
     uint32_t queue; /* LULL_NONE: none, with a process of another program */
     bool known;
@@ -155,7 +154,7 @@ struct wait_stream {
     size_t n_issued, issued_capacity;
     struct wait_posted *posted;
     size_t n_posted, posted_capacity;
-    struct wait_held held[WAIT_HELD]; /* the last ones; n_held were there in all */
+    struct wait_held held[LULL_WAIT_HELD]; /* the last ones; n_held were there in all */
     uint32_t n_held;
     struct wait_route *routes; /* by channel of the location */
     size_t n_routes, route_capacity;
@@ -173,6 +172,8 @@ struct lull_waits {
     uint32_t n_ranks;
     bool follows_posts;             /* there are functions that wait for receives */
     struct wait_stream **streams;   /* [n_locations]: of masters, made when they are begun */
+    struct wait_crew **crews;       /* [n_processes]: of those with several threads; or NULL */
+    bool *visits;                   /* [n_regions] */
     atomic_bool others_communicate; /* threads that are no masters do */
 
     pthread_mutex_t lock; /* of all that follows */
@@ -243,7 +244,7 @@ void lull_wait_posts_free(struct wait_queue *queue);
 
 /* order.c */
 /* Keeps a wait for a sender back, divided into parts; the oldest of those kept is charged when
- * there are WAIT_HELD. False: no memory. */
+ * there are LULL_WAIT_HELD. False: no memory. */
 bool lull_wait_hold(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
                     int64_t wait, int64_t inside, const struct wait_excess *parts, uint32_t count);
 /* A message is received that was sent then: waits that began later, in calls before this one, were
@@ -285,9 +286,10 @@ bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int6
                       int64_t wait, int64_t inside);
 /* Charges the parts of a wait, whose ns add up to what is inside the windows. False: no memory. */
 struct wait_charged {
-    const struct wait_stream *stream; /* that waited */
+    uint32_t location; /* that waited */
     int64_t begin, wait;
-    uint32_t late, call; /* for whom, and the call by which the wait ended */
+    uint32_t late, call; /* for whom, a process, or among threads a location, and the call by which
+                            the wait ended */
     uint8_t kind;
 };
 bool lull_wait_charge_parts(struct lull_waits *waits, const struct wait_charged *charged,

@@ -399,7 +399,7 @@ void lull_wait_stream_free(struct wait_stream *stream)
         lull_wait_cause_drop(&stream->posted[i].posted);
     free(stream->posted);
     free(stream->issued);
-    for (uint32_t i = 0; i < WAIT_HELD; i++)
+    for (uint32_t i = 0; i < LULL_WAIT_HELD; i++)
         free(stream->held[i].parts);
     free(stream->routes);
     free(stream);

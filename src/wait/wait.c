@@ -1,4 +1,5 @@
 #include "wait/wait.h"
+#include "wait/crew.h"
 #include "wait/share.h"
 
 #include <stdlib.h>
@@ -38,6 +39,29 @@ static bool may_wait_for_receives(const struct lull_trace *trace)
     return may;
 }
 
+/* False: no memory. */
+static bool make_crews(struct lull_waits *waits)
+{
+    const struct lull_trace *trace = waits->trace;
+    bool good = true;
+    waits->crews = calloc(trace->n_processes + (size_t)1, sizeof(struct wait_crew *));
+    for (uint32_t p = 0; waits->crews && good && p < trace->n_processes; p++)
+        if (trace->processes[p].n_threads > 1 &&
+            trace->processes[p].application == waits->options.application) {
+            waits->crews[p] = lull_wait_crew_create(trace, p);
+            good = waits->crews[p] != NULL;
+        }
+    return waits->crews && good;
+}
+
+const bool *lull_waits_visits(struct lull_waits *waits, const bool *others)
+{
+    const struct lull_trace *trace = waits->trace;
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        waits->visits[r] = lull_wait_crew_wants_visits(&trace->regions[r]) || (others && others[r]);
+    return waits->visits;
+}
+
 static lull_status no_memory(const struct lull_waits *waits, struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its waits",
@@ -62,7 +86,9 @@ lull_status lull_waits_create(const struct lull_trace *trace,
     waits->streams = calloc(trace->n_locations + (size_t)1, sizeof(struct wait_stream *));
     waits->watchers = calloc(trace->n_processes + (size_t)1, sizeof(struct wait_stream *));
     waits->reached = calloc(trace->n_processes + (size_t)1, sizeof *waits->reached);
-    if (!waits->streams || !waits->watchers || !waits->reached) {
+    waits->visits = calloc(trace->n_regions + (size_t)1, sizeof *waits->visits);
+    const bool crews = !options->threads || make_crews(waits);
+    if (!waits->streams || !waits->watchers || !waits->reached || !waits->visits || !crews) {
         const lull_status status = no_memory(waits, err);
         lull_waits_destroy(waits);
         return status;
@@ -77,12 +103,16 @@ void lull_waits_destroy(struct lull_waits *waits)
         return;
     for (uint32_t l = 0; waits->streams && l < waits->trace->n_locations; l++)
         lull_wait_stream_free(waits->streams[l]);
+    for (uint32_t p = 0; waits->crews && p < waits->trace->n_processes; p++)
+        lull_wait_crew_destroy(waits->crews[p]);
     lull_wait_mail_free(waits);
     lull_wait_gather_free(waits);
     lull_wait_charge_free(waits);
     pthread_mutex_destroy(&waits->lock);
     free(waits->streams);
     free(waits->watchers);
+    free(waits->crews);
+    free(waits->visits);
     free(waits->reached);
     free(waits);
 }
@@ -126,6 +156,9 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     if (location->kind != LULL_LOCATION_THREAD ||
         process->application != waits->options.application)
         return LULL_OK;
+    struct wait_crew *crew = waits->crews ? waits->crews[location->process] : NULL;
+    if (crew && !lull_wait_crew_take(waits, crew, steps))
+        return no_memory(waits, err);
     if (process->first_location != steps->location) {
         if (communicates(steps))
             atomic_store_explicit(&waits->others_communicate, true, memory_order_relaxed);
@@ -161,6 +194,9 @@ struct lull_consumer lull_waits_consumer(struct lull_waits *waits)
     uint32_t wants = 0;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         wants |= LULL_STEP_MASK(wanted[i]);
+    if (waits->crews)
+        wants |= LULL_STEPS_OF_THREADS | LULL_STEP_MASK(LULL_STEP_FORK) |
+                 LULL_STEP_MASK(LULL_STEP_VISIT);
     return (struct lull_consumer){
         .context = waits, .wants = wants, .abreast = true, .steps = take_steps};
 }
@@ -182,6 +218,20 @@ static int compare_charges(const void *a, const void *b)
     return 0;
 }
 
+static void add_thread_sums(const struct lull_waits *waits, uint32_t location,
+                            struct lull_wait_location *sums)
+{
+    const struct lull_location *of = &waits->trace->locations[location];
+    const struct wait_crew *crew = waits->crews ? waits->crews[of->process] : NULL;
+    if (!crew || location - crew->first_location >= crew->n_threads)
+        return;
+    const struct lull_wait_location *own = &crew->threads[location - crew->first_location].sums;
+    for (unsigned k = LULL_WAIT_MPI_KINDS; k < LULL_WAIT_KINDS; k++)
+        sums->waited_ns[k] = own->waited_ns[k];
+    sums->threads_ns = own->threads_ns;
+    sums->threads_rest_ns = own->threads_rest_ns;
+}
+
 static void copy_result(const struct lull_waits *waits, struct lull_arena *arena,
                         struct lull_wait_result *result)
 {
@@ -193,9 +243,9 @@ static void copy_result(const struct lull_waits *waits, struct lull_arena *arena
         memcpy(charges, waits->charges, n * sizeof *charges);
     qsort(charges, n, sizeof *charges, compare_charges);
     for (uint32_t l = 0; l < waits->trace->n_locations; l++) {
-        if (!waits->streams[l])
-            continue;
-        locations[l] = waits->streams[l]->sums;
+        if (waits->streams[l])
+            locations[l] = waits->streams[l]->sums;
+        add_thread_sums(waits, l, &locations[l]);
         for (unsigned k = 0; k < LULL_WAIT_KINDS; k++)
             result->waited_ns += locations[l].waited_ns[k];
     }

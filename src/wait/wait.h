@@ -1,4 +1,5 @@
-/* Waits: how long each process waited in MPI, for whom, and who was to blame.
+/* Waits: how long each process waited in MPI, and each thread for others of its process, for whom,
+ * and who was to blame.
  *
  * A wait is the part of a call of MPI before that came which the call needed:
  *
@@ -8,6 +9,15 @@
  *   early reduce     the root of a reduce or gather: until the last process came
  *   late broadcast   all but the root of a broadcast or scatter: until the root came
  *   early scan       until the last of the ranks before came
+ *   wrong order      a late sender, where another message that the process received in a later call
+ *                    had been sent before the wait began: the definition of Scalasca. Seen for the
+ *                    last LULL_WAIT_HELD waits for senders
+ *   late receiver    a send that waits for its receive: until that was posted, by a call that began
+ *                    before the send ended. Synchronous sends, and the blocking one of the standard
+ *                    mode (MPI_Send) with more than LULL_WAIT_EAGER bytes that began before the
+ * post and ended after it; that it waited is then likely, and not certain. Silent where it is not
+ * known by then which message the receive takes (any source or tag, and not complete), and of
+ * persistent receives of other tracers
  *
  * What is left of a call is its transfer, or, where the trace does not tell what it waited for, is
  * not matched: so
@@ -28,9 +38,26 @@
  * Large-Scale Parallel Applications, ACM TOPC 3(2), 2016, 10.1145/2934661, in one pass forward:
  * they replay backward from each wait to the interval since the meeting before.
  *
+ * Threads of a process (with `threads` of the options):
+ *
+ *   thread barrier   from when a thread comes to a barrier of OpenMP or pthreads, also an implicit
+ *                    one, until the last one came. All have come when the first leaves; tasks that
+ *                    run meanwhile are no wait. Teams in teams are taken for one
+ *   lock             for a critical or ordered section: while another thread was in one of its
+ *                    process. Whoever was in it last before the wait ended is charged with its
+ *                    time, then who was before
+ *   thread join      for the end of a thread of the program's own
+ *
+ * What is left of that time nobody was waited for any more, or the trace does not tell whom: so for
+ * each thread of a process with several
+ *     waits + rest = time in synchronisation and for locks of the breakdown, in ns.
+ * Waits at barriers and for ends are divided by ledgers of threads, which begin anew with each
+ * parallel region and barrier; where a program has no regions of its own, the innermost construct
+ * stands for them.
+ *
  * A wait is in measured time, so clocks that differ between nodes shift it. Only the first thread
- * of a process is followed. Not told yet: senders that wait for a late receiver, the order of
- * messages, one-sided operations, threads that wait for each other.
+ * of a process is followed in MPI. Not told: one-sided operations, who has locks that are set by
+ * calls, what groups do that an inter-communicator connects.
  *
  * It rides on a pass (activity/pass.h). The result does not depend on the number of workers, nor on
  * the order in which they read. Memory: per process a ledger of at most LULL_WAIT_LEDGER places of
@@ -63,7 +90,14 @@ enum lull_wait_kind {
 };
 const char *lull_wait_kind_name(unsigned kind); /* "late sender" */
 
-enum { LULL_WAIT_LEDGER = 64 };
+enum {
+    LULL_WAIT_LEDGER = 64,
+    LULL_WAIT_HELD = 4, /* waits for senders whose kind may still change, of each process */
+    /* What is no larger is sent without waiting for its receive by every MPI library as it is
+     * installed: the smallest limit of a transport that is found is that of Open MPI's shared
+     * memory (btl_sm_eager_limit, btl_vader_eager_limit). */
+    LULL_WAIT_EAGER = 4096
+};
 
 /* A process or region that stands for several which a ledger had no room for. */
 #define LULL_WAIT_ELSEWHERE (UINT32_MAX - 1)
@@ -116,6 +150,8 @@ struct lull_wait_result {
 struct lull_wait_options {
     uint32_t application;
     const struct lull_windows *windows; /* of the pass; NULL: the whole run */
+    bool threads; /* threads of a process that wait for each other, too: the pass then reads all
+                     threads, and its visits are those of lull_waits_visits */
 };
 
 struct lull_waits;
@@ -125,6 +161,10 @@ lull_status lull_waits_create(const struct lull_trace *trace,
                               const struct lull_wait_options *options,
                               struct lull_waits **ret_waits, struct lull_error *err);
 void lull_waits_destroy(struct lull_waits *waits); /* NULL is allowed */
+
+/* [n_regions]: whose VISITs it needs, and those of `others`, if not NULL; lives as long as `waits`.
+ */
+const bool *lull_waits_visits(struct lull_waits *waits, const bool *others);
 
 /* What a pass is given; lives as long as `waits`. Any worker may hand over any location. */
 struct lull_consumer lull_waits_consumer(struct lull_waits *waits);

@@ -120,8 +120,8 @@ def matches(found, finding):
         if found.culprit is not None and place["thread"] not in (found.culprit, None):
             return False
         return True
-    if finding["rule"] in ("wrong_order", "imbalance"):
-        return True  # the receiver or the sender may be named; all ranks
+    if finding["rule"] == "imbalance":
+        return place["region"] == "solve"  # of all ranks
     return (place["process"], place["region"]) == (found.culprit, "solve")
 
 

@@ -55,8 +55,8 @@ class Ranks:
         spent = collections.Counter()
         for reading in self.of_rank[rank]:
             if reading.end <= until:
-                part = {"consume": "solve"}.get(reading.what, reading.what)
-                spent[part if part in ("solve", "rest") else "calls"] += reading.end - reading.begin
+                part = reading.what if reading.what in ("solve", "consume", "rest") else "calls"
+                spent[part] += reading.end - reading.begin
         spent["between"] = until - self.began - sum(spent.values())
         spent["calls"] -= self.waited[rank]
         return spent
@@ -143,10 +143,11 @@ def two_parts(ranks):
     for i in ranks.iterations:
         for rank in ranks.ranks[1:]:
             sent = [r.begin for r in ranks.rows[0, i] if r.what == "MPI_Send" and r.peer == rank]
-            for part in range(2):
-                waited = sent[part] - ranks.call(rank, i, "take_%d" % part, 0).begin
-                if waited > 0:
-                    yield Wait(rank, 0, waited, 0.0)
+            takes = [r for r in ranks.rows[rank, i] if r.what.startswith("take_")]
+            for part in [int(r.what[-1]) for r in takes]:
+                begin = ranks.call(rank, i, "take_%d" % part, 0).begin
+                if sent[part] > begin:
+                    yield from ranks.note([ranks.wait(rank, 0, begin, sent[part])])
 
 
 def hidden(ranks):
@@ -227,8 +228,8 @@ def late_begins(ranks):
 DEFECTS = {
     "late_sender": ("messages", late_sender, 0, ["late_sender"]),
     "late_receiver": ("messages", late_receiver, 0, ["late_receiver"]),
-    "wrong_order": ("messages", two_parts, None, ["wrong_order"]),
-    "right_order": ("messages", two_parts, None, []),
+    "wrong_order": ("messages", two_parts, 0, ["wrong_order"]),
+    "right_order": ("messages", two_parts, 0, []),
     "early_reduce": ("collectives", to_root("MPI_Reduce"), 2, ["early_reduce"]),
     "early_gather": ("collectives", to_root("MPI_Gather"), 2, ["early_reduce"]),
     "early_gatherv": ("collectives", to_root("MPI_Gatherv"), 2, ["early_reduce"]),

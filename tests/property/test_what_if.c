@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -82,9 +83,45 @@ static void test_one_rank_differs(void **state)
     }
 }
 
+/* All ranks are noisy, and one is late by more than that. With q for a quiet computation, n of them
+ * and m for the most that noise adds: each of the rank's has q to q + m without the fault, and the
+ * median of sums, to which it is cut, is between n q and n (q + m). Cut to medians of the peers',
+ * computations are at least q, or, where their sum is still too long, at least q q / (q + m) > q -
+ * m: they fall short of those without the fault by 2 n m at most in all, and so exceed them by 2 n
+ * m at most. Computations that are longer by so much make a run longer by that at most. */
+static void test_noisy_ranks(void **state)
+{
+    (void)state;
+    enum { ITERATIONS = 25, MOST = 20000, SLOW = 300000 };
+    lull_random_seed(&generator, lull_test_seed());
+    for (unsigned round = 0; round < lull_test_rounds(10); round++) {
+        const uint32_t ranks = 4 + below(6), rank = below(ranks);
+        char pattern[160], fault[160];
+        snprintf(pattern, sizeof pattern,
+                 "chain:ranks=%u,boundary=periodic,exec=200us,iterations=%d,collective=%s,every=5",
+                 ranks, ITERATIONS, round % 2 ? "allreduce" : "none");
+        snprintf(fault, sizeof fault, "%u@i0:%dns", rank, SLOW * ITERATIONS);
+        struct replay_case_wish wish = {.pattern = pattern,
+                                        .noise = "uniform:max=20us",
+                                        .seed = lull_random_below(&generator, 1000)};
+        const int64_t repaired = replay_case_simulate(&wish, NULL);
+        wish.delays = fault;
+        const int64_t faulty = replay_case_simulate(&wish, folder_path("run"));
+        const struct lull_what_if_options one = cut_of(rank);
+        replay_case_open(&replay, folder_path("run"));
+        const int64_t got = replay_case_fix(&replay, &one);
+        replay_case_close(&replay);
+        assert_true(faulty - repaired > 100 * MOST);
+        if (llabs(got - repaired) > 2 * ITERATIONS * MOST)
+            fail_msg("%s, rank %u: %" PRId64 ", repaired %" PRId64 ", faulty %" PRId64, pattern,
+                     rank, got, repaired, faulty);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_noisy_ranks),
         cmocka_unit_test(test_one_rank_differs),
     };
     folder_make();

@@ -16,7 +16,7 @@ static const char *const regions[] = {
     NULL};
 enum { SEND = SLOW_REGIONS, WAITALL, COLLECTIVE, IALLREDUCE = COLLECTIVE + 3, SSEND, RECV, IRECV };
 enum { ACTIONS = 120, MOST_INBOX = 256, COMMS = 2, LONGEST = 1000 };
-enum { KEPT = 4, LARGE = 5000 }; /* as src/wait/wait.h says */
+enum { KEPT = LULL_WAIT_HELD, LARGE = LULL_WAIT_EAGER + 1 };
 
 /* What a process did in the time that ends at `end`: own (process -1), or waiting for a place of a
  * process. */

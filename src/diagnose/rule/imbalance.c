@@ -9,6 +9,7 @@ static void tell(struct lull_case *c, const struct lull_suspicion *suspicion,
     const uint32_t call = first->most->place.call;
     struct lull_finding *finding = lull_case_add(c, suspicion->ns);
     lull_finding_set_region(c, finding, suspicion->region, call);
+    finding->place.instance = first->process;
     finding->place.begin = first->longest->longest.begin;
     finding->place.end = finding->place.begin + first->longest->longest.ns;
     finding->bound_ns = (int64_t)(uneven->most - uneven->mean);

@@ -76,6 +76,7 @@ static void tell(struct lull_case *c, const struct noise *noise)
     struct lull_finding *finding = lull_case_add(c, noise->charged_ns);
     lull_finding_set_region(c, finding, noise->first->region,
                             c->suspects[noise->first->first].most->place.call);
+    finding->place.instance = noise->longest->process;
     finding->place.begin = noise->longest->longest_begin;
     finding->place.end = finding->place.begin + noise->longest->longest_ns;
     if (noise->long_ns < (double)finding->bound_ns)

@@ -104,7 +104,7 @@ static void tell(struct lull_case *c, uint32_t node, const struct node *about, d
     lull_finding_add_fact(finding, "processes", "its processes", LULL_FACT_COUNT, about->members);
     finding->sentence = lull_arena_printf(
         c->arena,
-        "Node %s is slow: its %u processes compute %.0f %% longer than the others in every "
+        "%s is a slow node: its %u processes compute %.0f %% longer than the others in every "
         "region, which others wait %s for.",
         finding->place.node_name, about->members, 100 * (ratio - 1),
         lull_case_time(c, about->charged_ns));

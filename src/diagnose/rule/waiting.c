@@ -100,6 +100,7 @@ static void tell_turns(struct lull_case *c, const struct lull_suspicion *suspici
     struct lull_finding *finding = lull_case_add(c, suspicion->ns);
     lull_finding_set_region(c, finding, suspicion->region, call);
     set_instance(finding, first);
+    finding->place.instance = first->process;
     add_facts(finding, first);
     finding->sentence = lull_arena_printf(
         c->arena, "%u processes are late by turns %s: others wait %s for their %s.",

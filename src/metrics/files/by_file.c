@@ -71,7 +71,8 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
             *pending = (struct pending){step->time, step->file < n_files ? step->file : n_files};
             if (is_inside(reader, process, step->time))
                 add_operation(&uses[pending->file], step);
-        } else if (step->kind == LULL_STEP_VISIT && step->time <= pending->time) {
+        } else if (step->kind == LULL_STEP_VISIT && reader->visits[step->region] &&
+                   step->time <= pending->time) {
             uses[pending->file].ns += step->visit.inclusive_ns;
             pending->time = NOTHING;
         }

@@ -158,8 +158,8 @@ static lull_status check_cut(const struct lull_trace *trace, uint32_t applicatio
     if (meant == 0 && cut->node)
         return tell_missing(trace, "node", cut->node, near, err);
     if (meant == 0)
-        return lull_fail(err, LULL_ERR_RANGE, "%s: has no rank %u, only %u ranks", trace->path,
-                         cut->rank, others);
+        return lull_fail(err, LULL_ERR_RANGE, "%s: has no rank %u, only %u rank%s", trace->path,
+                         cut->rank, others, others == 1 ? "" : "s");
     if (all ? meant < 2 : others == 0)
         return lull_fail(err, LULL_ERR_RANGE, "%s: has one %s only, nothing to be compared with",
                          trace->path, cut->node ? "node" : "process");

@@ -1,14 +1,14 @@
 /* What if: other lengths for the computations of a replay.
  *
- * An epoch is what lies between two collective operations in which all processes wait for all. A
- * team is the threads of a process that take part in an execution of an OpenMP parallel region, the
- * outermost of its master.
+ * An epoch is what lies between two collective operations in which all processes wait for all. An
+ * execution is what the threads of a process do in an OpenMP parallel region, the outermost of its
+ * master, from fork to join.
  *
- * - Threads: each execution of a parallel region (of the region, where one is named) becomes as
- * much shorter as its team would come earlier to its barriers. Balanced: each thread computes, from
- * barrier to barrier, for the mean time of all that do. No locks: nobody waits for a lock, a
- * critical section, or for his turn where it is ordered. No scheduling: to get iterations takes no
- * time. Never longer.
+ * - Threads: each execution (of one parallel region, where it is named) becomes as much shorter as
+ * its threads would come earlier to its barriers, never longer. Balanced: from barrier to barrier
+ * each thread computes for the mean time of all of them. No locks: nobody waits for a lock, a
+ * critical section, or for his turn where it is ordered. No scheduling: to begin and to get
+ * iterations takes no time.
  * - No serial part: what the master computes outside parallel regions (in the region, where one is
  * named) takes 1/t of its time, where the process has t threads for computing.
  * - Without noise: no burst is longer than the median of the bursts at its place, that is of the
@@ -23,7 +23,7 @@
  * - Balanced: in each epoch each process that computes (in the region, where one is named) computes
  * as long as they all do on average. The total stays the same, but for rounding to ns.
  *
- * They apply in this order. All but factors need to know all bursts first. They learn them in a
+ * They apply in this order. All but factors and serial parts learn of the whole run first: in a
  * pass in which other analyses may take part (lull_what_if_consumer), or else in one of their own;
  * where several are wanted, each but the first needs a pass more. If threads beside the masters
  * communicate, or the clocks of processes contradict each other, the streams of the replay are

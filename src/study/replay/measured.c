@@ -112,7 +112,7 @@ lull_status lull_measured_read(const struct lull_run *run, const struct lull_run
 static lull_status replay(const struct lull_run *run, const struct lull_runs_options *options,
                           struct lull_arena *arena, int64_t *ret_runtime, struct lull_error *err)
 {
-    struct lull_measured measured;
+    struct lull_measured measured = {0};
     struct lull_network network;
     struct lull_replayed replayed;
     lull_status status = lull_measured_read(run, options, arena, &measured, &network, err);

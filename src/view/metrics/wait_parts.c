@@ -37,8 +37,34 @@ static double share_of(int64_t part, int64_t whole)
     return whole > 0 ? (double)part / (double)whole : 0;
 }
 
+static const char *thread_of(const struct lull_trace *trace, uint32_t location,
+                             struct lull_arena *arena)
+{
+    return location < trace->n_locations
+               ? lull_arena_printf(arena, "%u", trace->locations[location].number)
+               : "";
+}
+
+/* Whether threads wait for each other. */
+static bool has_threads(const struct lull_wait_result *waits)
+{
+    for (uint32_t i = 0; i < waits->n_charges; i++)
+        if (waits->charges[i].kind >= LULL_WAIT_MPI_KINDS)
+            return true;
+    return false;
+}
+
+static const char *id_of(const char *rank, const char *thread, const char *region, const char *call,
+                         const char *kind, struct lull_arena *arena)
+{
+    return *thread ? lull_arena_printf(arena, "%s.%s/%s/%s/%s", rank, thread, region, call, kind)
+                   : lull_arena_printf(arena, "%s/%s/%s/%s", rank, region, call, kind);
+}
+
+/* `threads`: there is a column of them. */
 static void add_charge(struct lull_table *table, const struct lull_run *run,
-                       const struct lull_wait_charge *charge, struct lull_arena *arena)
+                       const struct lull_wait_charge *charge, bool threads,
+                       struct lull_arena *arena)
 {
     const struct lull_trace *trace = run->trace;
     const struct lull_wait_place *place = &charge->place;
@@ -46,22 +72,30 @@ static void add_charge(struct lull_table *table, const struct lull_run *run,
     const char *rank = rank_of(trace, place->process, arena);
     const char *region = region_of(trace, place), *call = call_of(trace, place->call, arena);
     const char *kind = lull_wait_kind_name(charge->kind);
-    const char *id = lull_arena_printf(arena, "%s/%s/%s/%s", rank, region, call, kind);
-    const uint32_t row = lull_table_row(table, id, rank, LULL_NO_ROW);
-    lull_table_set(table, row, 0, lull_cell_text(region));
-    lull_table_set(table, row, 1, lull_cell_text(call));
-    lull_table_set(table, row, 2, lull_cell_text(kind));
-    lull_table_set(table, row, 3, lull_cell_time(charge->ns));
-    lull_table_set(table, row, 4, lull_cell_share(share_of(charge->ns, run->waits->waited_ns)));
-    lull_table_set(table, row, 5, lull_cell_time(charge->passed_ns));
-    lull_table_set(table, row, 6, lull_cell_count(charge->waits));
-    lull_table_set(table, row, 7, lull_cell_time(charge->longest.ns));
-    lull_table_set(table, row, 8, lull_cell_text(rank_of(trace, waited->process, arena)));
-    lull_table_set(table, row, 9, lull_cell_time(charge->longest.begin));
+    const char *thread = thread_of(trace, place->thread, arena);
+    const char *waiter = rank_of(trace, waited->process, arena);
+    const uint32_t row =
+        lull_table_row(table, id_of(rank, thread, region, call, kind, arena), rank, LULL_NO_ROW);
+    uint32_t column = 0;
+    if (threads)
+        lull_table_set(table, row, column++, lull_cell_text(thread));
+    if (place->thread != LULL_NONE)
+        waiter = lull_arena_printf(arena, "%s.%u", waiter, waited->number);
+    lull_table_set(table, row, column++, lull_cell_text(region));
+    lull_table_set(table, row, column++, lull_cell_text(call));
+    lull_table_set(table, row, column++, lull_cell_text(kind));
+    lull_table_set(table, row, column++, lull_cell_time(charge->ns));
+    lull_table_set(table, row, column++,
+                   lull_cell_share(share_of(charge->ns, run->waits->waited_ns)));
+    lull_table_set(table, row, column++, lull_cell_time(charge->passed_ns));
+    lull_table_set(table, row, column++, lull_cell_count(charge->waits));
+    lull_table_set(table, row, column++, lull_cell_time(charge->longest.ns));
+    lull_table_set(table, row, column++, lull_cell_text(waiter));
+    lull_table_set(table, row, column++, lull_cell_time(charge->longest.begin));
 }
 
 static void add_rest(struct lull_table *table, const struct lull_wait_result *waits, uint32_t from,
-                     struct lull_arena *arena)
+                     bool threads, struct lull_arena *arena)
 {
     struct lull_wait_charge rest = {0};
     for (uint32_t i = from; i < waits->n_charges; i++) {
@@ -71,10 +105,10 @@ static void add_rest(struct lull_table *table, const struct lull_wait_result *wa
     }
     const char *label = lull_arena_printf(arena, "(%u others)", waits->n_charges - from);
     const uint32_t row = lull_table_row(table, "others", label, LULL_NO_ROW);
-    lull_table_set(table, row, 3, lull_cell_time(rest.ns));
-    lull_table_set(table, row, 4, lull_cell_share(share_of(rest.ns, waits->waited_ns)));
-    lull_table_set(table, row, 5, lull_cell_time(rest.passed_ns));
-    lull_table_set(table, row, 6, lull_cell_count(rest.waits));
+    lull_table_set(table, row, threads + 3u, lull_cell_time(rest.ns));
+    lull_table_set(table, row, threads + 4u, lull_cell_share(share_of(rest.ns, waits->waited_ns)));
+    lull_table_set(table, row, threads + 5u, lull_cell_time(rest.passed_ns));
+    lull_table_set(table, row, threads + 6u, lull_cell_count(rest.waits));
 }
 
 /* The first `shown` of them, and the others in one row. */
@@ -89,13 +123,16 @@ static void add_charges(struct lull_document *document, const char *what, const 
     struct lull_table *table =
         lull_document_table(document, lull_arena_printf(arena, "%s:%s", what, run->name),
                             lull_arena_printf(arena, "%s %s", title, run->name), LULL_BY_COLUMN);
+    const bool threads = has_threads(run->waits);
     lull_table_corner(table, "Rank");
+    if (threads)
+        lull_table_column(table, "thread", "thread");
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         lull_table_column(table, columns[i][0], columns[i][1]);
     for (uint32_t i = 0; i < shown; i++)
-        add_charge(table, run, &run->waits->charges[i], arena);
+        add_charge(table, run, &run->waits->charges[i], threads, arena);
     if (shown < run->waits->n_charges)
-        add_rest(table, run->waits, shown, arena);
+        add_rest(table, run->waits, shown, threads, arena);
 }
 
 static bool has_more(const struct lull_run *run)
@@ -160,6 +197,63 @@ static void add_processes(struct lull_document *document, const struct lull_run 
     set_location(table, lull_table_row(table, "all", "all", LULL_NO_ROW), &all);
 }
 
+/* ---- where the time of threads that wait for each other went ----------------------------------
+ */
+
+static void set_thread(struct lull_table *table, uint32_t row,
+                       const struct lull_wait_location *sums)
+{
+    uint32_t column = 0;
+    lull_table_set(table, row, column++, lull_cell_time(sums->threads_ns));
+    for (unsigned k = LULL_WAIT_MPI_KINDS; k < LULL_WAIT_KINDS; k++)
+        lull_table_set(table, row, column++, lull_cell_time(sums->waited_ns[k]));
+    lull_table_set(table, row, column, lull_cell_time(sums->threads_rest_ns));
+}
+
+static void add_threads(struct lull_document *document, const struct lull_run *run,
+                        struct lull_arena *arena)
+{
+    const struct lull_trace *trace = run->trace;
+    struct lull_wait_location all = {0};
+    struct lull_table *table = lull_document_table(
+        document, lull_arena_printf(arena, "thread_time:%s", run->name),
+        lull_arena_printf(arena, "Time of threads of %s in barriers, joins and for locks",
+                          run->name),
+        LULL_BY_COLUMN);
+    lull_table_corner(table, "Thread");
+    lull_table_column(table, "all", "in all");
+    lull_table_column(table, lull_wait_kind_name(LULL_WAIT_THREAD_BARRIER),
+                      "for the last\nat a "
+                      "barrier");
+    lull_table_column(table, lull_wait_kind_name(LULL_WAIT_LOCK), "for who\nhas a lock");
+    lull_table_column(table, lull_wait_kind_name(LULL_WAIT_THREAD_JOIN),
+                      "for the end\nof a thread");
+    lull_table_column(table, "rest", "for nobody,\nor not told");
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        const struct lull_wait_location *sums = &run->waits->locations[l];
+        const struct lull_location *location = &trace->locations[l];
+        if (sums->threads_ns == 0)
+            continue;
+        const char *name = lull_arena_printf(
+            arena, "%s.%u", rank_of(trace, location->process, arena), location->number);
+        set_thread(table, lull_table_row(table, name, name, LULL_NO_ROW), sums);
+        all.threads_ns += sums->threads_ns;
+        all.threads_rest_ns += sums->threads_rest_ns;
+        for (unsigned k = LULL_WAIT_MPI_KINDS; k < LULL_WAIT_KINDS; k++)
+            all.waited_ns[k] += sums->waited_ns[k];
+    }
+    lull_table_rule(table);
+    set_thread(table, lull_table_row(table, "all", "all", LULL_NO_ROW), &all);
+}
+
+static bool uses_mpi(const struct lull_run *run)
+{
+    for (uint32_t l = 0; l < run->trace->n_locations; l++)
+        if (run->waits->locations[l].mpi_ns > 0)
+            return true;
+    return false;
+}
+
 static void note_of_unmatched(struct lull_document *document, const struct lull_run *run)
 {
     const struct lull_wait_result *waits = run->waits;
@@ -190,12 +284,15 @@ void lull_tables_by_wait(struct lull_document *document, const struct lull_runs 
                                waits->absent);
         } else if (waits->waited_ns == 0) {
             lull_document_note(document, LULL_NOTE_INFO,
-                               "%s has no waits: no process waits for another one in MPI.",
+                               "%s has no waits: no process or thread waits for another one.",
                                run->name);
         } else {
             add_charges(document, "waits", "Who made others wait in", run,
                         has_more(run) ? MOST_CHARGES : waits->n_charges, arena);
-            add_processes(document, run, arena);
+            if (uses_mpi(run))
+                add_processes(document, run, arena);
+            if (has_threads(waits))
+                add_threads(document, run, arena);
             note_of_unmatched(document, run);
         }
     }

@@ -22,24 +22,25 @@ static int compare_ranked(const void *a, const void *b)
 /* ---- where it is on the timeline ----------------------------------------------------------- */
 
 static bool is_row_of(const struct lull_timeline *timeline, const struct lull_timeline_row *row,
-                      const struct lull_finding_place *place)
+                      const struct lull_finding_place *place, uint32_t process)
 {
     if (place->location != LULL_NONE)
         return timeline->leaves[row->first_leaf].location == place->location && row->n_leaves == 1;
     if (place->node != LULL_NONE)
         return row->kind == LULL_TIMELINE_NODE && row->node == place->node;
-    return row->kind == LULL_TIMELINE_PROCESS && row->process == place->process;
+    return row->kind == LULL_TIMELINE_PROCESS && row->process == process;
 }
 
 /* The first row that shows it, or the first of all. */
 static uint32_t row_of(const struct lull_timeline *timeline, const struct lull_finding_place *place)
 {
+    const uint32_t process = place->process == LULL_NONE ? place->instance : place->process;
     for (uint32_t row = 0; row < timeline->n_rows; row++)
-        if (is_row_of(timeline, &timeline->rows[row], place))
+        if (is_row_of(timeline, &timeline->rows[row], place, process))
             return row;
     for (uint32_t row = 0; row < timeline->n_rows; row++) { /* one thread: no row of the process */
         const uint32_t leaf = timeline->rows[row].first_leaf;
-        if (timeline->trace->locations[timeline->leaves[leaf].location].process == place->process &&
+        if (timeline->trace->locations[timeline->leaves[leaf].location].process == process &&
             timeline->rows[row].n_leaves == 1)
             return row;
     }

@@ -41,17 +41,20 @@ static void take_part(int part, double late)
     spend("consume", clock_now() + work / 2 + (part == 0 ? late : 0));
 }
 
-/* Rank 0 sends part 0 and, when it has made it, part 1. */
+/* Rank 0 sends part 0 and, when it has made it, part 1. The others come when part 0 is there. All
+ * work as long as each other. */
 static void two_parts(double late, int first)
 {
     if (rank > 0) {
+        spend("consume", clock_now() + work / 2);
         take_part(first, late);
         take_part(1 - first, late);
         return;
     }
     send_part(0);
-    spend("solve", clock_now() + late);
+    spend("solve", clock_now() + work / 2 + late);
     send_part(1);
+    spend("solve", clock_now() + work + late);
 }
 
 /* Who takes part 1 first waits for it, and has part 0, which is there, still to do. */

@@ -54,9 +54,9 @@ static int64_t replay(const struct lull_trace *trace, const struct lull_what_if_
 {
     struct lull_arena *arena = lull_arena_create(NULL);
     struct lull_error err = {""};
-    struct lull_what_if *what_if;
+    struct lull_what_if *what_if = NULL;
     struct lull_replay_options options = {0};
-    struct lull_program *program;
+    struct lull_program *program = NULL;
     struct lull_network network;
     struct lull_sim_result result;
     const struct lull_sim_options simulation = {.network = &network};
@@ -192,7 +192,7 @@ static void test_nothing_to_gain(void **state)
 static void check_refused(const struct lull_trace *trace, const struct lull_what_if_options *wanted,
                           const char *expected)
 {
-    struct lull_what_if *what_if;
+    struct lull_what_if *what_if = NULL;
     struct lull_error err;
     assert_int_equal(lull_what_if_create(trace, wanted, &what_if, &err), LULL_ERR_RANGE);
     assert_string_equal(err.text, expected);

@@ -1,0 +1,135 @@
+/* What-ifs of random traces, whatever their threads do: no computation becomes longer where none
+ * may, nothing depends on how many threads of lull learn, and nothing happens where nothing is
+ * supposed. */
+#include "replay/what_if/what_if.h"
+#include "support/memory_trace.h"
+#include "support/seed.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct lengths {
+    int64_t *ns;
+    size_t count, capacity;
+};
+
+static void append(struct lengths *lengths, int64_t ns)
+{
+    if (lengths->count == lengths->capacity) {
+        lengths->capacity = lengths->capacity ? 2 * lengths->capacity : 256;
+        lengths->ns = realloc(lengths->ns, lengths->capacity * sizeof *lengths->ns);
+        assert_non_null(lengths->ns);
+    }
+    lengths->ns[lengths->count++] = ns;
+}
+
+/* All computations of the replay, stream by stream; false: it cannot be replayed. */
+static bool find_lengths(const struct lull_trace *trace, const struct lull_what_if_options *wanted,
+                         unsigned workers, struct lengths *ret_lengths)
+{
+    struct lull_replay_options options = {.pieces = true};
+    struct lull_what_if *what_if = NULL;
+    struct lull_program *program = NULL;
+    struct lull_error err;
+    struct lull_op ops[32];
+    if (lull_what_if_create(trace, wanted, &what_if, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    lull_what_if_limit(what_if, workers);
+    lull_status status = lull_what_if_conclude(what_if, &options, &err);
+    if (status == LULL_OK)
+        status = lull_replay_open(trace, &options, &program, &err);
+    if (status != LULL_OK) {
+        lull_what_if_destroy(what_if);
+        return false;
+    }
+    for (uint32_t s = 0; s < program->n_streams && status == LULL_OK; s++)
+        for (uint32_t count = 1; count > 0 && status == LULL_OK;) {
+            status = program->class->next(program, s, ops, 32, &count, &err);
+            for (uint32_t i = 0; i < count && status == LULL_OK; i++)
+                if (ops[i].kind == LULL_OP_COMPUTE)
+                    append(ret_lengths, ops[i].duration);
+        }
+    lull_program_close(program);
+    lull_what_if_destroy(what_if);
+    return status == LULL_OK;
+}
+
+static bool has_openmp(const struct lull_trace *trace)
+{
+    bool parallel = false, workers = false;
+    for (uint32_t i = 0; i < trace->n_regions; i++)
+        parallel |= trace->regions[i].parallel;
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        workers |= trace->processes[trace->locations[l].process].application == 0 &&
+                   trace->locations[l].kind == LULL_LOCATION_THREAD &&
+                   trace->locations[l].role == LULL_THREAD_WORKER;
+    return parallel && workers;
+}
+
+static uint32_t count_processes(const struct lull_trace *trace)
+{
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        n += trace->processes[p].application == 0 && trace->processes[p].n_threads > 0;
+    return n;
+}
+
+/* A change of threads each time, and cuts where there are peers. */
+static struct lull_what_if_options draw_wanted(const struct lull_trace *trace,
+                                               struct lull_random *random, bool openmp)
+{
+    struct lull_what_if_options wanted = {.no_noise = lull_random_below(random, 4) == 0};
+    for (uint8_t change = 0; openmp && change < LULL_THREADS_CHANGES; change++)
+        if (lull_random_below(random, 2))
+            wanted.threads[wanted.n_threads++].change = change;
+    if (count_processes(trace) > 1 && lull_random_below(random, 2))
+        wanted.cuts[wanted.n_cuts++].rank = LULL_NONE;
+    return wanted;
+}
+
+static bool check_trace(struct lull_random *random)
+{
+    static const struct lull_what_if_options nothing;
+    const struct memory_trace_options drawn = {.without_extremes = true};
+    struct lull_trace *trace = memory_trace_draw(random, &drawn);
+    const bool openmp = has_openmp(trace);
+    const struct lull_what_if_options wanted = draw_wanted(trace, random, openmp);
+    struct lengths before = {0}, after = {0}, again = {0};
+    const bool usable = find_lengths(trace, &nothing, 1, &before);
+    if (usable) {
+        assert_true(find_lengths(trace, &wanted, 1, &after));
+        assert_true(find_lengths(trace, &wanted, 3, &again));
+        assert_int_equal(after.count, before.count);
+        assert_int_equal(again.count, before.count);
+        for (size_t i = 0; i < before.count; i++) {
+            assert_int_equal(again.ns[i], after.ns[i]);
+            assert_in_range(after.ns[i], 0, before.ns[i]);
+        }
+    }
+    free(before.ns);
+    free(after.ns);
+    free(again.ns);
+    lull_trace_close(trace);
+    return usable && (wanted.n_threads > 0 || wanted.n_cuts > 0);
+}
+
+static void test_random_traces(void **state)
+{
+    (void)state;
+    struct lull_random random;
+    unsigned used = 0, rounds = lull_test_rounds(100);
+    lull_random_seed(&random, lull_test_seed());
+    for (unsigned i = 0; i < rounds; i++)
+        used += check_trace(&random);
+    assert_true(used > rounds / 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_traces)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

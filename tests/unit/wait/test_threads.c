@@ -1,0 +1,349 @@
+/* Threads that wait for each other: by hand, and random phases between barriers against sums over
+ * whole phases. Steps are handed over in random blocks, in any order of the threads. */
+#include "stats/random.h"
+#include "support/memory_trace.h"
+#include "support/seed.h"
+#include "wait/wait.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static const char *const names[] = {"alpha", "beta", "team", "barrier", "critical",
+                                    "body",  "task", "join", NULL};
+enum { ALPHA, BETA, TEAM, BARRIER, CRITICAL, BODY, TASK, JOIN, REGIONS };
+enum { THREADS = 3, MOST_STEPS = 4000, LENGTH = 1 << 30 };
+
+struct feed {
+    struct lull_trace *trace;
+    struct lull_step steps[THREADS][MOST_STEPS];
+    uint32_t counts[THREADS];
+    int64_t clocks[THREADS];
+};
+
+static struct lull_trace *make_trace(void)
+{
+    static const uint8_t roles[REGIONS] = {
+        [TEAM] = LULL_ROLE_PARALLEL,     [BARRIER] = LULL_ROLE_BARRIER,
+        [CRITICAL] = LULL_ROLE_CRITICAL, [BODY] = LULL_ROLE_CRITICAL_BODY,
+        [TASK] = LULL_ROLE_TASK,         [JOIN] = LULL_ROLE_THREAD_WAIT};
+    static const uint8_t activities[REGIONS] = {
+        [BARRIER] = LULL_OMP_SYNC, [CRITICAL] = LULL_OMP_LOCK, [JOIN] = LULL_OMP_SYNC};
+    struct lull_trace *trace = memory_trace_simple(1, THREADS, LENGTH, names);
+    for (uint32_t r = TEAM; r < REGIONS; r++) {
+        struct lull_region *region = (struct lull_region *)&trace->regions[r];
+        region->paradigm = r == JOIN ? LULL_PARADIGM_PTHREAD : LULL_PARADIGM_OPENMP;
+        region->role = roles[r];
+        region->activity = activities[r];
+        region->user = false;
+    }
+    return trace;
+}
+
+static struct feed *feed_create(void)
+{
+    struct feed *feed = calloc(1, sizeof *feed);
+    assert_non_null(feed);
+    feed->trace = make_trace();
+    return feed;
+}
+
+static struct lull_step *put(struct feed *feed, uint32_t thread, uint8_t kind, int64_t time)
+{
+    assert_true(feed->counts[thread] < MOST_STEPS);
+    struct lull_step *step = &feed->steps[thread][feed->counts[thread]++];
+    *step = (struct lull_step){.kind = kind, .time = time, .region = LULL_NONE};
+    return step;
+}
+
+/* Up to `end`, as the thread's time goes on. */
+static void span(struct feed *feed, uint32_t thread, uint32_t region, int64_t end)
+{
+    if (end <= feed->clocks[thread])
+        return;
+    struct lull_step *step = put(feed, thread, LULL_STEP_SPAN, feed->clocks[thread]);
+    step->region = region;
+    step->activity = feed->trace->regions[region].activity;
+    step->span.end = end;
+    step->span.user = region <= BETA ? region : LULL_NONE;
+    feed->clocks[thread] = end;
+}
+
+static void visit(struct feed *feed, uint32_t thread, uint32_t region, int64_t begin)
+{
+    struct lull_step *step = put(feed, thread, LULL_STEP_VISIT, begin);
+    step->region = region;
+    step->visit.end = feed->clocks[thread];
+}
+
+/* As the interpreter tells it: the visit before the last of its spans. */
+static void barrier(struct feed *feed, uint32_t thread, int64_t end)
+{
+    const int64_t begin = feed->clocks[thread];
+    feed->clocks[thread] = end;
+    visit(feed, thread, BARRIER, begin);
+    feed->clocks[thread] = begin;
+    span(feed, thread, BARRIER, end);
+}
+
+static void hand_over(struct feed *feed, struct lull_random *random,
+                      struct lull_wait_result *ret_result)
+{
+    const struct lull_wait_options options = {.threads = true};
+    struct lull_waits *waits;
+    uint32_t at[THREADS] = {0}, left = THREADS;
+    for (uint32_t t = 0; t < THREADS; t++)
+        put(feed, t, LULL_STEP_END, feed->clocks[t]);
+    assert_int_equal(lull_waits_create(feed->trace, &options, &waits, NULL), LULL_OK);
+    const struct lull_consumer consumer = lull_waits_consumer(waits);
+    while (left > 0) {
+        const uint32_t t = (uint32_t)lull_random_below(random, THREADS);
+        const uint32_t most = 1 + (uint32_t)lull_random_below(random, 7);
+        const uint32_t rest = feed->counts[t] - at[t];
+        if (rest == 0)
+            continue;
+        const struct lull_steps steps = {
+            .location = t, .count = rest < most ? rest : most, .steps = feed->steps[t] + at[t]};
+        assert_int_equal(consumer.steps(consumer.context, 0, &steps, NULL), LULL_OK);
+        at[t] += steps.count;
+        left -= at[t] == feed->counts[t];
+    }
+    assert_int_equal(lull_waits_conclude(waits, feed->trace->arena, ret_result, NULL), LULL_OK);
+    assert_null(ret_result->absent);
+    lull_waits_destroy(waits);
+}
+
+static int64_t charged(const struct lull_wait_result *result, uint32_t thread, uint32_t region,
+                       uint8_t kind)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < result->n_charges; i++) {
+        const struct lull_wait_charge *charge = &result->charges[i];
+        if (charge->place.thread == thread && charge->kind == kind &&
+            (region == REGIONS || charge->place.region == region))
+            sum += charge->ns;
+    }
+    return sum;
+}
+
+/* ---- by hand ------------------------------------------------------------------------------- */
+
+static void seed_by_hand(struct lull_random *random)
+{
+    lull_random_seed(random, 3);
+}
+
+/* They come at 100, 300 and 250, and leave at 310, 305 and 330. Then they come at 400, 505 and 380,
+ * and the second one is late by what it did in beta. */
+static void barriers(void **state)
+{
+    static const int64_t comes[2][THREADS] = {{100, 300, 250}, {400, 505, 380}};
+    static const int64_t leaves[2][THREADS] = {{310, 305, 330}, {510, 507, 510}};
+    struct feed *feed = feed_create();
+    struct lull_random random;
+    struct lull_wait_result result;
+    (void)state;
+    seed_by_hand(&random);
+    for (uint32_t t = 0; t < THREADS; t++) {
+        put(feed, t, LULL_STEP_FORK, 0);
+        for (int k = 0; k < 2; k++) {
+            span(feed, t, k == 1 && t == 1 ? BETA : ALPHA, comes[k][t]);
+            barrier(feed, t, leaves[k][t]);
+        }
+    }
+    hand_over(feed, &random, &result);
+    /* 200 + 50 for alpha; 105 + 125 for beta, less what they did not wait for */
+    assert_int_equal(charged(&result, 1, ALPHA, LULL_WAIT_THREAD_BARRIER), 250);
+    assert_int_equal(charged(&result, 1, BETA, LULL_WAIT_THREAD_BARRIER), 230);
+    assert_int_equal(result.waited_ns, 480);
+    assert_int_equal(result.locations[0].waited_ns[LULL_WAIT_THREAD_BARRIER], 305);
+    assert_int_equal(result.locations[0].threads_rest_ns, 10 + 5);
+    assert_int_equal(result.locations[1].threads_rest_ns, 5 + 2);
+    assert_int_equal(result.locations[2].threads_ns, 80 + 130);
+    lull_trace_close(feed->trace);
+    free(feed);
+}
+
+/* The first comes at 100 and runs a task in the barrier from 200 to 240; the last comes at 300. */
+static void a_task_in_a_barrier(void **state)
+{
+    struct feed *feed = feed_create();
+    struct lull_random random;
+    struct lull_wait_result result;
+    (void)state;
+    seed_by_hand(&random);
+    for (uint32_t t = 0; t < THREADS; t++)
+        put(feed, t, LULL_STEP_FORK, 0);
+    span(feed, 0, ALPHA, 100);
+    span(feed, 0, BARRIER, 200);
+    span(feed, 0, TASK, 240);
+    feed->clocks[0] = 310;
+    visit(feed, 0, BARRIER, 100);
+    feed->clocks[0] = 240;
+    span(feed, 0, BARRIER, 310);
+    for (uint32_t t = 1; t < THREADS; t++) {
+        span(feed, t, ALPHA, t == 1 ? 150 : 300);
+        barrier(feed, t, 305);
+    }
+    hand_over(feed, &random, &result);
+    assert_int_equal(result.locations[0].waited_ns[LULL_WAIT_THREAD_BARRIER], 160);
+    assert_int_equal(result.locations[0].threads_rest_ns, 10);
+    assert_int_equal(result.locations[1].waited_ns[LULL_WAIT_THREAD_BARRIER], 150);
+    assert_int_equal(charged(&result, 2, REGIONS, LULL_WAIT_THREAD_BARRIER), 310);
+    lull_trace_close(feed->trace);
+    free(feed);
+}
+
+static void critical(struct feed *feed, uint32_t thread, int64_t has, int64_t ends)
+{
+    span(feed, thread, CRITICAL, has);
+    span(feed, thread, BODY, ends);
+    visit(feed, thread, BODY, has);
+}
+
+/* All want it at 100: it is had from 100 to 150, from 152 to 200, from 200 to 240. */
+static void who_has_a_lock(void **state)
+{
+    struct feed *feed = feed_create();
+    struct lull_random random;
+    struct lull_wait_result result;
+    (void)state;
+    seed_by_hand(&random);
+    for (uint32_t t = 0; t < THREADS; t++)
+        span(feed, t, ALPHA, 100);
+    critical(feed, 2, 100, 150);
+    critical(feed, 0, 152, 200);
+    critical(feed, 1, 200, 240);
+    hand_over(feed, &random, &result);
+    assert_int_equal(charged(&result, 2, BODY, LULL_WAIT_LOCK), 100);
+    assert_int_equal(charged(&result, 0, BODY, LULL_WAIT_LOCK), 48);
+    assert_int_equal(result.locations[0].waited_ns[LULL_WAIT_LOCK], 50);
+    assert_int_equal(result.locations[0].threads_rest_ns, 2);
+    assert_int_equal(result.locations[1].waited_ns[LULL_WAIT_LOCK], 98);
+    assert_int_equal(result.locations[1].threads_rest_ns, 2);
+    lull_trace_close(feed->trace);
+    free(feed);
+}
+
+/* The first thread makes the second at 50, and waits for it from 100 to 410; it ends at 400. */
+static void the_end_of_a_thread(void **state)
+{
+    struct feed *feed = feed_create();
+    struct lull_random random;
+    struct lull_wait_result result;
+    (void)state;
+    seed_by_hand(&random);
+    span(feed, 0, ALPHA, 50);
+    put(feed, 0, LULL_STEP_THREAD_CREATE, 50)->number = 9;
+    span(feed, 0, ALPHA, 100);
+    put(feed, 0, LULL_STEP_THREAD_WAIT_BEGIN, 100)->meeting.number = 9;
+    span(feed, 0, JOIN, 410);
+    put(feed, 0, LULL_STEP_THREAD_WAIT_END, 410)->meeting.number = 9;
+    feed->clocks[1] = 60;
+    put(feed, 1, LULL_STEP_THREAD_BEGIN, 60)->number = 9;
+    span(feed, 1, BETA, 400);
+    put(feed, 1, LULL_STEP_THREAD_END, 400)->number = 9;
+    hand_over(feed, &random, &result);
+    assert_int_equal(charged(&result, 1, BETA, LULL_WAIT_THREAD_JOIN), 300);
+    assert_int_equal(result.locations[0].waited_ns[LULL_WAIT_THREAD_JOIN], 300);
+    assert_int_equal(result.locations[0].threads_rest_ns, 10);
+    lull_trace_close(feed->trace);
+    free(feed);
+}
+
+/* ---- random phases ------------------------------------------------------------------------- */
+
+struct phase {
+    int64_t work[THREADS][2]; /* by region */
+    int64_t lag[THREADS];     /* with which they left the barrier before */
+    int64_t comes[THREADS];
+};
+
+struct expected {
+    int64_t late[THREADS]; /* in all */
+    double region[THREADS][2];
+    int64_t waited[THREADS];
+    uint32_t waits;
+};
+
+/* What the last one did more of than who waits. */
+static void expect_wait(const struct phase *phase, uint32_t last, uint32_t t,
+                        struct expected *expected)
+{
+    const int64_t wait = phase->comes[last] - phase->comes[t];
+    double excess[3], sum = 0;
+    for (int r = 0; r < 2; r++)
+        excess[r] = (double)(phase->work[last][r] - phase->work[t][r]);
+    excess[2] = (double)(phase->lag[last] - phase->lag[t]);
+    for (int r = 0; r < 3; r++)
+        sum += excess[r] > 0 ? excess[r] : 0;
+    for (int r = 0; r < 2; r++)
+        expected->region[last][r] += excess[r] > 0 ? (double)wait * excess[r] / sum : 0;
+    expected->late[last] += wait;
+    expected->waited[t] += wait;
+    expected->waits++;
+}
+
+static void draw_phase(struct feed *feed, struct lull_random *random, struct phase *phase,
+                       struct expected *expected)
+{
+    uint32_t last = 0;
+    for (uint32_t t = 0; t < THREADS; t++) {
+        for (int r = 0; r < 2; r++) {
+            phase->work[t][r] = (int64_t)lull_random_below(random, 400);
+            span(feed, t, r == 0 ? ALPHA : BETA, feed->clocks[t] + phase->work[t][r]);
+        }
+        phase->comes[t] = feed->clocks[t];
+        last = phase->comes[t] > phase->comes[last] ? t : last;
+    }
+    const int64_t met = phase->comes[last];
+    for (uint32_t t = 0; t < THREADS; t++) {
+        if (phase->comes[t] < met)
+            expect_wait(phase, last, t, expected);
+        phase->lag[t] = 1 + (int64_t)lull_random_below(random, 50);
+        barrier(feed, t, met + phase->lag[t]);
+    }
+}
+
+static void random_phases(void **state)
+{
+    enum { PHASES = 200, RUNS = 20 };
+    struct lull_random random;
+    (void)state;
+    lull_random_seed(&random, lull_test_seed());
+    for (int run = 0; run < RUNS; run++) {
+        struct feed *feed = feed_create();
+        struct lull_wait_result result;
+        struct expected expected = {0};
+        struct phase phase = {0};
+        for (uint32_t t = 0; t < THREADS; t++)
+            put(feed, t, LULL_STEP_FORK, 0);
+        for (int p = 0; p < PHASES; p++)
+            draw_phase(feed, &random, &phase, &expected);
+        hand_over(feed, &random, &result);
+        for (uint32_t t = 0; t < THREADS; t++) {
+            assert_int_equal(result.locations[t].waited_ns[LULL_WAIT_THREAD_BARRIER],
+                             expected.waited[t]);
+            assert_int_equal(charged(&result, t, REGIONS, LULL_WAIT_THREAD_BARRIER),
+                             expected.late[t]);
+            for (uint32_t r = ALPHA; r <= BETA; r++)
+                assert_true(labs(charged(&result, t, r, LULL_WAIT_THREAD_BARRIER) -
+                                 (long)expected.region[t][r]) <= expected.waits);
+        }
+        lull_trace_close(feed->trace);
+        free(feed);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(barriers),       cmocka_unit_test(a_task_in_a_barrier),
+        cmocka_unit_test(who_has_a_lock), cmocka_unit_test(the_end_of_a_thread),
+        cmocka_unit_test(random_phases),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
