@@ -131,7 +131,7 @@ static void *send_messages(void *argument)
 static void measure_threads(int n, int blocks, int iterations)
 {
     static double taken[MOST_THREADS * MOST_BLOCKS];
-    struct messenger messengers[MOST_THREADS];
+    struct messenger messengers[MOST_THREADS] = {{.blocks = 0}};
     at_start = at_end = n;
     for (int t = 0; t < n; t++) {
         messengers[t] = (struct messenger){

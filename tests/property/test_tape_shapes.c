@@ -1,8 +1,10 @@
 /* Random calls with messages and operations, written in full and written as like the last one of
- * their shape wherever they are: both tapes say the same, whatever is asked for. */
+ * their shape wherever they are: both tapes say the same, whatever is asked for. So does what lull
+ * writes of them. */
 #include "support/folder.h"
 #include "support/seed.h"
 #include "support/tape_run.h"
+#include "trace/convert.h"
 #include "trace/format.h"
 
 #include "stats/random.h"
@@ -147,6 +149,18 @@ static void check_same(const struct lull_trace *full, const struct lull_trace *i
     }
 }
 
+static void check_written(const struct lull_trace *full, uint64_t seed)
+{
+    struct lull_trace *written;
+    char path[4096];
+    snprintf(path, sizeof path, "%s", folder_path("written"));
+    assert_int_equal(lull_convert(full, path, &lull_format_tape, true, NULL, NULL, &run.err),
+                     LULL_OK);
+    assert_int_equal(lull_trace_open(path, &written, &run.err), LULL_OK);
+    check_same(full, written, seed);
+    lull_trace_close(written);
+}
+
 static void test_full_and_short(void **state)
 {
     (void)state;
@@ -163,6 +177,7 @@ static void test_full_and_short(void **state)
         assert_int_equal(lull_trace_open(short_path, &in_short, &run.err), LULL_OK);
         check_same(full, in_short, seed);
         assert_in_range(some, CALLS / 10, CALLS);
+        check_written(full, seed);
         lull_trace_close(full);
         lull_trace_close(in_short);
     }

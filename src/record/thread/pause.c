@@ -113,8 +113,10 @@ static void end_pause(struct rec_thread *self, uint64_t time)
 
 static void set_gate(struct rec_thread *self, const struct epoch *epoch)
 {
-    self->gate = (self->gate & REC_GATE_INSIDE) | epoch->gate |
-                 (is_pause(epoch->gate) ? (uint64_t)REC_GATE_PAUSED : 0);
+    const uint64_t gate = (self->gate & REC_GATE_INSIDE) | epoch->gate |
+                          (is_pause(epoch->gate) ? (uint64_t)REC_GATE_PAUSED : 0);
+    __atomic_store_n(&self->gate, gate,
+                     __ATOMIC_RELAXED); /* at the end it may be another thread's */
     self->pause_from = epoch->off;
     self->ended = epoch->ended;
 }
@@ -139,7 +141,7 @@ void rec_pause_note(struct rec_thread *self)
 
 bool rec_notice(struct rec_thread *self)
 {
-    if (self->gate & REC_GATE_INSIDE)
+    if (__atomic_load_n(&self->gate, __ATOMIC_RELAXED) & REC_GATE_INSIDE)
         return false;
     if (!rec_process.on) { /* at the end, or in a child */
         rec_leave_to_parent();
