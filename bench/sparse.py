@@ -14,7 +14,7 @@ BENCHMARKS = ("clock", "load", "store", "copy", "update", "daxpy", "triad", "dot
               "openmp-gcc")
 MATRICES = ("stencil5:nx=2000,ny=2000", "stencil27:nx=100,ny=100,nz=100",
             "banded:n=400000,half=20", "random:n=1000000,row=8", "dense:n=3000")
-GRIDS = ((2000, 20), (200, 200), (4000, 1000))   # in the last cache, there with short rows, in memory
+GRIDS = ((2000, 20), (200, 200))   # in the last cache, and there with short rows
 # Of processors since Skylake and Zen 3: latency, and instructions that a core has in flight at least.
 FMA_CYCLES, IN_FLIGHT = 4, 224
 
@@ -92,6 +92,13 @@ def in_core(machine, nx):
             "sum_T_OL": FMA_CYCLES * vectors * (1 + 4 / row) / rows_in_flight}
 
 
+def grid_in_memory(machine):
+    """Of which the four arrays of CG take twice the last cache, and at least 128 MB."""
+    with open(machine) as file:
+        last = max([cache["bytes"] for cache in json.load(file).get("caches", [])], default=0)
+    return 4000, max(1000, 2 * last // (4 * 8 * 4000) + 1)
+
+
 def predicted(bench, solver, machine, nx, ny):
     words = dict(in_core(machine, nx), Nx=nx, Ny=ny)
     if solver == "pcg":
@@ -118,7 +125,7 @@ def solver_rows(bench, machine):
         program = bench.path(solver)
         subprocess.run(["gcc", "-O3", "-march=native", "-fopenmp", "-o", program,
                         os.path.join(ROOT, "examples", solver + ".c"), "-lm"], check=True)
-        for nx, ny in GRIDS:
+        for nx, ny in GRIDS + (grid_in_memory(machine),):
             iterations = max(20, 24000000 // (nx * ny))
             said = subprocess.run([program, str(nx), str(ny), str(iterations)], check=True,
                                   capture_output=True, text=True,

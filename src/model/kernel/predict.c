@@ -64,8 +64,11 @@ static lull_status find_traffic(const struct lull_kernel_source *source,
                                 const struct lull_kernel_options *options, struct lull_arena *arena,
                                 struct lull_kernel_prediction *prediction, struct lull_error *err)
 {
-    lull_status status = lull_layers_find(prediction->kernel, prediction->machine, options->cores,
-                                          arena, &prediction->layers, err);
+    lull_status status =
+        lull_kernel_check_indices(prediction->kernel, source->indices, source->n_indices, err);
+    if (status == LULL_OK)
+        status = lull_layers_find(prediction->kernel, prediction->machine, options->cores, arena,
+                                  &prediction->layers, err);
     bool simulated = options->traffic == LULL_TRAFFIC_SIMULATION;
     if (status == LULL_OK && (simulated || options->simulate))
         status = simulate(source, options, arena, prediction, err);

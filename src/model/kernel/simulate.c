@@ -329,6 +329,24 @@ static void make_walker(const struct lull_kernel *kernel, size_t number, const u
     walker->extent = (int64_t)(lull_kernel_array_bytes(kernel, access->array) / array->bytes);
 }
 
+lull_status lull_kernel_check_indices(const struct lull_kernel *kernel,
+                                      const struct lull_kernel_index *indices, size_t n_indices,
+                                      struct lull_error *err)
+{
+    for (size_t i = 0; i < kernel->n_accesses; i++) {
+        int reads = kernel->accesses[i].index_access;
+        if (reads == LULL_KERNEL_NONE)
+            continue;
+        const char *name = kernel->arrays[kernel->accesses[reads].array].name;
+        if (!index_of(name, indices, n_indices))
+            return lull_fail(err, LULL_ERR_RANGE,
+                             "%s: line %u: what '%s' holds is not known: say it with --index "
+                             "%s=uniform, band:WIDTH, sequential or a FILE",
+                             kernel->path, kernel->accesses[i].line, name, name);
+    }
+    return LULL_OK;
+}
+
 static lull_status make_walkers(struct simulation *simulation,
                                 const struct lull_kernel_index *indices, size_t n_indices)
 {
@@ -353,13 +371,8 @@ static lull_status make_walkers(struct simulation *simulation,
             continue;
         const char *name = kernel->arrays[kernel->accesses[reads].array].name;
         simulation->walkers[reads].index = index_of(name, indices, n_indices);
-        if (!simulation->walkers[reads].index)
-            return lull_fail(simulation->err, LULL_ERR_RANGE,
-                             "%s: line %u: what '%s' holds is not known: say it with --index "
-                             "%s=uniform, band:WIDTH, sequential or a FILE",
-                             kernel->path, kernel->accesses[i].line, name, name);
     }
-    return LULL_OK;
+    return lull_kernel_check_indices(kernel, indices, n_indices, simulation->err);
 }
 
 /* Bytes that an access in an innermost loop brings in per iteration of the body. */

@@ -14,6 +14,12 @@ struct lull_simulated {
     uint64_t accesses; /* simulated in all */
 };
 
+/* Fails with LULL_ERR_RANGE where it is not stated what an array holds whose elements are indices:
+ * a simulation needs it, and the layer conditions' mean is that of indices anywhere. */
+lull_status lull_kernel_check_indices(const struct lull_kernel *kernel,
+                                      const struct lull_kernel_index *indices, size_t n_indices,
+                                      struct lull_error *err);
+
 /* Runs the nest from its begin: a warm-up that replaces the contents of all caches, then as much
  * again to count. A nest that is shorter runs twice, and its second run is counted. Arrays follow
  * each other in memory, each on a new cache line. Indices that are stated as random are drawn from
