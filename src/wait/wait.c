@@ -93,6 +93,9 @@ lull_status lull_waits_create(const struct lull_trace *trace,
         lull_waits_destroy(waits);
         return status;
     }
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        if (trace->processes[p].n_threads == 0)
+            waits->reached[p] = INT64_MAX; /* of it nothing will be read */
     *ret_waits = waits;
     return LULL_OK;
 }
