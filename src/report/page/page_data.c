@@ -36,7 +36,9 @@ static void leave_out(struct lull_page_picture *picture, const char *sentence)
 static bool add_block(struct lull_page_data *data, struct lull_page_picture *picture,
                       struct lull_page_block block, const struct lull_bytes *bytes, bool must)
 {
-    block.base64 = lull_base64_deflated(data->arena, bytes->data, bytes->size, &block.length);
+    const enum lull_deflate deflate = picture->matrix ? LULL_DEFLATE_RUNS : LULL_DEFLATE_REPEATS;
+    block.base64 =
+        lull_base64_deflated(data->arena, bytes->data, bytes->size, deflate, &block.length);
     uint64_t cost = AROUND + block.length + (block.rows ? ROW_COST * (uint64_t)block.count : 0);
     if (!block.base64 || (!must && data->size + cost > data->room))
         return false;
@@ -206,22 +208,20 @@ static uint32_t add_by_leaves(struct lull_page_data *data, struct lull_page_pict
     return timeline->n_leaves;
 }
 
-/* Numbers as 32-bit floating point, row by row. */
 static void add_layers(struct lull_page_data *data, struct lull_page_picture *picture)
 {
     const struct lull_picture_matrix *matrix = picture->matrix;
     if (!is_there(picture))
         return;
     const size_t count = (size_t)matrix->n_rows * matrix->n_columns;
-    float *values = lull_arena_alloc(data->arena, (count + 1) * sizeof *values);
     for (uint32_t i = 0; i < matrix->n_layers; i++) {
-        for (size_t k = 0; k < count; k++)
-            values[k] = (float)matrix->layers[i].values[k];
-        const struct lull_bytes bytes = {(unsigned char *)values, count * sizeof *values, 0};
+        struct lull_bytes bytes = {0};
         struct lull_page_block block = {.kind = "layer", .first = i};
         uint64_t size = data->size;
-        if (!add_block(data, picture, block, &bytes, false) ||
-            data->size - size > data->room / LAYER_PART) {
+        const bool added = lull_block_layer(matrix->layers[i].values, count, &bytes) &&
+                           add_block(data, picture, block, &bytes, false);
+        lull_bytes_free(&bytes);
+        if (!added || data->size - size > data->room / LAYER_PART) {
             picture->n_blocks -= data->size > size;
             data->size = size;
             leave_out(picture, "some layers");
@@ -239,7 +239,8 @@ static void add_metas(struct lull_page_data *data)
         size_t length = 0;
         const char *meta = lull_page_picture_meta(&data->pictures[i], data->arena);
         if (meta)
-            data->metas[i] = lull_base64_deflated(data->arena, meta, strlen(meta), &length);
+            data->metas[i] = lull_base64_deflated(data->arena, meta, strlen(meta),
+                                                  LULL_DEFLATE_REPEATS, &length);
         data->size += length + AROUND;
         for (size_t k = 0; k < data->pictures[i].n_blocks; k++)
             data->size += data->pictures[i].blocks[k].length + AROUND;
