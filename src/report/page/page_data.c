@@ -1,9 +1,11 @@
 #include "report/page/page_data.h"
 
 #include "report/page/base64.h"
+#include "report/page/picture_fold.h"
 #include "report/page/picture_meta.h"
 #include "report/timeline_blocks.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum {
@@ -247,21 +249,57 @@ static void add_metas(struct lull_page_data *data)
     }
 }
 
-/* What the metas take with what is kept is not known before: it may become more than `room`. */
-static struct lull_page_data *pack(const struct lull_document *document, uint64_t room)
+/* What a page gives up, in this order, where what it must have of its pictures (the names of all
+ * rows, say) is too large as it is. */
+struct cut {
+    unsigned depth; /* of rows; 0: no timeline */
+    bool matrices;
+};
+static const struct cut cuts[] = {{UINT_MAX, true}, {3, true},  {2, true},
+                                  {1, true},        {1, false}, {0, false}};
+enum { CUTS = sizeof cuts / sizeof *cuts };
+
+static const struct lull_picture_timeline *
+cut_timeline(const struct lull_picture_timeline *timeline, const struct cut *cut,
+             struct lull_arena *arena)
+{
+    return cut->depth ? lull_page_fold(timeline, cut->depth, arena)
+                      : lull_page_without_timeline(timeline, arena);
+}
+
+/* The pictures without a block. */
+static struct lull_page_data *begin_data(const struct lull_document *document,
+                                         const struct cut *cut)
 {
     struct lull_arena *arena = document->arena;
     struct lull_page_data *data = lull_arena_zero(arena, 1, sizeof *data);
     data->arena = arena;
-    data->room = room;
     data->n_timelines = document->n_timelines;
     data->n_pictures = document->n_timelines + document->n_matrices;
     data->pictures = lull_arena_zero(arena, data->n_pictures + 1, sizeof *data->pictures);
-    for (size_t i = 0; i < document->n_timelines; i++)
-        data->pictures[i].timeline = document->timelines[i];
-    for (size_t i = 0; i < document->n_matrices; i++)
-        data->pictures[document->n_timelines + i].matrix = document->matrices[i];
+    for (size_t i = 0; i < document->n_timelines; i++) {
+        struct lull_page_picture *picture = &data->pictures[i];
+        picture->timeline = cut_timeline(document->timelines[i], cut, arena);
+        if (picture->timeline != document->timelines[i])
+            leave_out(picture, cut->depth ? "rows inside of those that are here" : "the timeline");
+    }
+    for (size_t i = 0; i < document->n_matrices; i++) {
+        struct lull_page_picture *picture = &data->pictures[document->n_timelines + i];
+        const struct lull_picture_matrix *matrix = document->matrices[i];
+        picture->matrix = cut->matrices ? matrix : lull_page_without_matrix(matrix, arena);
+        if (picture->matrix != matrix)
+            leave_out(picture, "the matrix");
+    }
     add_metas(data); /* how large they are at least */
+    return data;
+}
+
+/* What the metas take with what is kept is not known before: it may become more than `room`. */
+static struct lull_page_data *pack(const struct lull_document *document, const struct cut *cut,
+                                   uint64_t room)
+{
+    struct lull_page_data *data = begin_data(document, cut);
+    data->room = room;
     add_coarse(data);
     for (size_t i = data->n_timelines; i < data->n_pictures; i++)
         add_layers(data, &data->pictures[i]);
@@ -278,15 +316,23 @@ static struct lull_page_data *pack(const struct lull_document *document, uint64_
 
 struct lull_page_data *lull_page_data_pack(const struct lull_document *document, uint64_t room)
 {
+    size_t cut = 0;
     uint64_t aim = room;
-    struct lull_page_data *data = pack(document, aim);
+    while (cut + 1 < CUTS && begin_data(document, &cuts[cut])->size > room)
+        cut++;
+    struct lull_page_data *data = pack(document, &cuts[cut], aim);
     while (data->size > room && aim > 0) {
         const uint64_t excess = data->size - room, least = aim / 64 + 1;
         const uint64_t less = excess > least ? excess : least;
         aim = aim > less ? aim - less : 0;
-        data = pack(document, aim);
+        data = pack(document, &cuts[cut], aim);
     }
     return data;
+}
+
+uint64_t lull_page_data_least(const struct lull_document *document)
+{
+    return begin_data(document, &cuts[CUTS - 1])->size;
 }
 
 uint64_t lull_page_data_size(const struct lull_page_data *data)
