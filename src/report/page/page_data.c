@@ -28,7 +28,7 @@ struct lull_page_data {
 static void leave_out(struct lull_page_picture *picture, const char *sentence)
 {
     size_t i = 0;
-    while (picture->left_out[i])
+    while (picture->left_out[i] && picture->left_out[i] != sentence)
         i++;
     if (i + 1 < sizeof picture->left_out / sizeof *picture->left_out)
         picture->left_out[i] = sentence;

@@ -39,6 +39,9 @@ class Matrix {
         this.element = make("div", {class: "matrix"}, make("h3", {}, this.title),
                             make("p", {}, this.about || ""), make("label", {}, "Show ", this.select), this.canvas,
                             this.scale, this.readout, aloud, this.table);
+        if (this.left_out.length)
+            this.element.append(make("p", {class: "notice"}, "Not on this page, because it would be larger than "
+                                     + `--max-size: ${this.left_out.join(", ")}.`));
         this.canvas.addEventListener("pointermove", (event) => this.point(event));
         this.canvas.addEventListener("keydown", (event) => this.key(event));
         this.canvas.addEventListener("focus", () => this.draw());
