@@ -281,7 +281,10 @@ static struct lull_page_data *begin_data(const struct lull_document *document,
         struct lull_page_picture *picture = &data->pictures[i];
         picture->timeline = cut_timeline(document->timelines[i], cut, arena);
         if (picture->timeline != document->timelines[i])
-            leave_out(picture, cut->depth ? "rows inside of those that are here" : "the timeline");
+            leave_out(picture,
+                      cut->depth
+                          ? "rows inside of those that are here, with their steps and messages"
+                          : "the timeline");
     }
     for (size_t i = 0; i < document->n_matrices; i++) {
         struct lull_page_picture *picture = &data->pictures[document->n_timelines + i];

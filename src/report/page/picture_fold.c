@@ -91,7 +91,7 @@ const struct lull_picture_timeline *lull_page_fold(const struct lull_picture_tim
     picture->cells = read_cells;
     picture->pieces = no_pieces;
     picture->data = folded;
-    picture->all_steps = picture->all_messages = false;
+    picture->all_steps = false;
     picture->n_kept_messages = 0;
     picture->n_counters = picture->n_differing = 0;
     return picture;
