@@ -83,6 +83,20 @@ static unsigned put_row(const int64_t *ns, size_t n_cells, uint32_t n, unsigned 
     return mask;
 }
 
+/* The first plane of those that are there becomes the sum of all. A cell whose activities fill it
+ * sums to about 255, so that the sums deflate to nearly nothing; with two activities, which many
+ * programs have, that is half of a tile. */
+static void sum_first(unsigned char *planes, unsigned mask, size_t apart)
+{
+    const unsigned first = mask ? (unsigned)__builtin_ctz(mask) : 0;
+    for (unsigned rest = mask & (mask - 1); rest; rest &= rest - 1) {
+        const unsigned char *plane = planes + (size_t)__builtin_ctz(rest) * apart;
+        for (size_t cell = 0; cell < apart; cell++)
+            planes[first * apart + cell] =
+                (unsigned char)(planes[first * apart + cell] + plane[cell]);
+    }
+}
+
 bool lull_block_tile(const struct lull_picture_timeline *timeline, unsigned level,
                      const uint32_t *rows, uint32_t n_rows, struct lull_bytes *bytes)
 {
@@ -97,6 +111,7 @@ bool lull_block_tile(const struct lull_picture_timeline *timeline, unsigned leve
         mask |= put_row(ns, bins, n, planes + (size_t)bins * r, apart);
     }
     if (to) {
+        sum_first(planes, mask, apart);
         *to++ = mask & 0xff;
         *to++ = (unsigned char)(mask >> 8);
         for (uint32_t a = 0; a < n; a++)
@@ -202,5 +217,21 @@ bool lull_block_counts(const struct lull_picture_timeline *timeline, uint32_t fi
     if (to)
         take_room(bytes, to);
     free(counts);
+    return to != NULL;
+}
+
+/* ---- layers -------------------------------------------------------------------------------- */
+
+bool lull_block_layer(const double *values, size_t count, struct lull_bytes *bytes)
+{
+    unsigned char *to = make_room(bytes, count * sizeof(float));
+    for (size_t i = 0; to && i < count; i++) {
+        unsigned char parts[sizeof(float)];
+        put_float(parts, (float)values[i]);
+        for (size_t part = 0; part < sizeof(float); part++)
+            to[part * count + i] = parts[part];
+    }
+    if (to)
+        take_room(bytes, to + count * sizeof(float));
     return to != NULL;
 }

@@ -1,4 +1,4 @@
-/* The blocks of bytes in which the page holds a timeline, before they are deflated:
+/* The blocks of bytes in which the page holds timelines and matrices, before they are deflated:
  * docs/formats/report.md, "What the page embeds". */
 #ifndef LULL_REPORT_TIMELINE_BLOCKS_H
 #define LULL_REPORT_TIMELINE_BLOCKS_H
@@ -23,6 +23,8 @@ bool lull_block_steps(const struct lull_picture_timeline *timeline, uint32_t fir
 bool lull_block_messages(const struct lull_picture_timeline *timeline, struct lull_bytes *bytes);
 bool lull_block_counts(const struct lull_picture_timeline *timeline, uint32_t first, uint32_t count,
                        struct lull_bytes *bytes);
+/* Of a matrix: values row by row. */
+bool lull_block_layer(const double *values, size_t count, struct lull_bytes *bytes);
 
 /* Whether a row's cells are embedded at its own level beyond level 6: it has fine cells, and none
  * of its children has. */

@@ -24,15 +24,19 @@ void lull_timeline_lay_out(struct lull_timeline *timeline, uint32_t application,
 
 /* ---- grid.c -------------------------------------------------------------------------------- */
 
-/* The cells of a row and an activity: parts of bins in ns, and how many leaves spend a bin as a
- * whole on it, as changes from bin to bin, so that a long step costs no more than a short one. */
+/* The cells of a row and an activity. Of a row that is one leaf, ns in 32 bits, where bins are
+ * short enough: a third of the memory of the others. Of all others parts of bins in ns, and how
+ * many leaves spend a bin as a whole on it, as changes from bin to bin, so that a long step costs
+ * no more than a short one. */
 struct lull_timeline_plane {
+    uint32_t *narrow;        /* [2^fine]; NULL: the other two, which else are NULL */
     _Atomic int64_t *parts;  /* [2^fine]; all of the cell behind the pass */
     _Atomic int32_t *wholes; /* [2^fine + 1] */
 };
 struct lull_timeline_fine_row {
     _Atomic(struct lull_timeline_plane *) planes[LULL_STEP_ACTIVITIES];
     bool shared; /* by several leaves, whose workers may add at once */
+    bool narrow; /* its planes are */
 };
 /* Where a leaf is: sums of the fine bin that it is in now. */
 struct lull_timeline_pen {
@@ -48,6 +52,7 @@ struct lull_timeline_grid {
     struct lull_timeline_fine_row *fine;      /* [layout.n_fine_rows] */
     int64_t *(*coarse)[LULL_STEP_ACTIVITIES]; /* [n_leaves], [2^COARSE]; NULL: leaves are fine */
     struct lull_timeline_pen *pens;           /* [n_leaves] */
+    int64_t *lengths;                         /* [2^fine]: of bins */
 };
 bool lull_timeline_grid_create(struct lull_timeline *timeline,
                                const struct lull_timeline_layout *layout);

@@ -21,6 +21,19 @@ static uint32_t fine_bins(const struct lull_timeline_grid *grid)
     return UINT32_C(1) << grid->timeline->fine;
 }
 
+/* Returns the length of the longest one. */
+static int64_t measure_bins(struct lull_timeline_grid *grid)
+{
+    int64_t longest = 0, begin = grid->timeline->begin;
+    for (uint32_t bin = 0; bin < fine_bins(grid); bin++) {
+        const int64_t end = lull_timeline_edge(grid->timeline, grid->timeline->fine, bin + 1);
+        grid->lengths[bin] = end - begin;
+        longest = end - begin > longest ? end - begin : longest;
+        begin = end;
+    }
+    return longest;
+}
+
 bool lull_timeline_grid_create(struct lull_timeline *timeline,
                                const struct lull_timeline_layout *layout)
 {
@@ -32,12 +45,17 @@ bool lull_timeline_grid_create(struct lull_timeline *timeline,
     grid->layout = *layout;
     grid->fine = calloc(layout->n_fine_rows + (size_t)1, sizeof *grid->fine);
     grid->pens = calloc(timeline->n_leaves + (size_t)1, sizeof *grid->pens);
+    grid->lengths = malloc(fine_bins(grid) * sizeof *grid->lengths);
     if (layout->n_fine_rows < timeline->n_leaves)
         grid->coarse = calloc(timeline->n_leaves, sizeof *grid->coarse);
-    if (!grid->fine || !grid->pens || (!grid->coarse && layout->n_fine_rows < timeline->n_leaves))
+    if (!grid->fine || !grid->pens || !grid->lengths ||
+        (!grid->coarse && layout->n_fine_rows < timeline->n_leaves))
         return false;
-    for (uint32_t f = 0; f < layout->n_fine_rows; f++)
+    const int64_t longest = measure_bins(grid);
+    for (uint32_t f = 0; f < layout->n_fine_rows; f++) {
         grid->fine[f].shared = timeline->rows[layout->fine_rows[f]].n_leaves > 1;
+        grid->fine[f].narrow = !grid->fine[f].shared && longest <= UINT32_MAX;
+    }
     for (uint32_t l = 0; l < timeline->n_leaves; l++) {
         grid->pens[l].bin_end = lull_timeline_edge(timeline, timeline->fine, 1);
         grid->pens[l].coarse_end = lull_timeline_edge(timeline, LULL_TIMELINE_COARSE, 1);
@@ -49,6 +67,7 @@ static void free_plane(struct lull_timeline_plane *plane)
 {
     if (!plane)
         return;
+    free(plane->narrow);
     free(plane->parts);
     free(plane->wholes);
     free(plane);
@@ -67,19 +86,24 @@ void lull_timeline_grid_destroy(struct lull_timeline_grid *grid)
     free(grid->fine);
     free(grid->coarse);
     free(grid->pens);
+    free(grid->lengths);
     free(grid);
 }
 
 /* ---- adding -------------------------------------------------------------------------------- */
 
-static struct lull_timeline_plane *create_plane(const struct lull_timeline_grid *grid)
+static struct lull_timeline_plane *create_plane(const struct lull_timeline_grid *grid, bool narrow)
 {
     struct lull_timeline_plane *plane = calloc(1, sizeof *plane);
     if (!plane)
         return NULL;
-    plane->parts = calloc(fine_bins(grid), sizeof *plane->parts);
-    plane->wholes = calloc(fine_bins(grid) + (size_t)1, sizeof *plane->wholes);
-    if (plane->parts && plane->wholes)
+    if (narrow) {
+        plane->narrow = calloc(fine_bins(grid), sizeof *plane->narrow);
+    } else {
+        plane->parts = calloc(fine_bins(grid), sizeof *plane->parts);
+        plane->wholes = calloc(fine_bins(grid) + (size_t)1, sizeof *plane->wholes);
+    }
+    if (plane->narrow || (plane->parts && plane->wholes))
         return plane;
     free_plane(plane);
     return NULL;
@@ -94,7 +118,7 @@ static struct lull_timeline_plane *plane_of(struct lull_timeline_grid *grid, uin
         atomic_load_explicit(&row->planes[activity], memory_order_acquire);
     if (plane)
         return plane;
-    struct lull_timeline_plane *fresh = create_plane(grid);
+    struct lull_timeline_plane *fresh = create_plane(grid, row->narrow);
     if (fresh && !atomic_compare_exchange_strong(&row->planes[activity], &plane, fresh)) {
         free_plane(fresh);
         return plane; /* another worker was faster */
@@ -124,6 +148,10 @@ static bool add_wholes(struct lull_timeline_grid *grid, uint32_t leaf, unsigned 
     struct lull_timeline_plane *plane = plane_of(grid, leaf, activity);
     if (!plane)
         return false;
+    for (uint32_t bin = first; plane->narrow && bin < end; bin++)
+        plane->narrow[bin] += (uint32_t)grid->lengths[bin];
+    if (plane->narrow)
+        return true;
     atomic_fetch_add_explicit(&plane->wholes[first], 1, memory_order_relaxed);
     atomic_fetch_sub_explicit(&plane->wholes[end], 1, memory_order_relaxed);
     return true;
@@ -138,7 +166,10 @@ static bool empty_pen(struct lull_timeline_grid *grid, uint32_t leaf)
         struct lull_timeline_plane *plane = plane_of(grid, leaf, activity);
         if (!plane)
             return false;
-        add_part(&plane->parts[pen->bin], pen->sums[activity], shared);
+        if (plane->narrow)
+            plane->narrow[pen->bin] += (uint32_t)pen->sums[activity];
+        else
+            add_part(&plane->parts[pen->bin], pen->sums[activity], shared);
         pen->sums[activity] = 0;
     }
     return true;
@@ -230,19 +261,14 @@ bool lull_timeline_grid_end(struct lull_timeline_grid *grid, uint32_t leaf)
 
 void lull_timeline_grid_conclude(struct lull_timeline_grid *grid)
 {
-    const struct lull_timeline *timeline = grid->timeline;
-    int64_t lengths[1 << LULL_TIMELINE_FINEST];
-    for (uint32_t bin = 0; bin < fine_bins(grid); bin++)
-        lengths[bin] = lull_timeline_edge(timeline, timeline->fine, bin + 1) -
-                       lull_timeline_edge(timeline, timeline->fine, bin);
     for (uint32_t f = 0; f < grid->layout.n_fine_rows; f++)
-        for (unsigned a = 0; a < LULL_STEP_ACTIVITIES; a++) {
+        for (unsigned a = 0; a < LULL_STEP_ACTIVITIES && !grid->fine[f].narrow; a++) {
             struct lull_timeline_plane *plane = atomic_load(&grid->fine[f].planes[a]);
             int64_t leaves = 0;
             for (uint32_t bin = 0; plane && bin < fine_bins(grid); bin++) {
                 leaves += atomic_load_explicit(&plane->wholes[bin], memory_order_relaxed);
                 if (leaves > 0)
-                    add_part(&plane->parts[bin], leaves * lengths[bin], false);
+                    add_part(&plane->parts[bin], leaves * grid->lengths[bin], false);
             }
         }
 }
@@ -265,6 +291,16 @@ static void sum_fine(const struct query *query, uint32_t column, const _Atomic i
     for (uint32_t i = 0; i < query->count; i++, to += query->n)
         for (uint32_t part = 0; part < UINT32_C(1) << shift; part++)
             *to += atomic_load_explicit(bin++, memory_order_relaxed);
+}
+
+static void sum_narrow(const struct query *query, uint32_t column, const uint32_t *plane,
+                       unsigned shift)
+{
+    const uint32_t *bin = plane + ((size_t)query->first << shift);
+    int64_t *to = query->ns + column;
+    for (uint32_t i = 0; i < query->count; i++, to += query->n)
+        for (uint32_t part = 0; part < UINT32_C(1) << shift; part++)
+            *to += *bin++;
 }
 
 static void sum_coarse(const struct query *query, uint32_t column, const int64_t *plane,
@@ -296,7 +332,9 @@ void lull_timeline_cells_of(const struct lull_timeline *timeline, uint32_t row, 
         const unsigned a = activities[i];
         for (uint32_t f = begin; fine && f <= end; f++) {
             const struct lull_timeline_plane *plane = atomic_load(&grid->fine[f].planes[a]);
-            if (plane)
+            if (plane && plane->narrow)
+                sum_narrow(&query, i, plane->narrow, timeline->fine - level);
+            else if (plane)
                 sum_fine(&query, i, plane->parts, timeline->fine - level);
         }
         for (uint32_t l = at->first_leaf; !fine && l < at->first_leaf + at->n_leaves; l++)

@@ -13,6 +13,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct page {
     const struct lull_document *document;
@@ -45,15 +46,21 @@ static void put_name(const struct page *page, const char *name)
     lull_html_name(page->out, page->document->arena, name);
 }
 
-/* Its own title, or the names of the runs. */
+/* Its own title, or the command that its schema is named after, and the runs that are drawn. */
 static const char *title_of(const struct page *page)
 {
     const struct lull_document *document = page->document;
-    const char *title = document->title;
-    for (size_t i = 0; !*document->title && i < document->n_timelines; i++)
-        title = lull_arena_printf(document->arena, "%s%s%s", title,
-                                  i ? ", " : "lull report: ", document->timelines[i]->title);
-    return *title ? title : "lull report";
+    if (*document->title)
+        return document->title;
+    char *command =
+        lull_arena_strndup(document->arena, document->schema, strcspn(document->schema, "/"));
+    for (char *dash = strchr(command, '-'); dash; dash = strchr(dash, '-'))
+        *dash = ' ';
+    const char *title = command;
+    for (size_t i = 0; i < document->n_timelines; i++)
+        title = lull_arena_printf(document->arena, "%s%s%s", title, i ? ", " : ": ",
+                                  document->timelines[i]->title);
+    return title;
 }
 
 static void put_head(const struct page *page)
@@ -342,7 +349,7 @@ static lull_status check(const struct lull_document *document,
     size_t size = 0;
     char *text = render_plain(document, options, &size);
     free(text);
-    uint64_t need = size_without_data(size);
+    uint64_t need = size_without_data(size) + lull_page_data_least(document);
     if (!options->most_bytes || need <= options->most_bytes)
         return LULL_OK;
     return lull_fail(err, LULL_ERR_RANGE,

@@ -1,9 +1,11 @@
 #include "report/page/page_data.h"
 
 #include "report/page/base64.h"
+#include "report/page/picture_fold.h"
 #include "report/page/picture_meta.h"
 #include "report/timeline_blocks.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum {
@@ -26,7 +28,7 @@ struct lull_page_data {
 static void leave_out(struct lull_page_picture *picture, const char *sentence)
 {
     size_t i = 0;
-    while (picture->left_out[i])
+    while (picture->left_out[i] && picture->left_out[i] != sentence)
         i++;
     if (i + 1 < sizeof picture->left_out / sizeof *picture->left_out)
         picture->left_out[i] = sentence;
@@ -36,7 +38,9 @@ static void leave_out(struct lull_page_picture *picture, const char *sentence)
 static bool add_block(struct lull_page_data *data, struct lull_page_picture *picture,
                       struct lull_page_block block, const struct lull_bytes *bytes, bool must)
 {
-    block.base64 = lull_base64_deflated(data->arena, bytes->data, bytes->size, &block.length);
+    const enum lull_deflate deflate = picture->matrix ? LULL_DEFLATE_RUNS : LULL_DEFLATE_REPEATS;
+    block.base64 =
+        lull_base64_deflated(data->arena, bytes->data, bytes->size, deflate, &block.length);
     uint64_t cost = AROUND + block.length + (block.rows ? ROW_COST * (uint64_t)block.count : 0);
     if (!block.base64 || (!must && data->size + cost > data->room))
         return false;
@@ -206,22 +210,20 @@ static uint32_t add_by_leaves(struct lull_page_data *data, struct lull_page_pict
     return timeline->n_leaves;
 }
 
-/* Numbers as 32-bit floating point, row by row. */
 static void add_layers(struct lull_page_data *data, struct lull_page_picture *picture)
 {
     const struct lull_picture_matrix *matrix = picture->matrix;
     if (!is_there(picture))
         return;
     const size_t count = (size_t)matrix->n_rows * matrix->n_columns;
-    float *values = lull_arena_alloc(data->arena, (count + 1) * sizeof *values);
     for (uint32_t i = 0; i < matrix->n_layers; i++) {
-        for (size_t k = 0; k < count; k++)
-            values[k] = (float)matrix->layers[i].values[k];
-        const struct lull_bytes bytes = {(unsigned char *)values, count * sizeof *values, 0};
+        struct lull_bytes bytes = {0};
         struct lull_page_block block = {.kind = "layer", .first = i};
         uint64_t size = data->size;
-        if (!add_block(data, picture, block, &bytes, false) ||
-            data->size - size > data->room / LAYER_PART) {
+        const bool added = lull_block_layer(matrix->layers[i].values, count, &bytes) &&
+                           add_block(data, picture, block, &bytes, false);
+        lull_bytes_free(&bytes);
+        if (!added || data->size - size > data->room / LAYER_PART) {
             picture->n_blocks -= data->size > size;
             data->size = size;
             leave_out(picture, "some layers");
@@ -239,28 +241,68 @@ static void add_metas(struct lull_page_data *data)
         size_t length = 0;
         const char *meta = lull_page_picture_meta(&data->pictures[i], data->arena);
         if (meta)
-            data->metas[i] = lull_base64_deflated(data->arena, meta, strlen(meta), &length);
+            data->metas[i] = lull_base64_deflated(data->arena, meta, strlen(meta),
+                                                  LULL_DEFLATE_REPEATS, &length);
         data->size += length + AROUND;
         for (size_t k = 0; k < data->pictures[i].n_blocks; k++)
             data->size += data->pictures[i].blocks[k].length + AROUND;
     }
 }
 
-/* What the metas take with what is kept is not known before: it may become more than `room`. */
-static struct lull_page_data *pack(const struct lull_document *document, uint64_t room)
+/* What a page gives up, in this order, where what it must have of its pictures (the names of all
+ * rows, say) is too large as it is. */
+struct cut {
+    unsigned depth; /* of rows; 0: no timeline */
+    bool matrices;
+};
+static const struct cut cuts[] = {{UINT_MAX, true}, {3, true},  {2, true},
+                                  {1, true},        {1, false}, {0, false}};
+enum { CUTS = sizeof cuts / sizeof *cuts };
+
+static const struct lull_picture_timeline *
+cut_timeline(const struct lull_picture_timeline *timeline, const struct cut *cut,
+             struct lull_arena *arena)
+{
+    return cut->depth ? lull_page_fold(timeline, cut->depth, arena)
+                      : lull_page_without_timeline(timeline, arena);
+}
+
+/* The pictures without a block. */
+static struct lull_page_data *begin_data(const struct lull_document *document,
+                                         const struct cut *cut)
 {
     struct lull_arena *arena = document->arena;
     struct lull_page_data *data = lull_arena_zero(arena, 1, sizeof *data);
     data->arena = arena;
-    data->room = room;
     data->n_timelines = document->n_timelines;
     data->n_pictures = document->n_timelines + document->n_matrices;
     data->pictures = lull_arena_zero(arena, data->n_pictures + 1, sizeof *data->pictures);
-    for (size_t i = 0; i < document->n_timelines; i++)
-        data->pictures[i].timeline = document->timelines[i];
-    for (size_t i = 0; i < document->n_matrices; i++)
-        data->pictures[document->n_timelines + i].matrix = document->matrices[i];
+    for (size_t i = 0; i < document->n_timelines; i++) {
+        struct lull_page_picture *picture = &data->pictures[i];
+        picture->timeline = cut_timeline(document->timelines[i], cut, arena);
+        if (picture->timeline != document->timelines[i])
+            leave_out(picture,
+                      cut->depth
+                          ? "rows inside of those that are here, with their steps and messages"
+                          : "the timeline");
+    }
+    for (size_t i = 0; i < document->n_matrices; i++) {
+        struct lull_page_picture *picture = &data->pictures[document->n_timelines + i];
+        const struct lull_picture_matrix *matrix = document->matrices[i];
+        picture->matrix = cut->matrices ? matrix : lull_page_without_matrix(matrix, arena);
+        if (picture->matrix != matrix)
+            leave_out(picture, "the matrix");
+    }
     add_metas(data); /* how large they are at least */
+    return data;
+}
+
+/* What the metas take with what is kept is not known before: it may become more than `room`. */
+static struct lull_page_data *pack(const struct lull_document *document, const struct cut *cut,
+                                   uint64_t room)
+{
+    struct lull_page_data *data = begin_data(document, cut);
+    data->room = room;
     add_coarse(data);
     for (size_t i = data->n_timelines; i < data->n_pictures; i++)
         add_layers(data, &data->pictures[i]);
@@ -277,15 +319,23 @@ static struct lull_page_data *pack(const struct lull_document *document, uint64_
 
 struct lull_page_data *lull_page_data_pack(const struct lull_document *document, uint64_t room)
 {
+    size_t cut = 0;
     uint64_t aim = room;
-    struct lull_page_data *data = pack(document, aim);
+    while (cut + 1 < CUTS && begin_data(document, &cuts[cut])->size > room)
+        cut++;
+    struct lull_page_data *data = pack(document, &cuts[cut], aim);
     while (data->size > room && aim > 0) {
         const uint64_t excess = data->size - room, least = aim / 64 + 1;
         const uint64_t less = excess > least ? excess : least;
         aim = aim > less ? aim - less : 0;
-        data = pack(document, aim);
+        data = pack(document, &cuts[cut], aim);
     }
     return data;
+}
+
+uint64_t lull_page_data_least(const struct lull_document *document)
+{
+    return begin_data(document, &cuts[CUTS - 1])->size;
 }
 
 uint64_t lull_page_data_size(const struct lull_page_data *data)

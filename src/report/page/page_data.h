@@ -11,6 +11,8 @@ struct lull_page_data;
 /* Packs as much as fits into `room` bytes, what is wanted most first. It lives in the document's
  * arena. Never NULL. */
 struct lull_page_data *lull_page_data_pack(const struct lull_document *document, uint64_t room);
+/* The smallest size that it can have: of titles, and why there is nothing else. */
+uint64_t lull_page_data_least(const struct lull_document *document);
 void lull_page_data_write(const struct lull_page_data *data, FILE *out);
 uint64_t lull_page_data_size(const struct lull_page_data *data); /* of what is written */
 

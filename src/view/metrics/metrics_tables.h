@@ -59,6 +59,10 @@ void lull_tables_by_file(struct lull_document *document, const struct lull_runs 
 void lull_tables_by_wait(struct lull_document *document, const struct lull_runs *runs,
                          struct lull_arena *arena);
 
+/* One table per run whose waits were looked for and that has any: who made others wait. */
+void lull_tables_of_charges(struct lull_document *document, const struct lull_runs *runs,
+                            struct lull_arena *arena);
+
 /* A note that follows the lowest efficiencies of the largest run down the tree. */
 void lull_note_of_loss(struct lull_document *document, const struct lull_runs *runs,
                        enum lull_scheme scheme, struct lull_arena *arena);

@@ -302,3 +302,14 @@ void lull_tables_by_wait(struct lull_document *document, const struct lull_runs 
             add_charges(document, "all_waits", "All who made others wait in", &runs->runs[i],
                         runs->runs[i].waits->n_charges, arena);
 }
+
+void lull_tables_of_charges(struct lull_document *document, const struct lull_runs *runs,
+                            struct lull_arena *arena)
+{
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_run *run = &runs->runs[i];
+        if (run->waits && !run->waits->absent && run->waits->waited_ns > 0)
+            add_charges(document, "waits", "Who made others wait in", run,
+                        has_more(run) ? MOST_CHARGES : run->waits->n_charges, arena);
+    }
+}

@@ -173,6 +173,7 @@ struct lull_document *lull_report_document(const struct lull_report *report,
     lull_table_of_times(document, runs, arena);
     lull_table_of_activities(document, runs, arena);
     add_parts(document, report, arena);
+    lull_tables_of_charges(document, runs, arena);
     for (uint32_t i = 0; i < runs->count; i++) {
         lull_report_add_timeline(document, &runs->runs[i], &report->of[i], wish, arena);
         lull_report_add_load(document, &runs->runs[i], &report->of[i], arena);

@@ -95,6 +95,29 @@ static void test_base64(void **state)
     lull_arena_destroy(arena);
 }
 
+/* With ranks whose names alone take more than what is left beside the overview. */
+static void test_room_for_names(void **state)
+{
+    (void)state;
+    static const struct page_run many = {"many", 8, 32, 4, 2, 1, 500000, true, true, "sweep"};
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_document *document = page_case_document(arena, &many, 1);
+    struct lull_error err;
+    struct lull_render_options options = {0};
+    size_t whole, size, sizes = 0, before = 0;
+    free(render(document, 0, &whole));
+    for (options.most_bytes = 1000; options.most_bytes < whole; options.most_bytes += 4000) {
+        if (lull_renderer_html.check(document, &options, &err) != LULL_OK)
+            continue;
+        free(render(document, options.most_bytes, &size));
+        assert_true(size <= options.most_bytes);
+        sizes += size != before;
+        before = size;
+    }
+    assert_true(sizes > 5); /* as much as fits is there */
+    lull_arena_destroy(arena);
+}
+
 /* No page is larger than allowed, more room holds no less, and what is missing is named. */
 static void test_room(void **state)
 {
@@ -128,6 +151,21 @@ static void test_room(void **state)
     }
     assert_true(smaller);
     assert_int_equal(blocks, all);
+    lull_arena_destroy(arena);
+}
+
+/* A page without a title of its own is called after its command. */
+static void test_title(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    size_t size;
+    char *text = render(lull_document_create(arena, "lull-model-kernel/1", ""), 0, &size);
+    assert_non_null(strstr(text, "<title>lull model kernel</title>"));
+    free(text);
+    text = render(lull_document_create(arena, "lull-wave/1", "Idle waves"), 0, &size);
+    assert_non_null(strstr(text, "<title>Idle waves</title>"));
+    free(text);
     lull_arena_destroy(arena);
 }
 
@@ -190,7 +228,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),      cmocka_unit_test(test_long_name),
-        cmocka_unit_test(test_base64),    cmocka_unit_test(test_room),
+        cmocka_unit_test(test_base64),    cmocka_unit_test(test_room_for_names),
+        cmocka_unit_test(test_title),     cmocka_unit_test(test_room),
         cmocka_unit_test(test_little),    cmocka_unit_test(test_zero_length),
         cmocka_unit_test(test_many_rows),
     };

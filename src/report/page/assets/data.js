@@ -116,14 +116,17 @@ class Timeline {
     }
 
     unpackTile(block, bytes) {
-        const bins = 2 ** block.level, mask = bytes[0] | bytes[1] << 8;
+        const bins = 2 ** block.level, mask = bytes[0] | bytes[1] << 8, cells = bins * block.rows.length;
         let plane = 2;
         const planes = [];
         for (let activity = 0; activity < this.activities.length; activity++)
             if (mask >> activity & 1) {
                 planes.push([activity, plane]);
-                plane += bins * block.rows.length;
+                plane += cells;
             }
+        for (const [, begin] of planes.slice(1)) // the first one holds the sums of all
+            for (let cell = 0; cell < cells; cell++)
+                bytes[planes[0][1] + cell] -= bytes[begin + cell];
         block.rows.forEach((row, place) => {
             if (this.tiles.get(row).block !== block)
                 return;

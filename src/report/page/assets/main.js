@@ -1,11 +1,14 @@
 // Begins when all of the page is there.
 
-async function readPictures(name) {
+// Those that are there. `section` says which ones the page is too small for.
+async function readPictures(name, section) {
     const metas = [];
     for (let i = 0; byId(`${name}-${i}`); i++) {
         const meta = await readMeta(`${name}-${i}`);
         if (meta.absent === null)
             metas.push([i, meta]);
+        else if (meta.left_out.length)
+            section.append(make("p", {class: "absent"}, `${meta.title}: not here, because ${meta.absent}.`));
     }
     return metas;
 }
@@ -15,9 +18,11 @@ function settle(section) {
 }
 
 async function beginTimelines(section, palette) {
-    const timelines = (await readPictures("timeline")).map(([number, meta]) => new Timeline(number, meta));
+    const timelines = (await readPictures("timeline", section)).map(([number, meta]) => new Timeline(number, meta));
     settle(section);
     linkFindings(section);
+    if (!timelines.length)
+        return;
     const viewer = new Viewer(section, timelines, palette);
     const remember = settled(() => writeFragment(viewer), 300);
     let first = !readFragment(viewer);
@@ -34,11 +39,11 @@ async function beginTimelines(section, palette) {
 }
 
 async function beginMatrices(section, palette) {
-    const metas = await readPictures("matrix");
+    const metas = await readPictures("matrix", section);
     settle(section);
     const matrices = metas.map(([number, meta]) => new Matrix(number, meta, palette));
     section.append(...matrices.map((matrix) => matrix.element));
-    if (!matrices.length)
+    if (!matrices.length && !section.querySelector(".absent"))
         section.append(make("p", {}, "There is none; the reasons are below."));
     const again = () => matrices.forEach((matrix) => matrix.draw());
     window.addEventListener("resize", settled(again, 100));

@@ -2,6 +2,15 @@
 
 const mostPixels = 1120, largestCell = 24;
 
+// Numbers whose lowest bytes come first, then the second ones, and so on.
+function floatsOfPlanes(bytes, count) {
+    const together = new Uint8Array(4 * count);
+    for (let part = 0; part < 4; part++)
+        for (let i = 0; i < count; i++)
+            together[4 * i + part] = bytes[part * count + i];
+    return new Float32Array(together.buffer);
+}
+
 class Matrix {
     constructor(number, meta, palette) {
         Object.assign(this, meta);
@@ -30,6 +39,9 @@ class Matrix {
         this.element = make("div", {class: "matrix"}, make("h3", {}, this.title),
                             make("p", {}, this.about || ""), make("label", {}, "Show ", this.select), this.canvas,
                             this.scale, this.readout, aloud, this.table);
+        if (this.left_out.length)
+            this.element.append(make("p", {class: "notice"}, "Not on this page, because it would be larger than "
+                                     + `--max-size: ${this.left_out.join(", ")}.`));
         this.canvas.addEventListener("pointermove", (event) => this.point(event));
         this.canvas.addEventListener("keydown", (event) => this.key(event));
         this.canvas.addEventListener("focus", () => this.draw());
@@ -42,7 +54,7 @@ class Matrix {
         const {layer, index} = this.chosen;
         if (!this.values.has(layer)) {
             const bytes = await inflate(`matrix-${this.number}-${index}`);
-            this.values.set(layer, new Float32Array(bytes.buffer, bytes.byteOffset, this.width * this.height));
+            this.values.set(layer, floatsOfPlanes(bytes, this.width * this.height));
         }
         this.layer = this.layers[layer];
         this.shown = this.values.get(layer);

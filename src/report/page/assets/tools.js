@@ -26,6 +26,12 @@ function clamp(value, low, high) {
     return Math.min(Math.max(value, low), high);
 }
 
+// With so many digits behind the point; what rounds to nothing has no sign.
+function fixed(value, digits) {
+    const text = value.toFixed(digits);
+    return Number(text) === 0 ? text.replace("-", "") : text;
+}
+
 const timeUnits = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
 
 // "1.234 ms"; `digits` significant ones.
@@ -36,14 +42,14 @@ function formatTime(ns, digits = 4) {
     const [factor, unit] = timeUnits.find(([least]) => size >= least) || timeUnits[3];
     const value = ns / factor;
     const whole = Math.max(1, Math.floor(Math.log10(Math.abs(value))) + 1);
-    return value.toFixed(unit === "ns" ? 0 : Math.max(0, digits - whole)) + " " + unit;
+    return fixed(value, unit === "ns" ? 0 : Math.max(0, digits - whole)) + " " + unit;
 }
 
 // The same digits behind the point for all ticks of an axis.
 function formatTick(ns, step) {
     const [factor, unit] = timeUnits.find(([least]) => step * 5 >= least) || timeUnits[3];
     const decimals = clamp(Math.ceil(-Math.log10(step / factor) - 1e-9), 0, 9);
-    return (ns / factor).toFixed(decimals) + " " + unit;
+    return fixed(ns / factor, decimals) + " " + unit;
 }
 
 // Whole digits, as the option --window of the command reads it.
@@ -52,7 +58,7 @@ function formatSeconds(ns) {
 }
 
 function formatShare(share) {
-    return (100 * share).toFixed(1) + " %";
+    return fixed(100 * share, 1) + " %";
 }
 
 const prefixes = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
@@ -63,11 +69,11 @@ function formatValue(value, unit) {
     if (unit === "s")
         return formatTime(value * 1e9);
     if (unit === "ratio")
-        return value.toFixed(3);
+        return fixed(value, 3);
     if (unit === "count" || unit === "")
         return Number.isInteger(value) ? value.toLocaleString("en") : value.toPrecision(4);
     if (unit === "GHz")
-        return value.toFixed(3) + " GHz";
+        return fixed(value, 3) + " GHz";
     const [factor, prefix] = prefixes.find(([least]) => Math.abs(value) >= least) || prefixes[4];
     const digits = factor === 1 && Number.isInteger(value) ? value.toString()
                                                            : (value / factor).toPrecision(4);

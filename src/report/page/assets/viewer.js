@@ -151,7 +151,7 @@ class Viewer {
             if (timeline.left_out.length)
                 notices.push(`${of}not on this page, because it would be larger than --max-size: `
                              + `${timeline.left_out.join(", ")}.`);
-            if (!timeline.all_steps)
+            if (!timeline.all_steps && timeline.stepBlocks.length)
                 notices.push(`${of}single steps are kept around the longest waits only.`);
             if (!timeline.all_messages)
                 notices.push(`${of}the run has too many messages to keep each.`);
