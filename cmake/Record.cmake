@@ -47,6 +47,11 @@ function(lull_wrappers family room headers)
         COMMAND ${Python3_EXECUTABLE} ${generator} ${ARGN} ${generated}/${room}.i
                 ${generated}/${room}_wrappers.c
         DEPENDS ${generator} ${ARGN} ${generated}/${room}.i VERBATIM)
+    # A thousand functions into which much is put in line: a compiler that optimises them takes as long as for
+    # all else together, which only who is measured has a use for.
+    if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+        set_source_files_properties(${generated}/${room}_wrappers.c PROPERTIES COMPILE_OPTIONS -O0)
+    endif()
 endfunction()
 
 # lull_mpi_recorder(family target folders sources...): a recorder that sees the family's headers. These mark
