@@ -4,7 +4,7 @@
 #include "bench/benchmark.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "launch/installed.h"

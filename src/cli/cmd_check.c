@@ -1,12 +1,12 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/history/confirm.h"
-#include "cli/history/history_options.h"
 #include "cli/message.h"
-#include "cli/options.h"
+#include "cli/options/history_options.h"
+#include "cli/options/options.h"
+#include "cli/options/runs_options.h"
 #include "cli/process.h"
 #include "cli/progress.h"
-#include "cli/runs_options.h"
 #include "view/history/check_document.h"
 
 /* Exit statuses of a check besides those of every command. */

@@ -1,7 +1,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "study/model/fit/fit_measured.h"

@@ -1,9 +1,9 @@
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
+#include "cli/options/runs_options.h"
 #include "cli/process.h"
 #include "cli/progress.h"
-#include "cli/runs_options.h"
 #include "view/metrics/metrics_document.h"
 
 /* What the user typed. */

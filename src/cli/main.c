@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/message.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 #include <errno.h>
 #include <locale.h>

@@ -88,7 +88,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
         set_tests_properties(mpi.${family}.functions PROPERTIES LABELS quick TIMEOUT 60)
         add_test(NAME mpi.${family}.closing
             COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/closing.py
-                    ${CMAKE_BINARY_DIR}/generated/record-${family}/wrappers.c)
+                    ${CMAKE_BINARY_DIR}/generated/record-${family}/mpi_wrappers.c)
         set_tests_properties(mpi.${family}.closing PROPERTIES LABELS quick TIMEOUT 60)
     endforeach()
     # OpenSHMEM. What UCX does to see memory come and go makes Open MPI 4.1 of Debian 12 die at the end.

@@ -105,7 +105,7 @@ endforeach()
 # takes the recorder that lies beside it.
 if(LULL_CLANG AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     set(by_clang ${record_bin}/by_clang)
-    get_target_property(sources liblull-record SOURCES)
+    get_target_property(sources lull_record_parts SOURCES)
     file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/record/*.h
          ${PROJECT_SOURCE_DIR}/src/tape/*.h)
     add_custom_command(OUTPUT ${by_clang}/liblull-record.so DEPENDS ${sources} ${headers}

@@ -1,10 +1,10 @@
 #include "cli/command.h"
-#include "cli/history/history_options.h"
 #include "cli/message.h"
-#include "cli/options.h"
+#include "cli/options/history_options.h"
+#include "cli/options/options.h"
+#include "cli/options/runs_options.h"
 #include "cli/process.h"
 #include "cli/progress.h"
-#include "cli/runs_options.h"
 
 #include <stdio.h>
 

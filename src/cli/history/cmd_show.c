@@ -1,8 +1,8 @@
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/history/history_options.h"
 #include "cli/message.h"
-#include "cli/options.h"
+#include "cli/options/history_options.h"
+#include "cli/options/options.h"
 #include "study/history/condition.h"
 #include "view/history/history_document.h"
 

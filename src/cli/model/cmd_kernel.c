@@ -1,6 +1,6 @@
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "view/kernel/kernel_document.h"
 
 enum { MOST_CORES = 4096 };

@@ -1,6 +1,6 @@
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "study/model/derive_study.h"

@@ -1,7 +1,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "view/solver/solver_document.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "bench/sparse/sparse.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "view/spmv/spmv_document.h"
 
 #include <math.h>

@@ -2,6 +2,7 @@
 #include "study/history/line.h"
 
 #include "base/file.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,6 @@ static bool is_blank(const char *text, size_t size)
     return size == 0;
 }
 
-/* Branches that were merged may both have brought the same line. */
 static lull_status read_line(const char *text, size_t size, uint32_t number,
                              struct lull_history *history, struct lull_arena *arena,
                              struct lull_error *err)
@@ -48,26 +48,11 @@ static int by_time(const void *left, const void *right)
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
-static void drop_repeated(struct lull_history *history)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < history->count; i++) {
-        char *line = lull_history_line_write(&history->entries[i]);
-        bool repeated = false;
-        for (uint32_t k = kept; k-- > 0 && history->entries[k].time == history->entries[i].time;) {
-            char *other = lull_history_line_write(&history->entries[k]);
-            repeated |= line && other && strcmp(line, other) == 0;
-            free(other);
-        }
-        free(line);
-        if (!repeated)
-            history->entries[kept++] = history->entries[i];
-    }
-    history->count = kept;
-}
-
-static lull_status read_lines(const struct lull_mapping *mapping, struct lull_history *history,
-                              struct lull_arena *arena, struct lull_error *err)
+/* Branches that were merged may both have brought the same line, which counts once. `lines` holds
+ * those that were met. */
+static lull_status read_lines(const struct lull_mapping *mapping, struct lull_hash *lines,
+                              struct lull_history *history, struct lull_arena *arena,
+                              struct lull_error *err)
 {
     const char *at = (const char *)mapping->data, *end = at + mapping->size;
     for (uint32_t number = 1; at < end; number++) {
@@ -77,14 +62,19 @@ static lull_status read_lines(const struct lull_mapping *mapping, struct lull_hi
                              "%s: line %u: is torn: it has no end, as if its writer was stopped; "
                              "remove it",
                              history->path, number);
-        lull_status status = read_line(at, (size_t)(newline - at), number, history, arena, err);
+        const size_t size = (size_t)(newline - at);
+        lull_status status = LULL_OK;
+        bool is_new;
+        if (!lull_hash_add(lines, at, size, number, &is_new))
+            status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", history->path);
+        else if (is_new)
+            status = read_line(at, size, number, history, arena, err);
         if (status != LULL_OK)
             return status;
         at = newline + 1;
     }
     if (history->count > 1)
         qsort(history->entries, history->count, sizeof(*history->entries), by_time);
-    drop_repeated(history);
     return LULL_OK;
 }
 
@@ -93,11 +83,13 @@ lull_status lull_history_read(const char *path, struct lull_arena *arena,
 {
     struct lull_history history = {.path = lull_arena_strdup(arena, path)};
     struct lull_mapping mapping;
+    struct lull_hash lines = {0};
     lull_status status = lull_map_file(path, &mapping, err);
     if (status != LULL_OK)
         return status;
     if (mapping.size)
-        status = read_lines(&mapping, &history, arena, err);
+        status = read_lines(&mapping, &lines, &history, arena, err);
+    lull_hash_free(&lines);
     lull_unmap(&mapping);
     if (status == LULL_OK)
         *ret_history = history;

@@ -1,6 +1,6 @@
 /* What the commands around histories share in reading what the user typed. */
-#ifndef LULL_CLI_HISTORY_HISTORY_OPTIONS_H
-#define LULL_CLI_HISTORY_HISTORY_OPTIONS_H
+#ifndef LULL_CLI_HISTORY_OPTIONS_H
+#define LULL_CLI_HISTORY_OPTIONS_H
 
 #include "study/history/measured.h"
 

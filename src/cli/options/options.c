@@ -1,4 +1,4 @@
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 #include "base/text.h"
 #include "base/text/suggest.h"

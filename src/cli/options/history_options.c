@@ -1,4 +1,4 @@
-#include "cli/history/history_options.h"
+#include "cli/options/history_options.h"
 
 #include <stdlib.h>
 #include <time.h>

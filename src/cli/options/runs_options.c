@@ -1,6 +1,6 @@
-#include "cli/runs_options.h"
+#include "cli/options/runs_options.h"
 
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "study/replay/measured.h"
 
 lull_status lull_runs_settings_read(const struct lull_runs_settings *settings,

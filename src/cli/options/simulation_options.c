@@ -1,8 +1,8 @@
-#include "cli/simulation_options.h"
+#include "cli/options/simulation_options.h"
 
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 static int read_machine(const struct lull_simulation_settings *settings,
                         struct lull_simulate_inputs *inputs, struct lull_arena *arena)
