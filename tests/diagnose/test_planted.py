@@ -152,12 +152,12 @@ def wrong_with(found, findings, core, apart):
     hits = [f for f in findings if found.planted and matches(found, f)][:1]
     wrong, known = [], 0
     if hits:
-        known = found.seconds - found.elsewhere
+        known = found.seconds - found.elsewhere if found.is_exact() else 0
         wrong.append(wrong_seconds(found, hits[0], apart) if found.is_exact() else "")
         before = findings[:findings.index(hits[0])]
         if found.defect in ROOT_WAITS:
             before = [f for f in before if f["seconds"] > hits[0]["seconds"]]
-        if before and found.is_most():
+        if before and found.is_most(core):
             wrong.append("not the first: " + "; ".join(told(f) for f in findings))
     elif (found.planted and found.is_sure()
           and found.seconds - found.elsewhere > 1.05 * SILENT * core):
