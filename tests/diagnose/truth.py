@@ -275,9 +275,11 @@ class Truth:
         return self.others + self.elsewhere < 0.1 * self.seconds
 
     def is_sure(self):
-        """Whether nothing that the machine did comes near what was planted."""
-        return self.seconds - self.elsewhere > 1.5 * (self.others + self.elsewhere)
+        """Whether it is four fifths of what is waited: with less, several are to blame."""
+        return self.seconds - self.elsewhere > 4 * (self.others + self.elsewhere)
 
-    def is_most(self):
-        """Whether all else that is lost, also where nobody waits, is much less."""
-        return self.is_exact() and self.in_calls - self.seconds < 0.5 * self.seconds
+    def is_most(self, core):
+        """Whether all else that is lost, also where nobody waits, is much less, and it was not the
+        machine that made the rank late."""
+        return (self.is_exact() and self.in_calls - self.seconds < 0.5 * self.seconds
+                and self.seconds < 1.5 * self.percent / 100 * core)
