@@ -113,7 +113,7 @@ static void test_prediction(void **state)
                                           .stored = 5000,
                                           .value_bytes = 8,
                                           .flops = 2};
-    const struct lull_spmv_traffic traffic = {.lines = {{0.25, 0}}, .n_levels = 1, .alpha = 0};
+    const struct lull_spmv_traffic traffic = {.lines = {{0.25, 0, 0}}, .n_levels = 1, .alpha = 0};
     const struct lull_spmv_core core = {.t_ol = 10, .t_nol = 24};
     struct lull_spmv_prediction got;
     struct lull_error err = {""};
