@@ -144,7 +144,9 @@ static struct wait_stream *find_stream(struct lull_waits *waits, uint32_t locati
         stream->location = location;
         stream->process = waits->trace->locations[location].process;
         stream->reading.posts = waits->follows_posts;
+        pthread_mutex_lock(&waits->lock); /* those who wait for its process look at it */
         waits->streams[location] = stream;
+        pthread_mutex_unlock(&waits->lock);
     }
     return stream;
 }
