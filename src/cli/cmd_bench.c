@@ -1,12 +1,11 @@
 #include "base/file.h"
 #include "base/output_file.h"
 #include "base/text.h"
+#include "base/text/option.h"
 #include "bench/benchmark.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/options/options.h"
 #include "cli/process.h"
-#include "cli/progress.h"
 #include "launch/installed.h"
 #include "machine/noise_trace.h"
 #include "view/machine/machine_charts.h"
@@ -48,15 +47,6 @@ static const struct poptOption options[] = {
 };
 
 /* ---- machine files ------------------------------------------------------------------------- */
-
-static int read_machine(const char *path, struct lull_arena *arena,
-                        struct lull_machine **ret_machine)
-{
-    struct lull_error err;
-    if (lull_machine_read(path, arena, ret_machine, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    return LULL_EXIT_OK;
-}
 
 static void write_machine(const void *content, FILE *out)
 {
@@ -105,40 +95,40 @@ static int show(const struct lull_machine *machine, struct lull_arena *arena)
                                   : status;
 }
 
-static int show_file(struct lull_arena *arena)
+static int show_file(struct lull_cli_call *call)
 {
     struct lull_machine *machine;
-    int status = read_machine(settings.show, arena, &machine);
-    return status == LULL_EXIT_OK ? show(machine, arena) : status;
+    return lull_machine_read(settings.show, call->arena, &machine, &call->err) == LULL_OK
+               ? show(machine, call->arena)
+               : lull_cli_fail("%s", call->err.text);
 }
 
-static int compare(poptContext context, struct lull_arena *arena)
+static int compare(struct lull_cli_call *call)
 {
-    const char *first = poptGetArg(context), *second = poptGetArg(context);
-    if (!first || !second || poptPeekArg(context))
-        return lull_cli_usage("--compare expects two machine files");
+    const char *const *paths = call->operands;
     struct lull_machine *a, *b;
-    int status = read_machine(first, arena, &a);
-    if (status == LULL_EXIT_OK)
-        status = read_machine(second, arena, &b);
-    if (status != LULL_EXIT_OK)
-        return status;
-    return lull_output_write(&output, lull_bench_comparison(a, first, b, second, arena));
+    if (call->n_operands != 2)
+        return lull_cli_usage("--compare expects two machine files");
+    if (lull_machine_read(paths[0], call->arena, &a, &call->err) != LULL_OK ||
+        lull_machine_read(paths[1], call->arena, &b, &call->err) != LULL_OK)
+        return lull_cli_fail("%s", call->err.text);
+    return lull_output_write(&output, lull_bench_comparison(a, paths[0], b, paths[1], call->arena));
 }
 
 /* ---- measuring ----------------------------------------------------------------------------- */
 
-static int set_limits(struct lull_bench_settings *bench)
+static lull_status read_limits(struct lull_bench_settings *bench, struct lull_error *err)
 {
-    struct lull_error err;
-    if (lull_option_percent("precision", settings.precision, 0.01, 100, &bench->precision, &err) !=
-        LULL_OK)
-        return lull_cli_usage("%s", err.text);
-    if (settings.memory && lull_parse_size(settings.memory, &bench->memory, &err) != LULL_OK)
-        return lull_cli_usage("--memory: %s", err.text);
-    if (settings.memory && bench->memory < UINT64_C(1) << 20)
-        return lull_cli_usage("--memory is '%s', expected 1 MiB or more", settings.memory);
-    return LULL_EXIT_OK;
+    lull_status status =
+        lull_option_percent("precision", settings.precision, 0.01, 100, &bench->precision, err);
+    if (status != LULL_OK || !settings.memory)
+        return status;
+    if (lull_parse_size(settings.memory, &bench->memory, err) != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--memory");
+    return bench->memory < UINT64_C(1) << 20
+               ? lull_fail(err, LULL_ERR_RANGE, "--memory is '%s', expected 1 MiB or more",
+                           settings.memory)
+               : LULL_OK;
 }
 
 /* The line of the progress names what is measured at the moment. */
@@ -164,42 +154,40 @@ static int check_outputs(struct lull_arena *arena)
     return status;
 }
 
-static int measure(poptContext context, struct lull_arena *arena)
+static int measure(struct lull_cli_call *call)
 {
-    struct lull_progress progress;
     struct lull_bench_settings bench = {.effort = settings.quick  ? LULL_EFFORT_QUICK
                                                   : settings.full ? LULL_EFFORT_FULL
                                                                   : LULL_EFFORT_STANDARD,
-                                        .helper_folders = lull_own_folders(arena),
+                                        .helper_folders = lull_own_folders(call->arena),
                                         .mpi = settings.mpi,
                                         .mpi_launch = settings.mpi_launch,
                                         .progress = tell,
-                                        .progress_context = &progress};
-    struct lull_error err;
-    uint32_t count;
-    const char *const *names = lull_operands(context, &count);
-    if (lull_benchmarks_choose(names, arena, &bench.wanted, &bench.n_wanted, &err) != LULL_OK)
-        return lull_cli_usage("%s", err.text);
-    int status = set_limits(&bench);
+                                        .progress_context = &call->line};
+    struct lull_machine *machine;
+    lull_status read = lull_benchmarks_choose(call->operands, call->arena, &bench.wanted,
+                                              &bench.n_wanted, &call->err);
+    if (read == LULL_OK)
+        read = read_limits(&bench, &call->err);
+    int status = lull_cli_read(call, read);
     lull_interrupt_clean_up();
     if (status == LULL_EXIT_OK)
-        status = check_outputs(arena);
+        status = check_outputs(call->arena);
     if (status != LULL_EXIT_OK)
         return status;
-    struct lull_machine *machine;
-    lull_progress_begin(&progress, "bench");
-    lull_status done = lull_bench_run(&bench, NULL, arena, &machine, &err);
-    lull_progress_end(&progress);
+    lull_progress_begin(&call->line, "bench");
+    lull_status done = lull_bench_run(&bench, NULL, call->arena, &machine, &call->err);
+    lull_progress_end(&call->line);
     if (done != LULL_OK)
-        return lull_cli_fail("%s", err.text);
+        return lull_cli_fail("%s", call->err.text);
     if (settings.machine)
         status = lull_output_save(settings.machine, write_machine, machine);
-    return status == LULL_EXIT_OK ? show(machine, arena) : status;
+    return status == LULL_EXIT_OK ? show(machine, call->arena) : status;
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-static int check_usage(poptContext context)
+static int check_usage(const char *operand)
 {
     int modes = settings.list + settings.compare + (settings.show != NULL);
     if (settings.quick && settings.full)
@@ -215,23 +203,23 @@ static int check_usage(poptContext context)
         return lull_cli_usage("--mpi is '%s', expected openmpi or mpich", settings.mpi);
     if (settings.noise_trace && (settings.list || settings.compare))
         return lull_cli_usage("--noise-trace goes with measuring or with --show");
-    if ((settings.list || settings.show) && poptPeekArg(context))
-        return lull_cli_usage("unexpected '%s'", poptPeekArg(context));
+    if ((settings.list || settings.show) && operand)
+        return lull_cli_usage("unexpected '%s'", operand);
     if (settings.machine && lull_is_directory(settings.machine))
         return lull_cli_usage("--output '%s' is a directory, expected a file", settings.machine);
     return LULL_EXIT_OK;
 }
 
-static int run(poptContext context, struct lull_arena *arena)
+static int run(struct lull_cli_call *call)
 {
-    int status = check_usage(context);
+    int status = check_usage(call->operands[0]);
     if (status != LULL_EXIT_OK)
         return status;
     if (settings.list)
-        return lull_output_write(&output, lull_bench_list(arena));
+        return lull_output_write(&output, lull_bench_list(call->arena));
     if (settings.show)
-        return show_file(arena);
-    return settings.compare ? compare(context, arena) : measure(context, arena);
+        return show_file(call);
+    return settings.compare ? compare(call) : measure(call);
 }
 
 const struct lull_command lull_cmd_bench = {

@@ -1,12 +1,10 @@
-#include "base/text.h"
+#include "base/text/option.h"
 #include "cli/command.h"
-#include "cli/history/confirm.h"
 #include "cli/message.h"
 #include "cli/options/history_options.h"
 #include "cli/options/options.h"
 #include "cli/options/runs_options.h"
 #include "cli/process.h"
-#include "cli/progress.h"
 #include "view/history/check_document.h"
 
 /* Exit statuses of a check besides those of every command. */
@@ -49,103 +47,26 @@ static const struct poptOption options[] = {
     POPT_TABLEEND,
 };
 
-struct wishes {
-    struct lull_runs_options runs;
-    struct lull_history_about about;
-    struct lull_gate_options gate;
+static lull_status read_settings(struct lull_check_wish *wish, struct lull_cli_call *call)
+{
     struct lull_condition *conditions;
-    uint32_t n_conditions;
-};
-
-/* ---- what was typed -------------------------------------------------------------------------- */
-
-static lull_status read_conditions(struct wishes *wishes, struct lull_arena *arena,
-                                   struct lull_error *err)
-{
-    while (settings.fail_if && settings.fail_if[wishes->n_conditions])
-        wishes->n_conditions++;
-    wishes->conditions =
-        lull_arena_zero(arena, wishes->n_conditions + 1, sizeof(*wishes->conditions));
-    for (uint32_t i = 0; i < wishes->n_conditions; i++) {
-        lull_status status =
-            lull_condition_read(settings.fail_if[i], arena, &wishes->conditions[i], err);
-        if (status != LULL_OK)
-            return lull_fail_prefix(err, status, "--fail-if");
-        if (wishes->conditions[i].relative && !settings.against)
-            return lull_fail(err, LULL_ERR_RANGE,
-                             "--fail-if: '%s' needs a baseline, which --against FILE tells",
-                             settings.fail_if[i]);
-    }
-    return wishes->n_conditions
-               ? LULL_OK
-               : lull_fail(err, LULL_ERR_RANGE,
-                           "expected at least one --fail-if, as 'runtime > 1.05 * baseline'");
-}
-
-static int read_settings(struct wishes *wishes, struct lull_arena *arena)
-{
-    struct lull_error err;
-    wishes->gate = (struct lull_gate_options){
+    wish->against = settings.against;
+    wish->confirm = settings.confirm;
+    wish->gate = (struct lull_gate_options){
         .false_alarms = 0.01, .missed = 0.05, .as_measured = settings.as_measured};
-    lull_status status = lull_history_settings_read(&shared, &wishes->runs, &wishes->about, &err);
-    if (status == LULL_OK)
-        status = read_conditions(wishes, arena, &err);
-    if (status == LULL_OK)
-        status = lull_option_percent("false-alarms", settings.false_alarms, 0.01, 20,
-                                     &wishes->gate.false_alarms, &err);
+    lull_status status = lull_history_settings_read(&shared, call, &wish->runs, &wish->about);
     if (status == LULL_OK)
         status =
-            lull_option_percent("missed", settings.missed, 0.01, 20, &wishes->gate.missed, &err);
-    return status == LULL_OK ? LULL_EXIT_OK : lull_cli_usage("%s", err.text);
-}
-
-/* ---- judging --------------------------------------------------------------------------------- */
-
-/* The series that the runs belong to; without --against one without runs. */
-static lull_status read_series(const struct wishes *wishes, const struct lull_history_entry *runs,
-                               uint32_t count, struct lull_arena *arena,
-                               struct lull_history *ret_series, struct lull_error *err)
-{
-    struct lull_history history;
-    *ret_series = (struct lull_history){.path = ""};
-    lull_status status = LULL_OK;
-    if (settings.against)
-        status = lull_history_read(settings.against, arena, &history, err);
-    if (status == LULL_OK && settings.against)
-        status = lull_history_select(&history, &runs[0].key, wishes->about.commit, arena,
-                                     ret_series, err);
-    return status == LULL_OK ? lull_history_check(ret_series, runs, count, wishes->runs.force, err)
-                             : status;
-}
-
-static void judge(const struct wishes *wishes, const struct lull_check_subject *subject,
-                  struct lull_arena *arena, struct lull_gate *gate)
-{
-    lull_gate_judge(wishes->conditions, wishes->n_conditions, subject->runs, subject->n_runs,
-                    subject->history, &wishes->gate, arena, gate);
-}
-
-/* What fails is run again, as often as before, and judged by all of its runs. */
-static lull_status confirm(const struct wishes *wishes, struct lull_check_subject *subject,
-                           struct lull_notices *notices, struct lull_arena *arena,
-                           struct lull_gate *gate, struct lull_error *err)
-{
-    struct lull_history_entry *all, *again;
-    const uint32_t before = subject->n_runs;
-    lull_status status = lull_confirm_run(settings.confirm, before, &wishes->runs, &wishes->about,
-                                          notices, arena, &again, &subject->n_confirming, err);
+            lull_conditions_read((const char *const *)settings.fail_if, settings.against != NULL,
+                                 call->arena, &conditions, &wish->n_conditions, &call->err);
     if (status == LULL_OK)
-        status = lull_history_check(subject->history, again, subject->n_confirming,
-                                    wishes->runs.force, err);
-    if (status != LULL_OK)
-        return lull_fail_prefix(err, status, "--confirm");
-    subject->n_runs = before + subject->n_confirming;
-    all = lull_arena_zero(arena, subject->n_runs, sizeof(*all));
-    for (uint32_t i = 0; i < subject->n_runs; i++)
-        all[i] = i < before ? subject->runs[i] : again[i - before];
-    subject->runs = all;
-    judge(wishes, subject, arena, gate);
-    return LULL_OK;
+        status = lull_option_percent("false-alarms", settings.false_alarms, 0.01, 20,
+                                     &wish->gate.false_alarms, &call->err);
+    if (status == LULL_OK)
+        status = lull_option_percent("missed", settings.missed, 0.01, 20, &wish->gate.missed,
+                                     &call->err);
+    wish->conditions = conditions;
+    return status;
 }
 
 /* ---- outputs --------------------------------------------------------------------------------- */
@@ -161,7 +82,7 @@ static void write_form(const void *content, FILE *out)
     form->form->write(form->checks, out);
 }
 
-static int write_forms(const struct lull_check_subject *subject, struct lull_arena *arena)
+static int write_forms(const struct lull_check_study *study, struct lull_arena *arena)
 {
     const struct {
         const struct lull_checks_form *form;
@@ -171,7 +92,7 @@ static int write_forms(const struct lull_check_subject *subject, struct lull_are
                {&lull_checks_github, settings.github},
                {&lull_checks_gitlab, settings.gitlab},
                {&lull_checks_badge, settings.badge}};
-    const struct lull_checks *checks = lull_check_checks(subject, arena);
+    const struct lull_checks *checks = lull_check_checks(study, arena);
     int status = LULL_EXIT_OK;
     for (size_t i = 0; i < sizeof all / sizeof *all && status == LULL_EXIT_OK; i++)
         if (all[i].path)
@@ -179,47 +100,27 @@ static int write_forms(const struct lull_check_subject *subject, struct lull_are
     return status;
 }
 
-static int conclude(const struct lull_check_subject *subject, const struct lull_notices *notices,
-                    struct lull_arena *arena)
-{
-    static const int statuses[] = {LULL_EXIT_OK, EXIT_FAILS, EXIT_UNKNOWN};
-    int status = lull_output_write(&output, lull_check_document(subject, notices, arena));
-    if (status == LULL_EXIT_OK)
-        status = write_forms(subject, arena);
-    return status == LULL_EXIT_OK ? statuses[subject->gate->verdict] : status;
-}
-
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int run(poptContext context, struct lull_arena *arena)
+static int run(struct lull_cli_call *call)
 {
-    struct wishes wishes = {0};
-    struct lull_notices notices = {.arena = arena};
-    struct lull_progress progress;
-    const struct lull_study_progress shown = lull_progress_of_study(&progress);
-    struct lull_history_entry *runs;
-    struct lull_history series;
-    struct lull_gate gate;
-    struct lull_error err;
-    struct lull_check_subject subject = {.gate = &gate, .history = &series};
-    uint32_t count;
-    const char *const *paths = lull_operands(context, &count);
+    static const int statuses[] = {LULL_EXIT_OK, EXIT_FAILS, EXIT_UNKNOWN};
+    struct lull_check_wish wish = {0};
+    struct lull_check_study study;
     lull_limits_raise_files();
-    int usage = count ? read_settings(&wishes, arena) : lull_cli_usage("expected at least one RUN");
-    if (usage != LULL_EXIT_OK)
-        return usage;
-    wishes.runs.progress = &shown;
-    lull_status status = lull_history_measure(paths, count, &wishes.runs, &wishes.about, &notices,
-                                              arena, &runs, &subject.n_runs, &err);
-    if (status == LULL_OK)
-        status = read_series(&wishes, runs, subject.n_runs, arena, &series, &err);
-    subject.runs = runs;
-    if (status == LULL_OK)
-        judge(&wishes, &subject, arena, &gate);
-    if (status == LULL_OK && settings.confirm && gate.verdict == LULL_GATE_FAIL)
-        status = confirm(&wishes, &subject, &notices, arena, &gate, &err);
-    lull_cli_warn_all(&notices);
-    return status == LULL_OK ? conclude(&subject, &notices, arena) : lull_cli_fail("%s", err.text);
+    if (!call->n_operands)
+        return lull_cli_usage("expected at least one RUN");
+    int status = lull_cli_read(call, read_settings(&wish, call));
+    if (status != LULL_EXIT_OK)
+        return status;
+    status = lull_cli_done(call, lull_check_make(call->operands, call->n_operands, &wish,
+                                                 &call->notices, call->arena, &study, &call->err));
+    if (status == LULL_EXIT_OK)
+        status =
+            lull_output_write(&output, lull_check_document(&study, &call->notices, call->arena));
+    if (status == LULL_EXIT_OK)
+        status = write_forms(&study, call->arena);
+    return status == LULL_EXIT_OK ? statuses[study.gate.verdict] : status;
 }
 
 const struct lull_command lull_cmd_check = {

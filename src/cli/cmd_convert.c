@@ -2,7 +2,6 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/process.h"
-#include "cli/progress.h"
 #include "trace/convert.h"
 
 static struct {
@@ -40,48 +39,42 @@ static int check_target(const char *path)
 }
 
 static int convert(const char *from, const char *to, const struct lull_format *format,
-                   struct lull_arena *arena)
+                   struct lull_cli_call *call)
 {
+    struct lull_trace *trace;
     int status = check_target(to);
     if (status != LULL_EXIT_OK)
         return status;
     lull_interrupt_clean_up();
     lull_limits_raise_files();
-    struct lull_error err;
-    struct lull_trace *trace;
-    if (lull_trace_open(from, &trace, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    struct lull_progress progress;
-    lull_progress_begin(&progress, to);
-    lull_status done =
-        lull_convert(trace, to, format, settings.force, lull_progress_update, &progress, &err);
-    lull_progress_end(&progress);
-    struct lull_notices notices = {.arena = arena};
+    if (lull_trace_open(from, &trace, &call->err) != LULL_OK)
+        return lull_cli_fail("%s", call->err.text);
+    lull_progress_begin(&call->line, to);
+    lull_status done = lull_convert(trace, to, format, settings.force, lull_progress_update,
+                                    &call->line, &call->err);
+    lull_progress_end(&call->line);
     if (done == LULL_OK) {
-        lull_notices_add_quirks(&notices, trace, from);
-        lull_notices_add_cut_copy(&notices, trace, from, format);
-    } else
-        status = lull_cli_fail("%s", err.text);
-    lull_cli_warn_all(&notices);
+        lull_notices_add_quirks(&call->notices, trace, from);
+        lull_notices_add_cut_copy(&call->notices, trace, from, format);
+    }
     lull_trace_close(trace);
-    return status;
+    return lull_cli_done(call, done);
 }
 
-static int run(poptContext context, struct lull_arena *arena)
+static int run(struct lull_cli_call *call)
 {
-    const char *from = poptGetArg(context), *to = poptGetArg(context);
-    if (!from || !to)
+    const char *const *names = call->operands;
+    if (call->n_operands < 2)
         return lull_cli_usage("expected the names of two traces, IN and OUT");
-    if (poptPeekArg(context))
-        return lull_cli_usage("expected two operands, IN and OUT, got also '%s'",
-                              poptPeekArg(context));
+    if (call->n_operands > 2)
+        return lull_cli_usage("expected two operands, IN and OUT, got also '%s'", names[2]);
     const struct lull_format *format = settings.to ? lull_format_find(settings.to) : NULL;
     if (!settings.to)
-        return lull_cli_usage("expected --to with one of %s", writable_formats(arena));
+        return lull_cli_usage("expected --to with one of %s", writable_formats(call->arena));
     if (!format || !format->writer_open)
         return lull_cli_usage("cannot write '%s', expected one of %s", settings.to,
-                              writable_formats(arena));
-    return convert(from, to, format, arena);
+                              writable_formats(call->arena));
+    return convert(names[0], names[1], format, call);
 }
 
 const struct lull_command lull_cmd_convert = {

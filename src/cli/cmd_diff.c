@@ -4,7 +4,6 @@
 #include "cli/options/options.h"
 #include "cli/options/runs_options.h"
 #include "cli/process.h"
-#include "cli/progress.h"
 #include "view/diff/diff_document.h"
 
 #include <string.h>
@@ -24,26 +23,20 @@ static const struct poptOption options[] = {
     POPT_TABLEEND,
 };
 
-/* Runs of one side. */
-struct group {
-    const char *const *paths;
-    uint32_t count;
-    struct lull_history_entry *entries;
-    uint32_t n_entries;
-};
-
 /* A... -- B..., or two runs. */
-static int divide_operands(const char *const *paths, uint32_t count, struct group groups[2])
+static int divide_operands(const char *const *paths, uint32_t count,
+                           struct lull_diff_group groups[2])
 {
     uint32_t divider = 0;
     while (divider < count && strcmp(paths[divider], LULL_DIVIDER) != 0)
         divider++;
     const bool plain = divider == count && count == 2;
-    groups[0] = (struct group){.paths = paths, .count = plain ? 1 : divider};
+    groups[0] = (struct lull_diff_group){.paths = paths, .count = plain ? 1 : divider};
     if (plain)
-        groups[1] = (struct group){.paths = paths + 1, .count = 1};
+        groups[1] = (struct lull_diff_group){.paths = paths + 1, .count = 1};
     else if (divider < count)
-        groups[1] = (struct group){.paths = paths + divider + 1, .count = count - divider - 1};
+        groups[1] =
+            (struct lull_diff_group){.paths = paths + divider + 1, .count = count - divider - 1};
     for (uint32_t i = 0; i < groups[1].count; i++)
         if (strcmp(groups[1].paths[i], LULL_DIVIDER) == 0)
             return lull_cli_usage("expected one -- between the runs");
@@ -52,73 +45,25 @@ static int divide_operands(const char *const *paths, uint32_t count, struct grou
     return LULL_EXIT_OK;
 }
 
-/* The runs of the history that belong to those of A; none without --against. */
-static lull_status read_history(const struct group *before, struct lull_arena *arena,
-                                struct lull_history *ret_series, struct lull_error *err)
-{
-    struct lull_history all;
-    *ret_series = (struct lull_history){.path = ""};
-    if (!against)
-        return LULL_OK;
-    lull_status status = lull_history_read(against, arena, &all, err);
-    return status == LULL_OK
-               ? lull_history_select(&all, &before->entries[0].key, NULL, arena, ret_series, err)
-               : status;
-}
-
-static lull_status measure(struct group groups[2], const struct lull_runs_options *runs,
-                           const struct lull_history_about *about, struct lull_notices *notices,
-                           struct lull_arena *arena, struct lull_history *ret_series,
-                           struct lull_error *err)
-{
-    lull_status status = LULL_OK;
-    for (int i = 0; status == LULL_OK && i < 2; i++)
-        status = lull_history_measure(groups[i].paths, groups[i].count, runs, about, notices, arena,
-                                      &groups[i].entries, &groups[i].n_entries, err);
-    if (status == LULL_OK)
-        status = read_history(&groups[0], arena, ret_series, err);
-    const struct lull_history other = {
-        .path = groups[0].paths[0], .entries = groups[0].entries, .count = groups[0].n_entries};
-    if (status == LULL_OK)
-        status =
-            lull_history_check(&other, groups[0].entries, groups[0].n_entries, runs->force, err);
-    if (status == LULL_OK)
-        status =
-            lull_history_check(&other, groups[1].entries, groups[1].n_entries, runs->force, err);
-    return status;
-}
-
-static int run(poptContext context, struct lull_arena *arena)
+static int run(struct lull_cli_call *call)
 {
     struct lull_runs_options runs;
     struct lull_history_about about;
-    struct lull_notices notices = {.arena = arena};
-    struct lull_progress progress;
-    const struct lull_study_progress shown = lull_progress_of_study(&progress);
-    struct lull_history series;
     struct lull_diff diff;
-    struct lull_error err;
-    struct group groups[2] = {{0}};
-    uint32_t count;
-    const char *const *paths = lull_operands(context, &count);
+    struct lull_diff_group groups[2] = {{0}};
     lull_limits_raise_files();
-    int status = divide_operands(paths, count, groups);
+    int status = divide_operands(call->operands, call->n_operands, groups);
+    if (status == LULL_EXIT_OK)
+        status = lull_cli_read(call, lull_history_settings_read(&shared, call, &runs, &about));
     if (status != LULL_EXIT_OK)
         return status;
-    if (lull_history_settings_read(&shared, &runs, &about, &err) != LULL_OK)
-        return lull_cli_usage("%s", err.text);
-    runs.progress = &shown;
-    lull_status done = measure(groups, &runs, &about, &notices, arena, &series, &err);
-    lull_cli_warn_all(&notices);
-    if (done != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    lull_diff_make(groups[0].entries, groups[0].n_entries, groups[1].entries, groups[1].n_entries,
-                   &series, arena, &diff);
-    if (waterfall)
-        status =
-            lull_output_save(waterfall, lull_waterfall_write, lull_diff_waterfall(&diff, arena));
+    status = lull_cli_done(call, lull_diff_read(groups, against, &runs, &about, &call->notices,
+                                                call->arena, &diff, &call->err));
+    if (status == LULL_EXIT_OK && waterfall)
+        status = lull_output_save(waterfall, lull_waterfall_write,
+                                  lull_diff_waterfall(&diff, call->arena));
     return status == LULL_EXIT_OK
-               ? lull_output_write(&output, lull_diff_document(&diff, &notices, arena))
+               ? lull_output_write(&output, lull_diff_document(&diff, &call->notices, call->arena))
                : status;
 }
 

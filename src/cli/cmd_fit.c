@@ -1,9 +1,9 @@
 #include "base/text.h"
+#include "base/text/option.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "cli/process.h"
-#include "cli/progress.h"
 #include "study/model/fit/fit_measured.h"
 #include "view/fit/fit_chart.h"
 
@@ -58,6 +58,7 @@ struct wishes {
     struct lull_fit_wish measured;
     struct lull_fit_options fit;
     struct lull_fit_show show;
+    struct lull_runs_options runs;
 };
 
 /* ---- what was typed ------------------------------------------------------------------------- */
@@ -82,47 +83,38 @@ static lull_status read_words(struct wishes *wishes, struct lull_error *err)
     return LULL_OK;
 }
 
-static int read_settings(struct wishes *wishes, struct lull_arena *arena)
+static lull_status read_settings(struct wishes *wishes, struct lull_cli_call *call)
 {
     struct lull_fit_wish *measured = &wishes->measured;
-    struct lull_error err;
-    measured->x = lull_split(settings.x, ",", arena, &measured->n_x);
+    measured->x = lull_split(settings.x, ",", call->arena, &measured->n_x);
     measured->y = lull_fit_y_read(settings.y);
     measured->column = settings.y;
     wishes->show.extrapolate = settings.extrapolate;
-    if (lull_fit_laws_read(settings.laws, arena, &wishes->fit.laws, &err) != LULL_OK)
-        return lull_cli_usage("--law: %s", err.text);
-    if (read_words(wishes, &err) != LULL_OK ||
-        lull_option_percent("confidence", settings.confidence, 50, 99.99, &wishes->fit.confidence,
-                            &err) != LULL_OK)
-        return lull_cli_usage("%s", err.text);
-    if (lull_fit_sizes_read(settings.sizes, arena, &measured->sizes, &measured->n_sizes, &err) !=
-        LULL_OK)
-        return lull_cli_usage("--sizes: %s", err.text);
-    return LULL_EXIT_OK;
+    wishes->runs = (struct lull_runs_options){.force = settings.force,
+                                              .workers = (unsigned)settings.threads,
+                                              .progress = &call->progress};
+    if (lull_fit_laws_read(settings.laws, call->arena, &wishes->fit.laws, &call->err) != LULL_OK)
+        return lull_fail_prefix(&call->err, LULL_ERR_RANGE, "--law");
+    lull_status status = read_words(wishes, &call->err);
+    if (status == LULL_OK)
+        status = lull_option_percent("confidence", settings.confidence, 50, 99.99,
+                                     &wishes->fit.confidence, &call->err);
+    if (status == LULL_OK && lull_fit_sizes_read(settings.sizes, call->arena, &measured->sizes,
+                                                 &measured->n_sizes, &call->err) != LULL_OK)
+        return lull_fail_prefix(&call->err, LULL_ERR_RANGE, "--sizes");
+    return status;
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static lull_status measure(const char *const *paths, uint32_t count, const struct wishes *wishes,
-                           struct lull_notices *notices, struct lull_fit_table **ret_table,
-                           size_t *ret_front, struct lull_error *err)
-{
-    struct lull_progress progress;
-    const struct lull_study_progress shown = lull_progress_of_study(&progress);
-    const struct lull_runs_options wanted = {
-        .force = settings.force, .workers = (unsigned)settings.threads, .progress = &shown};
-    return lull_fit_measured_read(paths, count, &wishes->measured, &wanted, notices, ret_table,
-                                  ret_front, err);
-}
-
 static int write_study(const struct lull_fit_study *study, const struct lull_fit_show *show,
-                       struct lull_notices *notices)
+                       struct lull_cli_call *call)
 {
-    struct lull_arena *arena = notices->arena;
-    const struct lull_document *document = lull_fit_document(study, show, notices, arena);
-    lull_cli_warn_all(notices);
-    const struct lull_chart *chart = settings.chart ? lull_fit_chart(study, show, arena) : NULL;
+    const struct lull_document *document =
+        lull_fit_document(study, show, &call->notices, call->arena);
+    lull_cli_warn_all(&call->notices);
+    const struct lull_chart *chart =
+        settings.chart ? lull_fit_chart(study, show, call->arena) : NULL;
     if (settings.chart && !chart)
         return lull_cli_fail("--chart: is for one parameter, there are %zu",
                              study->table->n_params);
@@ -130,37 +122,32 @@ static int write_study(const struct lull_fit_study *study, const struct lull_fit
     return status == LULL_EXIT_OK ? lull_output_write(&output, document) : status;
 }
 
-static int run(poptContext context, struct lull_arena *arena)
+static int run(struct lull_cli_call *call)
 {
     struct wishes wishes = {0};
-    struct lull_notices notices = {.arena = arena};
     struct lull_fit_table *table;
     struct lull_fit_study study;
-    struct lull_error err;
     size_t front;
-    uint32_t count;
-    const char *const *paths = lull_operands(context, &count);
     lull_limits_raise_files();
     if (settings.list)
-        return lull_output_write(&output, lull_fit_list(arena));
-    if (!count)
+        return lull_output_write(&output, lull_fit_list(call->arena));
+    if (!call->n_operands)
         return lull_cli_usage("expected RUNs or a table of measurements");
-    int status = read_settings(&wishes, arena);
+    int status = lull_cli_read(call, read_settings(&wishes, call));
     if (status != LULL_EXIT_OK)
         return status;
-    if (measure(paths, count, &wishes, &notices, &table, &front, &err) != LULL_OK) {
-        lull_cli_warn_all(&notices);
-        return lull_cli_fail("%s", err.text);
-    }
-    if (lull_fit_places_read(settings.at, table->n_params, arena, &wishes.show.at,
-                             &wishes.show.n_at, &err) != LULL_OK)
-        return lull_cli_usage("--at: %s", err.text);
-    if (lull_fit_study_make(table, front, &wishes.fit, arena, &study, &err) != LULL_OK) {
-        lull_cli_warn_all(&notices);
-        return count == 1 ? lull_cli_fail("%s: %s", paths[0], err.text)
-                          : lull_cli_fail("%s", err.text);
-    }
-    return write_study(&study, &wishes.show, &notices);
+    lull_status done =
+        lull_fit_measured_read(call->operands, call->n_operands, &wishes.measured, &wishes.runs,
+                               &call->notices, &table, &front, &call->err);
+    if (done != LULL_OK)
+        return lull_cli_done(call, done);
+    if (lull_fit_places_read(settings.at, table->n_params, call->arena, &wishes.show.at,
+                             &wishes.show.n_at, &call->err) != LULL_OK)
+        return lull_cli_usage("--at: %s", call->err.text);
+    done = lull_fit_study_make(table, front, &wishes.fit, call->arena, &study, &call->err);
+    if (done != LULL_OK && call->n_operands == 1)
+        lull_fail_prefix(&call->err, done, "%s", call->operands[0]);
+    return done == LULL_OK ? write_study(&study, &wishes.show, call) : lull_cli_done(call, done);
 }
 
 const struct lull_command lull_cmd_fit = {

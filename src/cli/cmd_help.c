@@ -2,23 +2,22 @@
 #include "cli/help.h"
 #include "cli/message.h"
 
-static int run(poptContext context, struct lull_arena *arena)
+static int run(struct lull_cli_call *call)
 {
-    (void)arena;
-    const char *word = poptGetArg(context);
-    if (!word) {
+    const char *const *word = call->operands;
+    if (!*word) {
         lull_help_overview(stdout);
         return LULL_EXIT_OK;
     }
     const struct lull_command *const *commands = lull_commands, *command = NULL;
-    for (; word && commands; word = poptGetArg(context)) {
-        command = lull_command_find(commands, word);
+    for (; *word && commands; word++) {
+        command = lull_command_find(commands, *word);
         if (!command)
-            return lull_unknown_command(commands, word);
+            return lull_unknown_command(commands, *word);
         commands = command->parts;
     }
-    if (word)
-        return lull_cli_usage("expected one command, got also '%s'", word);
+    if (*word)
+        return lull_cli_usage("expected one command, got also '%s'", *word);
     lull_help_command(command, stdout);
     return LULL_EXIT_OK;
 }

@@ -2,7 +2,6 @@
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "cli/process.h"
-#include "cli/progress.h"
 #include "study/census.h"
 #include "view/info_document.h"
 
@@ -15,35 +14,32 @@ static const struct poptOption options[] = {
     POPT_TABLEEND,
 };
 
-static int describe_run(const char *path, struct lull_arena *arena)
+static int describe_run(const char *path, struct lull_cli_call *call)
 {
-    struct lull_error err;
     struct lull_trace *trace;
-    if (lull_trace_open(path, &trace, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    struct lull_progress progress;
-    lull_progress_begin(&progress, path);
     struct lull_census *census;
-    lull_status done = lull_census_take(trace, (unsigned)threads, lull_progress_update, &progress,
-                                        arena, &census, &err);
-    lull_progress_end(&progress);
-    int status;
-    if (done == LULL_OK)
-        status = lull_output_write(&output, lull_info_run(trace, census, path, arena));
-    else
-        status = lull_cli_fail("%s", err.text);
+    if (lull_trace_open(path, &trace, &call->err) != LULL_OK)
+        return lull_cli_fail("%s", call->err.text);
+    lull_progress_begin(&call->line, path);
+    lull_status done = lull_census_take(trace, (unsigned)threads, lull_progress_update, &call->line,
+                                        call->arena, &census, &call->err);
+    lull_progress_end(&call->line);
+    int status = lull_cli_done(call, done);
+    if (status == LULL_EXIT_OK)
+        status = lull_output_write(&output, lull_info_run(trace, census, path, call->arena));
     lull_trace_close(trace);
     return status;
 }
 
-static int run(poptContext context, struct lull_arena *arena)
+static int run(struct lull_cli_call *call)
 {
     const char *path;
     lull_limits_raise_files();
-    int status = lull_one_operand(context, "RUN", &path);
+    int status = lull_cli_operand(call, "RUN", &path);
     if (status != LULL_EXIT_OK)
         return status;
-    return path ? describe_run(path, arena) : lull_output_write(&output, lull_info_build(arena));
+    return path ? describe_run(path, call)
+                : lull_output_write(&output, lull_info_build(call->arena));
 }
 
 const struct lull_command lull_cmd_info = {

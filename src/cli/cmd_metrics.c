@@ -1,9 +1,9 @@
+#include "base/text/option.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "cli/options/runs_options.h"
 #include "cli/process.h"
-#include "cli/progress.h"
 #include "view/metrics/metrics_document.h"
 
 /* What the user typed. */
@@ -66,16 +66,14 @@ static lull_status read_words(struct lull_metrics_wish *metrics, struct lull_err
     return LULL_OK;
 }
 
-static int read_settings(struct wishes *wishes, struct lull_arena *arena)
+static lull_status read_settings(struct wishes *wishes, struct lull_cli_call *call)
 {
     struct lull_metrics_wish *metrics = &wishes->metrics;
-    struct lull_error err;
-    lull_status status =
-        lull_runs_settings_read(&shared, arena, &wishes->runs, &wishes->comparison, &err);
+    lull_status status = lull_runs_settings_read(&shared, call, &wishes->runs, &wishes->comparison);
     if (status == LULL_OK)
-        status = read_words(metrics, &err);
+        status = read_words(metrics, &call->err);
     if (status != LULL_OK)
-        return lull_cli_usage("%s", err.text);
+        return status;
     wishes->runs.regions = metrics->part && metrics->part->regions;
     wishes->runs.files = metrics->part && metrics->part->files;
     wishes->runs.waits = metrics->part && metrics->part->waits;
@@ -84,35 +82,27 @@ static int read_settings(struct wishes *wishes, struct lull_arena *arena)
     metrics->reference_named = shared.reference != NULL;
     metrics->region = shared.region;
     metrics->window = shared.window;
-    return LULL_EXIT_OK;
+    return LULL_OK;
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-static int run(poptContext context, struct lull_arena *arena)
+static int run(struct lull_cli_call *call)
 {
     struct wishes wishes = {0};
-    struct lull_notices notices = {.arena = arena};
-    struct lull_progress progress;
-    const struct lull_study_progress shown = lull_progress_of_study(&progress);
     struct lull_runs runs;
-    struct lull_error err;
-    uint32_t count;
-    const char *const *paths = lull_operands(context, &count);
     lull_limits_raise_files();
-    int status =
-        count ? read_settings(&wishes, arena) : lull_cli_usage("expected at least one RUN");
+    if (!call->n_operands)
+        return lull_cli_usage("expected at least one RUN");
+    int status = lull_cli_read(call, read_settings(&wishes, call));
     if (status != LULL_EXIT_OK)
         return status;
-    wishes.runs.progress = &shown;
-    lull_status done = lull_study_compare(paths, count, &wishes.runs, &wishes.comparison, &notices,
-                                          arena, &runs, &err);
-    lull_cli_warn_all(&notices);
-    if (done == LULL_OK)
-        status = lull_output_write(&output,
-                                   lull_metrics_document(&runs, &wishes.metrics, &notices, arena));
-    else
-        status = lull_cli_fail("%s", err.text);
+    status = lull_cli_done(call, lull_study_compare(call->operands, call->n_operands, &wishes.runs,
+                                                    &wishes.comparison, &call->notices, call->arena,
+                                                    &runs, &call->err));
+    if (status == LULL_EXIT_OK)
+        status = lull_output_write(
+            &output, lull_metrics_document(&runs, &wishes.metrics, &call->notices, call->arena));
     lull_runs_close(&runs);
     return status;
 }

@@ -1,6 +1,5 @@
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/options/options.h"
 #include "cli/options/simulation_options.h"
 #include "filter/filter.h"
 #include "launch/injection.h"
@@ -20,7 +19,7 @@
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 static struct {
-    char *output;
+    const char *output;
     int force;
     char *max_size, *keep;
     int profile;
@@ -92,103 +91,76 @@ static const struct poptOption options[] = {
 
 /* ---- what was typed ------------------------------------------------------------------------ */
 
-enum { MOST_CALLERS = 32 }; /* that the recorder follows */
-
 /* It is read here to be checked, and again by the recorder. */
-static int read_filter(struct lull_arena *arena, const char **ret_filter)
+static lull_status read_filter(struct lull_cli_call *call, const char **ret_filter)
 {
     const struct lull_filter *filter;
-    struct lull_error err;
     if (!settings.filter)
-        return LULL_EXIT_OK;
+        return LULL_OK;
     if (!LULL_HAVE_LIBDW)
-        return lull_cli_fail("--filter: lull was built without libdw (lull info)");
-    if (lull_filter_read(settings.filter, arena, &filter, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
+        return lull_fail(&call->err, LULL_ERR_UNSUPPORTED,
+                         "--filter: lull was built without libdw (lull info)");
+    lull_status status = lull_filter_read(settings.filter, call->arena, &filter, &call->err);
+    if (status != LULL_OK)
+        return status;
     char *whole = realpath(settings.filter, NULL);
-    *ret_filter = whole ? lull_arena_strdup(arena, whole) : settings.filter;
+    *ret_filter = whole ? lull_arena_strdup(call->arena, whole) : settings.filter;
     free(whole);
-    return LULL_EXIT_OK;
+    return LULL_OK;
 }
 
-static int read_settings(const char *command, struct lull_arena *arena,
-                         struct lull_recording_wish *wish)
+static lull_status read_settings(struct lull_cli_call *call, struct lull_recording_wish *wish,
+                                 const struct lull_disturbance **ret_disturbance)
 {
-    static const char *const words[] = {"openmpi", "mpich", "none", NULL};
-    static const char *const states[] = {"on", "off", NULL};
-    static const enum lull_mpi_family families[] = {LULL_MPI_NONE, LULL_MPI_OPENMPI, LULL_MPI_MPICH,
-                                                    LULL_MPI_NONE};
     const struct lull_recording_texts texts = {.max_size = settings.max_size,
                                                .keep = settings.keep,
                                                .throttle = settings.throttle,
                                                .start_after = settings.start_after,
                                                .duration = settings.duration,
                                                .iterations = settings.iterations,
-                                               .waits = settings.waits};
-    struct lull_error err;
-    uint64_t callers;
-    unsigned mpi, state;
+                                               .waits = settings.waits,
+                                               .callpath = settings.callpath,
+                                               .signals = settings.signals,
+                                               .mpi = settings.mpi};
     *wish = (struct lull_recording_wish){.output = settings.output,
                                          .replace = settings.force,
                                          .profile = settings.profile,
                                          .follow = settings.follow,
                                          .files = settings.files,
-                                         .counters = settings.counters,
-                                         .callpath = settings.callpath,
-                                         .signals = settings.signals};
-    if (!command)
-        return lull_cli_usage("expected a COMMAND to run");
-    if (lull_option_number("callpath", settings.callpath, 1, MOST_CALLERS, &callers, &err) !=
-            LULL_OK ||
-        lull_option_word("mpi", settings.mpi, words, &mpi, &err) != LULL_OK ||
-        lull_recording_wish_read(&texts, arena, wish, &err) != LULL_OK ||
-        lull_option_word("signals", settings.signals, states, &state, &err) != LULL_OK)
-        return lull_cli_usage("%s", err.text);
-    wish->mpi_named = mpi > 0;
-    wish->mpi = families[mpi];
-    return read_filter(arena, &wish->filter);
+                                         .counters = settings.counters};
+    lull_status status = lull_recording_wish_read(&texts, call->arena, wish, &call->err);
+    if (status == LULL_OK)
+        status = read_filter(call, &wish->filter);
+    return status == LULL_OK
+               ? lull_injection_read(settings.inject, settings.seed, call, ret_disturbance)
+               : status;
 }
 
 /* ---- in front of mpirun -------------------------------------------------------------------- */
+
+/* The options as they were given. */
+static void add_options(struct lull_words *words)
+{
+    for (const struct poptOption *option = options; option->longName; option++) {
+        if (option->argInfo == POPT_ARG_STRING)
+            lull_words_option(words, option->longName, *(char *const *)option->arg);
+        else if (option->argInfo == POPT_ARG_NONE && *(const int *)option->arg)
+            lull_words_add(words, lull_arena_printf(words->arena, "--%s", option->longName));
+        else if (option->argInfo == POPT_ARG_ARGV)
+            for (char *const *text = *(char *const *const *)option->arg; text && *text; text++)
+                lull_words_option(words, option->longName, *text);
+    }
+}
 
 /* `mpirun ... program` becomes `mpirun ... lull record ... program`: ourselves again, with the
  * options that we were given. */
 static char **insert_ourselves(char **argv, struct lull_arena *arena)
 {
-    const struct {
-        const char *name, *value;
-    } said[] = {{"output", lull_launcher_output(argv, settings.output, arena)},
-                {"max-size", settings.max_size},
-                {"keep", settings.keep},
-                {"callpath", settings.callpath},
-                {"counters", settings.counters},
-                {"filter", settings.filter},
-                {"throttle", settings.throttle},
-                {"start-after", settings.start_after},
-                {"duration", settings.duration},
-                {"iterations", settings.iterations},
-                {"signals", settings.signals},
-                {"waits", settings.waits},
-                {"mpi", settings.mpi},
-                {"seed", settings.seed}};
-    const struct {
-        const char *word;
-        int set;
-    } flags[] = {{"--force", settings.force},
-                 {"--profile", settings.profile},
-                 {"--follow", settings.follow},
-                 {"--files", settings.files},
-                 {"--verbose", settings.verbose}};
     struct lull_words words = {.arena = arena};
+    settings.output = lull_launcher_output(argv, settings.output, arena);
     lull_words_add(&words, lull_own_path(arena));
     lull_words_add(&words, "record");
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
-        lull_words_option(&words, said[i].name, said[i].value);
-    for (char **spec = settings.inject; spec && *spec; spec++)
-        lull_words_option(&words, "inject", *spec);
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (flags[i].set)
-            lull_words_add(&words, flags[i].word);
+    add_options(&words);
     lull_words_add(&words, "--");
     return lull_launcher_insert(argv, words.items, arena);
 }
@@ -204,17 +176,16 @@ static int execute(char **argv)
 }
 
 static int prepare(const char *word, const struct lull_recording_wish *wish,
-                   const struct lull_disturbance *disturbance, struct lull_arena *arena)
+                   const struct lull_disturbance *disturbance, struct lull_cli_call *call)
 {
     struct lull_recording recording;
-    struct lull_error err;
-    if (lull_recording_prepare(word, wish, arena, &recording, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
+    if (lull_recording_prepare(word, wish, call->arena, &recording, &call->err) != LULL_OK)
+        return lull_cli_fail("%s", call->err.text);
     if (recording.warning)
         lull_cli_warn("%s", recording.warning);
-    if (lull_injection_write(disturbance, &recording, arena, &err) != LULL_OK &&
+    if (lull_injection_write(disturbance, &recording, call->arena, &call->err) != LULL_OK &&
         recording.job.rank == 0)
-        lull_cli_warn("%s; nothing is injected", err.text);
+        lull_cli_warn("%s; nothing is injected", call->err.text);
     if (settings.verbose && recording.library)
         fprintf(stderr, "lull record: rank %u of %u: %s, recorded by %s into %s\n",
                 recording.job.rank, recording.job.size, recording.executable.path,
@@ -222,23 +193,25 @@ static int prepare(const char *word, const struct lull_recording_wish *wish,
     return LULL_EXIT_OK;
 }
 
-static int run(poptContext context, struct lull_arena *arena)
+static int run(struct lull_cli_call *call)
 {
     struct lull_recording_wish wish;
-    struct lull_words words = {.arena = arena};
-    for (const char *word; (word = poptGetArg(context));)
-        lull_words_add(&words, word);
-    char **argv = words.items;
     const struct lull_disturbance *disturbance;
-    int status = read_settings(argv ? argv[0] : NULL, arena, &wish);
-    if (status == LULL_EXIT_OK)
-        status = lull_injection_read(settings.inject, settings.seed, arena, &disturbance);
-    if (status == LULL_EXIT_OK && lull_is_launcher(argv[0])) {
-        argv = insert_ourselves(words.items, arena);
+    struct lull_words words = {.arena = call->arena};
+    if (!call->n_operands)
+        return lull_cli_usage("expected a COMMAND to run");
+    for (uint32_t i = 0; i < call->n_operands; i++)
+        lull_words_add(&words, call->operands[i]);
+    char **argv = words.items;
+    int status = lull_cli_read(call, read_settings(call, &wish, &disturbance));
+    if (status != LULL_EXIT_OK)
+        return status;
+    if (lull_is_launcher(argv[0])) {
+        argv = insert_ourselves(words.items, call->arena);
         if (!argv)
             status = lull_cli_usage("found no program behind '%s'", words.items[0]);
-    } else if (status == LULL_EXIT_OK) {
-        status = prepare(argv[0], &wish, disturbance, arena);
+    } else {
+        status = prepare(argv[0], &wish, disturbance, call);
     }
     return status == LULL_EXIT_OK ? execute(argv) : status;
 }

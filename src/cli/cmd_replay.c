@@ -1,15 +1,12 @@
+#include "base/text/option.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "cli/options/simulation_options.h"
 #include "cli/process.h"
-#include "cli/progress.h"
 #include "study/replay/replay_study.h"
 #include "trace/convert.h"
 #include "view/replay_document.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static char not_said[] = "";
 
@@ -97,27 +94,9 @@ static const struct poptOption options[] = {
 
 /* ---- what was typed ------------------------------------------------------------------------ */
 
-static int read_settings(struct lull_supposition *supposition, enum lull_scheme_choice *ret_scheme,
-                         struct lull_arena *arena)
+static void read_what_if(struct lull_what_if_options *what_if)
 {
-    static const char *const schemes[] = {"additive", "multiplicative", NULL};
-    struct lull_what_if_options *what_if = &supposition->what_if;
-    struct lull_error err;
-    unsigned scheme;
-    if (lull_option_word("scheme", settings.scheme, schemes, &scheme, &err) != LULL_OK)
-        return lull_cli_usage("%s", err.text);
-    if (settings.cpu_speed && !lull_factor_read(settings.cpu_speed, &supposition->cpu_speed))
-        return lull_cli_usage("--cpu-speed is '%s', expected a number above 0", settings.cpu_speed);
-    if (lull_what_if_regions_read(settings.regions, arena, what_if, &err) != LULL_OK)
-        return lull_cli_usage("--region is %s", err.text);
-    if (lull_what_if_cuts_read(settings.medians, arena, what_if, &err) != LULL_OK)
-        return lull_cli_usage("--median is %s", err.text);
-    *ret_scheme = (enum lull_scheme_choice)scheme;
-    supposition->application = (uint32_t)settings.application - 1;
-    supposition->force = settings.force;
-    supposition->whole = settings.whole;
-    supposition->raw_names = settings.raw_names;
-    what_if->application = supposition->application;
+    what_if->application = (uint32_t)settings.application - 1;
     what_if->no_noise = settings.no_noise;
     what_if->balance = settings.balance != not_said;
     what_if->balanced = what_if->balance ? settings.balance : NULL;
@@ -125,92 +104,70 @@ static int read_settings(struct lull_supposition *supposition, enum lull_scheme_
         if (settings.threads[change] != not_said)
             what_if->threads[what_if->n_threads++] =
                 (struct lull_what_if_threads){change, settings.threads[change]};
-    return LULL_EXIT_OK;
 }
 
-static int read_network(struct lull_supposition *supposition, struct lull_arena *arena)
+static lull_status read_settings(struct lull_supposition *supposition,
+                                 enum lull_scheme_choice *ret_scheme, struct lull_cli_call *call)
 {
-    struct lull_error err;
-    if (settings.machine && settings.network)
-        return lull_cli_usage("--network and --machine exclude each other");
-    if (settings.machine)
-        return lull_replay_machine_read(settings.machine, arena, &supposition->machine, &err) ==
-                       LULL_OK
-                   ? LULL_EXIT_OK
-                   : lull_cli_fail("%s", err.text);
-    if (!settings.network)
-        return LULL_EXIT_OK;
-    lull_status status =
-        lull_replay_networks_read(settings.network, arena, &supposition->networks, &err);
-    return status == LULL_OK ? LULL_EXIT_OK : lull_cli_usage("--network: %s", err.text);
-}
-
-static int read_disturbance(struct lull_supposition *supposition, struct lull_arena *arena)
-{
-    int status =
-        lull_injection_read(settings.inject, settings.seed, arena, &supposition->disturbance);
-    if (status != LULL_EXIT_OK)
-        return status;
-    if (supposition->disturbance && supposition->disturbance->has_network &&
-        (supposition->networks || supposition->machine))
-        return lull_cli_usage("--inject with a network, and --network or --machine, exclude each "
-                              "other");
-    if (settings.against && supposition->networks && supposition->networks->n_points > 1)
-        return lull_cli_usage("--against compares one prediction, not those of a sweep");
+    static const char *const schemes[] = {"additive", "multiplicative", NULL};
+    const struct lull_supposition_texts texts = {.network = settings.network,
+                                                 .machine = settings.machine,
+                                                 .cpu_speed = settings.cpu_speed,
+                                                 .regions = settings.regions,
+                                                 .medians = settings.medians};
+    unsigned scheme;
+    lull_status status = lull_option_word("scheme", settings.scheme, schemes, &scheme, &call->err);
+    *ret_scheme = (enum lull_scheme_choice)scheme;
+    supposition->application = (uint32_t)settings.application - 1;
+    supposition->force = settings.force;
+    supposition->whole = settings.whole;
+    supposition->raw_names = settings.raw_names;
     supposition->against = settings.against;
-    return LULL_EXIT_OK;
+    read_what_if(&supposition->what_if);
+    if (status == LULL_OK)
+        status =
+            lull_injection_read(settings.inject, settings.seed, call, &supposition->disturbance);
+    return status == LULL_OK ? lull_supposition_read(&texts, call->arena, supposition, &call->err)
+                             : status;
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
 
 /* The last run: what if, where something was supposed. */
-static int write_run(const struct lull_runs *runs)
+static int write_run(const struct lull_runs *runs, struct lull_cli_call *call)
 {
-    struct lull_error err;
     if (!settings.run)
         return LULL_EXIT_OK;
     lull_interrupt_clean_up();
-    struct lull_progress progress;
-    lull_progress_begin(&progress, settings.run);
+    lull_progress_begin(&call->line, settings.run);
     lull_status status =
         lull_convert(runs->runs[runs->count - 1].trace, settings.run, &lull_format_tape,
-                     settings.force, lull_progress_update, &progress, &err);
-    lull_progress_end(&progress);
-    return status == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", err.text);
+                     settings.force, lull_progress_update, &call->line, &call->err);
+    lull_progress_end(&call->line);
+    return status == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", call->err.text);
 }
 
-static int replay(const char *path, struct lull_arena *arena)
+static int run(struct lull_cli_call *call)
 {
     struct lull_supposition supposition = {0};
     enum lull_scheme_choice scheme;
-    int status = read_settings(&supposition, &scheme, arena);
-    if (status == LULL_EXIT_OK)
-        status = read_network(&supposition, arena);
-    if (status == LULL_EXIT_OK)
-        status = read_disturbance(&supposition, arena);
+    struct lull_replay_study study;
+    lull_limits_raise_files();
+    if (call->n_operands != 1)
+        return lull_cli_usage("expected one RUN");
+    int status = lull_cli_read(call, read_settings(&supposition, &scheme, call));
     if (status != LULL_EXIT_OK)
         return status;
-    struct lull_progress progress;
-    const struct lull_study_progress shown = lull_progress_of_study(&progress);
-    struct lull_notices notices = {.arena = arena};
-    struct lull_replay_study study;
-    struct lull_error err;
-    lull_status done =
-        lull_replay_study_make(path, &supposition, &shown, &notices, arena, &study, &err);
-    lull_cli_warn_all(&notices);
-    status = done == LULL_OK ? write_run(&study.runs) : lull_cli_fail("%s", err.text);
+    status = lull_cli_done(call,
+                           lull_replay_study_make(call->operands[0], &supposition, &call->progress,
+                                                  &call->notices, call->arena, &study, &call->err));
     if (status == LULL_EXIT_OK)
-        status = lull_output_write(&output, lull_replay_document(&study, scheme, &notices, arena));
+        status = write_run(&study.runs, call);
+    if (status == LULL_EXIT_OK)
+        status = lull_output_write(
+            &output, lull_replay_document(&study, scheme, &call->notices, call->arena));
     lull_replay_study_close(&study);
     return status;
-}
-
-static int run(poptContext context, struct lull_arena *arena)
-{
-    uint32_t count;
-    const char *const *paths = lull_operands(context, &count);
-    lull_limits_raise_files();
-    return count == 1 ? replay(paths[0], arena) : lull_cli_usage("expected one RUN");
 }
 
 const struct lull_command lull_cmd_replay = {

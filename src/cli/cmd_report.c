@@ -1,10 +1,10 @@
 #include "base/text.h"
+#include "base/text/option.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "cli/options/runs_options.h"
 #include "cli/process.h"
-#include "cli/progress.h"
 #include "view/report/report_document.h"
 
 #include <string.h>
@@ -87,24 +87,23 @@ static const char *repeated_options(struct lull_arena *arena)
     return repeated;
 }
 
-static int read_settings(struct wishes *wishes, struct lull_arena *arena)
+static lull_status read_settings(struct wishes *wishes, struct lull_cli_call *call)
 {
-    struct lull_error err;
     struct lull_runs_options *runs = &wishes->report.runs;
-    lull_status status = lull_runs_settings_read(&shared, arena, runs, &wishes->comparison, &err);
+    lull_status status = lull_runs_settings_read(&shared, call, runs, &wishes->comparison);
     if (status == LULL_OK)
-        status = read_scheme(wishes, &err);
+        status = read_scheme(wishes, &call->err);
     if (status == LULL_OK)
-        status = read_size(wishes, &err);
+        status = read_size(wishes, &call->err);
     if (status != LULL_OK)
-        return lull_cli_usage("%s", err.text);
+        return status;
     runs->regions = runs->files = true;
     runs->waits = !shared.region;
     wishes->report.no_prices = settings.no_prices || shared.no_replay;
     wishes->view.region = shared.region;
     wishes->view.window = shared.window;
-    wishes->view.options = repeated_options(arena);
-    return LULL_EXIT_OK;
+    wishes->view.options = repeated_options(call->arena);
+    return LULL_OK;
 }
 
 /* A page where its name says so; and what cannot be written is told before the work. */
@@ -120,36 +119,29 @@ static int choose_output(void)
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-static int run(poptContext context, struct lull_arena *arena)
+static int run(struct lull_cli_call *call)
 {
     struct wishes wishes = {0};
-    struct lull_notices notices = {.arena = arena};
-    struct lull_progress progress;
-    const struct lull_study_progress shown = lull_progress_of_study(&progress);
     struct lull_report report;
-    struct lull_error err;
-    uint32_t count;
-    const char *const *paths = lull_operands(context, &count);
     lull_limits_raise_files();
-    int status =
-        count ? read_settings(&wishes, arena) : lull_cli_usage("expected at least one RUN");
+    if (!call->n_operands)
+        return lull_cli_usage("expected at least one RUN");
+    int status = lull_cli_read(call, read_settings(&wishes, call));
     if (status == LULL_EXIT_OK)
         status = choose_output();
     if (status != LULL_EXIT_OK)
         return status;
-    wishes.report.runs.progress = &shown;
-    lull_status done =
-        lull_report_load(paths, count, &wishes.report, &notices, arena, &report, &err);
+    lull_status done = lull_report_load(call->operands, call->n_operands, &wishes.report,
+                                        &call->notices, call->arena, &report, &call->err);
     if (done == LULL_OK)
-        done = lull_study_compare_loaded(&report.runs, &wishes.comparison, &notices, arena, &err);
+        done = lull_study_compare_loaded(&report.runs, &wishes.comparison, &call->notices,
+                                         call->arena, &call->err);
     if (done == LULL_OK && !shared.region)
-        done = lull_report_diagnose(&report, &wishes.report, arena, &err);
-    lull_cli_warn_all(&notices);
-    if (done == LULL_OK)
-        status = lull_output_write(&output,
-                                   lull_report_document(&report, &wishes.view, &notices, arena));
-    else
-        status = lull_cli_fail("%s", err.text);
+        done = lull_report_diagnose(&report, &wishes.report, call->arena, &call->err);
+    status = lull_cli_done(call, done);
+    if (status == LULL_EXIT_OK)
+        status = lull_output_write(
+            &output, lull_report_document(&report, &wishes.view, &call->notices, call->arena));
     lull_report_close(&report);
     return status;
 }

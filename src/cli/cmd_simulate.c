@@ -9,7 +9,6 @@
 #include "view/simulation/simulation_document.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* What the user typed. */
@@ -43,18 +42,22 @@ static const struct poptOption options[] = {
 
 /* ---- what was typed -------------------------------------------------------------------------- */
 
-static int parse_inputs(struct lull_simulate_inputs *inputs, struct lull_arena *arena)
+static lull_status read_settings(const char *path, struct lull_cli_call *call,
+                                 struct lull_simulate_inputs *inputs)
 {
     inputs->path = !settings.no_path;
     inputs->tape = settings.tape;
     inputs->out_of_memory = lull_cli_out_of_memory;
-    int status = lull_simulation_read(&settings.simulation, "loggops", inputs, arena);
-    if (status != LULL_EXIT_OK || inputs->sweep->n_axes == 0)
+    lull_status status = lull_simulation_read(&settings.simulation, "loggops", call, inputs);
+    if (status != LULL_OK)
         return status;
-    return settings.tape || settings.per_rank
-               ? lull_cli_usage("--%s is for one simulation, not for a sweep",
-                                settings.tape ? "output" : "per-rank")
-               : LULL_EXIT_OK;
+    if (inputs->sweep->n_axes > 0 && (settings.tape || settings.per_rank))
+        return lull_fail(&call->err, LULL_ERR_RANGE, "--%s is for one simulation, not for a sweep",
+                         settings.tape ? "output" : "per-rank");
+    if (!path == !settings.simulation.specs[LULL_SIMULATE_PATTERN])
+        return lull_fail(&call->err, LULL_ERR_RANGE, "expected a GOAL file or --pattern%s",
+                         path ? ", not both" : "");
+    return LULL_OK;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -87,10 +90,10 @@ static void tell_speed(const struct lull_simulate_point *points, uint64_t count)
                 events / seconds / 1e6);
 }
 
-static int simulate(struct lull_simulate_inputs *inputs, struct lull_arena *arena)
+static int simulate(struct lull_simulate_inputs *inputs, struct lull_cli_call *call)
 {
     uint64_t count = inputs->sweep->n_points;
-    struct lull_simulate_point *points = lull_arena_zero(arena, count, sizeof *points);
+    struct lull_simulate_point *points = lull_arena_zero(call->arena, count, sizeof *points);
     lull_simulate_run(inputs, points,
                       settings.threads ? (unsigned)settings.threads : lull_worker_count());
     int status = tell_failure(points, count);
@@ -98,37 +101,30 @@ static int simulate(struct lull_simulate_inputs *inputs, struct lull_arena *aren
         tell_speed(points, count);
         status = lull_output_write(
             &output, inputs->sweep->n_axes > 0
-                         ? lull_simulate_sweep(inputs, points, arena)
-                         : lull_simulate_one(inputs, points, settings.per_rank, arena));
+                         ? lull_simulate_sweep(inputs, points, call->arena)
+                         : lull_simulate_one(inputs, points, settings.per_rank, call->arena));
     }
     lull_simulate_release(inputs, points);
     return status;
 }
 
-static int simulate_file(const char *path, struct lull_arena *arena)
+static int run(struct lull_cli_call *call)
 {
     struct lull_simulate_inputs inputs = {0};
-    int status = parse_inputs(&inputs, arena);
-    if (status != LULL_EXIT_OK)
-        return status;
-    if (!path == !settings.simulation.specs[LULL_SIMULATE_PATTERN])
-        return lull_cli_usage("expected a GOAL file or --pattern%s", path ? ", not both" : "");
-    lull_interrupt_clean_up();
-    struct lull_error err;
-    if (path && lull_goal_open(path, &inputs.goal, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    return simulate(&inputs, arena);
-}
-
-static int run(poptContext context, struct lull_arena *arena)
-{
     const char *path;
     lull_limits_raise_files();
-    int status = lull_one_operand(context, "file", &path);
+    int status = lull_cli_operand(call, "file", &path);
     if (status != LULL_EXIT_OK)
         return status;
-    return settings.list ? lull_output_write(&output, lull_simulate_list(arena))
-                         : simulate_file(path, arena);
+    if (settings.list)
+        return lull_output_write(&output, lull_simulate_list(call->arena));
+    status = lull_cli_read(call, read_settings(path, call, &inputs));
+    if (status != LULL_EXIT_OK)
+        return status;
+    lull_interrupt_clean_up();
+    if (path && lull_goal_open(path, &inputs.goal, &call->err) != LULL_OK)
+        return lull_cli_fail("%s", call->err.text);
+    return simulate(&inputs, call);
 }
 
 const struct lull_command lull_cmd_simulate = {

@@ -1,11 +1,11 @@
 #include "base/parallel.h"
 #include "base/text.h"
+#include "base/text/option.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "cli/options/simulation_options.h"
 #include "cli/process.h"
-#include "cli/progress.h"
 #include "study/wave/wave_study.h"
 #include "view/simulation/simulation_document.h"
 #include "view/wave/wave_charts.h"
@@ -57,38 +57,76 @@ static const struct poptOption options[] = {
 
 /* ---- what was typed --------------------------------------------------------------------------*/
 
-static int parse_least(struct lull_wave_options *wanted)
+static lull_status read_least(struct lull_wave_options *wanted, struct lull_error *err)
 {
-    struct lull_error err;
-    if (settings.least && lull_parse_time(settings.least, 1, &wanted->least, &err) != LULL_OK)
-        return lull_cli_usage("--least: %s", err.text);
-    if (settings.least && wanted->least <= 0)
-        return lull_cli_usage("--least is '%s', expected a time above 0", settings.least);
-    return LULL_EXIT_OK;
+    if (!settings.least)
+        return LULL_OK;
+    if (lull_parse_time(settings.least, 1, &wanted->least, err) != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--least");
+    return wanted->least > 0
+               ? LULL_OK
+               : lull_fail(err, LULL_ERR_RANGE, "--least is '%s', expected a time above 0",
+                           settings.least);
 }
 
-static int parse_inputs(struct lull_wave_inputs *inputs, struct lull_arena *arena)
+static lull_status read_inputs(struct lull_wave_inputs *inputs, struct lull_cli_call *call)
 {
+    uint64_t repeat = 1;
     if (settings.marker || settings.no_replay)
-        return lull_cli_usage("--iterations and --no-replay are for a RUN");
+        return lull_fail(&call->err, LULL_ERR_RANGE, "--iterations and --no-replay are for a RUN");
     inputs->simulate.tape = settings.run;
     inputs->simulate.out_of_memory = lull_cli_out_of_memory;
-    struct lull_error err;
-    uint64_t repeat = 1;
-    if (lull_option_number("repeat", settings.repeat, 1, MOST_REPEATS, &repeat, &err) != LULL_OK)
-        return lull_cli_usage("%s", err.text);
+    lull_status status =
+        lull_option_number("repeat", settings.repeat, 1, MOST_REPEATS, &repeat, &call->err);
     inputs->repeat = (uint32_t)repeat;
-    int status = parse_least(&inputs->options);
-    if (status == LULL_EXIT_OK)
-        status = lull_simulation_read(&settings.simulation, "hockney", &inputs->simulate, arena);
-    if (status != LULL_EXIT_OK || inputs->simulate.sweep->n_axes == 0)
-        return status;
-    return settings.run || settings.chart || settings.amplitude
-               ? lull_cli_usage("--%s is for one simulation, not for a sweep",
-                                settings.run     ? "output"
-                                : settings.chart ? "chart"
-                                                 : "amplitude")
-               : LULL_EXIT_OK;
+    if (status == LULL_OK)
+        status = read_least(&inputs->options, &call->err);
+    if (status == LULL_OK)
+        status = lull_simulation_read(&settings.simulation, "hockney", call, &inputs->simulate);
+    if (status == LULL_OK && inputs->simulate.sweep->n_axes > 0 &&
+        (settings.run || settings.chart || settings.amplitude))
+        return lull_fail(&call->err, LULL_ERR_RANGE, "--%s is for one simulation, not for a sweep",
+                         settings.run     ? "output"
+                         : settings.chart ? "chart"
+                                          : "amplitude");
+    return status;
+}
+
+/* The first option typed that only makes sense with a pattern; NULL: there is none. */
+static const char *said_of_pattern(void)
+{
+    const struct lull_simulation_settings *simulation = &settings.simulation;
+    const struct {
+        const char *name;
+        bool said;
+    } said[] = {{"delay", simulation->delays},
+                {"noise", simulation->specs[LULL_SIMULATE_NOISE]},
+                {"network", simulation->specs[LULL_SIMULATE_NETWORK]},
+                {"machine", simulation->machine},
+                {"placement", simulation->specs[LULL_SIMULATE_PLACEMENT]},
+                {"memory", simulation->specs[LULL_SIMULATE_MEMORY]},
+                {"seed", simulation->seed},
+                {"repeat", settings.repeat},
+                {"output", settings.run}};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (said[i].said)
+            return said[i].name;
+    return NULL;
+}
+
+static lull_status read_run_options(struct lull_wave_run_options *wanted,
+                                    struct lull_cli_call *call)
+{
+    *wanted = (struct lull_wave_run_options){.marker = settings.marker,
+                                             .force = settings.force,
+                                             .no_replay = settings.no_replay,
+                                             .application = (uint32_t)settings.application - 1,
+                                             .progress = &call->progress};
+    const char *said = said_of_pattern();
+    lull_status status = read_least(&wanted->options, &call->err);
+    if (status == LULL_OK && said)
+        return lull_fail(&call->err, LULL_ERR_RANGE, "--%s is for --pattern, not for a RUN", said);
+    return status;
 }
 
 /* ---- charts ----------------------------------------------------------------------------------*/
@@ -117,95 +155,64 @@ static int tell_failure(const struct lull_wave_case *cases, uint64_t count)
     return LULL_EXIT_OK;
 }
 
-static int simulate(struct lull_arena *arena)
+static int simulate(struct lull_cli_call *call)
 {
     struct lull_wave_inputs inputs = {.repeat = 1};
-    int status = parse_inputs(&inputs, arena);
+    int status = lull_cli_read(call, read_inputs(&inputs, call));
     if (status != LULL_EXIT_OK)
         return status;
     lull_interrupt_clean_up();
     uint64_t points = inputs.simulate.sweep->n_points;
-    struct lull_wave_case *cases = lull_arena_zero(arena, points, sizeof *cases);
+    struct lull_wave_case *cases = lull_arena_zero(call->arena, points, sizeof *cases);
     lull_wave_simulate(&inputs, cases,
-                       settings.threads ? (unsigned)settings.threads : lull_worker_count(), arena);
+                       settings.threads ? (unsigned)settings.threads : lull_worker_count(),
+                       call->arena);
     status = tell_failure(cases, points);
     if (status == LULL_EXIT_OK)
-        status = lull_output_write(&output, inputs.simulate.sweep->n_axes > 0
-                                                ? lull_wave_sweep_document(&inputs, cases, arena)
-                                                : lull_wave_case_document(&inputs, cases, arena));
+        status =
+            lull_output_write(&output, inputs.simulate.sweep->n_axes > 0
+                                           ? lull_wave_sweep_document(&inputs, cases, call->arena)
+                                           : lull_wave_case_document(&inputs, cases, call->arena));
     if (status == LULL_EXIT_OK && (settings.chart || settings.amplitude))
         status = cases->collective_only
                      ? lull_cli_fail("%s: there is nothing to draw: its ranks exchange messages in "
                                      "collective operations only",
                                      settings.simulation.specs[LULL_SIMULATE_PATTERN])
-                     : save_charts(&cases->scene, &cases->predicted, arena);
+                     : save_charts(&cases->scene, &cases->predicted, call->arena);
     lull_wave_cases_release(&inputs, cases);
     return status;
 }
 
-/* The first option typed that only makes sense with a pattern; NULL: there is none. */
-static const char *said_of_pattern(void)
+static int analyse(const char *path, struct lull_cli_call *call)
 {
-    const struct lull_simulation_settings *simulation = &settings.simulation;
-    const struct {
-        const char *name;
-        bool said;
-    } said[] = {{"delay", simulation->delays},
-                {"noise", simulation->specs[LULL_SIMULATE_NOISE]},
-                {"network", simulation->specs[LULL_SIMULATE_NETWORK]},
-                {"machine", simulation->machine},
-                {"placement", simulation->specs[LULL_SIMULATE_PLACEMENT]},
-                {"memory", simulation->specs[LULL_SIMULATE_MEMORY]},
-                {"seed", simulation->seed},
-                {"repeat", settings.repeat},
-                {"output", settings.run}};
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
-        if (said[i].said)
-            return said[i].name;
-    return NULL;
-}
-
-static int analyse(const char *path, struct lull_arena *arena)
-{
-    struct lull_progress progress;
-    const struct lull_study_progress shown = lull_progress_of_study(&progress);
-    struct lull_wave_run_options wanted = {.marker = settings.marker,
-                                           .force = settings.force,
-                                           .no_replay = settings.no_replay,
-                                           .progress = &shown};
-    int status = parse_least(&wanted.options);
+    struct lull_wave_run_options wanted;
+    struct lull_wave_run run;
+    int status = lull_cli_read(call, read_run_options(&wanted, call));
     if (status != LULL_EXIT_OK)
         return status;
-    wanted.application = (uint32_t)settings.application - 1;
-    const char *said = said_of_pattern();
-    if (said)
-        return lull_cli_usage("--%s is for --pattern, not for a RUN", said);
-    struct lull_notices notices = {.arena = arena};
-    struct lull_wave_run run;
-    struct lull_error err;
-    lull_status done = lull_wave_run_make(path, &wanted, &notices, arena, &run, &err);
-    lull_cli_warn_all(&notices);
-    status = done == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", err.text);
+    status = lull_cli_done(
+        call, lull_wave_run_make(path, &wanted, &call->notices, call->arena, &run, &call->err));
     if (status == LULL_EXIT_OK)
-        status = lull_output_write(&output, lull_wave_run_document(path, &run, &notices, arena));
+        status = lull_output_write(&output,
+                                   lull_wave_run_document(path, &run, &call->notices, call->arena));
     if (status == LULL_EXIT_OK)
-        status = save_charts(&run.measured, run.predicted, arena);
+        status = save_charts(&run.measured, run.predicted, call->arena);
     lull_wave_run_close(&run);
     return status;
 }
 
-static int run(poptContext context, struct lull_arena *arena)
+static int run(struct lull_cli_call *call)
 {
     const char *path;
     lull_limits_raise_files();
-    int status = lull_one_operand(context, "RUN", &path);
+    int status = lull_cli_operand(call, "RUN", &path);
     if (status != LULL_EXIT_OK)
         return status;
     if (settings.list)
-        return lull_output_write(&output, lull_simulate_list(arena));
+        return lull_output_write(&output, lull_simulate_list(call->arena));
     if (!path == !settings.simulation.specs[LULL_SIMULATE_PATTERN])
         return lull_cli_usage("expected a RUN or --pattern%s", path ? ", not both" : "");
-    return path ? analyse(path, arena) : simulate(arena);
+    return path ? analyse(path, call) : simulate(call);
 }
 
 const struct lull_command lull_cmd_wave = {

@@ -6,6 +6,7 @@
 #ifndef LULL_CLI_COMMAND_H
 #define LULL_CLI_COMMAND_H
 
+#include "cli/call.h"
 #include "cli/output.h"
 
 #include <popt.h>
@@ -25,9 +26,8 @@ struct lull_command {
     /* Where its result goes: what these options say is right when `run` is called. NULL for a
      * command whose result is no document. */
     const struct lull_output_settings *output;
-    /* `context` has consumed the options when this is called; operands are left in it. Results live
-     * in `arena`, until the command has ended. Returns an exit status. */
-    int (*run)(poptContext context, struct lull_arena *arena);
+    /* The options have been read when this is called. Returns an exit status. */
+    int (*run)(struct lull_cli_call *call);
     /* The operands are another program's command line: options end at the first of them, and
      * signals stay as they were. */
     bool launches;

@@ -90,14 +90,17 @@ static int run_command(const struct lull_command *command, int argc, const char 
     poptContext context = poptGetContext(NULL, argc, argv, options,
                                          command->launches ? POPT_CONTEXT_POSIXMEHARDER : 0);
     struct lull_arena *arena = lull_cli_arena();
+    struct lull_cli_call call = {.arena = arena, .notices = {.arena = arena}};
     bool help;
     int status = lull_read_options(context, options, &help);
     if (status == LULL_EXIT_OK && help)
         lull_help_command(command, stdout);
     else if (status == LULL_EXIT_OK && command->output)
         status = lull_output_check(command->output);
+    call.operands = lull_operands(context, &call.n_operands);
+    call.progress = lull_progress_of_study(&call.line);
     if (status == LULL_EXIT_OK && !help)
-        status = command->run(context, arena);
+        status = command->run(&call);
     lull_arena_destroy(arena);
     poptFreeContext(context);
     return status;

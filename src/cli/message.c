@@ -57,12 +57,6 @@ int lull_cli_usage(const char *format, ...)
     return LULL_EXIT_USAGE;
 }
 
-int lull_cli_refuse(lull_status status, const struct lull_error *err)
-{
-    return status == LULL_ERR_RANGE ? lull_cli_usage("%s", err->text)
-                                    : lull_cli_fail("%s", err->text);
-}
-
 void lull_cli_warn(const char *format, ...)
 {
     va_list arguments;

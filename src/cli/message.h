@@ -15,9 +15,6 @@ int lull_cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* "lull metrics: <message> (see 'lull metrics --help')"; returns LULL_EXIT_USAGE. */
 int lull_cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* One of these two: LULL_ERR_RANGE is wrong usage. Returns the exit status. */
-int lull_cli_refuse(lull_status status, const struct lull_error *err);
-
 /* "lull metrics: warning: <message>". */
 void lull_cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -3,9 +3,9 @@
 #include "base/file.h"
 #include "base/output_file.h"
 #include "base/text.h"
+#include "base/text/option.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/options/options.h"
 #include "cli/process.h"
 
 #include <langinfo.h>

@@ -1,11 +1,15 @@
 #include "launch/wish.h"
 
 #include "base/text.h"
+#include "base/text/option.h"
 #include "tape/layout.h"
 
 #include <string.h>
 
-enum { MOST_NAME = 255 }; /* of a region that iterations refer to, bytes */
+enum {
+    MOST_NAME = 255,  /* of a region that iterations refer to, bytes */
+    MOST_CALLERS = 32 /* that the recorder follows */
+};
 
 /* "100000:1us" becomes "100000:1000", calls and ns. */
 static lull_status read_throttle(const char *text, struct lull_arena *arena,
@@ -107,11 +111,37 @@ static lull_status read_bytes(const struct lull_recording_texts *texts,
     return LULL_OK;
 }
 
+static lull_status read_words(const struct lull_recording_texts *texts,
+                              struct lull_recording_wish *wish, struct lull_error *err)
+{
+    static const char *const families[] = {"openmpi", "mpich", "none", NULL};
+    static const enum lull_mpi_family family_of[] = {LULL_MPI_NONE, LULL_MPI_OPENMPI,
+                                                     LULL_MPI_MPICH, LULL_MPI_NONE};
+    static const char *const states[] = {"on", "off", NULL};
+    uint64_t callers;
+    unsigned family, state;
+    lull_status status =
+        lull_option_number("callpath", texts->callpath, 1, MOST_CALLERS, &callers, err);
+    if (status == LULL_OK)
+        status = lull_option_word("mpi", texts->mpi, families, &family, err);
+    if (status == LULL_OK)
+        status = lull_option_word("signals", texts->signals, states, &state, err);
+    if (status != LULL_OK)
+        return status;
+    wish->callpath = texts->callpath;
+    wish->signals = texts->signals;
+    wish->mpi_named = family > 0;
+    wish->mpi = family_of[family];
+    return LULL_OK;
+}
+
 lull_status lull_recording_wish_read(const struct lull_recording_texts *texts,
                                      struct lull_arena *arena, struct lull_recording_wish *wish,
                                      struct lull_error *err)
 {
-    lull_status status = read_bytes(texts, wish, err);
+    lull_status status = read_words(texts, wish, err);
+    if (status == LULL_OK)
+        status = read_bytes(texts, wish, err);
     if (status == LULL_OK)
         status = read_throttle(texts->throttle, arena, &wish->throttle, err);
     if (status == LULL_OK)

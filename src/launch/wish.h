@@ -12,6 +12,9 @@ struct lull_recording_texts {
     const char *start_after, *duration; /* times */
     const char *iterations;             /* "3:10", or "solve:3:10": of marked regions */
     const char *waits;                  /* a time; "none" */
+    const char *callpath;               /* how many callers */
+    const char *signals;                /* "on", "off": what is at first */
+    const char *mpi;                    /* "openmpi", "mpich", "none" */
 };
 
 /* Sets these members of *wish. Fails with LULL_ERR_RANGE; the text begins with the option. */

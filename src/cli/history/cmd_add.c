@@ -1,10 +1,10 @@
+#include "base/text/option.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/history_options.h"
 #include "cli/options/options.h"
 #include "cli/options/runs_options.h"
 #include "cli/process.h"
-#include "cli/progress.h"
 
 #include <stdio.h>
 
@@ -20,45 +20,39 @@ static const struct poptOption options[] = {
     POPT_TABLEEND,
 };
 
-static int add_runs(const char *file, const char *const *paths, uint32_t count,
-                    const struct lull_runs_options *runs, const struct lull_history_about *about,
-                    double patience, struct lull_arena *arena)
+static lull_status add_runs(const char *file, const struct lull_runs_options *runs,
+                            const struct lull_history_about *about, double patience,
+                            struct lull_cli_call *call)
 {
-    struct lull_notices notices = {.arena = arena};
     struct lull_history_entry *entries;
-    struct lull_error err;
     uint32_t n_entries, added;
-    lull_status status = lull_history_measure(paths, count, runs, about, &notices, arena, &entries,
-                                              &n_entries, &err);
-    lull_cli_warn_all(&notices);
+    lull_status status =
+        lull_history_measure(call->operands + 1, call->n_operands - 1, runs, about, &call->notices,
+                             call->arena, &entries, &n_entries, &call->err);
     if (status == LULL_OK)
-        status = lull_history_append(file, entries, n_entries, patience, arena, &added, &err);
-    if (status != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    fprintf(stderr, "lull history add: %u of %u run%s added to %s%s\n", added, n_entries,
-            n_entries == 1 ? "" : "s", file,
-            added < n_entries ? " (the others are there already)" : "");
-    return LULL_EXIT_OK;
+        status = lull_history_append(file, entries, n_entries, patience, call->arena, &added,
+                                     &call->err);
+    if (status == LULL_OK)
+        fprintf(stderr, "lull history add: %u of %u run%s added to %s%s\n", added, n_entries,
+                n_entries == 1 ? "" : "s", file,
+                added < n_entries ? " (the others are there already)" : "");
+    return status;
 }
 
-static int run(poptContext context, struct lull_arena *arena)
+static int run(struct lull_cli_call *call)
 {
     struct lull_runs_options runs;
     struct lull_history_about about;
-    struct lull_progress progress;
-    const struct lull_study_progress shown = lull_progress_of_study(&progress);
-    struct lull_error err;
     double patience = 10;
-    uint32_t count;
-    const char *const *operands = lull_operands(context, &count);
     lull_limits_raise_files();
-    if (count < 2)
+    if (call->n_operands < 2)
         return lull_cli_usage("expected the FILE of a history and at least one RUN");
-    if (lull_option_real("wait", wait_text, 0, &patience, &err) != LULL_OK ||
-        lull_history_settings_read(&shared, &runs, &about, &err) != LULL_OK)
-        return lull_cli_usage("%s", err.text);
-    runs.progress = &shown;
-    return add_runs(operands[0], operands + 1, count - 1, &runs, &about, patience, arena);
+    lull_status read = lull_option_real("wait", wait_text, 0, &patience, &call->err);
+    if (read == LULL_OK)
+        read = lull_history_settings_read(&shared, call, &runs, &about);
+    return read == LULL_OK
+               ? lull_cli_done(call, add_runs(call->operands[0], &runs, &about, patience, call))
+               : lull_cli_read(call, read);
 }
 
 const struct lull_command lull_cmd_history_add = {

@@ -36,39 +36,30 @@ static lull_status read_metrics(struct lull_arena *arena, const char ***ret_metr
     return LULL_OK;
 }
 
-static lull_status read_series(const char *path, struct lull_arena *arena,
-                               struct lull_history *ret_series, struct lull_error *err)
+static int run(struct lull_cli_call *call)
 {
     const struct lull_history_key wish = {.program = settings.program,
                                           .input = settings.input,
                                           .machine = settings.machine,
                                           .layout = settings.layout};
-    struct lull_history history;
-    lull_status status = lull_history_read(path, arena, &history, err);
-    return status == LULL_OK ? lull_history_select(&history, &wish, NULL, arena, ret_series, err)
-                             : status;
-}
-
-static int run(poptContext context, struct lull_arena *arena)
-{
     const char *path, **metrics;
     size_t n_metrics;
     struct lull_history series;
-    struct lull_error err;
-    int status = lull_one_operand(context, "FILE", &path);
+    int status = lull_cli_operand(call, "FILE", &path);
     if (status != LULL_EXIT_OK)
         return status;
     if (!path)
         return lull_cli_usage("expected the FILE of a history");
-    if (read_metrics(arena, &metrics, &n_metrics, &err) != LULL_OK)
-        return lull_cli_usage("%s", err.text);
-    if (read_series(path, arena, &series, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
+    if (read_metrics(call->arena, &metrics, &n_metrics, &call->err) != LULL_OK)
+        return lull_cli_usage("%s", call->err.text);
+    if (lull_history_read_series(path, &wish, NULL, call->arena, &series, &call->err) != LULL_OK)
+        return lull_cli_fail("%s", call->err.text);
     if (settings.chart)
-        status = lull_output_chart(settings.chart, lull_history_chart(&series, metrics[0], arena));
+        status =
+            lull_output_chart(settings.chart, lull_history_chart(&series, metrics[0], call->arena));
     return status == LULL_EXIT_OK
                ? lull_output_write(&output,
-                                   lull_history_document(&series, metrics, n_metrics, arena))
+                                   lull_history_document(&series, metrics, n_metrics, call->arena))
                : status;
 }
 

@@ -1,9 +1,6 @@
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/options/options.h"
 #include "view/kernel/kernel_document.h"
-
-enum { MOST_CORES = 4096 };
 
 /* What the user typed. */
 static struct {
@@ -60,59 +57,35 @@ static const struct poptOption options[] = {
 
 /* ---- what was typed ------------------------------------------------------------------------- */
 
-static lull_status read_options(struct lull_kernel_options *wanted, struct lull_error *err)
+static lull_status read_settings(struct lull_kernel_wish *wish, struct lull_cli_call *call)
 {
-    static const char *const traffic[] = {"conditions", "simulation", NULL};
-    static const char *const policies[] = {"lru", "plru", NULL};
-    unsigned chosen, policy;
-    uint64_t cores = 1;
-    wanted->seed = 1;
-    lull_status status = lull_option_number("cores", settings.cores, 1, MOST_CORES, &cores, err);
-    if (status == LULL_OK)
-        status = lull_option_number("seed", settings.seed, 0, UINT64_MAX, &wanted->seed, err);
-    if (status == LULL_OK)
-        status = lull_option_word("traffic", settings.traffic, traffic, &chosen, err);
-    if (status == LULL_OK)
-        status = lull_option_word("policy", settings.policy, policies, &policy, err);
-    if (status != LULL_OK)
-        return status;
-    wanted->cores = (unsigned)cores;
-    wanted->traffic = chosen == 2 ? LULL_TRAFFIC_SIMULATION : LULL_TRAFFIC_CONDITIONS;
-    wanted->policy = policy == 2 ? LULL_CACHE_PLRU : LULL_CACHE_LRU;
-    /* Of a sweep every point would take its second. */
-    wanted->simulate = !settings.no_simulation && !settings.sweep;
-    wanted->incore.compiler = settings.compiler;
-    wanted->incore.mca = settings.mca;
-    wanted->incore.estimate = settings.estimate;
-    return LULL_OK;
-}
-
-static int read_settings(const char *source, struct lull_kernel_wish *wish,
-                         struct lull_arena *arena)
-{
-    const struct lull_kernel_texts texts = {.source = source,
+    const struct lull_kernel_texts texts = {.source = call->operands[0],
                                             .sizes = (const char *const *)settings.sizes,
                                             .calls = (const char *const *)settings.calls,
                                             .indices = (const char *const *)settings.indices,
                                             .sweep = settings.sweep,
                                             .in_core = settings.in_core,
-                                            .flags = settings.flags};
-    struct lull_error err;
+                                            .flags = settings.flags,
+                                            .cores = settings.cores,
+                                            .seed = settings.seed,
+                                            .traffic = settings.traffic,
+                                            .policy = settings.policy,
+                                            .no_simulation = settings.no_simulation};
     if (!settings.machine)
-        return lull_cli_usage("expected --machine FILE; 'lull bench -o FILE' makes one of this "
-                              "machine");
-    lull_status status = read_options(&wish->options, &err);
-    if (status == LULL_OK)
-        status = lull_kernel_wish_read(&texts, arena, wish, &err);
+        return lull_fail(&call->err, LULL_ERR_RANGE,
+                         "expected --machine FILE; 'lull bench -o FILE' makes one of this machine");
+    wish->options.incore.compiler = settings.compiler;
+    wish->options.incore.mca = settings.mca;
+    wish->options.incore.estimate = settings.estimate;
+    lull_status status = lull_kernel_wish_read(&texts, call->arena, wish, &call->err);
     if (status != LULL_OK)
-        return lull_cli_refuse(status, &err);
-    if (settings.no_simulation && wish->options.traffic == LULL_TRAFFIC_SIMULATION)
-        return lull_cli_usage("--no-simulation and --traffic simulation contradict each other");
+        return status;
     if (wish->sweep && (settings.roofline_chart || settings.cores_chart))
-        return lull_cli_usage("--roofline-chart and --cores-chart are for one set of sizes");
-    if (!wish->sweep && settings.sweep_chart)
-        return lull_cli_usage("--sweep-chart is for --sweep");
-    return LULL_EXIT_OK;
+        return lull_fail(&call->err, LULL_ERR_RANGE,
+                         "--roofline-chart and --cores-chart are for one set of sizes");
+    return !wish->sweep && settings.sweep_chart
+               ? lull_fail(&call->err, LULL_ERR_RANGE, "--sweep-chart is for --sweep")
+               : LULL_OK;
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
@@ -137,28 +110,26 @@ static int draw(const struct lull_kernel_wish *wish, const struct lull_kernel_st
     return status;
 }
 
-static int run(poptContext context, struct lull_arena *arena)
+static int run(struct lull_cli_call *call)
 {
-    struct lull_notices notices = {.arena = arena};
     struct lull_kernel_wish wish = {0};
     struct lull_kernel_study study;
-    struct lull_error err;
-    uint32_t count;
-    const char *const *operands = lull_operands(context, &count);
-    int status = count == 1 ? read_settings(operands[0], &wish, arena)
-                            : lull_cli_usage("expected one KERNEL");
+    if (call->n_operands != 1)
+        return lull_cli_usage("expected one KERNEL");
+    int status = lull_cli_read(call, read_settings(&wish, call));
     if (status != LULL_EXIT_OK)
         return status;
-    if (lull_kernel_wish_load(&wish, settings.machine, arena, &err) != LULL_OK ||
-        lull_kernel_study_make(&wish, settings.run, arena, &study, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
+    if (lull_kernel_wish_load(&wish, settings.machine, call->arena, &call->err) != LULL_OK ||
+        lull_kernel_study_make(&wish, settings.run, call->arena, &study, &call->err) != LULL_OK)
+        return lull_cli_fail("%s", call->err.text);
     const struct lull_kernel_show show = {.ports = settings.ports, .measured = study.measured};
     const struct lull_document *document =
-        wish.sweep ? lull_kernel_sweep_document(study.predictions, wish.values, study.count,
-                                                wish.sweep, study.measured, &notices, arena)
-                   : lull_kernel_document(study.predictions, &show, &notices, arena);
-    lull_cli_warn_all(&notices);
-    status = draw(&wish, &study, arena);
+        wish.sweep
+            ? lull_kernel_sweep_document(study.predictions, wish.values, study.count, wish.sweep,
+                                         study.measured, &call->notices, call->arena)
+            : lull_kernel_document(study.predictions, &show, &call->notices, call->arena);
+    lull_cli_warn_all(&call->notices);
+    status = draw(&wish, &study, call->arena);
     return status == LULL_EXIT_OK ? lull_output_write(&output, document) : status;
 }
 

@@ -1,15 +1,12 @@
+#include "base/text/option.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "cli/process.h"
-#include "cli/progress.h"
 #include "study/model/derive_study.h"
 #include "study/model/program_study.h"
 #include "view/program/program_chart.h"
 #include "view/program/program_document.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* What the user typed; lists are NULL or ended by NULL. */
 static struct {
@@ -58,89 +55,40 @@ static const struct poptOption options[] = {
     POPT_TABLEEND,
 };
 
-struct wishes {
-    struct lull_program_wish program;
-    struct lull_model_engine engine;
-    struct lull_runs_options runs;
-    enum lull_program_drawing drawing;
-};
-
 /* ---- what was typed ------------------------------------------------------------------------- */
 
-static int read_runs(const char *option, const char *const *texts,
-                     const struct lull_model_run_wish **ret_wishes, uint32_t *ret_count,
-                     struct lull_arena *arena)
+static struct lull_runs_options runs_options(struct lull_cli_call *call)
 {
-    struct lull_error err;
-    return lull_model_runs_read(texts, arena, ret_wishes, ret_count, &err) == LULL_OK
-               ? LULL_EXIT_OK
-               : lull_cli_usage("%s: %s", option, err.text);
+    return (struct lull_runs_options){.regions = true,
+                                      .no_replay = true,
+                                      .force = settings.force,
+                                      .workers = (unsigned)settings.threads,
+                                      .progress = &call->progress};
 }
 
-static int read_settings(struct wishes *wishes, struct lull_arena *arena)
+static struct lull_program_texts gather_texts(void)
+{
+    return (struct lull_program_texts){.calibrate = (const char *const *)settings.calibrate,
+                                       .against = (const char *const *)settings.against,
+                                       .confidence = settings.confidence,
+                                       .seed = settings.seed,
+                                       .simulate = settings.simulate,
+                                       .network = settings.network,
+                                       .set = (const char *const *)settings.set,
+                                       .machine = settings.machine,
+                                       .free = settings.free,
+                                       .sweep = (const char *const *)settings.sweep};
+}
+
+static lull_status read_drawing(enum lull_program_drawing *ret_drawing, struct lull_error *err)
 {
     static const char *const drawings[] = {"time", "speedup", "efficiency", "terms", NULL};
-    struct lull_program_wish *program = &wishes->program;
-    struct lull_error err;
     unsigned drawing;
-    wishes->engine = (struct lull_model_engine){.network = settings.network, .seed = 1};
-    program->engine = settings.simulate ? &wishes->engine : NULL;
-    program->confidence = 0.95;
-    if (lull_option_word("draw", settings.draw, drawings, &drawing, &err) != LULL_OK ||
-        lull_option_percent("confidence", settings.confidence, 50, 99.99, &program->confidence,
-                            &err) != LULL_OK ||
-        lull_option_number("seed", settings.seed, 0, UINT64_MAX, &wishes->engine.seed, &err) !=
-            LULL_OK)
-        return lull_cli_usage("%s", err.text);
-    if (!settings.simulate && (settings.network || settings.seed))
-        return lull_cli_usage("--%s is for --simulate", settings.network ? "network" : "seed");
-    if (settings.free && !settings.calibrate)
-        return lull_cli_usage("--free is for --calibrate");
-    if ((settings.draw || settings.chart) && !settings.sweep)
-        return lull_cli_usage("--%s is for --sweep", settings.chart ? "chart" : "draw");
-    wishes->drawing = (enum lull_program_drawing)drawing;
-    int status = read_runs("--calibrate", (const char *const *)settings.calibrate,
-                           &program->calibrate, &program->n_calibrate, arena);
-    return status == LULL_EXIT_OK ? read_runs("--against", (const char *const *)settings.against,
-                                              &program->against, &program->n_against, arena)
-                                  : status;
-}
-
-/* ---- what needs the model ------------------------------------------------------------------- */
-
-static int take_machine(struct lull_program_model *model, struct wishes *wishes,
-                        struct lull_notices *notices, struct lull_arena *arena)
-{
-    struct lull_machine *machine;
-    struct lull_error err;
-    const char *const *missing;
-    if (!settings.machine)
-        return LULL_EXIT_OK;
-    if (lull_machine_read(settings.machine, arena, &machine, &err) != LULL_OK ||
-        lull_model_take_machine(model, machine, settings.machine, &missing, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    for (; *missing; missing++)
-        lull_notices_add(notices, LULL_NOTICE_WARNING, "%s", *missing);
-    wishes->engine.machine = machine->n_network > 0 ? machine : NULL;
-    return LULL_EXIT_OK;
-}
-
-static int read_with_model(struct lull_program_model *model, struct wishes *wishes,
-                           struct lull_notices *notices, struct lull_arena *arena)
-{
-    struct lull_error err;
-    for (char **text = settings.set; text && *text; text++)
-        if (lull_model_set(model, *text, LULL_PARAMETER_SET, &err) != LULL_OK)
-            return lull_cli_usage("--set: %s", err.text);
-    int status = take_machine(model, wishes, notices, arena);
-    struct lull_program_wish *program = &wishes->program;
-    if (status == LULL_EXIT_OK && lull_model_free_read(model, settings.free, arena, &program->free,
-                                                       &program->n_free, &err) != LULL_OK)
-        return lull_cli_usage("--free: %s", err.text);
-    if (status == LULL_EXIT_OK &&
-        lull_model_axes_read(model, (const char *const *)settings.sweep, arena, &program->axes,
-                             &program->n_axes, &err) != LULL_OK)
-        return lull_cli_usage("--sweep: %s", err.text);
+    lull_status status = lull_option_word("draw", settings.draw, drawings, &drawing, err);
+    if (status == LULL_OK && (settings.draw || settings.chart) && !settings.sweep)
+        return lull_fail(err, LULL_ERR_RANGE, "--%s is for --sweep",
+                         settings.chart ? "chart" : "draw");
+    *ret_drawing = (enum lull_program_drawing)drawing;
     return status;
 }
 
@@ -157,104 +105,80 @@ static void write_derived(const void *content, FILE *out)
     lull_derived_write(derived->runs, derived->arena, out);
 }
 
-static int derive(const char *const *operands, struct lull_arena *arena)
+static int derive(struct lull_cli_call *call)
 {
-    struct lull_notices notices = {.arena = arena};
-    const struct lull_model_run_wish *wishes;
+    const struct lull_runs_options runs = runs_options(call);
+    struct lull_derive_wish wish;
     struct lull_measured_runs measured;
-    struct lull_error err;
-    struct lull_progress progress;
-    const struct lull_study_progress shown = lull_progress_of_study(&progress);
-    const struct lull_runs_options wanted = {.regions = true,
-                                             .no_replay = true,
-                                             .force = settings.force,
-                                             .workers = (unsigned)settings.threads,
-                                             .progress = &shown};
-    const char *size_name;
-    const double *sizes;
-    uint32_t count;
-    int status = read_runs("--derive", operands, &wishes, &count, arena);
-    if (status == LULL_EXIT_OK &&
-        lull_model_sizes_read(wishes, count, arena, &size_name, &sizes, &err) != LULL_OK)
-        return lull_cli_usage("--derive: %s", err.text);
+    int status =
+        lull_cli_read(call, lull_derive_wish_read(call->operands, call->arena, &wish, &call->err));
     if (status != LULL_EXIT_OK)
         return status;
-    const char **paths = lull_arena_zero(arena, count, sizeof *paths);
-    for (uint32_t i = 0; i < count; i++)
-        paths[i] = wishes[i].path;
-    lull_status read =
-        lull_derive_read(paths, count, size_name, sizes, &wanted, &notices, arena, &measured, &err);
-    lull_cli_warn_all(&notices);
-    if (read != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    return lull_output_save(output.path ? output.path : "/dev/stdout", write_derived,
-                            &(struct derived){&measured, arena});
+    status = lull_cli_done(
+        call, lull_derive_read(&wish, &runs, &call->notices, call->arena, &measured, &call->err));
+    return status == LULL_EXIT_OK
+               ? lull_output_save(output.path ? output.path : "/dev/stdout", write_derived,
+                                  &(struct derived){&measured, call->arena})
+               : status;
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static int draw(const struct lull_program_study *study, const struct wishes *wishes,
+static int draw(const struct lull_program_study *study, enum lull_program_drawing drawing,
                 struct lull_arena *arena)
 {
-    const struct lull_chart *chart = lull_program_chart(study, wishes->drawing, arena);
+    const struct lull_chart *chart = lull_program_chart(study, drawing, arena);
     if (!chart)
         return lull_cli_fail("--chart: is for a sweep of one number%s",
-                             wishes->drawing == LULL_DRAW_TERMS ? " with up to 4096 values" : "");
+                             drawing == LULL_DRAW_TERMS ? " with up to 4096 values" : "");
     return lull_output_chart(settings.chart, chart);
 }
 
-static int report(struct lull_program_model *model, struct wishes *wishes,
-                  struct lull_notices *notices, struct lull_arena *arena)
+static int evaluate(struct lull_program_model *model, const struct lull_program_texts *texts,
+                    struct lull_program_wish *wish, enum lull_program_drawing drawing,
+                    struct lull_cli_call *call)
 {
     struct lull_program_study study;
-    struct lull_error err;
-    struct lull_progress progress;
-    const struct lull_study_progress shown = lull_progress_of_study(&progress);
-    wishes->runs = (struct lull_runs_options){.regions = true,
-                                              .no_replay = true,
-                                              .force = settings.force,
-                                              .workers = (unsigned)settings.threads,
-                                              .progress = &shown};
-    wishes->program.runs = &wishes->runs;
-    lull_status made =
-        lull_program_study_make(model, &wishes->program, notices, arena, &study, &err);
-    lull_cli_warn_all(notices);
-    if (made != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    int status = settings.chart ? draw(&study, wishes, arena) : LULL_EXIT_OK;
+    int status = lull_cli_read(
+        call, lull_program_wish_apply(texts, model, &call->notices, call->arena, wish, &call->err));
+    if (status == LULL_EXIT_OK)
+        status = lull_cli_done(call, lull_program_study_make(model, wish, &call->notices,
+                                                             call->arena, &study, &call->err));
+    if (status == LULL_EXIT_OK && settings.chart)
+        status = draw(&study, drawing, call->arena);
     return status == LULL_EXIT_OK
-               ? lull_output_write(&output, lull_program_document(&study, notices, arena))
+               ? lull_output_write(&output,
+                                   lull_program_document(&study, &call->notices, call->arena))
                : status;
 }
 
-static int evaluate(const char *path, struct lull_arena *arena)
+static int open_model(const char *path, struct lull_cli_call *call)
 {
-    struct lull_notices notices = {.arena = arena};
-    struct wishes wishes = {.drawing = LULL_DRAW_USUAL};
+    const struct lull_program_texts texts = gather_texts();
+    struct lull_program_wish wish = {.runs = runs_options(call)};
     struct lull_program_model model;
-    struct lull_error err;
-    int status = read_settings(&wishes, arena);
-    if (status == LULL_EXIT_OK) {
-        status = lull_program_model_open(path, arena, &model, &err) == LULL_OK
-                     ? read_with_model(&model, &wishes, &notices, arena)
-                     : lull_cli_fail("%s", err.text);
-        if (status == LULL_EXIT_OK)
-            status = report(&model, &wishes, &notices, arena);
-        lull_program_model_close(&model);
-    }
+    enum lull_program_drawing drawing;
+    lull_status read = read_drawing(&drawing, &call->err);
+    if (read == LULL_OK)
+        read = lull_program_wish_read(&texts, call->arena, &wish, &call->err);
+    if (read != LULL_OK)
+        return lull_cli_read(call, read);
+    int status = lull_program_model_open(path, call->arena, &model, &call->err) == LULL_OK
+                     ? evaluate(&model, &texts, &wish, drawing, call)
+                     : lull_cli_fail("%s", call->err.text);
+    lull_program_model_close(&model);
     return status;
 }
 
-static int run(poptContext context, struct lull_arena *arena)
+static int run(struct lull_cli_call *call)
 {
-    uint32_t count;
-    const char *const *operands = lull_operands(context, &count);
     lull_limits_raise_files();
-    if (!count)
+    if (!call->n_operands)
         return lull_cli_usage("expected %s", settings.derive ? "RUNs" : "a model");
     if (settings.derive)
-        return derive(operands, arena);
-    return count == 1 ? evaluate(operands[0], arena) : lull_cli_usage("expected one model");
+        return derive(call);
+    return call->n_operands == 1 ? open_model(call->operands[0], call)
+                                 : lull_cli_usage("expected one model");
 }
 
 const struct lull_command lull_cmd_model_program = {

@@ -1,12 +1,6 @@
-#include "base/text.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/options/options.h"
 #include "view/solver/solver_document.h"
-
-#include <math.h>
-
-enum { MOST_CORES = 65536 };
 
 /* What the user typed. */
 static struct {
@@ -35,59 +29,29 @@ static const struct poptOption options[] = {
     POPT_TABLEEND,
 };
 
-static int read_options(struct lull_solver_options *ret_options)
+static int run(struct lull_cli_call *call)
 {
-    static const char *const compilers[] = {"gcc", "clang", NULL};
-    unsigned compiler;
-    double ns = NAN;
-    struct lull_error err;
-    if (lull_option_word("compiler", settings.compiler, compilers, &compiler, &err) != LULL_OK)
-        return lull_cli_usage("%s", err.text);
-    if (settings.cores < 0 || settings.cores > MOST_CORES)
-        return lull_cli_usage("--cores is %d, expected 1 to %d", settings.cores, MOST_CORES);
-    if (settings.barrier && lull_parse_time_real(settings.barrier, 1, &ns, &err) != LULL_OK)
-        return lull_cli_usage("--barrier: %s", err.text);
-    if (ns < 0)
-        return lull_cli_usage("--barrier is below 0");
-    *ret_options = (struct lull_solver_options){.cores = (unsigned)settings.cores,
-                                                .compiler = compilers[compiler ? compiler - 1 : 0],
-                                                .barrier = ns * 1e-9};
-    return LULL_EXIT_OK;
-}
-
-static int read_settings(poptContext context, struct lull_solver_wish *wish,
-                         struct lull_arena *arena)
-{
-    struct lull_error err;
-    wish->path = poptGetArg(context);
-    wish->machine_path = settings.machine;
-    if (!wish->path || poptPeekArg(context))
+    const struct lull_solver_texts texts = {.values = (const char *const *)settings.define,
+                                            .sweep = settings.sweep,
+                                            .cores = settings.cores,
+                                            .compiler = settings.compiler,
+                                            .barrier = settings.barrier};
+    struct lull_solver_wish wish = {.path = call->operands[0], .machine_path = settings.machine};
+    struct lull_solver_study study;
+    if (call->n_operands != 1)
         return lull_cli_usage("expected one description of a solver");
     if (!settings.machine)
         return lull_cli_usage("expected --machine FILE: `lull bench -o FILE` writes one");
-    if (lull_solver_values_read((const char *const *)settings.define, arena, wish, &err) != LULL_OK)
-        return lull_cli_usage("--define: %s", err.text);
-    if (settings.sweep && lull_solver_sweep_read(settings.sweep, arena, wish, &err) != LULL_OK)
-        return lull_cli_usage("--sweep: %s", err.text);
-    return read_options(&wish->options);
-}
-
-static int run(poptContext context, struct lull_arena *arena)
-{
-    struct lull_notices notices = {.arena = arena};
-    struct lull_solver_wish wish = {0};
-    struct lull_solver_study study;
-    struct lull_error err;
-    int status = read_settings(context, &wish, arena);
+    int status = lull_cli_read(call, lull_solver_wish_read(&texts, call->arena, &wish, &call->err));
     if (status != LULL_EXIT_OK)
         return status;
-    if (lull_solver_study_make(&wish, &notices, arena, &study, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    lull_cli_warn_all(&notices);
-    const struct lull_document *document = lull_solver_document(&study, arena);
-    if (settings.chart)
-        status = lull_output_chart(settings.chart, lull_solver_chart(&study, arena));
-    return status == LULL_EXIT_OK ? lull_output_write(&output, document) : status;
+    status = lull_cli_done(
+        call, lull_solver_study_make(&wish, &call->notices, call->arena, &study, &call->err));
+    if (status == LULL_EXIT_OK && settings.chart)
+        status = lull_output_chart(settings.chart, lull_solver_chart(&study, call->arena));
+    return status == LULL_EXIT_OK
+               ? lull_output_write(&output, lull_solver_document(&study, call->arena))
+               : status;
 }
 
 const struct lull_command lull_cmd_model_solver = {

@@ -1,13 +1,7 @@
-#include "base/text.h"
-#include "bench/sparse/sparse.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "view/spmv/spmv_document.h"
-
-#include <math.h>
-
-enum { USUAL_CHUNK = 32, USUAL_SIGMA = 256 };
 
 /* What the user typed. */
 static struct {
@@ -53,124 +47,68 @@ static const struct poptOption options[] = {
 
 /* ---- what was typed ------------------------------------------------------------------------- */
 
-static int check_combinations(bool has_matrix, bool has_sizes)
+static lull_status check_combinations(bool has_matrix, bool has_sizes, struct lull_error *err)
 {
+    const char *of_machine = settings.run       ? "run"
+                             : settings.reorder ? "reorder"
+                             : settings.chart   ? "chart"
+                             : settings.cores   ? "cores"
+                                                : NULL;
     if (has_matrix == has_sizes)
-        return lull_cli_usage("expected a MATRIX, or --rows and --nonzeros");
+        return lull_fail(err, LULL_ERR_RANGE, "expected a MATRIX, or --rows and --nonzeros");
     if (has_sizes && (!settings.rows || !settings.nonzeros))
-        return lull_cli_usage("--rows and --nonzeros belong together");
+        return lull_fail(err, LULL_ERR_RANGE, "--rows and --nonzeros belong together");
     if (has_sizes && (settings.machine || settings.storage || settings.reorder || settings.run))
-        return lull_cli_usage("--rows and --nonzeros give intensities alone");
-    if (!settings.machine && (settings.run || settings.reorder || settings.chart || settings.cores))
-        return lull_cli_usage("%s needs --machine FILE: `lull bench -o FILE` writes one",
-                              settings.run       ? "--run"
-                              : settings.reorder ? "--reorder"
-                              : settings.chart   ? "--chart"
-                                                 : "--cores");
-    if (settings.chunk < 0 || settings.chunk > LULL_SPARSE_MOST_CHUNK || settings.sigma < 0)
-        return lull_cli_usage("--chunk and --sigma are numbers above 0, --chunk up to %d",
-                              LULL_SPARSE_MOST_CHUNK);
-    return LULL_EXIT_OK;
+        return lull_fail(err, LULL_ERR_RANGE, "--rows and --nonzeros give intensities alone");
+    if (!settings.machine && of_machine)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "--%s needs --machine FILE: `lull bench -o FILE` writes one", of_machine);
+    return LULL_OK;
 }
 
-static int read_storage(struct lull_spmv_wish *wish)
+static lull_status read_settings(struct lull_spmv_wish *wish, struct lull_cli_call *call)
 {
-    static const char *const storages[] = {"crs", "sell", NULL};
-    unsigned storage;
-    struct lull_error err;
-    if (lull_option_word("storage", settings.storage, storages, &storage, &err) != LULL_OK)
-        return lull_cli_usage("%s", err.text);
-    bool is_sell = storage == 2;
-    if (is_sell && settings.transposed)
-        return lull_cli_usage("--transposed is for --storage crs");
-    if (!is_sell && (settings.chunk || settings.sigma))
-        return lull_cli_usage("--chunk and --sigma are for --storage sell");
-    wish->chunk = !is_sell ? 0 : settings.chunk ? (uint32_t)settings.chunk : USUAL_CHUNK;
-    wish->sigma = settings.sigma ? (uint32_t)settings.sigma : USUAL_SIGMA;
-    return LULL_EXIT_OK;
-}
-
-static int read_numbers(struct lull_spmv_wish *wish, struct lull_arena *arena)
-{
-    struct lull_error err;
-    lull_status status = lull_option_real("t-ol", settings.t_ol, 0, &wish->core.t_ol, &err);
-    if (status == LULL_OK)
-        status = lull_option_real("t-nol", settings.t_nol, 0, &wish->core.t_nol, &err);
-    if (status == LULL_OK)
-        status = lull_option_real("seconds", settings.seconds, 0.01, &wish->seconds, &err);
-    if (status != LULL_OK)
-        return lull_cli_usage("%s", err.text);
-    if (settings.cores &&
-        lull_spmv_cores_read(settings.cores, arena, &wish->cores, &wish->n_cores, &err) != LULL_OK)
-        return lull_cli_usage("--cores is %s", err.text);
-    return LULL_EXIT_OK;
-}
-
-static int read_settings(struct lull_spmv_wish *wish, double *ret_volume, struct lull_arena *arena)
-{
-    struct lull_error err;
-    uint64_t bytes;
-    int status = check_combinations(wish->matrix != NULL, settings.rows || settings.nonzeros);
-    if (status == LULL_EXIT_OK)
-        status = read_storage(wish);
-    if (status == LULL_EXIT_OK)
-        status = read_numbers(wish, arena);
-    if (status != LULL_EXIT_OK)
-        return status;
-    if (settings.bytes && lull_parse_size(settings.bytes, &bytes, &err) != LULL_OK)
-        return lull_cli_usage("--bytes: %s", err.text);
-    *ret_volume = settings.bytes ? (double)bytes : NAN;
+    const struct lull_spmv_texts texts = {.cores = settings.cores,
+                                          .storage = settings.storage,
+                                          .chunk = settings.chunk,
+                                          .sigma = settings.sigma,
+                                          .t_ol = settings.t_ol,
+                                          .t_nol = settings.t_nol,
+                                          .seconds = settings.seconds,
+                                          .bytes = settings.bytes,
+                                          .rows = settings.rows,
+                                          .nonzeros = settings.nonzeros};
     wish->machine = settings.machine;
     wish->transposed = settings.transposed;
     wish->run = settings.run;
     wish->reorder = settings.reorder;
     wish->workers = (unsigned)settings.threads;
-    return LULL_EXIT_OK;
+    lull_status status =
+        check_combinations(wish->matrix != NULL, settings.rows || settings.nonzeros, &call->err);
+    return status == LULL_OK ? lull_spmv_wish_read(&texts, call->arena, wish, &call->err) : status;
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static int study_sizes(struct lull_spmv_study *ret_study)
+static int run(struct lull_cli_call *call)
 {
-    struct lull_error err;
-    double rows, nonzeros;
-    if (lull_option_real("rows", settings.rows, 1, &rows, &err) != LULL_OK ||
-        lull_option_real("nonzeros", settings.nonzeros, 1, &nonzeros, &err) != LULL_OK)
-        return lull_cli_usage("%s", err.text);
-    *ret_study = lull_spmv_study_of_sizes(rows, nonzeros, settings.transposed);
-    return LULL_EXIT_OK;
-}
-
-static int study_matrix(const struct lull_spmv_wish *wish, struct lull_spmv_study *ret_study,
-                        struct lull_arena *arena)
-{
-    struct lull_notices notices = {.arena = arena};
-    struct lull_error err;
-    lull_status status = lull_spmv_study_make(wish, &notices, arena, ret_study, &err);
-    lull_cli_warn_all(&notices);
-    return status == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", err.text);
-}
-
-static int run(poptContext context, struct lull_arena *arena)
-{
-    struct lull_spmv_wish wish = {.core = {NAN, NAN}, .seconds = 2};
+    struct lull_spmv_wish wish = {0};
     struct lull_spmv_study study;
-    double volume;
     if (settings.list)
-        return lull_output_write(&output, lull_spmv_list(arena));
-    wish.matrix = poptGetArg(context);
-    if (poptPeekArg(context))
+        return lull_output_write(&output, lull_spmv_list(call->arena));
+    if (call->n_operands > 1)
         return lull_cli_usage("expected one MATRIX");
-    int status = read_settings(&wish, &volume, arena);
-    if (status == LULL_EXIT_OK)
-        status = wish.matrix ? study_matrix(&wish, &study, arena) : study_sizes(&study);
+    wish.matrix = call->operands[0];
+    int status = lull_cli_read(call, read_settings(&wish, call));
     if (status != LULL_EXIT_OK)
         return status;
-    study.volume = volume;
-    if (settings.chart)
-        status = lull_output_chart(settings.chart, lull_spmv_chart(&study, arena));
-    return status == LULL_EXIT_OK ? lull_output_write(&output, lull_spmv_document(&study, arena))
-                                  : status;
+    status = lull_cli_done(
+        call, lull_spmv_study_make(&wish, &call->notices, call->arena, &study, &call->err));
+    if (status == LULL_EXIT_OK && settings.chart)
+        status = lull_output_chart(settings.chart, lull_spmv_chart(&study, call->arena));
+    return status == LULL_EXIT_OK
+               ? lull_output_write(&output, lull_spmv_document(&study, call->arena))
+               : status;
 }
 
 const struct lull_command lull_cmd_model_spmv = {

@@ -16,15 +16,16 @@ static const char *commit_of_job(void)
 }
 
 lull_status lull_history_settings_read(const struct lull_history_settings *settings,
-                                       struct lull_runs_options *runs,
-                                       struct lull_history_about *about, struct lull_error *err)
+                                       struct lull_cli_call *call, struct lull_runs_options *runs,
+                                       struct lull_history_about *about)
 {
     *runs = (struct lull_runs_options){.application = (uint32_t)settings->application - 1,
                                        .force = settings->force,
                                        .whole = settings->whole,
                                        .no_replay = settings->no_replay,
                                        .regions = true,
-                                       .workers = (unsigned)settings->threads};
+                                       .workers = (unsigned)settings->threads,
+                                       .progress = &call->progress};
     *about = (struct lull_history_about){
         .key = {.program = or_empty(settings->program),
                 .input = or_empty(settings->input),
@@ -35,6 +36,6 @@ lull_status lull_history_settings_read(const struct lull_history_settings *setti
     };
     if (!settings->time)
         return LULL_OK;
-    lull_status status = lull_history_time_read(settings->time, &about->time, err);
-    return status == LULL_OK ? status : lull_fail_prefix(err, status, "--time");
+    lull_status status = lull_history_time_read(settings->time, &about->time, &call->err);
+    return status == LULL_OK ? status : lull_fail_prefix(&call->err, status, "--time");
 }

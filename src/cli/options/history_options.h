@@ -2,6 +2,7 @@
 #ifndef LULL_CLI_HISTORY_OPTIONS_H
 #define LULL_CLI_HISTORY_OPTIONS_H
 
+#include "cli/call.h"
 #include "study/history/measured.h"
 
 #include <popt.h>
@@ -37,9 +38,9 @@ struct lull_history_settings {
     LULL_HISTORY_READ_OPTIONS(settings)
 /* clang-format on */
 
-/* Fails with LULL_ERR_RANGE. */
+/* Fails with LULL_ERR_RANGE in call->err. */
 lull_status lull_history_settings_read(const struct lull_history_settings *settings,
-                                       struct lull_runs_options *runs,
-                                       struct lull_history_about *about, struct lull_error *err);
+                                       struct lull_cli_call *call, struct lull_runs_options *runs,
+                                       struct lull_history_about *about);
 
 #endif

@@ -1,10 +1,7 @@
-/* What commands share in reading what the user typed. Functions that return a status tell nothing:
- * lull_cli_refuse() does, with LULL_ERR_RANGE as wrong usage. Those that return an exit status have
- * told mistakes. */
+/* What commands share in reading what the user typed. Those that return an exit status have told
+ * mistakes. */
 #ifndef LULL_CLI_OPTIONS_H
 #define LULL_CLI_OPTIONS_H
-
-#include "base/error.h"
 
 #include <popt.h>
 #include <stdbool.h>
@@ -39,22 +36,5 @@ int lull_read_options(poptContext context, const struct poptOption *options, boo
 
 /* The operands that are left, NULL at the end, and their number. */
 const char *const *lull_operands(poptContext context, uint32_t *ret_count);
-/* The only operand, NULL where there is none; `what` it may be. */
-int lull_one_operand(poptContext context, const char *what, const char **ret_operand);
-
-/* Values of options --NAME, NULL where nothing was said. Fail with LULL_ERR_RANGE. */
-
-/* Which of the words (NULL at the end) it is, counted from 1; 0: not said. */
-lull_status lull_option_word(const char *name, const char *value, const char *const *words,
-                             unsigned *ret_number, struct lull_error *err);
-/* A whole number from `least` to `most`; not said: *value stays. */
-lull_status lull_option_number(const char *name, const char *text, uint64_t least, uint64_t most,
-                               uint64_t *value, struct lull_error *err);
-/* A number from `least` up that may have a fraction; not said: *value stays. */
-lull_status lull_option_real(const char *name, const char *text, double least, double *value,
-                             struct lull_error *err);
-/* Percent from `least` to `most`, of which *value becomes a hundredth; not said: it stays. */
-lull_status lull_option_percent(const char *name, const char *text, double least, double most,
-                                double *value, struct lull_error *err);
 
 #endif

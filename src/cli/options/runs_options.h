@@ -2,6 +2,7 @@
 #ifndef LULL_CLI_RUNS_OPTIONS_H
 #define LULL_CLI_RUNS_OPTIONS_H
 
+#include "cli/call.h"
 #include "study/compare.h"
 
 #include <popt.h>
@@ -40,10 +41,9 @@ struct lull_runs_settings {
      NULL}
 /* clang-format on */
 
-/* Fails with LULL_ERR_RANGE. */
+/* Fails with LULL_ERR_RANGE in call->err. */
 lull_status lull_runs_settings_read(const struct lull_runs_settings *settings,
-                                    struct lull_arena *arena, struct lull_runs_options *runs,
-                                    struct lull_comparison_wish *comparison,
-                                    struct lull_error *err);
+                                    struct lull_cli_call *call, struct lull_runs_options *runs,
+                                    struct lull_comparison_wish *comparison);
 
 #endif

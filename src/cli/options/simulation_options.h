@@ -1,8 +1,8 @@
-/* What commands that simulate share in reading what the user typed. Mistakes are told here;
- * functions return LULL_EXIT_OK, or another exit status after a message. */
+/* What commands that simulate share in reading what the user typed. */
 #ifndef LULL_CLI_SIMULATION_OPTIONS_H
 #define LULL_CLI_SIMULATION_OPTIONS_H
 
+#include "cli/call.h"
 #include "sim/disturbance.h"
 #include "study/simulated.h"
 
@@ -45,14 +45,16 @@ struct lull_simulation_settings {
      "list networks, noises, patterns, placements and memories with their parameters", NULL}
 /* clang-format on */
 
-/* Sets sweep, delays, machine and seed of *inputs, which live in `arena`. Without a network and a
- * machine the network is `fallback`. */
-int lull_simulation_read(const struct lull_simulation_settings *settings, const char *fallback,
-                         struct lull_simulate_inputs *inputs, struct lull_arena *arena);
+/* Sets sweep, delays, machine and seed of *inputs, which live in call->arena. Without a network and
+ * a machine the network is `fallback`. Fails with LULL_ERR_RANGE, or as files are read, in
+ * call->err. */
+lull_status lull_simulation_read(const struct lull_simulation_settings *settings,
+                                 const char *fallback, struct lull_cli_call *call,
+                                 struct lull_simulate_inputs *inputs);
 
 /* --inject (NULL at the end; NULL: not said) and its --seed; *ret_disturbance is NULL where nothing
- * is to be injected. Returns an exit status and has told mistakes. */
-int lull_injection_read(char *const *specs, const char *seed, struct lull_arena *arena,
-                        const struct lull_disturbance **ret_disturbance);
+ * is to be injected. Fails with LULL_ERR_RANGE. */
+lull_status lull_injection_read(char *const *specs, const char *seed, struct lull_cli_call *call,
+                                const struct lull_disturbance **ret_disturbance);
 
 #endif

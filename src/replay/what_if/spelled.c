@@ -22,9 +22,11 @@ lull_status lull_what_if_regions_read(char *const *texts, struct lull_arena *are
         double factor;
         if (!sign || sign == *texts || !lull_factor_read(sign + 1, &factor))
             return lull_fail(err, LULL_ERR_RANGE,
-                             "'%s', expected NAME=FACTOR with a factor above 0", *texts);
+                             "--region is '%s', expected NAME=FACTOR with a factor above 0",
+                             *texts);
         if (options->n_regions == LULL_WHAT_IF_REGIONS)
-            return lull_fail(err, LULL_ERR_RANGE, "given more than %d times", LULL_WHAT_IF_REGIONS);
+            return lull_fail(err, LULL_ERR_RANGE, "--region is given more than %d times",
+                             LULL_WHAT_IF_REGIONS);
         options->regions[options->n_regions] =
             lull_arena_strndup(arena, *texts, (size_t)(sign - *texts));
         options->factors[options->n_regions++] = factor;
@@ -84,12 +86,14 @@ lull_status lull_what_if_cuts_read(char *const *texts, struct lull_arena *arena,
 {
     for (; texts && *texts; texts++) {
         if (options->n_cuts == LULL_WHAT_IF_CUTS)
-            return lull_fail(err, LULL_ERR_RANGE, "given more than %d times", LULL_WHAT_IF_CUTS);
+            return lull_fail(err, LULL_ERR_RANGE, "--median is given more than %d times",
+                             LULL_WHAT_IF_CUTS);
         if (!read_cut(*texts, arena, &options->cuts[options->n_cuts]))
-            return lull_fail(err, LULL_ERR_RANGE,
-                             "'%s', expected rank=N, node=NAME, region=NAME, the region behind one "
-                             "of the others and a comma, or all",
-                             *texts);
+            return lull_fail(
+                err, LULL_ERR_RANGE,
+                "--median is '%s', expected rank=N, node=NAME, region=NAME, the region "
+                "behind one of the others and a comma, or all",
+                *texts);
         options->n_cuts++;
     }
     return LULL_OK;

@@ -82,13 +82,13 @@ bool lull_what_if_supposes(const struct lull_what_if_options *options);
 /* A number above 0 and at most 10^6. */
 bool lull_factor_read(const char *text, double *ret_factor);
 /* "NAME=FACTOR" each, NULL at the end, or NULL: sets regions and factors. Fails with
- * LULL_ERR_RANGE; the text goes behind "--region is". */
+ * LULL_ERR_RANGE and a text that begins with --region. */
 lull_status lull_what_if_regions_read(char *const *texts, struct lull_arena *arena,
                                       struct lull_what_if_options *options, struct lull_error *err);
 
 /* "rank=N", "node=NAME", "region=NAME", both separated by a comma with the region last, or "all"
- * each, NULL at the end, or NULL: sets cuts. Fails with LULL_ERR_RANGE; the text goes behind
- * "--median is". */
+ * each, NULL at the end, or NULL: sets cuts. Fails with LULL_ERR_RANGE and a text that begins
+ * with --median. */
 lull_status lull_what_if_cuts_read(char *const *texts, struct lull_arena *arena,
                                    struct lull_what_if_options *options, struct lull_error *err);
 

@@ -300,3 +300,28 @@ void lull_diff_make(const struct lull_history_entry *before, uint32_t n_before,
     compare_all(ret_diff, arena);
     split_computation(ret_diff);
 }
+
+lull_status lull_diff_read(const struct lull_diff_group groups[2], const char *against,
+                           const struct lull_runs_options *runs,
+                           const struct lull_history_about *about, struct lull_notices *notices,
+                           struct lull_arena *arena, struct lull_diff *ret_diff,
+                           struct lull_error *err)
+{
+    struct lull_history_entry *entries[2];
+    uint32_t count[2];
+    struct lull_history *series = lull_arena_zero(arena, 1, sizeof *series);
+    lull_status status = LULL_OK;
+    for (int i = 0; status == LULL_OK && i < 2; i++)
+        status = lull_history_measure(groups[i].paths, groups[i].count, runs, about, notices, arena,
+                                      &entries[i], &count[i], err);
+    if (status == LULL_OK)
+        status = lull_history_read_series(against, &entries[0]->key, NULL, arena, series, err);
+    for (int i = 0; status == LULL_OK && i < 2; i++) {
+        const struct lull_history before = {
+            .path = groups[0].paths[0], .entries = entries[0], .count = count[0]};
+        status = lull_history_check(&before, entries[i], count[i], runs->force, err);
+    }
+    if (status == LULL_OK)
+        lull_diff_make(entries[0], count[0], entries[1], count[1], series, arena, ret_diff);
+    return status;
+}

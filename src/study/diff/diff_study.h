@@ -3,7 +3,7 @@
 #ifndef LULL_STUDY_DIFF_DIFF_STUDY_H
 #define LULL_STUDY_DIFF_DIFF_STUDY_H
 
-#include "study/history/history.h"
+#include "study/history/measured.h"
 
 /* What is known about a difference, after minus before. */
 struct lull_difference {
@@ -46,5 +46,19 @@ void lull_diff_make(const struct lull_history_entry *before, uint32_t n_before,
                     const struct lull_history_entry *after, uint32_t n_after,
                     const struct lull_history *history, struct lull_arena *arena,
                     struct lull_diff *ret_diff);
+
+/* Runs to be read. */
+struct lull_diff_group {
+    const char *const *paths;
+    uint32_t count;
+};
+
+/* Reads the runs of both sides, and those of a history (`against`; NULL: none) that belong to the
+ * first, checks that all can be compared, and makes the difference, in `arena`. */
+lull_status lull_diff_read(const struct lull_diff_group groups[2], const char *against,
+                           const struct lull_runs_options *runs,
+                           const struct lull_history_about *about, struct lull_notices *notices,
+                           struct lull_arena *arena, struct lull_diff *ret_diff,
+                           struct lull_error *err);
 
 #endif

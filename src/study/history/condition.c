@@ -127,3 +127,27 @@ lull_status lull_condition_read(const char *text, struct lull_arena *arena,
         *ret_condition = condition;
     return status;
 }
+
+lull_status lull_conditions_read(const char *const *texts, bool has_baseline,
+                                 struct lull_arena *arena, struct lull_condition **ret_conditions,
+                                 uint32_t *ret_count, struct lull_error *err)
+{
+    uint32_t count = 0;
+    while (texts && texts[count])
+        count++;
+    struct lull_condition *conditions = lull_arena_zero(arena, count + 1, sizeof *conditions);
+    for (uint32_t i = 0; i < count; i++) {
+        lull_status status = lull_condition_read(texts[i], arena, &conditions[i], err);
+        if (status != LULL_OK)
+            return lull_fail_prefix(err, status, "--fail-if");
+        if (conditions[i].relative && !has_baseline)
+            return lull_fail(err, LULL_ERR_RANGE,
+                             "--fail-if: '%s' needs a baseline, which --against FILE tells",
+                             texts[i]);
+    }
+    *ret_conditions = conditions;
+    *ret_count = count;
+    return count ? LULL_OK
+                 : lull_fail(err, LULL_ERR_RANGE,
+                             "expected at least one --fail-if, as 'runtime > 1.05 * baseline'");
+}

@@ -85,6 +85,11 @@ lull_status lull_history_select(const struct lull_history *history,
                                 struct lull_arena *arena, struct lull_history *ret_series,
                                 struct lull_error *err);
 
+/* The series of a file that has this key (lull_history_select); for NULL one without entries. */
+lull_status lull_history_read_series(const char *path, const struct lull_history_key *wish,
+                                     const char *but_commit, struct lull_arena *arena,
+                                     struct lull_history *ret_series, struct lull_error *err);
+
 /* "2026-11-23T02:51:09Z" in `buffer`, which has room for 32 bytes; and from that, or from whole
  * seconds since 1970. */
 const char *lull_history_time_text(int64_t time, char *buffer);

@@ -86,3 +86,17 @@ lull_status lull_history_select(const struct lull_history *history,
     *ret_series = series;
     return LULL_OK;
 }
+
+lull_status lull_history_read_series(const char *path, const struct lull_history_key *wish,
+                                     const char *but_commit, struct lull_arena *arena,
+                                     struct lull_history *ret_series, struct lull_error *err)
+{
+    struct lull_history history;
+    *ret_series = (struct lull_history){.path = ""};
+    if (!path)
+        return LULL_OK;
+    lull_status status = lull_history_read(path, arena, &history, err);
+    return status == LULL_OK
+               ? lull_history_select(&history, wish, but_commit, arena, ret_series, err)
+               : status;
+}

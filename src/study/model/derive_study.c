@@ -383,18 +383,19 @@ static lull_status fill(struct filling *filling, const char *size_name, const do
     return read_events(filling, workers, err);
 }
 
-lull_status lull_derive_read(const char *const *paths, uint32_t n_paths, const char *size_name,
-                             const double *sizes, const struct lull_runs_options *options,
-                             struct lull_notices *notices, struct lull_arena *arena,
-                             struct lull_measured_runs *ret_measured, struct lull_error *err)
+lull_status lull_derive_read(const struct lull_derive_wish *wish,
+                             const struct lull_runs_options *options, struct lull_notices *notices,
+                             struct lull_arena *arena, struct lull_measured_runs *ret_measured,
+                             struct lull_error *err)
 {
     struct lull_runs runs;
     struct filling filling = {.runs = &runs, .arena = arena, .measured = ret_measured};
-    lull_status status = lull_runs_load(paths, n_paths, options, notices, arena, &runs, err);
+    lull_status status =
+        lull_runs_load(wish->paths, wish->count, options, notices, arena, &runs, err);
     if (status == LULL_OK)
         status = lull_study_check(&runs, options->force, notices, arena, err);
     if (status == LULL_OK)
-        status = fill(&filling, size_name, sizes, options->workers, notices, err);
+        status = fill(&filling, wish->size_name, wish->sizes, options->workers, notices, err);
     lull_runs_close(&runs);
     return status;
 }

@@ -3,15 +3,14 @@
 #define LULL_STUDY_MODEL_DERIVE_STUDY_H
 
 #include "model/derive/derived.h"
-#include "study/runs.h"
+#include "study/model/program_wish.h"
 
-/* Reads two runs or more with different numbers of processes, or sizes: `sizes[n_paths]` of the
- * problem, under the name `size_name` (NULL: not known). Regions that take 1 % of the time of a run
- * are kept. Results live in `arena`. LULL_ERR_RANGE for fewer than two different runs and for runs
- * without events. */
-lull_status lull_derive_read(const char *const *paths, uint32_t n_paths, const char *size_name,
-                             const double *sizes, const struct lull_runs_options *options,
-                             struct lull_notices *notices, struct lull_arena *arena,
-                             struct lull_measured_runs *ret_measured, struct lull_error *err);
+/* Reads two runs or more with different numbers of processes, or sizes of the problem. Regions that
+ * take 1 % of the time of a run are kept. Results live in `arena`. LULL_ERR_RANGE for fewer than
+ * two different runs and for runs without events. */
+lull_status lull_derive_read(const struct lull_derive_wish *wish,
+                             const struct lull_runs_options *options, struct lull_notices *notices,
+                             struct lull_arena *arena, struct lull_measured_runs *ret_measured,
+                             struct lull_error *err);
 
 #endif

@@ -171,13 +171,13 @@ static lull_status measure_runs(const struct lull_program_model *model,
             paths[count++] = path;
     }
     struct lull_runs *runs = &ret_measured->runs;
-    lull_status status = lull_runs_load(paths, count, wish->runs, notices, arena, runs, err);
+    lull_status status = lull_runs_load(paths, count, &wish->runs, notices, arena, runs, err);
     if (status == LULL_OK)
-        status = lull_study_check(runs, wish->runs->force, notices, arena, err);
+        status = lull_study_check(runs, wish->runs.force, notices, arena, err);
     ret_measured->made = lull_arena_zero(arena, count, sizeof *ret_measured->made);
     for (uint32_t i = 0; status == LULL_OK && i < count; i++)
-        status = take_run(model, &runs->runs[i], wish->runs->workers, arena, &ret_measured->made[i],
-                          err);
+        status =
+            take_run(model, &runs->runs[i], wish->runs.workers, arena, &ret_measured->made[i], err);
     return status;
 }
 
@@ -326,7 +326,7 @@ lull_status lull_program_study_make(struct lull_program_model *model,
                                     struct lull_notices *notices, struct lull_arena *arena,
                                     struct lull_program_study *ret_study, struct lull_error *err)
 {
-    struct lull_recorded_reader reader = {wish->runs, notices};
+    struct lull_recorded_reader reader = {&wish->runs, notices};
     *ret_study = (struct lull_program_study){.model = model};
     lull_model_set_reader(model, lull_recorded_region, &reader);
     lull_status status = look_at_runs(model, wish, notices, arena, ret_study, err);

@@ -3,9 +3,7 @@
 #define LULL_STUDY_MODEL_PROGRAM_STUDY_H
 
 #include "model/program/calibrate.h"
-#include "model/program/simulate.h"
 #include "study/model/program_wish.h"
-#include "study/runs.h"
 
 struct lull_model_run {
     const char *path, *name;
@@ -19,19 +17,6 @@ struct lull_model_run {
     double collectives;               /* taken part in, of all */
     struct lull_term_cost *predicted; /* [n_terms], once predicted */
     double uncertainty;               /* of their sum, as lull_model_uncertainty says it */
-};
-
-/* What is asked of a model; all texts as the user typed them. */
-struct lull_program_wish {
-    const struct lull_model_axis *axes;
-    size_t n_axes;
-    const uint32_t *free; /* parameters to calibrate */
-    size_t n_free;
-    const struct lull_model_run_wish *calibrate, *against;
-    uint32_t n_calibrate, n_against;
-    double confidence;                      /* of intervals */
-    const struct lull_model_engine *engine; /* NULL: nothing is simulated */
-    const struct lull_runs_options *runs;
 };
 
 struct lull_program_study {

@@ -1,14 +1,15 @@
 #include "study/model/program_wish.h"
 
 #include "base/text.h"
+#include "base/text/option.h"
 
 #include <ctype.h>
 #include <string.h>
 #include <unistd.h>
 
-lull_status lull_model_runs_read(const char *const *texts, struct lull_arena *arena,
-                                 const struct lull_model_run_wish **ret_wishes, uint32_t *ret_count,
-                                 struct lull_error *err)
+static lull_status read_runs(const char *option, const char *const *texts, struct lull_arena *arena,
+                             const struct lull_model_run_wish **ret_wishes, uint32_t *ret_count,
+                             struct lull_error *err)
 {
     struct lull_model_run_wish *wishes = NULL;
     const char **pairs = NULL;
@@ -27,7 +28,8 @@ lull_status lull_model_runs_read(const char *const *texts, struct lull_arena *ar
                 continue;
             }
             if (count == 0)
-                return lull_fail(err, LULL_ERR_RANGE, "'%s', expected a RUN before it", piece);
+                return lull_fail(err, LULL_ERR_RANGE, "%s: '%s', expected a RUN before it", option,
+                                 piece);
             pairs = lull_arena_grow(arena, pairs, &pairs_capacity, n_pairs + 2, sizeof *pairs);
             pairs[n_pairs++] = piece;
             pairs[n_pairs] = NULL;
@@ -51,9 +53,9 @@ static bool is_size_name(const char *name)
     return *name != '\0';
 }
 
-lull_status lull_model_sizes_read(const struct lull_model_run_wish *wishes, uint32_t count,
-                                  struct lull_arena *arena, const char **ret_name,
-                                  const double **ret_sizes, struct lull_error *err)
+static lull_status read_sizes(const struct lull_model_run_wish *wishes, uint32_t count,
+                              struct lull_arena *arena, const char **ret_name,
+                              const double **ret_sizes, struct lull_error *err)
 {
     double *sizes = lull_arena_zero(arena, count, sizeof *sizes);
     const char *size_name = NULL;
@@ -82,9 +84,9 @@ lull_status lull_model_sizes_read(const struct lull_model_run_wish *wishes, uint
     return LULL_OK;
 }
 
-lull_status lull_model_free_read(const struct lull_program_model *model, const char *text,
-                                 struct lull_arena *arena, const uint32_t **ret_free,
-                                 size_t *ret_count, struct lull_error *err)
+static lull_status read_free(const struct lull_program_model *model, const char *text,
+                             struct lull_arena *arena, const uint32_t **ret_free, size_t *ret_count,
+                             struct lull_error *err)
 {
     uint32_t *free = lull_arena_zero(arena, model->n_parameters, sizeof *free);
     size_t count = 0, n_names;
@@ -106,9 +108,9 @@ lull_status lull_model_free_read(const struct lull_program_model *model, const c
     return LULL_OK;
 }
 
-lull_status lull_model_axes_read(struct lull_program_model *model, const char *const *texts,
-                                 struct lull_arena *arena, const struct lull_model_axis **ret_axes,
-                                 size_t *ret_count, struct lull_error *err)
+static lull_status read_axes(struct lull_program_model *model, const char *const *texts,
+                             struct lull_arena *arena, const struct lull_model_axis **ret_axes,
+                             size_t *ret_count, struct lull_error *err)
 {
     size_t count = 0;
     while (texts && texts[count])
@@ -127,4 +129,86 @@ lull_status lull_model_axes_read(struct lull_program_model *model, const char *c
     *ret_axes = axes;
     *ret_count = count;
     return LULL_OK;
+}
+
+/* ---- a model --------------------------------------------------------------------------------- */
+
+lull_status lull_program_wish_read(const struct lull_program_texts *texts, struct lull_arena *arena,
+                                   struct lull_program_wish *wish, struct lull_error *err)
+{
+    struct lull_model_engine *engine = lull_arena_zero(arena, 1, sizeof *engine);
+    *engine = (struct lull_model_engine){.network = texts->network, .seed = 1};
+    wish->engine = texts->simulate ? engine : NULL;
+    wish->confidence = 0.95;
+    lull_status status =
+        lull_option_percent("confidence", texts->confidence, 50, 99.99, &wish->confidence, err);
+    if (status == LULL_OK)
+        status = lull_option_number("seed", texts->seed, 0, UINT64_MAX, &engine->seed, err);
+    if (status == LULL_OK && !texts->simulate && (texts->network || texts->seed))
+        return lull_fail(err, LULL_ERR_RANGE, "--%s is for --simulate",
+                         texts->network ? "network" : "seed");
+    if (status == LULL_OK && texts->free && !texts->calibrate)
+        return lull_fail(err, LULL_ERR_RANGE, "--free is for --calibrate");
+    if (status == LULL_OK)
+        status = read_runs("--calibrate", texts->calibrate, arena, &wish->calibrate,
+                           &wish->n_calibrate, err);
+    return status == LULL_OK ? read_runs("--against", texts->against, arena, &wish->against,
+                                         &wish->n_against, err)
+                             : status;
+}
+
+static lull_status take_machine(const char *path, struct lull_program_model *model,
+                                struct lull_notices *notices, struct lull_arena *arena,
+                                struct lull_program_wish *wish, struct lull_error *err)
+{
+    struct lull_machine *machine;
+    const char *const *missing;
+    lull_status status = lull_machine_read(path, arena, &machine, err);
+    if (status != LULL_OK)
+        return status;
+    if (lull_model_take_machine(model, machine, path, &missing, err) != LULL_OK)
+        return LULL_ERR_FORMAT; /* the file says it in another unit */
+    for (; *missing; missing++)
+        lull_notices_add(notices, LULL_NOTICE_WARNING, "%s", *missing);
+    if (wish->engine)
+        wish->engine->machine = machine->n_network > 0 ? machine : NULL;
+    return LULL_OK;
+}
+
+lull_status lull_program_wish_apply(const struct lull_program_texts *texts,
+                                    struct lull_program_model *model, struct lull_notices *notices,
+                                    struct lull_arena *arena, struct lull_program_wish *wish,
+                                    struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    for (const char *const *text = texts->set; text && *text; text++)
+        if (lull_model_set(model, *text, LULL_PARAMETER_SET, err) != LULL_OK)
+            return lull_fail_prefix(err, LULL_ERR_RANGE, "--set");
+    if (texts->machine)
+        status = take_machine(texts->machine, model, notices, arena, wish, err);
+    if (status != LULL_OK)
+        return status;
+    if (read_free(model, texts->free, arena, &wish->free, &wish->n_free, err) != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--free");
+    return read_axes(model, texts->sweep, arena, &wish->axes, &wish->n_axes, err) == LULL_OK
+               ? LULL_OK
+               : lull_fail_prefix(err, LULL_ERR_RANGE, "--sweep");
+}
+
+/* ---- a derived model ------------------------------------------------------------------------- */
+
+lull_status lull_derive_wish_read(const char *const *texts, struct lull_arena *arena,
+                                  struct lull_derive_wish *ret_wish, struct lull_error *err)
+{
+    const struct lull_model_run_wish *runs;
+    uint32_t count;
+    lull_status status = read_runs("--derive", texts, arena, &runs, &count, err);
+    if (status != LULL_OK)
+        return status;
+    *ret_wish = (struct lull_derive_wish){
+        .paths = lull_arena_zero(arena, count, sizeof(*ret_wish->paths)), .count = count};
+    for (uint32_t i = 0; i < count; i++)
+        ret_wish->paths[i] = runs[i].path;
+    status = read_sizes(runs, count, arena, &ret_wish->size_name, &ret_wish->sizes, err);
+    return status == LULL_OK ? LULL_OK : lull_fail_prefix(err, status, "--derive");
 }

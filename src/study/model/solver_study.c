@@ -1,8 +1,12 @@
 #include "study/model/solver_study.h"
 
 #include "base/text.h"
+#include "base/text/option.h"
 
+#include <math.h>
 #include <string.h>
+
+enum { MOST_CORES = 65536 };
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
@@ -16,8 +20,8 @@ static const char *split(const char *text, struct lull_arena *arena, const char 
     return sign + 1;
 }
 
-lull_status lull_solver_values_read(const char *const *texts, struct lull_arena *arena,
-                                    struct lull_solver_wish *wish, struct lull_error *err)
+static lull_status read_values(const char *const *texts, struct lull_arena *arena,
+                               struct lull_solver_wish *wish, struct lull_error *err)
 {
     size_t count = 0;
     while (texts && texts[count])
@@ -26,28 +30,62 @@ lull_status lull_solver_values_read(const char *const *texts, struct lull_arena 
     for (size_t i = 0; i < count; i++) {
         const char *number = split(texts[i], arena, &values[i].name);
         if (!number || lull_parse_real(number, &values[i].value) != LULL_OK)
-            return lull_fail(err, LULL_ERR_RANGE, "'%s', expected NAME=NUMBER", texts[i]);
+            return lull_fail(err, LULL_ERR_RANGE, "--define: '%s', expected NAME=NUMBER", texts[i]);
     }
     wish->values = values;
     wish->n_values = count;
     return LULL_OK;
 }
 
-lull_status lull_solver_sweep_read(const char *text, struct lull_arena *arena,
-                                   struct lull_solver_wish *wish, struct lull_error *err)
+static lull_status read_sweep(const char *text, struct lull_arena *arena,
+                              struct lull_solver_wish *wish, struct lull_error *err)
 {
-    const char *rest = split(text, arena, &wish->swept);
+    const char *rest = text ? split(text, arena, &wish->swept) : NULL;
     size_t count;
+    if (!text)
+        return LULL_OK;
     if (!rest)
-        return lull_fail(err, LULL_ERR_RANGE, "'%s', expected NAME=V1,V2,...", text);
+        return lull_fail(err, LULL_ERR_RANGE, "--sweep: '%s', expected NAME=V1,V2,...", text);
     const char **pieces = lull_split(rest, ",", arena, &count);
     double *values = lull_arena_zero(arena, count, sizeof *values);
     for (size_t i = 0; i < count; i++)
         if (lull_parse_real(pieces[i], &values[i]) != LULL_OK)
-            return lull_fail(err, LULL_ERR_RANGE, "'%s', expected numbers with commas", text);
+            return lull_fail(err, LULL_ERR_RANGE, "--sweep: '%s', expected numbers with commas",
+                             text);
     wish->sweep = values;
     wish->n_sweep = count;
     return LULL_OK;
+}
+
+static lull_status read_options(const struct lull_solver_texts *texts,
+                                struct lull_solver_options *ret_options, struct lull_error *err)
+{
+    static const char *const compilers[] = {"gcc", "clang", NULL};
+    unsigned compiler;
+    double ns = NAN;
+    lull_status status = lull_option_word("compiler", texts->compiler, compilers, &compiler, err);
+    if (status != LULL_OK)
+        return status;
+    if (texts->cores < 0 || texts->cores > MOST_CORES)
+        return lull_fail(err, LULL_ERR_RANGE, "--cores is %d, expected 1 to %d", texts->cores,
+                         MOST_CORES);
+    if (texts->barrier && lull_parse_time_real(texts->barrier, 1, &ns, err) != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--barrier");
+    if (ns < 0)
+        return lull_fail(err, LULL_ERR_RANGE, "--barrier is below 0");
+    *ret_options = (struct lull_solver_options){.cores = (unsigned)texts->cores,
+                                                .compiler = compilers[compiler ? compiler - 1 : 0],
+                                                .barrier = ns * 1e-9};
+    return LULL_OK;
+}
+
+lull_status lull_solver_wish_read(const struct lull_solver_texts *texts, struct lull_arena *arena,
+                                  struct lull_solver_wish *wish, struct lull_error *err)
+{
+    lull_status status = read_values(texts->values, arena, wish, err);
+    if (status == LULL_OK)
+        status = read_sweep(texts->sweep, arena, wish, err);
+    return status == LULL_OK ? read_options(texts, &wish->options, err) : status;
 }
 
 /* ---- predictions ---------------------------------------------------------------------------- */

@@ -15,12 +15,19 @@ struct lull_solver_wish {
     size_t n_sweep;
 };
 
-/* Sets values of *wish from texts such as "Nx=1000" (NULL at the end, or NULL), and its sweep from
- * "Nx=100,1000". What they hold lives in `arena`. LULL_ERR_RANGE for anything else. */
-lull_status lull_solver_values_read(const char *const *texts, struct lull_arena *arena,
-                                    struct lull_solver_wish *wish, struct lull_error *err);
-lull_status lull_solver_sweep_read(const char *text, struct lull_arena *arena,
-                                   struct lull_solver_wish *wish, struct lull_error *err);
+/* What is NULL or 0 was not said. */
+struct lull_solver_texts {
+    const char *const *values; /* "Nx=1000", NULL at the end */
+    const char *sweep;         /* "Nx=100,1000" */
+    int cores;
+    const char *compiler; /* "gcc", "clang" */
+    const char *barrier;  /* a time */
+};
+
+/* Sets values, sweep and options of *wish. What they hold lives in `arena`. LULL_ERR_RANGE for
+ * anything that is not understood. */
+lull_status lull_solver_wish_read(const struct lull_solver_texts *texts, struct lull_arena *arena,
+                                  struct lull_solver_wish *wish, struct lull_error *err);
 
 /* One value of the parameter that a sweep goes over. */
 struct lull_solver_sweep_point {

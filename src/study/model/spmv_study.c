@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CORES = 4096 };
-
 /* What one study works on. */
 struct work {
     const struct lull_spmv_wish *wish;
@@ -25,36 +23,6 @@ struct work {
 };
 
 /* ---- numbers of cores ----------------------------------------------------------------------- */
-
-static int compare_numbers(const void *a, const void *b)
-{
-    const unsigned *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
-lull_status lull_spmv_cores_read(const char *text, struct lull_arena *arena,
-                                 const unsigned **ret_cores, size_t *ret_count,
-                                 struct lull_error *err)
-{
-    size_t count, different = 0;
-    const char **pieces = lull_split(text, ",", arena, &count);
-    unsigned *cores = lull_arena_zero(arena, count, sizeof *cores);
-    for (size_t i = 0; i < count; i++) {
-        uint64_t number;
-        if (lull_parse_u64(pieces[i], strlen(pieces[i]), &number) != LULL_OK || !number ||
-            number > MOST_CORES)
-            return lull_fail(err, LULL_ERR_RANGE, "'%s', expected numbers from 1 to %d with commas",
-                             text, MOST_CORES);
-        cores[i] = (unsigned)number;
-    }
-    qsort(cores, count, sizeof *cores, compare_numbers);
-    for (size_t i = 0; i < count; i++)
-        if (!i || cores[i] != cores[i - 1])
-            cores[different++] = cores[i];
-    *ret_cores = cores;
-    *ret_count = different;
-    return LULL_OK;
-}
 
 /* 1, 2, 4, ... and all of a memory domain. */
 static void choose_cores(struct work *work)
@@ -73,18 +41,19 @@ static void choose_cores(struct work *work)
 
 /* ---- the matrix ----------------------------------------------------------------------------- */
 
-struct lull_spmv_study lull_spmv_study_of_sizes(double rows, double nonzeros, bool transposed)
+/* Of a matrix that is not there: intensities alone. */
+static struct lull_spmv_study study_sizes(const struct lull_spmv_wish *wish)
 {
     return (struct lull_spmv_study){.name = "sizes alone",
                                     .storage = "CRS",
-                                    .shape = {.rows = rows,
-                                              .columns = rows,
-                                              .nonzeros = nonzeros,
+                                    .shape = {.rows = wish->rows,
+                                              .columns = wish->rows,
+                                              .nonzeros = wish->nonzeros,
                                               .value_bytes = 8,
                                               .flops = 2,
-                                              .transposed = transposed,
-                                              .stored = nonzeros},
-                                    .volume = NAN};
+                                              .transposed = wish->transposed,
+                                              .stored = wish->nonzeros},
+                                    .volume = wish->volume};
 }
 
 static lull_status read_matrix(struct work *work, struct lull_error *err)
@@ -256,7 +225,11 @@ lull_status lull_spmv_study_make(const struct lull_spmv_wish *wish, struct lull_
                         .arena = arena,
                         .cores = wish->cores,
                         .n_cores = wish->n_cores,
-                        .study = {.name = wish->matrix, .volume = NAN}};
+                        .study = {.name = wish->matrix, .volume = wish->volume}};
+    if (!wish->matrix) {
+        *ret_study = study_sizes(wish);
+        return LULL_OK;
+    }
     lull_status status = carry_out(&work, notices, err);
     lull_sell_free(&work.built);
     lull_matrix_free(&work.matrix);

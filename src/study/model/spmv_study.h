@@ -4,20 +4,8 @@
 #define LULL_STUDY_MODEL_SPMV_STUDY_H
 
 #include "model/spmv/spmv.h"
+#include "study/model/spmv_wish.h"
 #include "study/notices.h"
-
-struct lull_spmv_wish {
-    const char *matrix;         /* a Matrix Market file, or one that is made (generate.h) */
-    const char *machine;        /* its file; NULL: intensities alone */
-    const unsigned *cores;      /* [n_cores] ascending */
-    size_t n_cores;             /* 0: 1, 2, 4, ... and all of a memory domain */
-    uint32_t chunk, sigma;      /* of SELL-C-sigma; chunk 0: CRS */
-    bool transposed;            /* CRS alone */
-    struct lull_spmv_core core; /* in-core times, NAN: estimated */
-    bool run, reorder;          /* with a machine alone */
-    double seconds;             /* that the measurement takes for each number of cores */
-    unsigned workers;           /* threads to read and simulate with; 0: all */
-};
 
 /* One number of cores. */
 struct lull_spmv_point {
@@ -38,16 +26,8 @@ struct lull_spmv_study {
     double reordered_alpha; /* on the cores of the last point */
 };
 
-/* Numbers of cores with commas from 1 to 4096, ascending and each once; LULL_ERR_RANGE. */
-lull_status lull_spmv_cores_read(const char *text, struct lull_arena *arena,
-                                 const unsigned **ret_cores, size_t *ret_count,
-                                 struct lull_error *err);
-
-/* Of rows and nonzeros of a square matrix that is not there, intensities alone. */
-struct lull_spmv_study lull_spmv_study_of_sizes(double rows, double nonzeros, bool transposed);
-
 /* Notices say which numbers of cores this machine does not have. Fails as reading, predicting and
- * measuring do; LULL_ERR_FORMAT for a matrix without nonzeros. The volume is the caller's. */
+ * measuring do; LULL_ERR_FORMAT for a matrix without nonzeros. */
 lull_status lull_spmv_study_make(const struct lull_spmv_wish *wish, struct lull_notices *notices,
                                  struct lull_arena *arena, struct lull_spmv_study *ret_study,
                                  struct lull_error *err);

@@ -101,20 +101,20 @@ static void add_moves(struct lull_document *document, const struct lull_gate *ga
     }
 }
 
-struct lull_document *lull_check_document(const struct lull_check_subject *subject,
+struct lull_document *lull_check_document(const struct lull_check_study *study,
                                           const struct lull_notices *notices,
                                           struct lull_arena *arena)
 {
-    const struct lull_gate *gate = subject->gate;
+    const struct lull_gate *gate = &study->gate;
     struct lull_document *document = lull_document_create(arena, "lull-check/1", "");
     lull_document_add_notices(document, notices);
     lull_document_fact(document, "verdict", "Verdict",
                        lull_cell_text(lull_gate_verdict_name(gate->verdict)));
     lull_document_fact(document, "series", "Runs of",
-                       lull_cell_text(describe_key(&subject->runs[0].key, arena)));
-    if (subject->n_confirming)
+                       lull_cell_text(describe_key(&study->runs[0].key, arena)));
+    if (study->n_confirming)
         lull_document_fact(document, "confirming", "Made again",
-                           lull_cell_count(subject->n_confirming));
+                           lull_cell_count(study->n_confirming));
     add_cases(document, gate);
     if (gate->verdict == LULL_GATE_PASS)
         return document;
@@ -139,13 +139,12 @@ static enum lull_check_status status_of(enum lull_gate_verdict verdict)
 }
 
 static struct lull_check check_of(const struct lull_gate_case *judged,
-                                  const struct lull_check_subject *subject,
-                                  struct lull_arena *arena)
+                                  const struct lull_check_study *study, struct lull_arena *arena)
 {
-    const struct lull_gate *gate = subject->gate;
+    const struct lull_gate *gate = &study->gate;
     struct lull_check check = {.name = judged->condition->text,
                                .status = status_of(judged->verdict),
-                               .message = lull_check_sentence(judged, subject->history, arena),
+                               .message = lull_check_sentence(judged, &study->history, arena),
                                .file = ""};
     if (judged->verdict != LULL_GATE_FAIL || !count_moves(gate))
         return check;
@@ -156,18 +155,18 @@ static struct lull_check check_of(const struct lull_gate_case *judged,
     return check;
 }
 
-static void add_values(struct lull_checks *checks, const struct lull_check_subject *subject,
+static void add_values(struct lull_checks *checks, const struct lull_check_study *study,
                        struct lull_arena *arena)
 {
-    const struct lull_history_entry *first = &subject->runs[0];
+    const struct lull_history_entry *first = &study->runs[0];
     struct lull_check_value *values = lull_arena_zero(arena, first->n_values + 1, sizeof(*values));
     for (uint32_t i = 0; i < first->n_values; i++) {
         if (first->values[i].absent)
             continue;
         double *found;
         uint32_t *indices;
-        const uint32_t count = lull_history_values(subject->runs, subject->n_runs,
-                                                   first->values[i].id, arena, &found, &indices);
+        const uint32_t count = lull_history_values(study->runs, study->n_runs, first->values[i].id,
+                                                   arena, &found, &indices);
         values[checks->n_values++] = (struct lull_check_value){
             first->values[i].id, lull_history_median(found, count, arena)};
     }
@@ -188,23 +187,23 @@ static void add_labels(struct lull_checks *checks, const struct lull_history_key
     checks->labels = labels;
 }
 
-const struct lull_checks *lull_check_checks(const struct lull_check_subject *subject,
+const struct lull_checks *lull_check_checks(const struct lull_check_study *study,
                                             struct lull_arena *arena)
 {
-    const struct lull_gate *gate = subject->gate;
+    const struct lull_gate *gate = &study->gate;
     struct lull_checks *checks = lull_arena_zero(arena, 1, sizeof(*checks));
     struct lull_check *all = lull_arena_zero(arena, gate->n_cases + 1, sizeof(*all));
     const char **remarks = lull_arena_zero(arena, MOST_MOVES + 1, sizeof(*remarks));
     for (uint32_t i = 0; i < gate->n_cases; i++)
-        all[i] = check_of(&gate->cases[i], subject, arena);
+        all[i] = check_of(&gate->cases[i], study, arena);
     for (uint32_t i = 0; gate->verdict != LULL_GATE_PASS && i < count_moves(gate); i++)
         remarks[i] = lull_check_move_sentence(&gate->moves[i], arena);
-    checks->suite = describe_key(&subject->runs[0].key, arena);
+    checks->suite = describe_key(&study->runs[0].key, arena);
     checks->status = status_of(gate->verdict);
     checks->checks = all;
     checks->count = gate->n_cases;
     checks->remarks = remarks;
-    add_values(checks, subject, arena);
-    add_labels(checks, &subject->runs[0].key, arena);
+    add_values(checks, study, arena);
+    add_labels(checks, &study->runs[0].key, arena);
     return checks;
 }

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/text/option.h"
 #include "stats/quantile.h"
 
 #include <ctype.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_VALUES = 1000 };
+enum { MOST_VALUES = 1000, MOST_CORES = 4096 };
 
 static bool is_name(const char *text, size_t length)
 {
@@ -280,6 +281,31 @@ static void read_operand(const char *operand, struct lull_arena *arena,
     wish->source.place = colon + 1;
 }
 
+static lull_status read_options(const struct lull_kernel_texts *texts,
+                                struct lull_kernel_options *options, struct lull_error *err)
+{
+    static const char *const traffic[] = {"conditions", "simulation", NULL};
+    static const char *const policies[] = {"lru", "plru", NULL};
+    unsigned chosen, policy;
+    uint64_t cores = 1;
+    options->seed = 1;
+    lull_status status = lull_option_number("cores", texts->cores, 1, MOST_CORES, &cores, err);
+    if (status == LULL_OK)
+        status = lull_option_number("seed", texts->seed, 0, UINT64_MAX, &options->seed, err);
+    if (status == LULL_OK)
+        status = lull_option_word("traffic", texts->traffic, traffic, &chosen, err);
+    if (status == LULL_OK)
+        status = lull_option_word("policy", texts->policy, policies, &policy, err);
+    if (status != LULL_OK)
+        return status;
+    options->cores = (unsigned)cores;
+    options->traffic = chosen == 2 ? LULL_TRAFFIC_SIMULATION : LULL_TRAFFIC_CONDITIONS;
+    options->policy = policy == 2 ? LULL_CACHE_PLRU : LULL_CACHE_LRU;
+    /* Of a sweep every point would take its second. */
+    options->simulate = !texts->no_simulation && !texts->sweep;
+    return LULL_OK;
+}
+
 lull_status lull_kernel_wish_read(const struct lull_kernel_texts *texts, struct lull_arena *arena,
                                   struct lull_kernel_wish *wish, struct lull_error *err)
 {
@@ -287,14 +313,22 @@ lull_status lull_kernel_wish_read(const struct lull_kernel_texts *texts, struct 
     read_operand(texts->source, arena, wish);
     incore->flags = texts->flags ? words_of(texts->flags, arena) : NULL;
     wish->source.flags = reading_flags(incore->flags, arena);
-    lull_status status = read_sizes(texts->sizes, arena, wish, err);
+    lull_status status = read_options(texts, &wish->options, err);
+    if (status == LULL_OK)
+        status = read_sizes(texts->sizes, arena, wish, err);
     if (status == LULL_OK)
         status = read_calls(texts->calls, arena, wish, err);
     if (status == LULL_OK)
         status = read_sweep(texts->sweep, arena, wish, err);
     if (status == LULL_OK)
         status = read_in_core(texts->in_core, arena, incore, err);
-    return status == LULL_OK ? read_indices(texts->indices, arena, wish, err) : status;
+    if (status == LULL_OK)
+        status = read_indices(texts->indices, arena, wish, err);
+    if (status == LULL_OK && texts->no_simulation &&
+        wish->options.traffic == LULL_TRAFFIC_SIMULATION)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "--no-simulation and --traffic simulation contradict each other");
+    return status;
 }
 
 lull_status lull_kernel_wish_load(struct lull_kernel_wish *wish, const char *machine,

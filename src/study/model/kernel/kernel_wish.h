@@ -14,6 +14,9 @@ struct lull_kernel_texts {
     const char
         *in_core;      /* "T_OL,T_nOL" in cycles, of several innermost loops one after the other */
     const char *flags; /* of the compiler, with spaces between them */
+    const char *cores, *seed;     /* whole numbers */
+    const char *traffic, *policy; /* "conditions", "simulation"; "lru", "plru" */
+    bool no_simulation;
 };
 
 struct lull_kernel_wish {

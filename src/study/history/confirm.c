@@ -1,4 +1,4 @@
-#include "cli/history/confirm.h"
+#include "study/history/confirm.h"
 
 #include "base/file.h"
 

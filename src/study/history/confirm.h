@@ -1,6 +1,6 @@
-/* Runs that are made to confirm what others say. */
-#ifndef LULL_CLI_HISTORY_CONFIRM_H
-#define LULL_CLI_HISTORY_CONFIRM_H
+/* Runs that are made to confirm what others say. Internal to study. */
+#ifndef LULL_STUDY_HISTORY_CONFIRM_H
+#define LULL_STUDY_HISTORY_CONFIRM_H
 
 #include "study/history/measured.h"
 
