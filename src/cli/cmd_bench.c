@@ -1,20 +1,16 @@
 #include "base/file.h"
-#include "base/output_file.h"
-#include "base/text.h"
+#include "base/process.h"
 #include "base/text/option.h"
 #include "bench/benchmark.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/process.h"
+#include "cli/options/options.h"
 #include "launch/installed.h"
 #include "machine/noise_trace.h"
 #include "view/machine/machine_charts.h"
 #include "view/machine/machine_document.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static struct lull_output_settings output;
 static struct {
@@ -48,58 +44,30 @@ static const struct poptOption options[] = {
 
 /* ---- machine files ------------------------------------------------------------------------- */
 
-static void write_machine(const void *content, FILE *out)
-{
-    lull_machine_write(content, out);
-}
-
-static void write_trace(const void *content, FILE *out)
-{
-    lull_noise_trace_write(content, out);
-}
-
-/* One SVG file per chart in a folder that is made where it is missing. */
-static int export_charts(const struct lull_machine *machine, const char *folder,
-                         struct lull_arena *arena)
-{
-    struct lull_machine_chart charts[LULL_MACHINE_CHARTS];
-    size_t count = lull_machine_charts(machine, arena, charts);
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return lull_cli_fail("%s: cannot make the folder: %s", folder, strerror(errno));
-    if (!lull_is_directory(folder))
-        return lull_cli_fail("%s: is a file, expected a folder for charts", folder);
-    int status = LULL_EXIT_OK;
-    for (size_t i = 0; status == LULL_EXIT_OK && i < count; i++)
-        status = lull_output_chart(lull_arena_printf(arena, "%s/%s.svg", folder, charts[i].name),
-                                   charts[i].chart);
-    return status;
-}
-
-static int export_noise(const struct lull_machine *machine, struct lull_arena *arena)
+static lull_status export_noise(const struct lull_machine *machine, struct lull_cli_call *call)
 {
     struct lull_noise_trace trace;
-    struct lull_error err;
-    if (lull_noise_trace_of(machine, arena, &trace, &err) != LULL_OK)
-        return lull_cli_fail("%s: %s", settings.noise_trace, err.text);
-    return lull_output_save(settings.noise_trace, write_trace, &trace);
+    lull_status status = lull_noise_trace_of(machine, call->arena, &trace, &call->err);
+    return status == LULL_OK ? lull_noise_trace_save(settings.noise_trace, &trace, &call->err)
+                             : lull_fail_prefix(&call->err, status, "%s", settings.noise_trace);
 }
 
-static int show(const struct lull_machine *machine, struct lull_arena *arena)
+static int show(const struct lull_machine *machine, struct lull_cli_call *call)
 {
-    int status = LULL_EXIT_OK;
+    lull_status status = LULL_OK;
     if (settings.charts)
-        status = export_charts(machine, settings.charts, arena);
-    if (settings.noise_trace && status == LULL_EXIT_OK)
-        status = export_noise(machine, arena);
-    return status == LULL_EXIT_OK ? lull_output_write(&output, lull_bench_document(machine, arena))
-                                  : status;
+        status = lull_machine_charts_save(settings.charts, machine, call->arena, &call->err);
+    if (settings.noise_trace && status == LULL_OK)
+        status = export_noise(machine, call);
+    return status == LULL_OK ? lull_output_write(&output, lull_bench_document(machine, call->arena))
+                             : lull_cli_fail("%s", call->err.text);
 }
 
 static int show_file(struct lull_cli_call *call)
 {
     struct lull_machine *machine;
     return lull_machine_read(settings.show, call->arena, &machine, &call->err) == LULL_OK
-               ? show(machine, call->arena)
+               ? show(machine, call)
                : lull_cli_fail("%s", call->err.text);
 }
 
@@ -121,14 +89,9 @@ static lull_status read_limits(struct lull_bench_settings *bench, struct lull_er
 {
     lull_status status =
         lull_option_percent("precision", settings.precision, 0.01, 100, &bench->precision, err);
-    if (status != LULL_OK || !settings.memory)
-        return status;
-    if (lull_parse_size(settings.memory, &bench->memory, err) != LULL_OK)
-        return lull_fail_prefix(err, LULL_ERR_RANGE, "--memory");
-    return bench->memory < UINT64_C(1) << 20
-               ? lull_fail(err, LULL_ERR_RANGE, "--memory is '%s', expected 1 MiB or more",
-                           settings.memory)
-               : LULL_OK;
+    return status == LULL_OK ? lull_option_size("memory", settings.memory, UINT64_C(1) << 20,
+                                                "1 MiB or more", &bench->memory, err)
+                             : status;
 }
 
 /* The line of the progress names what is measured at the moment. */
@@ -178,11 +141,9 @@ static int measure(struct lull_cli_call *call)
     lull_progress_begin(&call->line, "bench");
     lull_status done = lull_bench_run(&bench, NULL, call->arena, &machine, &call->err);
     lull_progress_end(&call->line);
-    if (done != LULL_OK)
-        return lull_cli_fail("%s", call->err.text);
-    if (settings.machine)
-        status = lull_output_save(settings.machine, write_machine, machine);
-    return status == LULL_EXIT_OK ? show(machine, call->arena) : status;
+    if (done == LULL_OK && settings.machine)
+        done = lull_machine_save(settings.machine, machine, &call->err);
+    return done == LULL_OK ? show(machine, call) : lull_cli_fail("%s", call->err.text);
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -194,8 +155,8 @@ static int check_usage(const char *operand)
         return lull_cli_usage("--quick and --full exclude each other");
     if (modes > 1)
         return lull_cli_usage("--list, --show and --compare exclude each other");
-    if (modes && (settings.quick || settings.full || settings.machine || settings.precision ||
-                  settings.memory || settings.mpi || settings.mpi_launch))
+    if (modes && lull_option_said(options, "quick", "full", "output", "precision", "memory", "mpi",
+                                  "mpi-launch", NULL))
         return lull_cli_usage("--list, --show and --compare measure nothing");
     if (settings.charts && (settings.list || settings.compare))
         return lull_cli_usage("--charts goes with measuring or with --show");

@@ -1,10 +1,10 @@
+#include "base/process.h"
 #include "base/text/option.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/history_options.h"
 #include "cli/options/options.h"
 #include "cli/options/runs_options.h"
-#include "cli/process.h"
 #include "view/history/check_document.h"
 
 /* Exit statuses of a check besides those of every command. */
@@ -71,18 +71,7 @@ static lull_status read_settings(struct lull_check_wish *wish, struct lull_cli_c
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
-struct form {
-    const struct lull_checks_form *form;
-    const struct lull_checks *checks;
-};
-
-static void write_form(const void *content, FILE *out)
-{
-    const struct form *form = content;
-    form->form->write(form->checks, out);
-}
-
-static int write_forms(const struct lull_check_study *study, struct lull_arena *arena)
+static int write_forms(const struct lull_check_study *study, struct lull_cli_call *call)
 {
     const struct {
         const struct lull_checks_form *form;
@@ -92,12 +81,12 @@ static int write_forms(const struct lull_check_study *study, struct lull_arena *
                {&lull_checks_github, settings.github},
                {&lull_checks_gitlab, settings.gitlab},
                {&lull_checks_badge, settings.badge}};
-    const struct lull_checks *checks = lull_check_checks(study, arena);
-    int status = LULL_EXIT_OK;
-    for (size_t i = 0; i < sizeof all / sizeof *all && status == LULL_EXIT_OK; i++)
+    const struct lull_checks *checks = lull_check_checks(study, call->arena);
+    lull_status status = LULL_OK;
+    for (size_t i = 0; i < sizeof all / sizeof *all && status == LULL_OK; i++)
         if (all[i].path)
-            status = lull_output_save(all[i].path, write_form, &(struct form){all[i].form, checks});
-    return status;
+            status = lull_checks_save(all[i].path, all[i].form, checks, &call->err);
+    return status == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", call->err.text);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -119,7 +108,7 @@ static int run(struct lull_cli_call *call)
         status =
             lull_output_write(&output, lull_check_document(&study, &call->notices, call->arena));
     if (status == LULL_EXIT_OK)
-        status = write_forms(&study, call->arena);
+        status = write_forms(&study, call);
     return status == LULL_EXIT_OK ? statuses[study.gate.verdict] : status;
 }
 

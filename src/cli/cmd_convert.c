@@ -1,7 +1,7 @@
 #include "base/file.h"
+#include "base/process.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/process.h"
 #include "trace/convert.h"
 
 static struct {
@@ -15,17 +15,6 @@ static const struct poptOption options[] = {
     {"force", '\0', POPT_ARG_NONE, &settings.force, 0, "replace OUT if it is there", NULL},
     POPT_TABLEEND,
 };
-
-/* "tape, otf2, paraver": the formats that this build can write. */
-static const char *writable_formats(struct lull_arena *arena)
-{
-    const char *list = "";
-    for (size_t i = 0; lull_formats[i]; i++)
-        if (lull_formats[i]->writer_open)
-            list =
-                lull_arena_printf(arena, "%s%s%s", list, *list ? ", " : "", lull_formats[i]->name);
-    return list;
-}
 
 /* Replacing a directory removes all that is in it: only where that is a trace. */
 static int check_target(const char *path)
@@ -70,10 +59,10 @@ static int run(struct lull_cli_call *call)
         return lull_cli_usage("expected two operands, IN and OUT, got also '%s'", names[2]);
     const struct lull_format *format = settings.to ? lull_format_find(settings.to) : NULL;
     if (!settings.to)
-        return lull_cli_usage("expected --to with one of %s", writable_formats(call->arena));
+        return lull_cli_usage("expected --to with one of %s", lull_formats_writable(call->arena));
     if (!format || !format->writer_open)
         return lull_cli_usage("cannot write '%s', expected one of %s", settings.to,
-                              writable_formats(call->arena));
+                              lull_formats_writable(call->arena));
     return convert(names[0], names[1], format, call);
 }
 

@@ -1,9 +1,9 @@
+#include "base/process.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/history_options.h"
 #include "cli/options/options.h"
 #include "cli/options/runs_options.h"
-#include "cli/process.h"
 #include "view/diff/diff_document.h"
 
 #include <string.h>
@@ -59,9 +59,10 @@ static int run(struct lull_cli_call *call)
         return status;
     status = lull_cli_done(call, lull_diff_read(groups, against, &runs, &about, &call->notices,
                                                 call->arena, &diff, &call->err));
-    if (status == LULL_EXIT_OK && waterfall)
-        status = lull_output_save(waterfall, lull_waterfall_write,
-                                  lull_diff_waterfall(&diff, call->arena));
+    if (status == LULL_EXIT_OK && waterfall &&
+        lull_waterfall_save(waterfall, lull_diff_waterfall(&diff, call->arena), &call->err) !=
+            LULL_OK)
+        return lull_cli_fail("%s", call->err.text);
     return status == LULL_EXIT_OK
                ? lull_output_write(&output, lull_diff_document(&diff, &call->notices, call->arena))
                : status;

@@ -1,34 +1,33 @@
-#include "base/text.h"
-#include "base/text/option.h"
+#include "base/process.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
-#include "cli/process.h"
 #include "study/model/fit/fit_measured.h"
 #include "view/fit/fit_chart.h"
 
 /* What the user typed. */
+static struct lull_fit_texts texts;
 static struct {
-    char *x, *y, *laws, *kind, *errors, *at, *confidence, *sizes, *by, *chart;
+    char *at, *chart;
     int extrapolate, list, threads, force;
 } settings;
 static struct lull_output_settings output;
 
 static const struct poptOption options[] = {
-    {"x", 'x', POPT_ARG_STRING, &settings.x, 0,
+    {"x", 'x', POPT_ARG_STRING, &texts.x, 0,
      "over what: of runs processes, threads or size (what differs), of tables the names of columns "
      "or parameters (all); at most three, with commas",
      "NAME,..."},
-    {"y", 'y', POPT_ARG_STRING, &settings.y, 0,
+    {"y", 'y', POPT_ARG_STRING, &texts.y, 0,
      "what is fitted: of runs the runtime, the time in a region or a metric; of a CSV a column "
      "(the "
      "last); of other tables a region or a metric",
      "runtime|region:NAME|metric:NAME|COLUMN"},
-    {"law", 'l', POPT_ARG_STRING, &settings.laws, 0,
+    {"law", 'l', POPT_ARG_STRING, &texts.laws, 0,
      "laws to choose from, with commas (all; see --list)", "LAW,...|all"},
-    {"kind", '\0', POPT_ARG_STRING, &settings.kind, 0, "what y is (by its name; otherwise a time)",
+    {"kind", '\0', POPT_ARG_STRING, &texts.kind, 0, "what y is (by its name; otherwise a time)",
      "time|throughput|efficiency|quantity"},
-    {"errors", '\0', POPT_ARG_STRING, &settings.errors, 0,
+    {"errors", '\0', POPT_ARG_STRING, &texts.errors, 0,
      "errors of measurements: in proportion to them, or all alike (relative; absolute for a "
      "throughput)",
      "relative|absolute"},
@@ -37,11 +36,11 @@ static const struct poptOption options[] = {
      "X,..."},
     {"extrapolate", '\0', POPT_ARG_NONE, &settings.extrapolate, 0,
      "predict also where the data do not bear it", NULL},
-    {"confidence", '\0', POPT_ARG_STRING, &settings.confidence, 0, "of intervals, in percent (95)",
+    {"confidence", '\0', POPT_ARG_STRING, &texts.confidence, 0, "of intervals, in percent (95)",
      "PERCENT"},
-    {"sizes", '\0', POPT_ARG_STRING, &settings.sizes, 0,
+    {"sizes", '\0', POPT_ARG_STRING, &texts.sizes, 0,
      "size of the problem of each RUN, in their order", "N,..."},
-    {"by", 'b', POPT_ARG_STRING, &settings.by, 0,
+    {"by", 'b', POPT_ARG_STRING, &texts.by, 0,
      "fit each region of the runs, too: which one stops scaling first", "region"},
     {"chart", '\0', POPT_ARG_STRING, &settings.chart, 0,
      "draw measurements, law and interval as SVG", "FILE"},
@@ -53,59 +52,6 @@ static const struct poptOption options[] = {
     LULL_OUTPUT_OPTIONS(output),
     POPT_TABLEEND,
 };
-
-struct wishes {
-    struct lull_fit_wish measured;
-    struct lull_fit_options fit;
-    struct lull_fit_show show;
-    struct lull_runs_options runs;
-};
-
-/* ---- what was typed ------------------------------------------------------------------------- */
-
-static lull_status read_words(struct wishes *wishes, struct lull_error *err)
-{
-    static const char *const kinds[] = {"time", "throughput", "efficiency", "quantity", NULL};
-    static const char *const errors[] = {"relative", "absolute", NULL};
-    static const char *const parts[] = {"region", NULL};
-    unsigned kind, error, part;
-    lull_status status = lull_option_word("kind", settings.kind, kinds, &kind, err);
-    if (status == LULL_OK)
-        status = lull_option_word("errors", settings.errors, errors, &error, err);
-    if (status == LULL_OK)
-        status = lull_option_word("by", settings.by, parts, &part, err);
-    if (status != LULL_OK)
-        return status;
-    wishes->measured.has_kind = kind > 0;
-    wishes->measured.kind = (enum lull_fit_kind)(kind ? kind - 1 : 0);
-    wishes->measured.by_region = part > 0;
-    wishes->fit.errors = (enum lull_fit_errors)error;
-    return LULL_OK;
-}
-
-static lull_status read_settings(struct wishes *wishes, struct lull_cli_call *call)
-{
-    struct lull_fit_wish *measured = &wishes->measured;
-    measured->x = lull_split(settings.x, ",", call->arena, &measured->n_x);
-    measured->y = lull_fit_y_read(settings.y);
-    measured->column = settings.y;
-    wishes->show.extrapolate = settings.extrapolate;
-    wishes->runs = (struct lull_runs_options){.force = settings.force,
-                                              .workers = (unsigned)settings.threads,
-                                              .progress = &call->progress};
-    if (lull_fit_laws_read(settings.laws, call->arena, &wishes->fit.laws, &call->err) != LULL_OK)
-        return lull_fail_prefix(&call->err, LULL_ERR_RANGE, "--law");
-    lull_status status = read_words(wishes, &call->err);
-    if (status == LULL_OK)
-        status = lull_option_percent("confidence", settings.confidence, 50, 99.99,
-                                     &wishes->fit.confidence, &call->err);
-    if (status == LULL_OK && lull_fit_sizes_read(settings.sizes, call->arena, &measured->sizes,
-                                                 &measured->n_sizes, &call->err) != LULL_OK)
-        return lull_fail_prefix(&call->err, LULL_ERR_RANGE, "--sizes");
-    return status;
-}
-
-/* ---- the command ---------------------------------------------------------------------------- */
 
 static int write_study(const struct lull_fit_study *study, const struct lull_fit_show *show,
                        struct lull_cli_call *call)
@@ -124,7 +70,12 @@ static int write_study(const struct lull_fit_study *study, const struct lull_fit
 
 static int run(struct lull_cli_call *call)
 {
-    struct wishes wishes = {0};
+    const struct lull_runs_options runs = {.force = settings.force,
+                                           .workers = (unsigned)settings.threads,
+                                           .progress = &call->progress};
+    struct lull_fit_wish wish;
+    struct lull_fit_options options_of_fit;
+    struct lull_fit_show show = {.extrapolate = settings.extrapolate};
     struct lull_fit_table *table;
     struct lull_fit_study study;
     size_t front;
@@ -133,21 +84,21 @@ static int run(struct lull_cli_call *call)
         return lull_output_write(&output, lull_fit_list(call->arena));
     if (!call->n_operands)
         return lull_cli_usage("expected RUNs or a table of measurements");
-    int status = lull_cli_read(call, read_settings(&wishes, call));
+    int status = lull_cli_read(
+        call, lull_fit_wish_read(&texts, call->arena, &wish, &options_of_fit, &call->err));
     if (status != LULL_EXIT_OK)
         return status;
-    lull_status done =
-        lull_fit_measured_read(call->operands, call->n_operands, &wishes.measured, &wishes.runs,
-                               &call->notices, &table, &front, &call->err);
+    lull_status done = lull_fit_measured_read(call->operands, call->n_operands, &wish, &runs,
+                                              &call->notices, &table, &front, &call->err);
     if (done != LULL_OK)
         return lull_cli_done(call, done);
-    if (lull_fit_places_read(settings.at, table->n_params, call->arena, &wishes.show.at,
-                             &wishes.show.n_at, &call->err) != LULL_OK)
+    if (lull_fit_places_read(settings.at, table->n_params, call->arena, &show.at, &show.n_at,
+                             &call->err) != LULL_OK)
         return lull_cli_usage("--at: %s", call->err.text);
-    done = lull_fit_study_make(table, front, &wishes.fit, call->arena, &study, &call->err);
+    done = lull_fit_study_make(table, front, &options_of_fit, call->arena, &study, &call->err);
     if (done != LULL_OK && call->n_operands == 1)
         lull_fail_prefix(&call->err, done, "%s", call->operands[0]);
-    return done == LULL_OK ? write_study(&study, &wishes.show, call) : lull_cli_done(call, done);
+    return done == LULL_OK ? write_study(&study, &show, call) : lull_cli_done(call, done);
 }
 
 const struct lull_command lull_cmd_fit = {

@@ -1,7 +1,7 @@
+#include "base/process.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
-#include "cli/process.h"
 #include "study/census.h"
 #include "view/info_document.h"
 

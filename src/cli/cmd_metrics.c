@@ -1,9 +1,9 @@
+#include "base/process.h"
 #include "base/text/option.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "cli/options/runs_options.h"
-#include "cli/process.h"
 #include "view/metrics/metrics_document.h"
 
 /* What the user typed. */

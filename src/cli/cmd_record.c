@@ -1,39 +1,25 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/simulation_options.h"
-#include "filter/filter.h"
 #include "launch/injection.h"
 #include "launch/installed.h"
 #include "launch/launcher.h"
 #include "launch/recording.h"
 #include "launch/wish.h"
 #include "launch/words.h"
-#include "lull_features.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
+static struct lull_recording_texts texts;
 static struct {
     const char *output;
-    int force;
-    char *max_size, *keep;
-    int profile;
-    char *counters;
-    int follow;
-    int files;
-    char *callpath;
-    char *filter;
-    char *throttle;
-    char *start_after, *duration, *signals, *iterations, *waits;
-    char *mpi;
-    char **inject;
-    char *seed;
-    int verbose;
+    char *counters, *seed, **inject;
+    int force, profile, follow, files, verbose;
 } settings;
 
 static const struct poptOption options[] = {
@@ -41,9 +27,9 @@ static const struct poptOption options[] = {
      "folder of the run (PROGRAM.RANKSxTHREADS.lull, or with a number behind if that is there)",
      "DIR"},
     {"force", '\0', POPT_ARG_NONE, &settings.force, 0, "replace DIR if it is a run", NULL},
-    {"max-size", '\0', POPT_ARG_STRING, &settings.max_size, 0,
+    {"max-size", '\0', POPT_ARG_STRING, &texts.max_size, 0,
      "size of the events of each process (1GiB); then they stop, sums go on", "SIZE"},
-    {"keep", '\0', POPT_ARG_STRING, &settings.keep, 0,
+    {"keep", '\0', POPT_ARG_STRING, &texts.keep, 0,
      "keep the newest events of each process, for what happens before a crash; sums are of all",
      "last:SIZE"},
     {"profile", '\0', POPT_ARG_NONE, &settings.profile, 0, "keep sums only, no events", NULL},
@@ -55,30 +41,30 @@ static const struct poptOption options[] = {
      "record also the programs that COMMAND starts", NULL},
     {"files", '\0', POPT_ARG_NONE, &settings.files, 0,
      "record also the C library's calls that open, read, write and close files", NULL},
-    {"callpath", '\0', POPT_ARG_STRING, &settings.callpath, 0,
+    {"callpath", '\0', POPT_ARG_STRING, &texts.callpath, 0,
      "tell calls apart by N callers instead of one (1)", "N"},
-    {"filter", '\0', POPT_ARG_STRING, &settings.filter, 0,
+    {"filter", '\0', POPT_ARG_STRING, &texts.filter, 0,
      "which functions of a program compiled with -finstrument-functions are recorded, in the "
      "syntax "
      "of Score-P's filter files (all)",
      "FILE"},
-    {"throttle", '\0', POPT_ARG_STRING, &settings.throttle, 0,
+    {"throttle", '\0', POPT_ARG_STRING, &texts.throttle, 0,
      "leave out functions after CALLS calls whose mean is below TIME, or none (100000:1us)",
      "CALLS:TIME"},
-    {"start-after", '\0', POPT_ARG_STRING, &settings.start_after, 0,
+    {"start-after", '\0', POPT_ARG_STRING, &texts.start_after, 0,
      "record from that time on after the program's begin (0s)", "TIME"},
-    {"duration", '\0', POPT_ARG_STRING, &settings.duration, 0, "record for that long (to the end)",
+    {"duration", '\0', POPT_ARG_STRING, &texts.duration, 0, "record for that long (to the end)",
      "TIME"},
-    {"iterations", '\0', POPT_ARG_STRING, &settings.iterations, 0,
+    {"iterations", '\0', POPT_ARG_STRING, &texts.iterations, 0,
      "record these iterations that lull_iteration marks, or visits of a marked region NAME, "
      "counted from 1",
      "[NAME:]FIRST:LAST"},
-    {"signals", '\0', POPT_ARG_STRING, &settings.signals, 0,
+    {"signals", '\0', POPT_ARG_STRING, &texts.signals, 0,
      "SIGUSR1 switches recording on, SIGUSR2 off; it is on or off at first", "on|off"},
-    {"waits", '\0', POPT_ARG_STRING, &settings.waits, 0,
+    {"waits", '\0', POPT_ARG_STRING, &texts.waits, 0,
      "record waits for mutexes, conditions and semaphores from that length on, or none (1us)",
      "TIME|none"},
-    {"mpi", '\0', POPT_ARG_STRING, &settings.mpi, 0,
+    {"mpi", '\0', POPT_ARG_STRING, &texts.mpi, 0,
      "which MPI the program uses (found out from its libraries)", "openmpi|mpich|none"},
     {"inject", '\0', POPT_ARG_ARGV, &settings.inject, 0,
      "disturb the program on purpose: hockney:latency=1ms for all messages, a noise as for lull "
@@ -91,37 +77,9 @@ static const struct poptOption options[] = {
 
 /* ---- what was typed ------------------------------------------------------------------------ */
 
-/* It is read here to be checked, and again by the recorder. */
-static lull_status read_filter(struct lull_cli_call *call, const char **ret_filter)
-{
-    const struct lull_filter *filter;
-    if (!settings.filter)
-        return LULL_OK;
-    if (!LULL_HAVE_LIBDW)
-        return lull_fail(&call->err, LULL_ERR_UNSUPPORTED,
-                         "--filter: lull was built without libdw (lull info)");
-    lull_status status = lull_filter_read(settings.filter, call->arena, &filter, &call->err);
-    if (status != LULL_OK)
-        return status;
-    char *whole = realpath(settings.filter, NULL);
-    *ret_filter = whole ? lull_arena_strdup(call->arena, whole) : settings.filter;
-    free(whole);
-    return LULL_OK;
-}
-
 static lull_status read_settings(struct lull_cli_call *call, struct lull_recording_wish *wish,
                                  const struct lull_disturbance **ret_disturbance)
 {
-    const struct lull_recording_texts texts = {.max_size = settings.max_size,
-                                               .keep = settings.keep,
-                                               .throttle = settings.throttle,
-                                               .start_after = settings.start_after,
-                                               .duration = settings.duration,
-                                               .iterations = settings.iterations,
-                                               .waits = settings.waits,
-                                               .callpath = settings.callpath,
-                                               .signals = settings.signals,
-                                               .mpi = settings.mpi};
     *wish = (struct lull_recording_wish){.output = settings.output,
                                          .replace = settings.force,
                                          .profile = settings.profile,
@@ -129,8 +87,6 @@ static lull_status read_settings(struct lull_cli_call *call, struct lull_recordi
                                          .files = settings.files,
                                          .counters = settings.counters};
     lull_status status = lull_recording_wish_read(&texts, call->arena, wish, &call->err);
-    if (status == LULL_OK)
-        status = read_filter(call, &wish->filter);
     return status == LULL_OK
                ? lull_injection_read(settings.inject, settings.seed, call, ret_disturbance)
                : status;

@@ -1,9 +1,9 @@
+#include "base/process.h"
 #include "base/text/option.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "cli/options/simulation_options.h"
-#include "cli/process.h"
 #include "study/replay/replay_study.h"
 #include "trace/convert.h"
 #include "view/replay_document.h"
@@ -11,9 +11,10 @@
 static char not_said[] = "";
 
 /* What the user typed. */
+static struct lull_supposition_texts texts;
 static struct {
-    char *network, *machine, *cpu_speed, *balance, *scheme, *run;
-    char **regions, **medians, **inject;
+    char *balance, *scheme, *run;
+    char **inject;
     char *threads[LULL_THREADS_CHANGES];
     char *seed, *against;
     int no_noise, application, raw_names, force, whole;
@@ -22,22 +23,22 @@ static struct {
 static struct lull_output_settings output;
 
 static const struct poptOption options[] = {
-    {"network", 'n', POPT_ARG_STRING, &settings.network, 0,
+    {"network", 'n', POPT_ARG_STRING, &texts.network, 0,
      "what if the network were another: NAME:KEY=VALUE,..., or a JSON file; a value may be a "
      "sweep, "
      "FROM:TO:N",
      "SPEC"},
-    {"machine", 'm', POPT_ARG_STRING, &settings.machine, 0,
+    {"machine", 'm', POPT_ARG_STRING, &texts.machine, 0,
      "what if the network were that of a machine file (lull bench)", "FILE"},
-    {"cpu-speed", '\0', POPT_ARG_STRING, &settings.cpu_speed, 0,
+    {"cpu-speed", '\0', POPT_ARG_STRING, &texts.cpu_speed, 0,
      "what if the processors were X times as fast", "X"},
-    {"region", '\0', POPT_ARG_ARGV, &settings.regions, 0,
+    {"region", '\0', POPT_ARG_ARGV, &texts.regions, 0,
      "what if the time in a region were multiplied by FACTOR; may be repeated", "NAME=FACTOR"},
     {"balance", '\0', POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL, &settings.balance, 0,
      "what if all processes computed alike between collective operations (in a region only: "
      "--balance=NAME)",
      "NAME"},
-    {"median", '\0', POPT_ARG_ARGV, &settings.medians, 0,
+    {"median", '\0', POPT_ARG_ARGV, &texts.medians, 0,
      "what if a rank (rank=N), all of a node (node=NAME) or everybody (all) computed no longer "
      "than "
      "the median of its peers between collective operations (in a region only: region=NAME or "
@@ -110,11 +111,6 @@ static lull_status read_settings(struct lull_supposition *supposition,
                                  enum lull_scheme_choice *ret_scheme, struct lull_cli_call *call)
 {
     static const char *const schemes[] = {"additive", "multiplicative", NULL};
-    const struct lull_supposition_texts texts = {.network = settings.network,
-                                                 .machine = settings.machine,
-                                                 .cpu_speed = settings.cpu_speed,
-                                                 .regions = settings.regions,
-                                                 .medians = settings.medians};
     unsigned scheme;
     lull_status status = lull_option_word("scheme", settings.scheme, schemes, &scheme, &call->err);
     *ret_scheme = (enum lull_scheme_choice)scheme;

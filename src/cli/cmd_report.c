@@ -1,10 +1,9 @@
-#include "base/text.h"
+#include "base/process.h"
 #include "base/text/option.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "cli/options/runs_options.h"
-#include "cli/process.h"
 #include "view/report/report_document.h"
 
 #include <string.h>
@@ -64,16 +63,10 @@ static lull_status read_scheme(struct wishes *wishes, struct lull_error *err)
 static lull_status read_size(struct wishes *wishes, struct lull_error *err)
 {
     output.most_bytes = 16000000;
-    lull_status status = LULL_OK;
-    if (settings.max_size)
-        status = lull_parse_size(settings.max_size, &output.most_bytes, err);
-    if (status != LULL_OK)
-        return lull_fail_prefix(err, LULL_ERR_RANGE, "--max-size");
-    if (output.most_bytes == 0)
-        return lull_fail(err, LULL_ERR_RANGE, "--max-size is '%s', expected a size above 0",
-                         settings.max_size);
+    lull_status status = lull_option_size("max-size", settings.max_size, 1, "a size above 0",
+                                          &output.most_bytes, err);
     lull_report_budget(output.most_bytes, &wishes->report);
-    return LULL_OK;
+    return status;
 }
 
 /* The options that the command for a closer look repeats. */

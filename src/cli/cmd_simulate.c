@@ -1,9 +1,8 @@
-#include "base/parallel.h"
+#include "base/process.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "cli/options/simulation_options.h"
-#include "cli/process.h"
 #include "sim/goal/goal.h"
 #include "study/simulated.h"
 #include "view/simulation/simulation_document.h"
@@ -51,9 +50,10 @@ static lull_status read_settings(const char *path, struct lull_cli_call *call,
     lull_status status = lull_simulation_read(&settings.simulation, "loggops", call, inputs);
     if (status != LULL_OK)
         return status;
-    if (inputs->sweep->n_axes > 0 && (settings.tape || settings.per_rank))
+    const char *single = lull_option_said(options, "output", "per-rank", NULL);
+    if (inputs->sweep->n_axes > 0 && single)
         return lull_fail(&call->err, LULL_ERR_RANGE, "--%s is for one simulation, not for a sweep",
-                         settings.tape ? "output" : "per-rank");
+                         single);
     if (!path == !settings.simulation.specs[LULL_SIMULATE_PATTERN])
         return lull_fail(&call->err, LULL_ERR_RANGE, "expected a GOAL file or --pattern%s",
                          path ? ", not both" : "");
@@ -94,8 +94,7 @@ static int simulate(struct lull_simulate_inputs *inputs, struct lull_cli_call *c
 {
     uint64_t count = inputs->sweep->n_points;
     struct lull_simulate_point *points = lull_arena_zero(call->arena, count, sizeof *points);
-    lull_simulate_run(inputs, points,
-                      settings.threads ? (unsigned)settings.threads : lull_worker_count());
+    lull_simulate_run(inputs, points, (unsigned)settings.threads);
     int status = tell_failure(points, count);
     if (status == LULL_EXIT_OK) {
         tell_speed(points, count);

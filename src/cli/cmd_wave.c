@@ -1,11 +1,9 @@
-#include "base/parallel.h"
-#include "base/text.h"
+#include "base/process.h"
 #include "base/text/option.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "cli/options/simulation_options.h"
-#include "cli/process.h"
 #include "study/wave/wave_study.h"
 #include "view/simulation/simulation_document.h"
 #include "view/wave/wave_charts.h"
@@ -59,14 +57,7 @@ static const struct poptOption options[] = {
 
 static lull_status read_least(struct lull_wave_options *wanted, struct lull_error *err)
 {
-    if (!settings.least)
-        return LULL_OK;
-    if (lull_parse_time(settings.least, 1, &wanted->least, err) != LULL_OK)
-        return lull_fail_prefix(err, LULL_ERR_RANGE, "--least");
-    return wanted->least > 0
-               ? LULL_OK
-               : lull_fail(err, LULL_ERR_RANGE, "--least is '%s', expected a time above 0",
-                           settings.least);
+    return lull_option_time("least", settings.least, 1, "a time above 0", &wanted->least, err);
 }
 
 static lull_status read_inputs(struct lull_wave_inputs *inputs, struct lull_cli_call *call)
@@ -83,35 +74,11 @@ static lull_status read_inputs(struct lull_wave_inputs *inputs, struct lull_cli_
         status = read_least(&inputs->options, &call->err);
     if (status == LULL_OK)
         status = lull_simulation_read(&settings.simulation, "hockney", call, &inputs->simulate);
-    if (status == LULL_OK && inputs->simulate.sweep->n_axes > 0 &&
-        (settings.run || settings.chart || settings.amplitude))
+    const char *single = lull_option_said(options, "output", "chart", "amplitude", NULL);
+    if (status == LULL_OK && inputs->simulate.sweep->n_axes > 0 && single)
         return lull_fail(&call->err, LULL_ERR_RANGE, "--%s is for one simulation, not for a sweep",
-                         settings.run     ? "output"
-                         : settings.chart ? "chart"
-                                          : "amplitude");
+                         single);
     return status;
-}
-
-/* The first option typed that only makes sense with a pattern; NULL: there is none. */
-static const char *said_of_pattern(void)
-{
-    const struct lull_simulation_settings *simulation = &settings.simulation;
-    const struct {
-        const char *name;
-        bool said;
-    } said[] = {{"delay", simulation->delays},
-                {"noise", simulation->specs[LULL_SIMULATE_NOISE]},
-                {"network", simulation->specs[LULL_SIMULATE_NETWORK]},
-                {"machine", simulation->machine},
-                {"placement", simulation->specs[LULL_SIMULATE_PLACEMENT]},
-                {"memory", simulation->specs[LULL_SIMULATE_MEMORY]},
-                {"seed", simulation->seed},
-                {"repeat", settings.repeat},
-                {"output", settings.run}};
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
-        if (said[i].said)
-            return said[i].name;
-    return NULL;
 }
 
 static lull_status read_run_options(struct lull_wave_run_options *wanted,
@@ -122,7 +89,8 @@ static lull_status read_run_options(struct lull_wave_run_options *wanted,
                                              .no_replay = settings.no_replay,
                                              .application = (uint32_t)settings.application - 1,
                                              .progress = &call->progress};
-    const char *said = said_of_pattern();
+    const char *said = lull_option_said(options, "delay", "noise", "network", "machine",
+                                        "placement", "memory", "seed", "repeat", "output", NULL);
     lull_status status = read_least(&wanted->options, &call->err);
     if (status == LULL_OK && said)
         return lull_fail(&call->err, LULL_ERR_RANGE, "--%s is for --pattern, not for a RUN", said);
@@ -164,9 +132,7 @@ static int simulate(struct lull_cli_call *call)
     lull_interrupt_clean_up();
     uint64_t points = inputs.simulate.sweep->n_points;
     struct lull_wave_case *cases = lull_arena_zero(call->arena, points, sizeof *cases);
-    lull_wave_simulate(&inputs, cases,
-                       settings.threads ? (unsigned)settings.threads : lull_worker_count(),
-                       call->arena);
+    lull_wave_simulate(&inputs, cases, (unsigned)settings.threads, call->arena);
     status = tell_failure(cases, points);
     if (status == LULL_EXIT_OK)
         status =

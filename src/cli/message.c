@@ -14,15 +14,17 @@ void lull_cli_set_command(const char *name)
     command = name;
 }
 
-static void put_message(const char *format, va_list arguments)
-    __attribute__((format(printf, 1, 0)));
+static void put_line(const char *kind, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 
 /* Texts from input files may hold control characters; they must not reach the terminal, and the
- * message stays one line. */
-static void put_message(const char *format, va_list arguments)
+ * message stays one line, which the caller ends. */
+static void put_line(const char *kind, const char *format, va_list arguments)
 {
     char text[2048];
     vsnprintf(text, sizeof text, format, arguments);
+    fprintf(stderr, command ? "lull %s: " : "lull: ", command);
+    fputs(kind, stderr);
     for (const char *rest = text; *rest;) {
         char piece[LULL_UTF8_PIECE];
         size_t length = lull_utf8_clean(&rest, piece);
@@ -30,17 +32,11 @@ static void put_message(const char *format, va_list arguments)
     }
 }
 
-static void put_name(void)
-{
-    fprintf(stderr, command ? "lull %s: " : "lull: ", command);
-}
-
 int lull_cli_fail(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    put_name();
-    put_message(format, arguments);
+    put_line("", format, arguments);
     va_end(arguments);
     fputc('\n', stderr);
     return LULL_EXIT_FAILURE;
@@ -50,8 +46,7 @@ int lull_cli_usage(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    put_name();
-    put_message(format, arguments);
+    put_line("", format, arguments);
     va_end(arguments);
     fprintf(stderr, command ? " (see 'lull %s --help')\n" : " (see 'lull help')\n", command);
     return LULL_EXIT_USAGE;
@@ -61,9 +56,7 @@ void lull_cli_warn(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    put_name();
-    fputs("warning: ", stderr);
-    put_message(format, arguments);
+    put_line("warning: ", format, arguments);
     va_end(arguments);
     fputc('\n', stderr);
 }

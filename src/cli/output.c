@@ -2,36 +2,30 @@
 
 #include "base/file.h"
 #include "base/output_file.h"
-#include "base/text.h"
+#include "base/process.h"
 #include "base/text/option.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/process.h"
+#include "report/terminal.h"
 
-#include <langinfo.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* ---- options ------------------------------------------------------------------------------- */
 
-/* In the order of the words, counted from 1; 0 is not said, which means auto. */
-enum colour { COLOUR_NOT_SAID, COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
-
-static lull_status read_colour(const struct lull_output_settings *settings, enum colour *ret_colour,
-                               struct lull_error *err)
+static lull_status read_colour(const struct lull_output_settings *settings,
+                               enum lull_colour *ret_colour, struct lull_error *err)
 {
     static const char *const words[] = {"auto", "always", "never", NULL};
     unsigned number;
     lull_status status = lull_option_word("color", settings->colour, words, &number, err);
-    *ret_colour = (enum colour)number;
+    *ret_colour = (enum lull_colour)number;
     return status;
 }
 
 int lull_output_check(const struct lull_output_settings *settings)
 {
-    enum colour colour;
+    enum lull_colour colour;
     struct lull_error err;
     if (settings->format && !lull_renderer_find(settings->format))
         return lull_cli_usage("--format is '%s', expected text, json, csv or html",
@@ -41,42 +35,6 @@ int lull_output_check(const struct lull_output_settings *settings)
     if (settings->path && lull_is_directory(settings->path))
         return lull_cli_usage("--output '%s' is a directory, expected a file", settings->path);
     return LULL_EXIT_OK;
-}
-
-/* ---- what the terminal can show ------------------------------------------------------------ */
-
-/* AUTO means colours on a terminal, unless NO_COLOR is set (https://no-color.org) or TERM is
- * "dumb". */
-static bool wants_colour(bool terminal, enum colour colour)
-{
-    if (colour == COLOUR_ALWAYS || colour == COLOUR_NEVER)
-        return colour == COLOUR_ALWAYS;
-    const char *no_colour = getenv("NO_COLOR");
-    const char *term = getenv("TERM");
-    return terminal && !(no_colour && *no_colour) && !(term && strcmp(term, "dumb") == 0);
-}
-
-static unsigned width_of(int fd)
-{
-    const char *columns = getenv("COLUMNS");
-    uint64_t value;
-    if (columns && lull_parse_u64(columns, strlen(columns), &value) == LULL_OK && value > 0 &&
-        value <= 10000)
-        return (unsigned)value;
-    struct winsize size;
-    if (ioctl(fd, TIOCGWINSZ, &size) == 0)
-        return size.ws_col;
-    return 0;
-}
-
-static struct lull_render_options describe_terminal(int fd, enum colour colour)
-{
-    bool terminal = isatty(fd);
-    return (struct lull_render_options){
-        .colour = wants_colour(terminal, colour),
-        .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
-        .width = terminal ? width_of(fd) : 0,
-    };
 }
 
 /* ---- documents ----------------------------------------------------------------------------- */
@@ -101,9 +59,9 @@ static void render(const void *content, FILE *out)
 static struct rendering prepare(const struct lull_output_settings *settings,
                                 const struct lull_document *document, int fd)
 {
-    enum colour colour;
+    enum lull_colour colour;
     read_colour(settings, &colour, NULL);
-    struct rendering rendering = {settings, document, describe_terminal(fd, colour)};
+    struct rendering rendering = {settings, document, lull_terminal_options(fd, colour)};
     rendering.options.digits = settings->digits;
     rendering.options.most_bytes = settings->most_bytes;
     return rendering;
@@ -114,21 +72,10 @@ static int tell(lull_status status, const struct lull_error *err)
     return status == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", err->text);
 }
 
-int lull_output_save(const char *path, void (*write)(const void *content, FILE *out),
-                     const void *content)
-{
-    struct lull_error err;
-    return tell(lull_file_write(path, write, content, &err), &err);
-}
-
-static void write_chart(const void *content, FILE *out)
-{
-    lull_chart_write(content, out);
-}
-
 int lull_output_chart(const char *path, const struct lull_chart *chart)
 {
-    return path ? lull_output_save(path, write_chart, chart) : LULL_EXIT_OK;
+    struct lull_error err;
+    return path ? tell(lull_chart_save(path, chart, &err), &err) : LULL_EXIT_OK;
 }
 
 int lull_output_probe(const char *path)
@@ -155,5 +102,5 @@ int lull_output_write(const struct lull_output_settings *settings,
     if (fd >= 0)
         return tell(lull_file_write_to(fd, path, render, &rendering, &err), &err);
     lull_interrupt_clean_up();
-    return lull_output_save(path, render, &rendering);
+    return tell(lull_file_write(path, render, &rendering, &err), &err);
 }

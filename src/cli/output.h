@@ -42,16 +42,11 @@ int lull_output_check(const struct lull_output_settings *settings);
 int lull_output_write(const struct lull_output_settings *settings,
                       const struct lull_document *document);
 
-/* Writes any other file, as lull_file_write does (base/output_file.h). Returns an exit status;
- * failure has been told. */
-int lull_output_save(const char *path, void (*write)(const void *content, FILE *out),
-                     const void *content);
-
 /* A chart as SVG; NULL for the path: nothing is written. */
 int lull_output_chart(const char *path, const struct lull_chart *chart);
 
-/* Whether lull_output_save will be able to begin: to be asked before long work. Returns an exit
- * status; failure has been told. */
+/* Whether a file can be written there: to be asked before long work. Returns an exit status;
+ * failure has been told. */
 int lull_output_probe(const char *path);
 
 #endif

@@ -1,22 +1,17 @@
 #include "cli/progress.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PATIENCE_NS 1000000000 /* before anything is shown */
 #define PERIOD_NS   100000000  /* between updates */
 
-static int64_t now_ns(void)
+void lull_progress_begin(void *context, const char *what)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-void lull_progress_begin(struct lull_progress *progress, const char *what)
-{
-    int64_t now = now_ns();
+    struct lull_progress *progress = context;
+    int64_t now = lull_clock_read(CLOCK_MONOTONIC);
     *progress = (struct lull_progress){.what = what,
                                        .terminal = isatty(STDERR_FILENO),
                                        .begin_ns = now,
@@ -28,7 +23,7 @@ void lull_progress_update(void *context, double share)
     struct lull_progress *progress = context;
     if (!progress->terminal)
         return;
-    int64_t now = now_ns();
+    int64_t now = lull_clock_read(CLOCK_MONOTONIC);
     if (now < progress->next_ns)
         return;
     progress->next_ns = now + PERIOD_NS;
@@ -40,24 +35,16 @@ void lull_progress_update(void *context, double share)
     fflush(stderr);
 }
 
-void lull_progress_end(struct lull_progress *progress)
+void lull_progress_end(void *context)
 {
+    struct lull_progress *progress = context;
     if (progress->shown)
         fputs("\r\033[K", stderr);
     progress->shown = false;
 }
 
-static void begin_piece(void *context, const char *what)
-{
-    lull_progress_begin(context, what);
-}
-
-static void end_piece(void *context)
-{
-    lull_progress_end(context);
-}
-
 struct lull_study_progress lull_progress_of_study(struct lull_progress *progress)
 {
-    return (struct lull_study_progress){begin_piece, lull_progress_update, end_piece, progress};
+    return (struct lull_study_progress){lull_progress_begin, lull_progress_update,
+                                        lull_progress_end, progress};
 }

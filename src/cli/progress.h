@@ -15,10 +15,10 @@ struct lull_progress {
     int64_t begin_ns, next_ns;
 };
 
-void lull_progress_begin(struct lull_progress *progress, const char *what);
-/* As the progress callbacks of the rooms below want it; `context` is a struct lull_progress. */
+/* As the rooms below want their callbacks: `context` is a struct lull_progress. */
+void lull_progress_begin(void *context, const char *what);
 void lull_progress_update(void *context, double share);
-void lull_progress_end(struct lull_progress *progress);
+void lull_progress_end(void *context);
 
 /* The same three as a study wants them. */
 struct lull_study_progress lull_progress_of_study(struct lull_progress *progress);

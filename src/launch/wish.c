@@ -2,8 +2,11 @@
 
 #include "base/text.h"
 #include "base/text/option.h"
+#include "filter/filter.h"
+#include "lull_features.h"
 #include "tape/layout.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -111,6 +114,25 @@ static lull_status read_bytes(const struct lull_recording_texts *texts,
     return LULL_OK;
 }
 
+/* It is read here to be checked, and again by the recorder. */
+static lull_status read_filter(const char *path, struct lull_arena *arena, const char **ret_filter,
+                               struct lull_error *err)
+{
+    const struct lull_filter *filter;
+    if (!path)
+        return LULL_OK;
+    if (!LULL_HAVE_LIBDW)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "--filter: lull was built without libdw (lull info)");
+    lull_status status = lull_filter_read(path, arena, &filter, err);
+    if (status != LULL_OK)
+        return status;
+    char *whole = realpath(path, NULL);
+    *ret_filter = whole ? lull_arena_strdup(arena, whole) : path;
+    free(whole);
+    return LULL_OK;
+}
+
 static lull_status read_words(const struct lull_recording_texts *texts,
                               struct lull_recording_wish *wish, struct lull_error *err)
 {
@@ -151,5 +173,7 @@ lull_status lull_recording_wish_read(const struct lull_recording_texts *texts,
     wish->waits = texts->waits;
     if (status == LULL_OK && texts->waits && strcmp(texts->waits, "none") != 0)
         status = read_time("waits", texts->waits, arena, &wish->waits, err);
-    return status == LULL_OK ? read_iterations(texts->iterations, &wish->iterations, err) : status;
+    if (status == LULL_OK)
+        status = read_iterations(texts->iterations, &wish->iterations, err);
+    return status == LULL_OK ? read_filter(texts->filter, arena, &wish->filter, err) : status;
 }

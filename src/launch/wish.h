@@ -15,9 +15,11 @@ struct lull_recording_texts {
     const char *callpath;               /* how many callers */
     const char *signals;                /* "on", "off": what is at first */
     const char *mpi;                    /* "openmpi", "mpich", "none" */
+    const char *filter;                 /* a file (filter/filter.h) */
 };
 
-/* Sets these members of *wish. Fails with LULL_ERR_RANGE; the text begins with the option. */
+/* Sets these members of *wish. Fails with LULL_ERR_RANGE and a text that begins with the option, or
+ * as a filter is read. */
 lull_status lull_recording_wish_read(const struct lull_recording_texts *texts,
                                      struct lull_arena *arena, struct lull_recording_wish *wish,
                                      struct lull_error *err);

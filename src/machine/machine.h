@@ -224,6 +224,9 @@ lull_status lull_machine_parse(const char *text, size_t size, const char *path,
 
 /* Writes it as JSON; errors of the stream stay in ferror(out). Read back, it is the same. */
 void lull_machine_write(const struct lull_machine *machine, FILE *out);
+/* As a file, as lull_file_write does (base/output_file.h). */
+lull_status lull_machine_save(const char *path, const struct lull_machine *machine,
+                              struct lull_error *err);
 
 /* Whether the file was measured where this runs, by the name of the host. */
 bool lull_machine_is_here(const struct lull_machine *machine);

@@ -1,5 +1,7 @@
 #include "machine/noise_trace.h"
 
+#include "base/output_file.h"
+
 #include <inttypes.h>
 #include <math.h>
 
@@ -59,4 +61,15 @@ void lull_noise_trace_write(const struct lull_noise_trace *trace, FILE *out)
         fprintf(out, "%s\n[%" PRId64 ", %" PRId64 "]", i ? "," : "", trace->detours[i].begin,
                 trace->detours[i].length);
     fprintf(out, "\n]}\n");
+}
+
+static void write_content(const void *content, FILE *out)
+{
+    lull_noise_trace_write(content, out);
+}
+
+lull_status lull_noise_trace_save(const char *path, const struct lull_noise_trace *trace,
+                                  struct lull_error *err)
+{
+    return lull_file_write(path, write_content, trace, err);
 }

@@ -24,5 +24,8 @@ lull_status lull_noise_trace_of(const struct lull_machine *machine, struct lull_
 
 /* As docs/formats/noise.md has it, in JSON; errors of the stream stay in ferror(out). */
 void lull_noise_trace_write(const struct lull_noise_trace *trace, FILE *out);
+/* As a file, as lull_file_write does (base/output_file.h). */
+lull_status lull_noise_trace_save(const char *path, const struct lull_noise_trace *trace,
+                                  struct lull_error *err);
 
 #endif

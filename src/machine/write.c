@@ -2,6 +2,7 @@
 #include "machine/schema.h"
 
 #include "base/json/json.h"
+#include "base/output_file.h"
 
 #include <math.h>
 
@@ -178,4 +179,15 @@ void lull_machine_write(const struct lull_machine *machine, FILE *out)
     lull_json_string(&json, LULL_MACHINE_FORMAT);
     write_fields(&json, &lull_machine_shape, machine);
     lull_json_object_end(&json);
+}
+
+static void write_content(const void *content, FILE *out)
+{
+    lull_machine_write(content, out);
+}
+
+lull_status lull_machine_save(const char *path, const struct lull_machine *machine,
+                              struct lull_error *err)
+{
+    return lull_file_write(path, write_content, machine, err);
 }

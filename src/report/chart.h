@@ -7,6 +7,7 @@
 #define LULL_REPORT_CHART_H
 
 #include "base/arena.h"
+#include "base/error.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -63,6 +64,9 @@ void lull_chart_mark(struct lull_chart *chart, double x, const char *label);
 
 /* Errors of the stream stay in ferror(). A chart without a point that can be shown says so. */
 void lull_chart_write(const struct lull_chart *chart, FILE *out);
+/* As a file, as lull_file_write does (base/output_file.h). */
+lull_status lull_chart_save(const char *path, const struct lull_chart *chart,
+                            struct lull_error *err);
 
 /* The same to stand inside of a page that has lull_asset_chart_style (report/asset.h) once for all
  * of its charts: without rules and attributes of style. */

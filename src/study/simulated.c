@@ -210,6 +210,7 @@ void lull_simulate_run(const struct lull_simulate_inputs *inputs,
                        struct lull_simulate_point *points, unsigned workers)
 {
     uint64_t n_points = inputs->sweep->n_points;
+    workers = workers ? workers : lull_worker_count();
     struct work work = {inputs, points, n_points < workers ? workers / (unsigned)n_points : 1, 0};
     atomic_init(&work.next, 0);
     if (workers > n_points)

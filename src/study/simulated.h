@@ -65,8 +65,8 @@ lull_status lull_simulate_prepare(const struct lull_simulate_inputs *inputs, uin
                                   struct lull_simulate_point *point,
                                   struct lull_simulate_setup *setup);
 
-/* Runs all points of the sweep on `workers` threads; the results do not depend on their number.
- * A point is complete when its status is LULL_OK. */
+/* Runs all points of the sweep on `workers` threads (0: as many as there are); the results do not
+ * depend on their number. A point is complete when its status is LULL_OK. */
 void lull_simulate_run(const struct lull_simulate_inputs *inputs,
                        struct lull_simulate_point *points, unsigned workers);
 /* Releases what points hold, and the program of `goal`. */

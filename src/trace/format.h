@@ -26,6 +26,9 @@ extern const struct lull_format *const lull_formats[];
 /* The format that a user asks for by name; NULL if it is unknown. */
 const struct lull_format *lull_format_find(const char *name);
 
+/* "tape, otf2, paraver": those that this build can write. */
+const char *lull_formats_writable(struct lull_arena *arena);
+
 /* Our own: of recorded and simulated runs, and of temporary copies. */
 extern const struct lull_format lull_format_tape;
 

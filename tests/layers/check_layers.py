@@ -38,7 +38,7 @@ SEES = {
     "wave": ["base", "stats", "trace", "activity", "sim"],
     "diagnose": ["base", "stats", "trace", "activity", "wait", "metrics", "replay", "wave"],
     "bench": ["base", "stats", "machine"],
-    "launch": ["base", "tape", "binary", "sim"],
+    "launch": ["base", "tape", "binary", "filter", "sim"],
     "report": ["base"],
     "study": ["base", "stats", "trace", "activity", "timeline", "wait", "machine", "model", "metrics", "sim",
               "replay", "wave", "diagnose", "bench"],

@@ -72,3 +72,31 @@ lull_status lull_option_percent(const char *name, const char *text, double least
     *value = percent / 100;
     return LULL_OK;
 }
+
+lull_status lull_option_size(const char *name, const char *text, uint64_t least,
+                             const char *expected, uint64_t *value, struct lull_error *err)
+{
+    uint64_t bytes;
+    if (!text)
+        return LULL_OK;
+    if (lull_parse_size(text, &bytes, err) != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--%s", name);
+    if (bytes < least)
+        return lull_fail(err, LULL_ERR_RANGE, "--%s is '%s', expected %s", name, text, expected);
+    *value = bytes;
+    return LULL_OK;
+}
+
+lull_status lull_option_time(const char *name, const char *text, int64_t least,
+                             const char *expected, int64_t *value, struct lull_error *err)
+{
+    int64_t ns;
+    if (!text)
+        return LULL_OK;
+    if (lull_parse_time(text, 1, &ns, err) != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--%s", name);
+    if (ns < least)
+        return lull_fail(err, LULL_ERR_RANGE, "--%s is '%s', expected %s", name, text, expected);
+    *value = ns;
+    return LULL_OK;
+}

@@ -19,5 +19,11 @@ lull_status lull_option_real(const char *name, const char *text, double least, d
 /* Percent from `least` to `most`, of which *value becomes a hundredth; not said: it stays. */
 lull_status lull_option_percent(const char *name, const char *text, double least, double most,
                                 double *value, struct lull_error *err);
+/* A size of `least` bytes or more, and a time in ns of `least` or more, with units (base/text.h);
+ * `expected` says in words what is too little. Not said: *value stays. */
+lull_status lull_option_size(const char *name, const char *text, uint64_t least,
+                             const char *expected, uint64_t *value, struct lull_error *err);
+lull_status lull_option_time(const char *name, const char *text, int64_t least,
+                             const char *expected, int64_t *value, struct lull_error *err);
 
 #endif

@@ -1,10 +1,10 @@
+#include "base/process.h"
 #include "base/text/option.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/history_options.h"
 #include "cli/options/options.h"
 #include "cli/options/runs_options.h"
-#include "cli/process.h"
 
 #include <stdio.h>
 
@@ -20,29 +20,24 @@ static const struct poptOption options[] = {
     POPT_TABLEEND,
 };
 
-static lull_status add_runs(const char *file, const struct lull_runs_options *runs,
-                            const struct lull_history_about *about, double patience,
-                            struct lull_cli_call *call)
+static int append(const char *file, const struct lull_history_entry *entries, uint32_t count,
+                  double patience, struct lull_cli_call *call)
 {
-    struct lull_history_entry *entries;
-    uint32_t n_entries, added;
-    lull_status status =
-        lull_history_measure(call->operands + 1, call->n_operands - 1, runs, about, &call->notices,
-                             call->arena, &entries, &n_entries, &call->err);
-    if (status == LULL_OK)
-        status = lull_history_append(file, entries, n_entries, patience, call->arena, &added,
-                                     &call->err);
-    if (status == LULL_OK)
-        fprintf(stderr, "lull history add: %u of %u run%s added to %s%s\n", added, n_entries,
-                n_entries == 1 ? "" : "s", file,
-                added < n_entries ? " (the others are there already)" : "");
-    return status;
+    uint32_t added;
+    if (lull_history_append(file, entries, count, patience, call->arena, &added, &call->err) !=
+        LULL_OK)
+        return lull_cli_fail("%s", call->err.text);
+    fprintf(stderr, "lull history add: %u of %u run%s added to %s%s\n", added, count,
+            count == 1 ? "" : "s", file, added < count ? " (the others are there already)" : "");
+    return LULL_EXIT_OK;
 }
 
 static int run(struct lull_cli_call *call)
 {
     struct lull_runs_options runs;
     struct lull_history_about about;
+    struct lull_history_entry *entries;
+    uint32_t count;
     double patience = 10;
     lull_limits_raise_files();
     if (call->n_operands < 2)
@@ -50,9 +45,13 @@ static int run(struct lull_cli_call *call)
     lull_status read = lull_option_real("wait", wait_text, 0, &patience, &call->err);
     if (read == LULL_OK)
         read = lull_history_settings_read(&shared, call, &runs, &about);
-    return read == LULL_OK
-               ? lull_cli_done(call, add_runs(call->operands[0], &runs, &about, patience, call))
-               : lull_cli_read(call, read);
+    if (read != LULL_OK)
+        return lull_cli_read(call, read);
+    int status = lull_cli_done(
+        call, lull_history_measure(call->operands + 1, call->n_operands - 1, &runs, &about,
+                                   &call->notices, call->arena, &entries, &count, &call->err));
+    return status == LULL_EXIT_OK ? append(call->operands[0], entries, count, patience, call)
+                                  : status;
 }
 
 const struct lull_command lull_cmd_history_add = {

@@ -1,15 +1,15 @@
-#include "base/text.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/history_options.h"
-#include "cli/options/options.h"
 #include "study/history/condition.h"
 #include "view/history/history_document.h"
+
+static char usual_metrics[] = "runtime,parallel_efficiency";
 
 /* What the user typed. */
 static struct {
     char *program, *input, *machine, *layout, *metrics, *chart;
-} settings;
+} settings = {.metrics = usual_metrics};
 static struct lull_output_settings output;
 
 static const struct poptOption options[] = {
@@ -22,19 +22,6 @@ static const struct poptOption options[] = {
     LULL_OUTPUT_OPTIONS(output),
     POPT_TABLEEND,
 };
-
-static lull_status read_metrics(struct lull_arena *arena, const char ***ret_metrics,
-                                size_t *ret_count, struct lull_error *err)
-{
-    *ret_metrics = lull_split(settings.metrics ? settings.metrics : "runtime,parallel_efficiency",
-                              ",", arena, ret_count);
-    for (size_t i = 0; i < *ret_count; i++) {
-        lull_status status = lull_condition_metric((*ret_metrics)[i], arena, err);
-        if (status != LULL_OK)
-            return lull_fail_prefix(err, status, "--metric");
-    }
-    return LULL_OK;
-}
 
 static int run(struct lull_cli_call *call)
 {
@@ -50,8 +37,9 @@ static int run(struct lull_cli_call *call)
         return status;
     if (!path)
         return lull_cli_usage("expected the FILE of a history");
-    if (read_metrics(call->arena, &metrics, &n_metrics, &call->err) != LULL_OK)
-        return lull_cli_usage("%s", call->err.text);
+    if (lull_condition_metrics(settings.metrics, call->arena, &metrics, &n_metrics, &call->err) !=
+        LULL_OK)
+        return lull_cli_usage("--metric: %s", call->err.text);
     if (lull_history_read_series(path, &wish, NULL, call->arena, &series, &call->err) != LULL_OK)
         return lull_cli_fail("%s", call->err.text);
     if (settings.chart)

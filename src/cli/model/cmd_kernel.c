@@ -3,42 +3,41 @@
 #include "view/kernel/kernel_document.h"
 
 /* What the user typed. */
+static struct lull_kernel_texts texts;
 static struct {
-    char **sizes, **indices, **calls;
-    char *machine, *cores, *sweep, *traffic, *policy, *seed, *in_core, *compiler, *flags, *mca;
+    char *machine, *compiler, *mca;
     char *roofline_chart, *cores_chart, *sweep_chart;
-    int run, no_simulation, estimate, ports;
+    int run, estimate, ports;
 } settings;
 static struct lull_output_settings output;
 
 static const struct poptOption options[] = {
-    {"define", 'D', POPT_ARG_ARGV, &settings.sizes, 0, "value of a size", "NAME=VALUE"},
+    {"define", 'D', POPT_ARG_ARGV, &texts.sizes, 0, "value of a size", "NAME=VALUE"},
     {"machine", 'm', POPT_ARG_STRING, &settings.machine, 0,
      "machine file: of lull bench, or published", "FILE"},
-    {"cores", 'n', POPT_ARG_STRING, &settings.cores, 0,
+    {"cores", 'n', POPT_ARG_STRING, &texts.cores, 0,
      "cores that work at the same time, each on arrays of these sizes (1)", "N"},
-    {"sweep", '\0', POPT_ARG_STRING, &settings.sweep, 0,
+    {"sweep", '\0', POPT_ARG_STRING, &texts.sweep, 0,
      "one size over values with commas, or from:to:steps, evenly on a logarithmic scale",
      "NAME=VALUES"},
     {"run", '\0', POPT_ARG_NONE, &settings.run, 0,
      "compile and run it on this machine: prediction, measurement, error", NULL},
-    {"traffic", '\0', POPT_ARG_STRING, &settings.traffic, 0,
+    {"traffic", '\0', POPT_ARG_STRING, &texts.traffic, 0,
      "what the models take lines from (conditions)", "conditions|simulation"},
-    {"no-simulation", '\0', POPT_ARG_NONE, &settings.no_simulation, 0,
+    {"no-simulation", '\0', POPT_ARG_NONE, &texts.no_simulation, 0,
      "leave out the cache simulation beside the layer conditions", NULL},
-    {"policy", '\0', POPT_ARG_STRING, &settings.policy, 0, "of simulated caches (lru)", "lru|plru"},
-    {"index", '\0', POPT_ARG_ARGV, &settings.indices, 0,
+    {"policy", '\0', POPT_ARG_STRING, &texts.policy, 0, "of simulated caches (lru)", "lru|plru"},
+    {"index", '\0', POPT_ARG_ARGV, &texts.indices, 0,
      "what an index array holds: uniform, sequential, band:WIDTH, or a FILE of indices",
      "ARRAY=WHAT"},
-    {"seed", '\0', POPT_ARG_STRING, &settings.seed, 0, "of random indices (1)", "N"},
-    {"call", '\0', POPT_ARG_ARGV, &settings.calls, 0, "cycles of a call of a function",
-     "NAME=CYCLES"},
-    {"in-core", '\0', POPT_ARG_STRING, &settings.in_core, 0,
+    {"seed", '\0', POPT_ARG_STRING, &texts.seed, 0, "of random indices (1)", "N"},
+    {"call", '\0', POPT_ARG_ARGV, &texts.calls, 0, "cycles of a call of a function", "NAME=CYCLES"},
+    {"in-core", '\0', POPT_ARG_STRING, &texts.in_core, 0,
      "cycles per unit of work, instead of compiling; of several innermost loops one after the "
      "other",
      "T_OL,T_nOL[,...]"},
     {"cc", '\0', POPT_ARG_STRING, &settings.compiler, 0, "compiler (cc)", "PROGRAM"},
-    {"cflags", '\0', POPT_ARG_STRING, &settings.flags, 0,
+    {"cflags", '\0', POPT_ARG_STRING, &texts.flags, 0,
      "its options (-O3 -funroll-loops -march=..., for sums -ffast-math)", "OPTIONS"},
     {"mca", '\0', POPT_ARG_STRING, &settings.mca, 0, "llvm-mca (any version in PATH)", "PROGRAM"},
     {"estimate", '\0', POPT_ARG_NONE, &settings.estimate, 0,
@@ -59,18 +58,7 @@ static const struct poptOption options[] = {
 
 static lull_status read_settings(struct lull_kernel_wish *wish, struct lull_cli_call *call)
 {
-    const struct lull_kernel_texts texts = {.source = call->operands[0],
-                                            .sizes = (const char *const *)settings.sizes,
-                                            .calls = (const char *const *)settings.calls,
-                                            .indices = (const char *const *)settings.indices,
-                                            .sweep = settings.sweep,
-                                            .in_core = settings.in_core,
-                                            .flags = settings.flags,
-                                            .cores = settings.cores,
-                                            .seed = settings.seed,
-                                            .traffic = settings.traffic,
-                                            .policy = settings.policy,
-                                            .no_simulation = settings.no_simulation};
+    texts.source = call->operands[0];
     if (!settings.machine)
         return lull_fail(&call->err, LULL_ERR_RANGE,
                          "expected --machine FILE; 'lull bench -o FILE' makes one of this machine");

@@ -1,45 +1,45 @@
+#include "base/process.h"
 #include "base/text/option.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
-#include "cli/process.h"
 #include "study/model/derive_study.h"
 #include "study/model/program_study.h"
 #include "view/program/program_chart.h"
 #include "view/program/program_document.h"
 
 /* What the user typed; lists are NULL or ended by NULL. */
+static struct lull_program_texts texts;
 static struct {
-    char *machine, *free, *confidence, *network, *seed, *chart, *draw;
-    char **set, **sweep, **calibrate, **against;
-    int simulate, derive, threads, force;
+    char *chart, *draw;
+    int derive, threads, force;
 } settings;
 static struct lull_output_settings output;
 
 static const struct poptOption options[] = {
-    {"set", 's', POPT_ARG_ARGV, &settings.set, 0, "a parameter has this value", "NAME=VALUE"},
-    {"machine", 'm', POPT_ARG_STRING, &settings.machine, 0,
+    {"set", 's', POPT_ARG_ARGV, &texts.set, 0, "a parameter has this value", "NAME=VALUE"},
+    {"machine", 'm', POPT_ARG_STRING, &texts.machine, 0,
      "take parameters from a machine file (lull bench)", "FILE"},
-    {"sweep", '\0', POPT_ARG_ARGV, &settings.sweep, 0,
+    {"sweep", '\0', POPT_ARG_ARGV, &texts.sweep, 0,
      "evaluate at many values: FROM:TO:xRATIO, FROM:TO:+STEP or A,B,C; given several times: all "
      "combinations",
      "NAME=VALUES"},
-    {"calibrate", 'c', POPT_ARG_ARGV, &settings.calibrate, 0,
+    {"calibrate", 'c', POPT_ARG_ARGV, &texts.calibrate, 0,
      "find the free parameters from recorded runs, each with values that hold for it alone", //
      "RUN[,NAME=VALUE...][,RUN...]"},
-    {"free", '\0', POPT_ARG_STRING, &settings.free, 0,
+    {"free", '\0', POPT_ARG_STRING, &texts.free, 0,
      "which parameters --calibrate finds (those that the model marks and --set does not give)",
      "NAME,..."},
-    {"against", 'a', POPT_ARG_ARGV, &settings.against, 0,
+    {"against", 'a', POPT_ARG_ARGV, &texts.against, 0,
      "print prediction, measurement and error for each term of recorded runs",
      "RUN[,NAME=VALUE...][,RUN...]"},
-    {"confidence", '\0', POPT_ARG_STRING, &settings.confidence, 0, "of intervals, in percent (95)",
+    {"confidence", '\0', POPT_ARG_STRING, &texts.confidence, 0, "of intervals, in percent (95)",
      "PERCENT"},
-    {"simulate", '\0', POPT_ARG_NONE, &settings.simulate, 0,
+    {"simulate", '\0', POPT_ARG_NONE, &texts.simulate, 0,
      "also carry the model out by the simulator, with draws of its noise", NULL},
-    {"network", 'n', POPT_ARG_STRING, &settings.network, 0,
+    {"network", 'n', POPT_ARG_STRING, &texts.network, 0,
      "simulate on this network (the machine's, or latency and bandwidth of the model)", "SPEC"},
-    {"seed", '\0', POPT_ARG_STRING, &settings.seed, 0, "of all random numbers (1)", "N"},
+    {"seed", '\0', POPT_ARG_STRING, &texts.seed, 0, "of all random numbers (1)", "N"},
     {"chart", '\0', POPT_ARG_STRING, &settings.chart, 0, "draw the sweep as SVG", "FILE"},
     {"draw", '\0', POPT_ARG_STRING, &settings.draw, 0,
      "what is drawn (speedup over processes, else time)", "time|speedup|efficiency|terms"},
@@ -66,44 +66,19 @@ static struct lull_runs_options runs_options(struct lull_cli_call *call)
                                       .progress = &call->progress};
 }
 
-static struct lull_program_texts gather_texts(void)
-{
-    return (struct lull_program_texts){.calibrate = (const char *const *)settings.calibrate,
-                                       .against = (const char *const *)settings.against,
-                                       .confidence = settings.confidence,
-                                       .seed = settings.seed,
-                                       .simulate = settings.simulate,
-                                       .network = settings.network,
-                                       .set = (const char *const *)settings.set,
-                                       .machine = settings.machine,
-                                       .free = settings.free,
-                                       .sweep = (const char *const *)settings.sweep};
-}
-
 static lull_status read_drawing(enum lull_program_drawing *ret_drawing, struct lull_error *err)
 {
     static const char *const drawings[] = {"time", "speedup", "efficiency", "terms", NULL};
     unsigned drawing;
     lull_status status = lull_option_word("draw", settings.draw, drawings, &drawing, err);
-    if (status == LULL_OK && (settings.draw || settings.chart) && !settings.sweep)
-        return lull_fail(err, LULL_ERR_RANGE, "--%s is for --sweep",
-                         settings.chart ? "chart" : "draw");
+    const char *swept = lull_option_said(options, "chart", "draw", NULL);
+    if (status == LULL_OK && swept && !texts.sweep)
+        return lull_fail(err, LULL_ERR_RANGE, "--%s is for --sweep", swept);
     *ret_drawing = (enum lull_program_drawing)drawing;
     return status;
 }
 
-/* ---- derived models ------------------------------------------------------------------------- */
-
-struct derived {
-    const struct lull_measured_runs *runs;
-    struct lull_arena *arena;
-};
-
-static void write_derived(const void *content, FILE *out)
-{
-    const struct derived *derived = content;
-    lull_derived_write(derived->runs, derived->arena, out);
-}
+/* ---- the command ---------------------------------------------------------------------------- */
 
 static int derive(struct lull_cli_call *call)
 {
@@ -114,15 +89,13 @@ static int derive(struct lull_cli_call *call)
         lull_cli_read(call, lull_derive_wish_read(call->operands, call->arena, &wish, &call->err));
     if (status != LULL_EXIT_OK)
         return status;
-    status = lull_cli_done(
-        call, lull_derive_read(&wish, &runs, &call->notices, call->arena, &measured, &call->err));
-    return status == LULL_EXIT_OK
-               ? lull_output_save(output.path ? output.path : "/dev/stdout", write_derived,
-                                  &(struct derived){&measured, call->arena})
-               : status;
+    lull_status done =
+        lull_derive_read(&wish, &runs, &call->notices, call->arena, &measured, &call->err);
+    if (done == LULL_OK)
+        done = lull_derived_save(output.path ? output.path : "/dev/stdout", &measured, call->arena,
+                                 &call->err);
+    return lull_cli_done(call, done);
 }
-
-/* ---- the command ---------------------------------------------------------------------------- */
 
 static int draw(const struct lull_program_study *study, enum lull_program_drawing drawing,
                 struct lull_arena *arena)
@@ -134,13 +107,12 @@ static int draw(const struct lull_program_study *study, enum lull_program_drawin
     return lull_output_chart(settings.chart, chart);
 }
 
-static int evaluate(struct lull_program_model *model, const struct lull_program_texts *texts,
-                    struct lull_program_wish *wish, enum lull_program_drawing drawing,
-                    struct lull_cli_call *call)
+static int evaluate(struct lull_program_model *model, struct lull_program_wish *wish,
+                    enum lull_program_drawing drawing, struct lull_cli_call *call)
 {
     struct lull_program_study study;
-    int status = lull_cli_read(
-        call, lull_program_wish_apply(texts, model, &call->notices, call->arena, wish, &call->err));
+    int status = lull_cli_read(call, lull_program_wish_apply(&texts, model, &call->notices,
+                                                             call->arena, wish, &call->err));
     if (status == LULL_EXIT_OK)
         status = lull_cli_done(call, lull_program_study_make(model, wish, &call->notices,
                                                              call->arena, &study, &call->err));
@@ -154,7 +126,6 @@ static int evaluate(struct lull_program_model *model, const struct lull_program_
 
 static int open_model(const char *path, struct lull_cli_call *call)
 {
-    const struct lull_program_texts texts = gather_texts();
     struct lull_program_wish wish = {.runs = runs_options(call)};
     struct lull_program_model model;
     enum lull_program_drawing drawing;
@@ -164,7 +135,7 @@ static int open_model(const char *path, struct lull_cli_call *call)
     if (read != LULL_OK)
         return lull_cli_read(call, read);
     int status = lull_program_model_open(path, call->arena, &model, &call->err) == LULL_OK
-                     ? evaluate(&model, &texts, &wish, drawing, call)
+                     ? evaluate(&model, &wish, drawing, call)
                      : lull_cli_fail("%s", call->err.text);
     lull_program_model_close(&model);
     return status;

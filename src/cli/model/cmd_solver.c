@@ -3,25 +3,24 @@
 #include "view/solver/solver_document.h"
 
 /* What the user typed. */
+static struct lull_solver_texts texts;
 static struct {
-    char *machine, *compiler, *barrier, *sweep, *chart;
-    char **define;
-    int cores;
+    char *machine, *chart;
 } settings;
 static struct lull_output_settings output;
 
 static const struct poptOption options[] = {
     {"machine", 'm', POPT_ARG_STRING, &settings.machine, 0,
      "the machine to predict for, a file of `lull bench` or of data/", "FILE"},
-    {"define", 'D', POPT_ARG_ARGV, &settings.define, 0,
+    {"define", 'D', POPT_ARG_ARGV, &texts.values, 0,
      "set a parameter of the description; may be repeated", "NAME=VALUE"},
-    {"cores", 'n', POPT_ARG_INT, &settings.cores, 0,
+    {"cores", 'n', POPT_ARG_INT, &texts.cores, 0,
      "predict up to that many cores (those of a memory domain)", "N"},
-    {"sweep", 's', POPT_ARG_STRING, &settings.sweep, 0,
+    {"sweep", 's', POPT_ARG_STRING, &texts.sweep, 0,
      "predict for several values of a parameter, too", "NAME=V1,V2,..."},
-    {"compiler", '\0', POPT_ARG_STRING, &settings.compiler, 0,
+    {"compiler", '\0', POPT_ARG_STRING, &texts.compiler, 0,
      "whose OpenMP barriers and regions the machine file is asked for (gcc)", "gcc|clang"},
-    {"barrier", '\0', POPT_ARG_STRING, &settings.barrier, 0,
+    {"barrier", '\0', POPT_ARG_STRING, &texts.barrier, 0,
      "what a barrier and a parallel region cost, instead of what the machine file says", "TIME"},
     {"chart", '\0', POPT_ARG_STRING, &settings.chart, 0,
      "draw iterations per second over cores, or what barriers cost over the sweep, as SVG", "FILE"},
@@ -31,11 +30,6 @@ static const struct poptOption options[] = {
 
 static int run(struct lull_cli_call *call)
 {
-    const struct lull_solver_texts texts = {.values = (const char *const *)settings.define,
-                                            .sweep = settings.sweep,
-                                            .cores = settings.cores,
-                                            .compiler = settings.compiler,
-                                            .barrier = settings.barrier};
     struct lull_solver_wish wish = {.path = call->operands[0], .machine_path = settings.machine};
     struct lull_solver_study study;
     if (call->n_operands != 1)

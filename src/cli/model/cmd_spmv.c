@@ -4,39 +4,40 @@
 #include "view/spmv/spmv_document.h"
 
 /* What the user typed. */
+static struct lull_spmv_texts texts;
 static struct {
-    char *machine, *cores, *storage, *bytes, *t_ol, *t_nol, *rows, *nonzeros, *seconds, *chart;
-    int chunk, sigma, transposed, reorder, run, threads, list;
+    char *machine, *chart;
+    int transposed, reorder, run, threads, list;
 } settings;
 static struct lull_output_settings output;
 
 static const struct poptOption options[] = {
     {"machine", 'm', POPT_ARG_STRING, &settings.machine, 0,
      "the machine to predict for, a file of `lull bench` or of data/ (intensities alone)", "FILE"},
-    {"cores", 'n', POPT_ARG_STRING, &settings.cores, 0,
+    {"cores", 'n', POPT_ARG_STRING, &texts.cores, 0,
      "numbers of cores (1, 2, 4, ... and those of a memory domain)", "N,..."},
-    {"storage", '\0', POPT_ARG_STRING, &settings.storage, 0,
+    {"storage", '\0', POPT_ARG_STRING, &texts.storage, 0,
      "how the matrix is stored: compressed rows, or SELL-C-sigma (crs)", "crs|sell"},
-    {"chunk", '\0', POPT_ARG_INT, &settings.chunk, 0, "C of SELL-C-sigma (32)", "ROWS"},
-    {"sigma", '\0', POPT_ARG_INT, &settings.sigma, 0,
-     "rows that SELL-C-sigma sorts by length (256)", "ROWS"},
+    {"chunk", '\0', POPT_ARG_INT, &texts.chunk, 0, "C of SELL-C-sigma (32)", "ROWS"},
+    {"sigma", '\0', POPT_ARG_INT, &texts.sigma, 0, "rows that SELL-C-sigma sorts by length (256)",
+     "ROWS"},
     {"transposed", '\0', POPT_ARG_NONE, &settings.transposed, 0, "y = A^T x instead of y = A x",
      NULL},
     {"reorder", '\0', POPT_ARG_NONE, &settings.reorder, 0,
      "say whether reverse Cuthill-McKee would help", NULL},
     {"run", '\0', POPT_ARG_NONE, &settings.run, 0,
      "measure on this machine, too, and print the errors of the predictions", NULL},
-    {"seconds", '\0', POPT_ARG_STRING, &settings.seconds, 0,
+    {"seconds", '\0', POPT_ARG_STRING, &texts.seconds, 0,
      "that --run takes for each number of cores (2)", "SECONDS"},
-    {"bytes", '\0', POPT_ARG_STRING, &settings.bytes, 0,
+    {"bytes", '\0', POPT_ARG_STRING, &texts.bytes, 0,
      "bytes from and to memory that were measured of one product: alpha follows", "SIZE"},
-    {"t-ol", '\0', POPT_ARG_STRING, &settings.t_ol, 0,
+    {"t-ol", '\0', POPT_ARG_STRING, &texts.t_ol, 0,
      "cycles in the core per 8 nonzeros that overlap with transfers (estimated)", "CYCLES"},
-    {"t-nol", '\0', POPT_ARG_STRING, &settings.t_nol, 0,
+    {"t-nol", '\0', POPT_ARG_STRING, &texts.t_nol, 0,
      "and those of loads and stores, which do not (estimated)", "CYCLES"},
-    {"rows", '\0', POPT_ARG_STRING, &settings.rows, 0,
+    {"rows", '\0', POPT_ARG_STRING, &texts.rows, 0,
      "instead of a MATRIX: its rows, for intensities alone", "N"},
-    {"nonzeros", '\0', POPT_ARG_STRING, &settings.nonzeros, 0, "and its nonzeros", "N"},
+    {"nonzeros", '\0', POPT_ARG_STRING, &texts.nonzeros, 0, "and its nonzeros", "N"},
     {"list", '\0', POPT_ARG_NONE, &settings.list, 0, "list the matrices that can be made", NULL},
     LULL_THREADS_OPTION(settings.threads, "threads to read and simulate with"),
     {"chart", '\0', POPT_ARG_STRING, &settings.chart, 0, "draw performance over cores as SVG",
@@ -49,16 +50,12 @@ static const struct poptOption options[] = {
 
 static lull_status check_combinations(bool has_matrix, bool has_sizes, struct lull_error *err)
 {
-    const char *of_machine = settings.run       ? "run"
-                             : settings.reorder ? "reorder"
-                             : settings.chart   ? "chart"
-                             : settings.cores   ? "cores"
-                                                : NULL;
+    const char *of_machine = lull_option_said(options, "run", "reorder", "chart", "cores", NULL);
     if (has_matrix == has_sizes)
         return lull_fail(err, LULL_ERR_RANGE, "expected a MATRIX, or --rows and --nonzeros");
-    if (has_sizes && (!settings.rows || !settings.nonzeros))
+    if (has_sizes && (!texts.rows || !texts.nonzeros))
         return lull_fail(err, LULL_ERR_RANGE, "--rows and --nonzeros belong together");
-    if (has_sizes && (settings.machine || settings.storage || settings.reorder || settings.run))
+    if (has_sizes && (settings.machine || texts.storage || settings.reorder || settings.run))
         return lull_fail(err, LULL_ERR_RANGE, "--rows and --nonzeros give intensities alone");
     if (!settings.machine && of_machine)
         return lull_fail(err, LULL_ERR_RANGE,
@@ -68,23 +65,13 @@ static lull_status check_combinations(bool has_matrix, bool has_sizes, struct lu
 
 static lull_status read_settings(struct lull_spmv_wish *wish, struct lull_cli_call *call)
 {
-    const struct lull_spmv_texts texts = {.cores = settings.cores,
-                                          .storage = settings.storage,
-                                          .chunk = settings.chunk,
-                                          .sigma = settings.sigma,
-                                          .t_ol = settings.t_ol,
-                                          .t_nol = settings.t_nol,
-                                          .seconds = settings.seconds,
-                                          .bytes = settings.bytes,
-                                          .rows = settings.rows,
-                                          .nonzeros = settings.nonzeros};
     wish->machine = settings.machine;
     wish->transposed = settings.transposed;
     wish->run = settings.run;
     wish->reorder = settings.reorder;
     wish->workers = (unsigned)settings.threads;
     lull_status status =
-        check_combinations(wish->matrix != NULL, settings.rows || settings.nonzeros, &call->err);
+        check_combinations(wish->matrix != NULL, texts.rows || texts.nonzeros, &call->err);
     return status == LULL_OK ? lull_spmv_wish_read(&texts, call->arena, wish, &call->err) : status;
 }
 

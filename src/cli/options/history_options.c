@@ -1,18 +1,10 @@
 #include "cli/options/history_options.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 static const char *or_empty(const char *text)
 {
     return text ? text : "";
-}
-
-/* That which is being tested, as the services that test say it. */
-static const char *commit_of_job(void)
-{
-    const char *commit = getenv("GITHUB_SHA");
-    return commit ? commit : or_empty(getenv("CI_COMMIT_SHA"));
 }
 
 lull_status lull_history_settings_read(const struct lull_history_settings *settings,
@@ -30,7 +22,7 @@ lull_status lull_history_settings_read(const struct lull_history_settings *setti
         .key = {.program = or_empty(settings->program),
                 .input = or_empty(settings->input),
                 .machine = settings->machine},
-        .commit = settings->commit ? settings->commit : commit_of_job(),
+        .commit = settings->commit ? settings->commit : lull_history_commit_of_job(),
         .has_time = settings->time != NULL,
         .now = (int64_t)time(NULL),
     };

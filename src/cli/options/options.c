@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 enum { MOST_CANDIDATES = 64 };
@@ -75,6 +76,27 @@ int lull_read_options(poptContext context, const struct poptOption *options, boo
             status = check_limits(options, code);
         }
     return status == LULL_EXIT_OK && code < -1 ? tell_mistake(context, options, code) : status;
+}
+
+static bool was_said(const struct poptOption *option)
+{
+    return option->argInfo == POPT_ARG_NONE ? *(const int *)option->arg != 0
+                                            : *(const void *const *)option->arg != NULL;
+}
+
+const char *lull_option_said(const struct poptOption *options, ...)
+{
+    const char *said = NULL;
+    va_list names;
+    va_start(names, options);
+    for (const char *name; !said && (name = va_arg(names, const char *));) {
+        const struct poptOption *option = options;
+        while (strcmp(option->longName, name) != 0)
+            option++;
+        said = was_said(option) ? name : NULL;
+    }
+    va_end(names);
+    return said;
 }
 
 const char *const *lull_operands(poptContext context, uint32_t *ret_count)

@@ -34,6 +34,9 @@ enum lull_option_id {
  * asked for, and what follows it is not read. */
 int lull_read_options(poptContext context, const struct poptOption *options, bool *ret_help);
 
+/* Which of the options with these names, NULL at the end, was said: the first; NULL: none. */
+const char *lull_option_said(const struct poptOption *options, ...) __attribute__((sentinel));
+
 /* The operands that are left, NULL at the end, and their number. */
 const char *const *lull_operands(poptContext context, uint32_t *ret_count);
 

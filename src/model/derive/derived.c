@@ -1,4 +1,5 @@
 #include "base/collective.h"
+#include "base/output_file.h"
 #include "model/derive/deriving.h"
 #include "model/program/primitive/collective_form.h"
 
@@ -334,4 +335,21 @@ void lull_derived_write(const struct lull_measured_runs *runs, struct lull_arena
     for (size_t c = 0; c < runs->n_collectives; c++)
         write_collective(&deriving, &runs->collectives[c]);
     write_rest(&deriving);
+}
+
+struct saved {
+    const struct lull_measured_runs *runs;
+    struct lull_arena *arena;
+};
+
+static void write_saved(const void *content, FILE *out)
+{
+    const struct saved *saved = content;
+    lull_derived_write(saved->runs, saved->arena, out);
+}
+
+lull_status lull_derived_save(const char *path, const struct lull_measured_runs *runs,
+                              struct lull_arena *arena, struct lull_error *err)
+{
+    return lull_file_write(path, write_saved, &(struct saved){runs, arena}, err);
 }

@@ -4,6 +4,7 @@
 #define LULL_MODEL_DERIVE_DERIVED_H
 
 #include "base/arena.h"
+#include "base/error.h"
 #include "model/derive/disturbance.h"
 #include "model/derive/graph.h"
 #include "model/derive/law.h"
@@ -50,5 +51,8 @@ struct lull_measured_runs {
 /* Writes the model: terms with laws, comments that say what each explains and what no term does.
  * Errors of the stream stay in ferror(out). */
 void lull_derived_write(const struct lull_measured_runs *runs, struct lull_arena *arena, FILE *out);
+/* The same into a file, as lull_file_write does (base/output_file.h). */
+lull_status lull_derived_save(const char *path, const struct lull_measured_runs *runs,
+                              struct lull_arena *arena, struct lull_error *err);
 
 #endif

@@ -2,6 +2,7 @@
  * labels. */
 #include "report/chart.h"
 
+#include "base/output_file.h"
 #include "report/asset.h"
 #include "report/chart/axis.h"
 #include "report/markup.h"
@@ -408,6 +409,17 @@ static void draw_chart(const struct lull_chart *given, FILE *out, bool styles)
 void lull_chart_write(const struct lull_chart *chart, FILE *out)
 {
     draw_chart(chart, out, true);
+}
+
+static void write_content(const void *content, FILE *out)
+{
+    lull_chart_write(content, out);
+}
+
+lull_status lull_chart_save(const char *path, const struct lull_chart *chart,
+                            struct lull_error *err)
+{
+    return lull_file_write(path, write_content, chart, err);
 }
 
 void lull_chart_write_inline(const struct lull_chart *chart, FILE *out)

@@ -1,5 +1,6 @@
 #include "report/chart/waterfall.h"
 
+#include "base/output_file.h"
 #include "report/asset.h"
 #include "report/markup.h"
 
@@ -62,7 +63,7 @@ static void put_step(FILE *out, const struct scale *scale, const struct lull_wat
     put_text(out, left + width + 8, y + 12, "start", step->text);
 }
 
-void lull_waterfall_write(const void *content, FILE *out)
+static void write_waterfall(const void *content, FILE *out)
 {
     const struct lull_waterfall *waterfall = content;
     const struct scale scale = find_scale(waterfall);
@@ -86,4 +87,10 @@ void lull_waterfall_write(const void *content, FILE *out)
                 y + BAR, x, y + ROW);
     }
     fputs("</svg>\n", out);
+}
+
+lull_status lull_waterfall_save(const char *path, const struct lull_waterfall *waterfall,
+                                struct lull_error *err)
+{
+    return lull_file_write(path, write_waterfall, waterfall, err);
 }

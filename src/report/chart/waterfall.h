@@ -3,8 +3,9 @@
 #ifndef LULL_REPORT_CHART_WATERFALL_H
 #define LULL_REPORT_CHART_WATERFALL_H
 
+#include "base/error.h"
+
 #include <stddef.h>
-#include <stdio.h>
 
 struct lull_waterfall_step {
     const char *label;
@@ -18,9 +19,10 @@ struct lull_waterfall {
     size_t count;
 };
 
-/* `content` is a struct lull_waterfall. The axis begins where no bar is cut, and not at 0 where the
- * steps would be too short to see: then the whole bars are broken. Errors of the stream stay in
- * ferror(). */
-void lull_waterfall_write(const void *content, FILE *out);
+/* Writes it as SVG into a file, as lull_file_write does (base/output_file.h). The axis begins where
+ * no bar is cut, and not at 0 where the steps would be too short to see: then the whole bars are
+ * broken. */
+lull_status lull_waterfall_save(const char *path, const struct lull_waterfall *waterfall,
+                                struct lull_error *err);
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef LULL_REPORT_CHECKS_CHECKS_H
 #define LULL_REPORT_CHECKS_CHECKS_H
 
+#include "base/error.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -48,6 +50,10 @@ struct lull_checks_form {
  * GitLab shows in merge requests; a badge as SVG. */
 extern const struct lull_checks_form lull_checks_junit, lull_checks_markdown, lull_checks_github,
     lull_checks_gitlab, lull_checks_badge;
+
+/* Writes a file, as lull_file_write does (base/output_file.h). */
+lull_status lull_checks_save(const char *path, const struct lull_checks_form *form,
+                             const struct lull_checks *checks, struct lull_error *err);
 
 /* "passed", "failed", "open". */
 const char *lull_check_word(enum lull_check_status status);

@@ -151,3 +151,14 @@ lull_status lull_conditions_read(const char *const *texts, bool has_baseline,
                  : lull_fail(err, LULL_ERR_RANGE,
                              "expected at least one --fail-if, as 'runtime > 1.05 * baseline'");
 }
+
+lull_status lull_condition_metrics(const char *text, struct lull_arena *arena,
+                                   const char ***ret_metrics, size_t *ret_count,
+                                   struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    *ret_metrics = lull_split(text, ",", arena, ret_count);
+    for (size_t i = 0; status == LULL_OK && i < *ret_count; i++)
+        status = lull_condition_metric((*ret_metrics)[i], arena, err);
+    return status;
+}

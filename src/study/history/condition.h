@@ -33,5 +33,9 @@ lull_status lull_conditions_read(const char *const *texts, bool has_baseline,
  * one of the trees. LULL_ERR_RANGE names the nearest. */
 lull_status lull_condition_metric(const char *metric, struct lull_arena *arena,
                                   struct lull_error *err);
+/* Several with commas. */
+lull_status lull_condition_metrics(const char *text, struct lull_arena *arena,
+                                   const char ***ret_metrics, size_t *ret_count,
+                                   struct lull_error *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/text.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -43,6 +44,12 @@ static const char *machine_of(const struct lull_run *run, struct lull_arena *are
     if (!trace || !trace->n_processes || trace->processes[0].node >= trace->n_nodes)
         return "";
     return lull_arena_strdup(arena, trace->nodes[trace->processes[0].node].name);
+}
+
+const char *lull_history_commit_of_job(void)
+{
+    const char *github = getenv("GITHUB_SHA"), *gitlab = getenv("CI_COMMIT_SHA");
+    return github ? github : gitlab ? gitlab : "";
 }
 
 void lull_history_entry_of(const struct lull_run *run, const struct lull_history_about *about,

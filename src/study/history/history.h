@@ -61,6 +61,9 @@ double lull_history_value_of(const struct lull_history_entry *entry, const char 
 /* Why the entry has no such value, a few words. */
 const char *lull_history_absent(const struct lull_history_entry *entry, const char *id);
 
+/* The version that is being tested, as services that test say it in the environment; "". */
+const char *lull_history_commit_of_job(void);
+
 /* Of a run with its values (lull_study_compute of it alone). Lives in `arena`. */
 void lull_history_entry_of(const struct lull_run *run, const struct lull_history_about *about,
                            struct lull_arena *arena, struct lull_history_entry *ret_entry);

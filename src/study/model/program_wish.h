@@ -19,7 +19,7 @@ struct lull_program_texts {
     const char *const *calibrate, *const *against;
     const char *confidence;   /* of intervals, in percent: 95 */
     const char *seed;         /* of what is simulated: 1 */
-    bool simulate;            /* is wanted */
+    int simulate;             /* is wanted */
     const char *network;      /* for it: a spec */
     const char *const *set;   /* "L=500" */
     const char *machine;      /* its file */

@@ -64,21 +64,10 @@ static lull_status read_storage(const struct lull_spmv_texts *texts, struct lull
     return LULL_OK;
 }
 
-static lull_status read_volume(const char *text, double *ret_volume, struct lull_error *err)
-{
-    uint64_t bytes;
-    *ret_volume = NAN;
-    if (!text)
-        return LULL_OK;
-    if (lull_parse_size(text, &bytes, err) != LULL_OK)
-        return lull_fail_prefix(err, LULL_ERR_RANGE, "--bytes");
-    *ret_volume = (double)bytes;
-    return LULL_OK;
-}
-
 lull_status lull_spmv_wish_read(const struct lull_spmv_texts *texts, struct lull_arena *arena,
                                 struct lull_spmv_wish *wish, struct lull_error *err)
 {
+    uint64_t volume = 0;
     wish->core = (struct lull_spmv_core){NAN, NAN};
     wish->seconds = 2;
     lull_status status = read_storage(texts, wish, err);
@@ -91,7 +80,8 @@ lull_status lull_spmv_wish_read(const struct lull_spmv_texts *texts, struct lull
     if (status == LULL_OK)
         status = read_cores(texts->cores, arena, wish, err);
     if (status == LULL_OK)
-        status = read_volume(texts->bytes, &wish->volume, err);
+        status = lull_option_size("bytes", texts->bytes, 0, "", &volume, err);
+    wish->volume = texts->bytes ? (double)volume : NAN;
     if (status == LULL_OK)
         status = lull_option_real("rows", texts->rows, 1, &wish->rows, err);
     return status == LULL_OK

@@ -461,6 +461,7 @@ void lull_wave_simulate(const struct lull_wave_inputs *inputs, struct lull_wave_
     struct work work = {.inputs = inputs, .cases = cases, .kinds = DELAYED + inputs->repeat};
     work.outcomes = lull_arena_zero(arena, points * work.kinds, sizeof *work.outcomes);
     uint64_t tasks = points * work.kinds;
+    workers = workers ? workers : lull_worker_count();
     lull_parallel_run(workers < tasks ? workers : (unsigned)tasks, run_outcomes, &work);
     for (uint64_t p = 0; p < points; p++) {
         conclude(&work, p, arena);

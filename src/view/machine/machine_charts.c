@@ -1,11 +1,14 @@
 #include "view/machine/machine_charts.h"
 
+#include "base/file.h"
 #include "base/text.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct drawing {
     struct lull_arena *arena;
@@ -213,4 +216,20 @@ size_t lull_machine_charts(const struct lull_machine *machine, struct lull_arena
             ret_charts[count++] = (struct lull_machine_chart){charts[i].name, chart};
     }
     return count;
+}
+
+lull_status lull_machine_charts_save(const char *folder, const struct lull_machine *machine,
+                                     struct lull_arena *arena, struct lull_error *err)
+{
+    struct lull_machine_chart charts[LULL_MACHINE_CHARTS];
+    size_t count = lull_machine_charts(machine, arena, charts);
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return lull_fail_errno(err, "%s: cannot make the folder", folder);
+    if (!lull_is_directory(folder))
+        return lull_fail(err, LULL_ERR_IO, "%s: is a file, expected a folder for charts", folder);
+    lull_status status = LULL_OK;
+    for (size_t i = 0; status == LULL_OK && i < count; i++)
+        status = lull_chart_save(lull_arena_printf(arena, "%s/%s.svg", folder, charts[i].name),
+                                 charts[i].chart, err);
+    return status;
 }

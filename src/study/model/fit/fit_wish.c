@@ -1,6 +1,7 @@
 #include "study/model/fit/fit_wish.h"
 
 #include "base/text.h"
+#include "base/text/option.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,8 +18,9 @@ struct lull_fit_y lull_fit_y_read(const char *text)
     return (struct lull_fit_y){LULL_FIT_COLUMN, text};
 }
 
-lull_status lull_fit_laws_read(const char *text, struct lull_arena *arena,
-                               const struct lull_fit_law *const **ret_laws, struct lull_error *err)
+/* In the order of lull_fit_laws, each once; NULL for "all" and NULL. */
+static lull_status read_laws(const char *text, struct lull_arena *arena,
+                             const struct lull_fit_law *const **ret_laws, struct lull_error *err)
 {
     size_t count, found = 0;
     const char **names = lull_split(text, ",", arena, &count);
@@ -48,8 +50,8 @@ static bool is_number(const char *text, const char *end, double *ret_value)
     return stop == end && stop != text && *ret_value > 0 && isfinite(*ret_value);
 }
 
-lull_status lull_fit_sizes_read(const char *text, struct lull_arena *arena,
-                                const double **ret_sizes, size_t *ret_count, struct lull_error *err)
+static lull_status read_sizes(const char *text, struct lull_arena *arena, const double **ret_sizes,
+                              size_t *ret_count, struct lull_error *err)
 {
     const char **pieces = lull_split(text, ",", arena, ret_count);
     double *sizes = lull_arena_zero(arena, *ret_count + 1, sizeof *sizes);
@@ -58,6 +60,46 @@ lull_status lull_fit_sizes_read(const char *text, struct lull_arena *arena,
             return lull_fail(err, LULL_ERR_RANGE, "'%s', expected a number above 0", pieces[i]);
     *ret_sizes = text ? sizes : NULL;
     return LULL_OK;
+}
+
+static lull_status read_words(const struct lull_fit_texts *texts, struct lull_fit_wish *wish,
+                              struct lull_fit_options *options, struct lull_error *err)
+{
+    static const char *const kinds[] = {"time", "throughput", "efficiency", "quantity", NULL};
+    static const char *const errors[] = {"relative", "absolute", NULL};
+    static const char *const parts[] = {"region", NULL};
+    unsigned kind, error, part;
+    lull_status status = lull_option_word("kind", texts->kind, kinds, &kind, err);
+    if (status == LULL_OK)
+        status = lull_option_word("errors", texts->errors, errors, &error, err);
+    if (status == LULL_OK)
+        status = lull_option_word("by", texts->by, parts, &part, err);
+    if (status != LULL_OK)
+        return status;
+    wish->has_kind = kind > 0;
+    wish->kind = (enum lull_fit_kind)(kind ? kind - 1 : 0);
+    wish->by_region = part > 0;
+    options->errors = (enum lull_fit_errors)error;
+    return LULL_OK;
+}
+
+lull_status lull_fit_wish_read(const struct lull_fit_texts *texts, struct lull_arena *arena,
+                               struct lull_fit_wish *ret_wish, struct lull_fit_options *ret_options,
+                               struct lull_error *err)
+{
+    *ret_wish = (struct lull_fit_wish){.y = lull_fit_y_read(texts->y), .column = texts->y};
+    *ret_options = (struct lull_fit_options){0};
+    ret_wish->x = lull_split(texts->x, ",", arena, &ret_wish->n_x);
+    if (read_laws(texts->laws, arena, &ret_options->laws, err) != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--law");
+    lull_status status = read_words(texts, ret_wish, ret_options, err);
+    if (status == LULL_OK)
+        status = lull_option_percent("confidence", texts->confidence, 50, 99.99,
+                                     &ret_options->confidence, err);
+    if (status == LULL_OK &&
+        read_sizes(texts->sizes, arena, &ret_wish->sizes, &ret_wish->n_sizes, err) != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--sizes");
+    return status;
 }
 
 lull_status lull_fit_places_read(const char *text, size_t n_params, struct lull_arena *arena,

@@ -30,14 +30,21 @@ struct lull_fit_wish {
     enum lull_fit_kind kind;
 };
 
-/* Names of laws with commas, in the order of lull_fit_laws, each once; NULL for "all" and NULL. */
-lull_status lull_fit_laws_read(const char *text, struct lull_arena *arena,
-                               const struct lull_fit_law *const **ret_laws, struct lull_error *err);
+/* NULL where nothing was said. */
+struct lull_fit_texts {
+    const char *x;          /* names with commas */
+    const char *y;          /* as above */
+    const char *laws;       /* names with commas, "all" */
+    const char *kind;       /* "time", "throughput", "efficiency", "quantity" */
+    const char *errors;     /* "relative", "absolute" */
+    const char *by;         /* "region" */
+    const char *confidence; /* of intervals, in percent */
+    const char *sizes;      /* of problems with commas, all above 0 */
+};
 
-/* Sizes of problems with commas, all above 0; for NULL there are none. */
-lull_status lull_fit_sizes_read(const char *text, struct lull_arena *arena,
-                                const double **ret_sizes, size_t *ret_count,
-                                struct lull_error *err);
+lull_status lull_fit_wish_read(const struct lull_fit_texts *texts, struct lull_arena *arena,
+                               struct lull_fit_wish *ret_wish, struct lull_fit_options *ret_options,
+                               struct lull_error *err);
 
 /* Coordinates with commas, of several parameters as "64:1000,128:1000"; for NULL there are none. */
 lull_status lull_fit_places_read(const char *text, size_t n_params, struct lull_arena *arena,

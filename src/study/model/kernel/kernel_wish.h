@@ -16,7 +16,7 @@ struct lull_kernel_texts {
     const char *flags; /* of the compiler, with spaces between them */
     const char *cores, *seed;     /* whole numbers */
     const char *traffic, *policy; /* "conditions", "simulation"; "lru", "plru" */
-    bool no_simulation;
+    int no_simulation;
 };
 
 struct lull_kernel_wish {

@@ -1,4 +1,4 @@
-#include "cli/process.h"
+#include "base/process.h"
 
 #include "base/output_file.h"
 
