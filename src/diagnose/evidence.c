@@ -42,6 +42,29 @@ const struct lull_process_breakdown *lull_evidence_breakdown(const struct lull_e
                : NULL;
 }
 
+int64_t lull_evidence_activity_ns(const struct lull_evidence *evidence, unsigned activity)
+{
+    const struct lull_breakdown *breakdown = evidence->breakdown;
+    int64_t ns = 0;
+    for (uint32_t t = 0; t < breakdown->n_threads; t++)
+        if (breakdown->threads[t].kind == LULL_LOCATION_THREAD)
+            ns += breakdown->threads[t].times.ns[activity][0] +
+                  breakdown->threads[t].times.ns[activity][1];
+    return ns;
+}
+
+const struct lull_region_breakdown *lull_evidence_region_of(const struct lull_evidence *evidence,
+                                                            unsigned activity)
+{
+    const struct lull_breakdown *breakdown = evidence->breakdown;
+    const struct lull_region_breakdown *most = NULL;
+    for (uint32_t r = 0; r < breakdown->n_regions; r++)
+        if (breakdown->regions[r].activity == activity &&
+            breakdown->regions[r].exclusive_ns > (most ? most->exclusive_ns : 0))
+            most = &breakdown->regions[r];
+    return most;
+}
+
 /* ---- speed --------------------------------------------------------------------------------- */
 
 enum measure { USEFUL, INSTRUCTIONS, IPC, FREQUENCY, MEASURES };

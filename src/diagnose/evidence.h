@@ -41,6 +41,12 @@ uint32_t lull_evidence_process_of_rank(const struct lull_evidence *evidence, uin
 const struct lull_process_breakdown *lull_evidence_breakdown(const struct lull_evidence *evidence,
                                                              uint32_t process);
 
+/* Time of all CPU threads in an activity, ns. */
+int64_t lull_evidence_activity_ns(const struct lull_evidence *evidence, unsigned activity);
+/* The region with most of it; NULL: no region has any. */
+const struct lull_region_breakdown *lull_evidence_region_of(const struct lull_evidence *evidence,
+                                                            unsigned activity);
+
 /* Computation of one process beside the median of others: 1 is the same; NAN: no counters. */
 struct lull_evidence_speed {
     double useful; /* time */

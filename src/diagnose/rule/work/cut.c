@@ -1,6 +1,6 @@
-#include "diagnose/rule/cut.h"
+#include "diagnose/rule/work/cut.h"
 
-#include "diagnose/rule/uneven.h"
+#include "diagnose/rule/work/uneven.h"
 
 /* Nobody else computes there, so that there is no median to cut to: it takes no time. */
 static void leave_out(struct lull_case *c, struct lull_finding *finding)

@@ -1,4 +1,7 @@
-/* The same work takes longer on more cores: the difference of useful time to another run. */
+/* The same work takes longer on more cores than in another run.
+ * Evidence: useful time of both runs, and metrics of scaling where counters were read. Formula: now
+ * - then, then times the cores where the work grows with them; frequency x IPC x instructions
+ * scaling = computation scaling. Silent: with one run, below 1 %; the cause without counters. */
 #include "diagnose/rule/rules.h"
 
 static double useful_of(const struct lull_breakdown *breakdown)

@@ -1,6 +1,10 @@
-/* Long bursts now and then, on one process and then on another: something took the core away. */
+/* Long bursts now and then, on one process and then on another: something took the core away.
+ * Evidence: the distribution of bursts by place (diagnose/work.h), charges of waits. Formula: what
+ * others waited in regions of which nobody in particular is to blame, if it is at most twice what
+ * the long bursts can cause. Silent: below 30 repeats, where more than a tenth of the bursts are
+ * long, and where few processes have them. */
 #include "diagnose/rule/rules.h"
-#include "diagnose/rule/uneven.h"
+#include "diagnose/rule/work/uneven.h"
 
 enum { REPEATS_LEAST = 30 }; /* fewer do not tell a rare burst from a usual one */
 /* Long bursts are rare: more of them are how the program works. */

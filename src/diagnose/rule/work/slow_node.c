@@ -1,4 +1,7 @@
-/* All processes of one node are long in all regions, those elsewhere are not. */
+/* All processes of one node are long in all regions, those elsewhere are not.
+ * Evidence: useful time by process and region, the node of each process, charges of waits. Formula:
+ * the mean of the node beside the median elsewhere; what others wait for its processes. Silent:
+ * below three nodes, where one of its processes is not long, and where it is not in all regions. */
 #include "diagnose/rule/rules.h"
 #include "stats/quantile.h"
 
