@@ -1,5 +1,6 @@
 #include "diagnose/evidence.h"
 
+#include "diagnose/sorted.h"
 #include "stats/quantile.h"
 
 #include <math.h>
@@ -13,14 +14,20 @@ int64_t lull_evidence_core_ns(const struct lull_evidence *evidence)
     return threads * breakdown->runtime_ns;
 }
 
+/* They are in the order of applications, then of ranks. */
 uint32_t lull_evidence_process_of_rank(const struct lull_evidence *evidence, uint32_t rank)
 {
     const struct lull_trace *trace = evidence->trace;
-    for (uint32_t p = 0; trace && p < trace->n_processes; p++)
-        if (trace->processes[p].application == evidence->application &&
-            trace->processes[p].rank == rank)
-            return p;
-    return LULL_NONE;
+    const struct lull_process *all = trace ? trace->processes : NULL;
+    const uint32_t n = trace ? trace->n_processes : 0, application = evidence->application;
+    const uint32_t first = lull_sorted_first(
+        all, n, sizeof *all, offsetof(struct lull_process, application), application);
+    const uint32_t end =
+        first + lull_sorted_first(all + first, n - first, sizeof *all,
+                                  offsetof(struct lull_process, application), application + 1);
+    const uint32_t at = first + lull_sorted_first(all + first, end - first, sizeof *all,
+                                                  offsetof(struct lull_process, rank), rank);
+    return at < end && all[at].rank == rank ? at : LULL_NONE;
 }
 
 /* They are in the order of ranks. */
@@ -29,17 +36,10 @@ const struct lull_process_breakdown *lull_evidence_breakdown(const struct lull_e
 {
     const struct lull_breakdown *breakdown = evidence->breakdown;
     const uint32_t rank = evidence->trace->processes[process].rank;
-    uint32_t low = 0, high = breakdown->n_processes;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (breakdown->processes[middle].rank < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < breakdown->n_processes && breakdown->processes[low].rank == rank
-               ? &breakdown->processes[low]
-               : NULL;
+    const struct lull_process_breakdown *all = breakdown->processes;
+    const uint32_t at = lull_sorted_first(all, breakdown->n_processes, sizeof *all,
+                                          offsetof(struct lull_process_breakdown, rank), rank);
+    return at < breakdown->n_processes && all[at].rank == rank ? &all[at] : NULL;
 }
 
 int64_t lull_evidence_activity_ns(const struct lull_evidence *evidence, unsigned activity)

@@ -71,8 +71,7 @@ struct lull_what_if_options *lull_finding_fix(struct lull_case *c, struct lull_f
 /* suspects.c */
 void lull_case_find_suspects(struct lull_case *c);
 /* What it was charged with is explained. */
-void lull_suspect_explain(struct lull_case *c, struct lull_suspicion *suspicion,
-                          struct lull_suspect *suspect);
+void lull_suspect_explain(struct lull_suspicion *suspicion, struct lull_suspect *suspect);
 /* The principal suspects again, after some were explained. */
 void lull_suspicion_divide(struct lull_case *c, struct lull_suspicion *suspicion);
 

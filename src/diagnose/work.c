@@ -1,14 +1,17 @@
 #include "diagnose/work.h"
 
 #include "base/array.h"
+#include "base/hash.h"
+#include "diagnose/sorted.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 enum { BINS = 160, BINS_OF_OCTAVE = 4, FIRST_OCTAVE = 8, CALLS_OF_PROCESS = 64 };
-enum {
-    LONG_BINS = 3
-}; /* above that of the median: 1.7 times as long, for 1.4 to 2 at their borders */
+/* A long burst is so many bins above the median: 1.7 times as long, 1.4 to 2 at their borders. */
+enum { LONG_BINS = 3 };
+/* So many places of a process are found by going over them, more of them by their hash. */
+enum { FEW_PLACES = 16 };
 
 #define OPERATIONS                                                     \
     (LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV) | \
@@ -28,7 +31,8 @@ struct place {
 struct reading {
     struct place *places; /* in the order of their first use */
     size_t n_places, place_capacity;
-    size_t last_place; /* that was found */
+    size_t last_place;          /* that was found */
+    struct lull_hash places_of; /* by region: those beyond the first FEW_PLACES */
     struct bursts *calls;
     size_t n_calls, call_capacity, last_call;
     uint64_t burst;    /* number of the burst that is open, from 1 on */
@@ -104,25 +108,41 @@ static void end_burst(struct lull_work_collector *collector, struct reading *rea
     reading->ns = 0;
 }
 
+/* Where the region is among the places; NULL: no memory. */
+static struct place *find_place(struct reading *reading, uint32_t process, uint32_t region)
+{
+    size_t at = reading->last_place;
+    if (at < reading->n_places && reading->places[at].known.region == region)
+        return &reading->places[at];
+    for (at = 0; at < reading->n_places && at < FEW_PLACES; at++)
+        if (reading->places[at].known.region == region)
+            break;
+    if (at == FEW_PLACES) {
+        const uint64_t *number =
+            lull_hash_add(&reading->places_of, &region, sizeof region, reading->n_places, NULL);
+        if (!number)
+            return NULL;
+        at = (size_t)*number;
+    }
+    if (at == reading->n_places) {
+        if (!lull_array_reserve(&reading->places, &reading->place_capacity, at + 1,
+                                sizeof *reading->places))
+            return NULL;
+        reading->places[reading->n_places++] =
+            (struct place){.known = {.process = process, .region = region}};
+    }
+    reading->last_place = at;
+    return &reading->places[at];
+}
+
 static void add_work(struct lull_work_collector *collector, struct reading *reading,
                      uint32_t process, const struct lull_step *step, int64_t ns)
 {
-    size_t at = reading->last_place;
-    if (at >= reading->n_places || reading->places[at].known.region != step->span.user)
-        for (at = 0; at < reading->n_places; at++)
-            if (reading->places[at].known.region == step->span.user)
-                break;
-    if (at == reading->n_places) {
-        if (!lull_array_reserve(&reading->places, &reading->place_capacity, at + 1,
-                                sizeof *reading->places)) {
-            atomic_store(&collector->no_memory, true);
-            return;
-        }
-        reading->places[reading->n_places++] =
-            (struct place){.known = {.process = process, .region = step->span.user}};
+    struct place *place = find_place(reading, process, step->span.user);
+    if (!place) {
+        atomic_store(&collector->no_memory, true);
+        return;
     }
-    struct place *place = &reading->places[at];
-    reading->last_place = at;
     place->known.ns += ns;
     if (!step->parallel)
         place->known.serial_ns += ns;
@@ -263,6 +283,7 @@ void lull_work_destroy(struct lull_work_collector *collector)
     for (uint32_t p = 0; p < collector->trace->n_processes; p++) {
         free(collector->readings[p].places);
         free(collector->readings[p].calls);
+        lull_hash_free(&collector->readings[p].places_of);
     }
     free(collector->readings);
     free(collector);
@@ -270,25 +291,19 @@ void lull_work_destroy(struct lull_work_collector *collector)
 
 uint32_t lull_work_first(const struct lull_work *work, uint32_t process)
 {
-    uint32_t low = 0, high = work->n_places;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (work->places[middle].process < process)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return lull_sorted_first(work->places, work->n_places, sizeof *work->places,
+                             offsetof(struct lull_work_place, process), process);
 }
 
 const struct lull_work_place *lull_work_at(const struct lull_work *work, uint32_t process,
                                            uint32_t region)
 {
-    for (uint32_t i = lull_work_first(work, process);
-         i < work->n_places && work->places[i].process == process; i++)
-        if (work->places[i].region == region)
-            return &work->places[i];
-    return NULL;
+    const uint32_t first = lull_work_first(work, process);
+    const uint32_t end = lull_work_first(work, process + 1);
+    const uint32_t at =
+        first + lull_sorted_first(work->places + first, end - first, sizeof *work->places,
+                                  offsetof(struct lull_work_place, region), region);
+    return at < end && work->places[at].region == region ? &work->places[at] : NULL;
 }
 
 int64_t lull_work_of(const struct lull_work *work, uint32_t process, uint32_t region)

@@ -7,7 +7,7 @@
  * makes.
  *
  * It rides on a pass (activity/pass.h). Memory: 700 bytes for each place of calls of each process,
- * and 24 for each region. */
+ * and 48 for each region in which it computes, or 110 where it computes in many. */
 #ifndef LULL_DIAGNOSE_WORK_H
 #define LULL_DIAGNOSE_WORK_H
 

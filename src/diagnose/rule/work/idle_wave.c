@@ -101,7 +101,7 @@ static void find(struct lull_case *c)
         if (!suspect || suspect->ns < c->least_ns)
             continue;
         tell(c, wave, process, suspect);
-        lull_suspect_explain(c, suspicion, suspect);
+        lull_suspect_explain(suspicion, suspect);
         lull_suspicion_divide(c, suspicion);
     }
 }
