@@ -19,7 +19,7 @@ static struct {
     char **regions, **medians, **inject;
     char *threads[LULL_THREADS_CHANGES];
     char *seed, *against;
-    int no_noise, application, raw_names, force, whole;
+    int eager, no_noise, application, raw_names, force, whole;
 } settings = {
     .application = 1, .balance = not_said, .threads = {not_said, not_said, not_said, not_said}};
 static struct lull_output_settings output;
@@ -68,6 +68,8 @@ static const struct poptOption options[] = {
      "NAME"},
     {"no-noise", '\0', POPT_ARG_NONE, &settings.no_noise, 0,
      "what if no computation took longer than the median of those at its place", NULL},
+    {"eager", '\0', POPT_ARG_NONE, &settings.eager, 0, "what if no send waited for its receive",
+     NULL},
     {"inject", '\0', POPT_ARG_ARGV, &settings.inject, 0,
      "what if lull record had disturbed the program with --inject SPEC; may be repeated", "SPEC"},
     {"seed", '\0', POPT_ARG_STRING, &settings.seed, 0, "of the noise that is injected (1)", "N"},
@@ -118,6 +120,7 @@ static int read_settings(struct lull_supposition *supposition, enum lull_scheme_
     supposition->whole = settings.whole;
     supposition->raw_names = settings.raw_names;
     what_if->application = supposition->application;
+    what_if->eager = settings.eager;
     what_if->no_noise = settings.no_noise;
     what_if->balance = settings.balance != not_said;
     what_if->balanced = what_if->balance ? settings.balance : NULL;
@@ -161,6 +164,40 @@ static int read_disturbance(struct lull_supposition *supposition, struct lull_ar
     return LULL_EXIT_OK;
 }
 
+/* ---- what is supposed, in words ------------------------------------------------------------- */
+
+enum { OTHER_WORDS = 8 };
+
+static uint32_t add_words(const char **words, uint32_t n, const char *option, const char *value)
+{
+    if (!value)
+        return n;
+    words[n] = option;
+    words[n + 1] = value;
+    return n + 2;
+}
+
+static const char *const *spell(const struct lull_supposition *supposition,
+                                struct lull_arena *arena)
+{
+    const char **of_what_if;
+    const uint32_t n_of_what_if = lull_what_if_spell(&supposition->what_if, arena, &of_what_if);
+    uint32_t n_injected = 0, n = 0;
+    while (settings.inject && settings.inject[n_injected])
+        n_injected++;
+    const char **words = lull_arena_zero(
+        arena, n_of_what_if + 2 * (size_t)n_injected + OTHER_WORDS + 1, sizeof *words);
+    n = add_words(words, n, "--network", settings.network);
+    n = add_words(words, n, "--machine", settings.machine);
+    n = add_words(words, n, "--cpu-speed", settings.cpu_speed);
+    for (uint32_t i = 0; i < n_of_what_if; i++)
+        words[n++] = of_what_if[i];
+    for (uint32_t i = 0; i < n_injected; i++)
+        n = add_words(words, n, "--inject", settings.inject[i]);
+    add_words(words, n, "--seed", n_injected ? settings.seed : NULL);
+    return words;
+}
+
 /* ---- the command --------------------------------------------------------------------------- */
 
 /* The last run: what if, where something was supposed. */
@@ -190,6 +227,7 @@ static int replay(const char *path, struct lull_arena *arena)
         status = read_disturbance(&supposition, arena);
     if (status != LULL_EXIT_OK)
         return status;
+    supposition.words = spell(&supposition, arena);
     struct lull_progress progress;
     const struct lull_study_progress shown = lull_progress_of_study(&progress);
     struct lull_notices notices = {.arena = arena};

@@ -143,7 +143,7 @@ static int run(poptContext context, struct lull_arena *arena)
     if (done == LULL_OK)
         done = lull_study_compare_loaded(&report.runs, &wishes.comparison, &notices, arena, &err);
     if (done == LULL_OK && !shared.region)
-        done = lull_report_diagnose(&report, &wishes.report, arena, &err);
+        lull_report_diagnose(&report, &wishes.report, arena);
     lull_cli_warn_all(&notices);
     if (done == LULL_OK)
         status = lull_output_write(&output,

@@ -65,7 +65,8 @@ void lull_finding_add_fact(struct lull_finding *finding, const char *id, const c
 void lull_finding_set_process(struct lull_case *c, struct lull_finding *finding, uint32_t process);
 void lull_finding_set_region(struct lull_case *c, struct lull_finding *finding, uint32_t region,
                              uint32_t call);
-/* Gets options that are as measured, to be filled in. */
+/* Gets options that are as measured, to be filled in. The command that says the same becomes
+ * `next`. */
 struct lull_what_if_options *lull_finding_fix(struct lull_case *c, struct lull_finding *finding);
 
 /* suspects.c */

@@ -51,13 +51,11 @@ static uint32_t cores_of(const struct lull_run *run)
     return run->threads ? run->threads : 1;
 }
 
-lull_status lull_diagnosis_make(const struct lull_run *run, const struct lull_run *reference,
-                                enum lull_scaling scaling,
-                                const struct lull_diagnosis_evidence *collected,
-                                const struct lull_wave_field *field,
-                                const struct lull_diagnosis_options *options,
-                                struct lull_arena *arena, struct lull_diagnosis *ret_diagnosis,
-                                struct lull_error *err)
+void lull_diagnosis_make(const struct lull_run *run, const struct lull_run *reference,
+                         enum lull_scaling scaling, const struct lull_diagnosis_evidence *collected,
+                         const struct lull_wave_field *field,
+                         const struct lull_diagnosis_options *options, struct lull_arena *arena,
+                         struct lull_diagnosis *ret_diagnosis)
 {
     struct lull_evidence evidence = {.path = run->path,
                                      .trace = run->trace,
@@ -83,10 +81,7 @@ lull_status lull_diagnosis_make(const struct lull_run *run, const struct lull_ru
         evidence.reference_name = reference->name;
     }
     diagnosis.count = lull_diagnose(&evidence, arena, &diagnosis.findings);
-    lull_status status = lull_diagnosis_price(run, options, &diagnosis, arena, err);
-    if (status == LULL_OK) {
-        lull_findings_sort(diagnosis.findings, diagnosis.count, diagnosis.cores);
-        *ret_diagnosis = diagnosis;
-    }
-    return status;
+    lull_diagnosis_price(run, options, &diagnosis, arena);
+    lull_findings_sort(diagnosis.findings, diagnosis.count, diagnosis.cores);
+    *ret_diagnosis = diagnosis;
 }

@@ -39,12 +39,10 @@ struct lull_diagnosis_options {
 
 /* `evidence` may be empty, where there were no events; `field` and `reference` may be NULL. The
  * runs have their values. The result lives in `arena`. */
-lull_status lull_diagnosis_make(const struct lull_run *run, const struct lull_run *reference,
-                                enum lull_scaling scaling,
-                                const struct lull_diagnosis_evidence *collected,
-                                const struct lull_wave_field *field,
-                                const struct lull_diagnosis_options *options,
-                                struct lull_arena *arena, struct lull_diagnosis *ret_diagnosis,
-                                struct lull_error *err);
+void lull_diagnosis_make(const struct lull_run *run, const struct lull_run *reference,
+                         enum lull_scaling scaling, const struct lull_diagnosis_evidence *collected,
+                         const struct lull_wave_field *field,
+                         const struct lull_diagnosis_options *options, struct lull_arena *arena,
+                         struct lull_diagnosis *ret_diagnosis);
 
 #endif

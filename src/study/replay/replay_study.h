@@ -20,6 +20,8 @@ struct lull_supposition {
     const struct lull_machine *machine; /* the network of a machine; not with `networks` */
     double cpu_speed;                   /* times as fast as measured */
     struct lull_what_if_options what_if;
+    const char *const *words; /* all of that as it is typed, "--median", "rank=7"; NULL at the end,
+                                 or NULL: not known */
     const struct lull_disturbance *disturbance; /* as if lull record had injected it; its network
                                                    not beside `networks` or `machine` */
     const char *against; /* a run to which the prediction is compared: where nothing is supposed, it
@@ -40,6 +42,7 @@ struct lull_replay_study {
     const struct lull_supposed_point *points; /* [sweep->n_points] */
     struct lull_replayed replayed, supposed;  /* what the runs stand on */
     struct lull_against *against;             /* NULL: nothing to compare with */
+    const char *const *words;                 /* of the supposition */
 };
 
 /* Reads, replays and computes everything; results live in `arena`. Errors name the file. Ends with

@@ -60,16 +60,7 @@ void lull_parallels_set_process(struct lull_case *c, struct lull_finding *findin
 void lull_threads_fix(struct lull_case *c, struct lull_finding *finding,
                       enum lull_threads_change change, const char *region)
 {
-    static const char *const options[] = {
-        [LULL_THREADS_BALANCED] = "--balance-threads",
-        [LULL_THREADS_NO_LOCKS] = "--no-locks",
-        [LULL_THREADS_NO_SCHEDULING] = "--no-scheduling",
-        [LULL_THREADS_NO_SERIAL] = "--no-serial",
-    };
     struct lull_what_if_options *fix = lull_finding_fix(c, finding);
     fix->n_threads = 1;
     fix->threads[0] = (struct lull_what_if_threads){(uint8_t)change, region};
-    finding->next = lull_arena_printf(c->arena, "lull replay %s %s%s%s",
-                                      lull_case_word(c, c->evidence->path), options[change],
-                                      region ? "=" : "", region ? lull_case_word(c, region) : "");
 }

@@ -20,7 +20,7 @@ uint32_t lull_parallels_of(struct lull_case *c, struct lull_parallels **ret_para
 void lull_parallels_set_process(struct lull_case *c, struct lull_finding *finding,
                                 const struct lull_parallels *parallels);
 
-/* What a replay is to suppose of the threads, and the command that does. `region` may be NULL. */
+/* What a replay is to suppose of the threads. `region` may be NULL. */
 void lull_threads_fix(struct lull_case *c, struct lull_finding *finding,
                       enum lull_threads_change change, const char *region);
 

@@ -88,7 +88,10 @@ static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect
     const struct lull_evidence_speed speed =
         lull_evidence_speed(c->evidence, suspect->process, LULL_NONE);
     finding->cause = lull_evidence_cause(&speed, c->arena);
-    lull_finding_cut(c, finding, suspect);
+    if (kind_of(suspect) == LULL_WAIT_LATE_RECEIVER)
+        lull_finding_fix(c, finding)->eager = true;
+    else
+        lull_finding_cut(c, finding, suspect);
 }
 
 /* Many are late, each at another time. */
@@ -107,6 +110,8 @@ static void tell_turns(struct lull_case *c, const struct lull_suspicion *suspici
         lull_case_time(c, suspicion->ns), name_of_call(c, call));
     finding->cause =
         "Over the run they work about as long as each other; which one is late changes.";
+    if (kind_of(first) == LULL_WAIT_LATE_RECEIVER)
+        lull_finding_fix(c, finding)->eager = true;
 }
 
 void lull_waiting_find(struct lull_case *c, unsigned kind)

@@ -34,11 +34,6 @@ static void tell(struct lull_case *c, const struct lull_suspicion *suspicion,
     struct lull_what_if_options *fix = lull_finding_fix(c, finding);
     fix->balance = true;
     fix->balanced = finding->place.region;
-    const char *run = lull_case_word(c, c->evidence->path);
-    finding->next = finding->place.region
-                        ? lull_arena_printf(c->arena, "lull replay %s --balance=%s", run,
-                                            lull_case_word(c, finding->place.region))
-                        : lull_arena_printf(c->arena, "lull replay %s --balance", run);
 }
 
 static void find(struct lull_case *c)

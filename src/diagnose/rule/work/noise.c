@@ -61,18 +61,12 @@ static void add_facts(struct lull_finding *finding, const struct noise *noise)
 static void set_fix(struct lull_case *c, struct lull_finding *finding, const struct noise *noise)
 {
     struct lull_what_if_options *fix = lull_finding_fix(c, finding);
-    const char *run = lull_case_word(c, c->evidence->path);
     fix->no_noise = true;
-    finding->next = lull_arena_printf(c->arena, "lull replay %s --no-noise", run);
     if (!noise->apart || !finding->place.region)
         return;
     fix->n_regions = 1;
     fix->regions[0] = finding->place.region;
     fix->factors[0] = LULL_CASE_NOTHING;
-    finding->next = lull_arena_printf(
-        c->arena, "%s --region %s", finding->next,
-        lull_case_word(
-            c, lull_arena_printf(c->arena, "%s=%g", finding->place.region, LULL_CASE_NOTHING)));
 }
 
 static void tell(struct lull_case *c, const struct noise *noise)

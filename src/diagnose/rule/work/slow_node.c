@@ -131,9 +131,6 @@ static void tell(struct lull_case *c, uint32_t node, const struct node *about, d
     struct lull_what_if_options *fix = lull_finding_fix(c, finding);
     fix->n_cuts = 1;
     fix->cuts[0] = (struct lull_what_if_cut){LULL_NONE, finding->place.node_name, NULL};
-    finding->next = lull_arena_printf(
-        c->arena, "lull replay %s --median %s", lull_case_word(c, c->evidence->path),
-        lull_case_word(c, lull_arena_printf(c->arena, "node=%s", finding->place.node_name)));
 }
 
 static bool is_slow(const struct lull_case *c, uint32_t node, const struct node *about,
