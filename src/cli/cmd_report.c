@@ -11,7 +11,7 @@
 
 /* What the user typed. */
 static struct {
-    char *scheme, *max_size;
+    char *scheme, *max_size, *machine;
     int no_prices;
 } settings;
 static struct lull_runs_settings shared = {.application = 1};
@@ -31,6 +31,9 @@ static const struct poptOption options[] = {
     LULL_NO_REPLAY_OPTION(shared),
     {"no-prices", '\0', POPT_ARG_NONE, &settings.no_prices, 0,
      "findings without what a fix would save, which replays tell", NULL},
+    {"machine", '\0', POPT_ARG_STRING, &settings.machine, 0,
+     "what lull bench measured of the machine: findings then tell where its memory is saturated",
+     "FILE"},
     LULL_THREADS_OPTION(shared.threads, "threads to read with"),
     LULL_FORCE_OPTION(shared),
     {"format", 'f', POPT_ARG_STRING, &output.format, 0,
@@ -87,6 +90,18 @@ static const char *repeated_options(struct lull_arena *arena)
     return repeated;
 }
 
+static int read_machine(struct lull_report_options *report, struct lull_arena *arena)
+{
+    struct lull_machine *machine;
+    struct lull_error err;
+    if (!settings.machine)
+        return LULL_EXIT_OK;
+    if (lull_machine_read(settings.machine, arena, &machine, &err) != LULL_OK)
+        return lull_cli_fail("%s", err.text);
+    report->machine = machine;
+    return LULL_EXIT_OK;
+}
+
 static int read_settings(struct wishes *wishes, struct lull_arena *arena)
 {
     struct lull_error err;
@@ -104,7 +119,7 @@ static int read_settings(struct wishes *wishes, struct lull_arena *arena)
     wishes->view.region = shared.region;
     wishes->view.window = shared.window;
     wishes->view.options = repeated_options(arena);
-    return LULL_EXIT_OK;
+    return read_machine(&wishes->report, arena);
 }
 
 /* A page where its name says so; and what cannot be written is told before the work. */

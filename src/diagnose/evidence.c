@@ -65,6 +65,31 @@ const struct lull_region_breakdown *lull_evidence_region_of(const struct lull_ev
     return most;
 }
 
+double lull_evidence_value(const struct lull_evidence *evidence, const char *id)
+{
+    const int metric = lull_metric_find(id);
+    const struct lull_metric_value *values = evidence->values;
+    return metric >= 0 && values && !values[metric].absent ? values[metric].value : NAN;
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+double lull_memory_of_core(const struct lull_memory_curve *curve, uint32_t cores)
+{
+    const uint32_t at = lull_sorted_first(curve->points, curve->count, sizeof *curve->points,
+                                          offsetof(struct lull_memory_point, cores), cores);
+    if (cores == 0 || curve->count == 0 || (at == 0 && curve->points[0].cores != cores))
+        return NAN;
+    if (at == curve->count)
+        return curve->points[at - 1].bandwidth / cores;
+    const struct lull_memory_point *upper = &curve->points[at];
+    if (upper->cores == cores)
+        return upper->bandwidth / cores;
+    const struct lull_memory_point *lower = upper - 1;
+    const double part = (double)(cores - lower->cores) / (double)(upper->cores - lower->cores);
+    return (lower->bandwidth + part * (upper->bandwidth - lower->bandwidth)) / cores;
+}
+
 /* ---- speed --------------------------------------------------------------------------------- */
 
 enum measure { USEFUL, INSTRUCTIONS, IPC, FREQUENCY, MEASURES };

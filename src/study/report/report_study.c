@@ -212,8 +212,7 @@ void lull_report_diagnose(struct lull_report *report, const struct lull_report_o
     const struct lull_diagnosis_options wanted = {.application = options->runs.application,
                                                   .no_prices = options->no_prices,
                                                   .workers = options->runs.workers,
-                                                  .saturated_bandwidth =
-                                                      options->saturated_bandwidth};
+                                                  .machine = options->machine};
     const struct lull_runs *runs = &report->runs;
     for (uint32_t i = 0; i < runs->count; i++) {
         struct lull_report_run *of = &report->of[i];

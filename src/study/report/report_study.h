@@ -39,8 +39,8 @@ struct lull_report_options {
     struct lull_runs_options runs; /* its companion is the report's own */
     unsigned fine;                 /* as in lull_timeline_options ... */
     uint64_t most_steps, most_messages;
-    bool no_prices;             /* findings without replays */
-    double saturated_bandwidth; /* diagnose/evidence.h */
+    bool no_prices;                     /* findings without replays */
+    const struct lull_machine *machine; /* that the runs ran on, for findings; NULL: not known */
 };
 
 struct lull_report {

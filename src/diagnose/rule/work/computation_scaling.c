@@ -27,13 +27,6 @@ struct part {
     double value;
 };
 
-static double value_of(const struct lull_case *c, const char *id)
-{
-    const int metric = lull_metric_find(id);
-    const struct lull_metric_value *values = c->evidence->values;
-    return metric >= 0 && values && !values[metric].absent ? values[metric].value : NAN;
-}
-
 /* The smallest first. */
 static void sort(struct part *parts, int count)
 {
@@ -52,7 +45,7 @@ static const char *cause_of(struct lull_case *c, struct lull_finding *finding)
                            {"instruction_scaling", "instructions", 0}};
     enum { PARTS = sizeof parts / sizeof *parts };
     for (int i = 0; i < PARTS; i++) {
-        parts[i].value = value_of(c, parts[i].id);
+        parts[i].value = lull_evidence_value(c->evidence, parts[i].id);
         if (!isfinite(parts[i].value))
             return "Why is not known: instructions or cycles were not counted.";
     }
