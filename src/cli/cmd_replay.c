@@ -14,10 +14,9 @@ static char not_said[] = "";
 static struct lull_supposition_texts texts;
 static struct {
     char *balance, *scheme, *run;
-    char **inject;
     char *threads[LULL_THREADS_CHANGES];
-    char *seed, *against;
-    int no_noise, application, raw_names, force, whole;
+    char *against;
+    int eager, no_noise, application, raw_names, force, whole;
 } settings = {
     .application = 1, .balance = not_said, .threads = {not_said, not_said, not_said, not_said}};
 static struct lull_output_settings output;
@@ -66,9 +65,11 @@ static const struct poptOption options[] = {
      "NAME"},
     {"no-noise", '\0', POPT_ARG_NONE, &settings.no_noise, 0,
      "what if no computation took longer than the median of those at its place", NULL},
-    {"inject", '\0', POPT_ARG_ARGV, &settings.inject, 0,
+    {"eager", '\0', POPT_ARG_NONE, &settings.eager, 0, "what if no send waited for its receive",
+     NULL},
+    {"inject", '\0', POPT_ARG_ARGV, &texts.inject, 0,
      "what if lull record had disturbed the program with --inject SPEC; may be repeated", "SPEC"},
-    {"seed", '\0', POPT_ARG_STRING, &settings.seed, 0, "of the noise that is injected (1)", "N"},
+    {"seed", '\0', POPT_ARG_STRING, &texts.seed, 0, "of the noise that is injected (1)", "N"},
     {"against", '\0', POPT_ARG_STRING, &settings.against, 0,
      "print the prediction beside another recorded run, with its error; where nothing is supposed, "
      "it is what that run was disturbed with",
@@ -98,6 +99,7 @@ static const struct poptOption options[] = {
 static void read_what_if(struct lull_what_if_options *what_if)
 {
     what_if->application = (uint32_t)settings.application - 1;
+    what_if->eager = settings.eager;
     what_if->no_noise = settings.no_noise;
     what_if->balance = settings.balance != not_said;
     what_if->balanced = what_if->balance ? settings.balance : NULL;
@@ -122,7 +124,7 @@ static lull_status read_settings(struct lull_supposition *supposition,
     read_what_if(&supposition->what_if);
     if (status == LULL_OK)
         status =
-            lull_injection_read(settings.inject, settings.seed, call, &supposition->disturbance);
+            lull_injection_read(texts.inject, texts.seed, call, &supposition->disturbance);
     return status == LULL_OK ? lull_supposition_read(&texts, call->arena, supposition, &call->err)
                              : status;
 }

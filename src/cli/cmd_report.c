@@ -10,7 +10,7 @@
 
 /* What the user typed. */
 static struct {
-    char *scheme, *max_size;
+    char *scheme, *max_size, *machine;
     int no_prices;
 } settings;
 static struct lull_runs_settings shared = {.application = 1};
@@ -30,6 +30,9 @@ static const struct poptOption options[] = {
     LULL_NO_REPLAY_OPTION(shared),
     {"no-prices", '\0', POPT_ARG_NONE, &settings.no_prices, 0,
      "findings without what a fix would save, which replays tell", NULL},
+    {"machine", '\0', POPT_ARG_STRING, &settings.machine, 0,
+     "what lull bench measured of the machine: findings then tell where its memory is saturated",
+     "FILE"},
     LULL_THREADS_OPTION(shared.threads, "threads to read with"),
     LULL_FORCE_OPTION(shared),
     {"format", 'f', POPT_ARG_STRING, &output.format, 0,
@@ -80,6 +83,17 @@ static const char *repeated_options(struct lull_arena *arena)
     return repeated;
 }
 
+static lull_status read_machine(struct lull_report_options *report, struct lull_cli_call *call)
+{
+    struct lull_machine *machine;
+    if (!settings.machine)
+        return LULL_OK;
+    lull_status status = lull_machine_read(settings.machine, call->arena, &machine, &call->err);
+    if (status == LULL_OK)
+        report->machine = machine;
+    return status;
+}
+
 static lull_status read_settings(struct wishes *wishes, struct lull_cli_call *call)
 {
     struct lull_runs_options *runs = &wishes->report.runs;
@@ -96,7 +110,7 @@ static lull_status read_settings(struct wishes *wishes, struct lull_cli_call *ca
     wishes->view.region = shared.region;
     wishes->view.window = shared.window;
     wishes->view.options = repeated_options(call->arena);
-    return LULL_OK;
+    return read_machine(&wishes->report, call);
 }
 
 /* A page where its name says so; and what cannot be written is told before the work. */
@@ -130,7 +144,7 @@ static int run(struct lull_cli_call *call)
         done = lull_study_compare_loaded(&report.runs, &wishes.comparison, &call->notices,
                                          call->arena, &call->err);
     if (done == LULL_OK && !shared.region)
-        done = lull_report_diagnose(&report, &wishes.report, call->arena, &call->err);
+        lull_report_diagnose(&report, &wishes.report, call->arena);
     status = lull_cli_done(call, done);
     if (status == LULL_EXIT_OK)
         status = lull_output_write(

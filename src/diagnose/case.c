@@ -137,6 +137,24 @@ const char *lull_finding_rule_name(const struct lull_finding *finding)
     return finding->rule->name;
 }
 
+/* ---- how to go on --------------------------------------------------------------------------- */
+
+/* The command that supposes what the finding's replay does. */
+static void spell_fix(const struct lull_case *c, struct lull_finding *finding)
+{
+    const char **words;
+    const uint32_t n = lull_what_if_spell(finding->fix, c->arena, &words);
+    finding->next =
+        lull_arena_printf(c->arena, "lull replay %s", lull_case_word(c, c->evidence->path));
+    for (uint32_t i = 0; i < n; i++) {
+        const char *sign = strncmp(words[i], "--", 2) == 0 ? strchr(words[i], '=') : NULL;
+        const int option =
+            sign ? (int)(sign + 1 - words[i]) : 0; /* of the word "--balance=solve" */
+        finding->next = lull_arena_printf(c->arena, "%s %.*s%s", finding->next, option, words[i],
+                                          lull_case_word(c, words[i] + option));
+    }
+}
+
 /* ---- all of it ----------------------------------------------------------------------------- */
 
 uint32_t lull_diagnose(const struct lull_evidence *evidence, struct lull_arena *arena,
@@ -153,6 +171,9 @@ uint32_t lull_diagnose(const struct lull_evidence *evidence, struct lull_arena *
         c.rule = lull_rules[i];
         c.rule->find(&c);
     }
+    for (uint32_t i = 0; i < c.n_findings; i++)
+        if (c.findings[i].fix)
+            spell_fix(&c, &c.findings[i]);
     const int64_t runtime = evidence->breakdown->runtime_ns;
     lull_findings_sort(c.findings, c.n_findings, runtime > 0 ? (uint32_t)(c.core_ns / runtime) : 1);
     *ret_findings = c.findings;

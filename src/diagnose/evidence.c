@@ -1,5 +1,6 @@
 #include "diagnose/evidence.h"
 
+#include "diagnose/sorted.h"
 #include "stats/quantile.h"
 
 #include <math.h>
@@ -13,14 +14,20 @@ int64_t lull_evidence_core_ns(const struct lull_evidence *evidence)
     return threads * breakdown->runtime_ns;
 }
 
+/* They are in the order of applications, then of ranks. */
 uint32_t lull_evidence_process_of_rank(const struct lull_evidence *evidence, uint32_t rank)
 {
     const struct lull_trace *trace = evidence->trace;
-    for (uint32_t p = 0; trace && p < trace->n_processes; p++)
-        if (trace->processes[p].application == evidence->application &&
-            trace->processes[p].rank == rank)
-            return p;
-    return LULL_NONE;
+    const struct lull_process *all = trace ? trace->processes : NULL;
+    const uint32_t n = trace ? trace->n_processes : 0, application = evidence->application;
+    const uint32_t first = lull_sorted_first(
+        all, n, sizeof *all, offsetof(struct lull_process, application), application);
+    const uint32_t end =
+        first + lull_sorted_first(all + first, n - first, sizeof *all,
+                                  offsetof(struct lull_process, application), application + 1);
+    const uint32_t at = first + lull_sorted_first(all + first, end - first, sizeof *all,
+                                                  offsetof(struct lull_process, rank), rank);
+    return at < end && all[at].rank == rank ? at : LULL_NONE;
 }
 
 /* They are in the order of ranks. */
@@ -29,17 +36,58 @@ const struct lull_process_breakdown *lull_evidence_breakdown(const struct lull_e
 {
     const struct lull_breakdown *breakdown = evidence->breakdown;
     const uint32_t rank = evidence->trace->processes[process].rank;
-    uint32_t low = 0, high = breakdown->n_processes;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (breakdown->processes[middle].rank < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < breakdown->n_processes && breakdown->processes[low].rank == rank
-               ? &breakdown->processes[low]
-               : NULL;
+    const struct lull_process_breakdown *all = breakdown->processes;
+    const uint32_t at = lull_sorted_first(all, breakdown->n_processes, sizeof *all,
+                                          offsetof(struct lull_process_breakdown, rank), rank);
+    return at < breakdown->n_processes && all[at].rank == rank ? &all[at] : NULL;
+}
+
+int64_t lull_evidence_activity_ns(const struct lull_evidence *evidence, unsigned activity)
+{
+    const struct lull_breakdown *breakdown = evidence->breakdown;
+    int64_t ns = 0;
+    for (uint32_t t = 0; t < breakdown->n_threads; t++)
+        if (breakdown->threads[t].kind == LULL_LOCATION_THREAD)
+            ns += breakdown->threads[t].times.ns[activity][0] +
+                  breakdown->threads[t].times.ns[activity][1];
+    return ns;
+}
+
+const struct lull_region_breakdown *lull_evidence_region_of(const struct lull_evidence *evidence,
+                                                            unsigned activity)
+{
+    const struct lull_breakdown *breakdown = evidence->breakdown;
+    const struct lull_region_breakdown *most = NULL;
+    for (uint32_t r = 0; r < breakdown->n_regions; r++)
+        if (breakdown->regions[r].activity == activity &&
+            breakdown->regions[r].exclusive_ns > (most ? most->exclusive_ns : 0))
+            most = &breakdown->regions[r];
+    return most;
+}
+
+double lull_evidence_value(const struct lull_evidence *evidence, const char *id)
+{
+    const int metric = lull_metric_find(id);
+    const struct lull_metric_value *values = evidence->values;
+    return metric >= 0 && values && !values[metric].absent ? values[metric].value : NAN;
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+double lull_memory_of_core(const struct lull_memory_curve *curve, uint32_t cores)
+{
+    const uint32_t at = lull_sorted_first(curve->points, curve->count, sizeof *curve->points,
+                                          offsetof(struct lull_memory_point, cores), cores);
+    if (cores == 0 || curve->count == 0 || (at == 0 && curve->points[0].cores != cores))
+        return NAN;
+    if (at == curve->count)
+        return curve->points[at - 1].bandwidth / cores;
+    const struct lull_memory_point *upper = &curve->points[at];
+    if (upper->cores == cores)
+        return upper->bandwidth / cores;
+    const struct lull_memory_point *lower = upper - 1;
+    const double part = (double)(cores - lower->cores) / (double)(upper->cores - lower->cores);
+    return (lower->bandwidth + part * (upper->bandwidth - lower->bandwidth)) / cores;
 }
 
 /* ---- speed --------------------------------------------------------------------------------- */

@@ -13,6 +13,21 @@
  * is in any run. */
 #define LULL_FINDING_LEAST 0.01
 
+/* How fast the memory of a node is, by the cores that use it at the same time: more of them first
+ * get more together, until it is saturated. */
+struct lull_memory_point {
+    uint32_t cores;
+    double bandwidth; /* B/s of all of them */
+};
+struct lull_memory_curve {
+    const struct lull_memory_point *points; /* by cores, each once */
+    uint32_t count;
+};
+
+/* B/s that each of so many cores gets; between points on a straight line, beyond the last as much
+ * as there; NAN below the first. */
+double lull_memory_of_core(const struct lull_memory_curve *curve, uint32_t cores);
+
 struct lull_evidence {
     const char *path; /* of the run, ready for a shell */
     const struct lull_trace *trace;
@@ -30,7 +45,7 @@ struct lull_evidence {
     const struct lull_breakdown *reference;
     const char *reference_name;
     enum lull_scaling scaling;
-    double saturated_bandwidth; /* B/s of all cores of a node, from a machine file; 0: not known */
+    const struct lull_memory_curve *memory; /* of a machine file */
 };
 
 /* Runtime x CPU threads, ns. */
@@ -40,6 +55,15 @@ int64_t lull_evidence_core_ns(const struct lull_evidence *evidence);
 uint32_t lull_evidence_process_of_rank(const struct lull_evidence *evidence, uint32_t rank);
 const struct lull_process_breakdown *lull_evidence_breakdown(const struct lull_evidence *evidence,
                                                              uint32_t process);
+
+/* Time of all CPU threads in an activity, ns. */
+int64_t lull_evidence_activity_ns(const struct lull_evidence *evidence, unsigned activity);
+/* The region with most of it; NULL: no region has any. */
+const struct lull_region_breakdown *lull_evidence_region_of(const struct lull_evidence *evidence,
+                                                            unsigned activity);
+
+/* A metric by its id, "ipc_scaling"; NAN: it is not known. */
+double lull_evidence_value(const struct lull_evidence *evidence, const char *id);
 
 /* Computation of one process beside the median of others: 1 is the same; NAN: no counters. */
 struct lull_evidence_speed {

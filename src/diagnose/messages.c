@@ -33,7 +33,7 @@ lull_status lull_messages_create(const struct lull_trace *trace, unsigned worker
     return LULL_OK;
 }
 
-static unsigned class_of(uint64_t bytes)
+unsigned lull_messages_class(uint64_t bytes)
 {
     const unsigned size_class =
         bytes ? 64 - (unsigned)__builtin_clzll((unsigned long long)bytes) : 0;
@@ -51,9 +51,10 @@ void lull_messages_take(void *context, unsigned worker, const struct lull_ideal_
             : 0;
     const int64_t last = LULL_MESSAGES_WINDOWS - 1;
     struct lull_messages_sum *sum =
-        &collector->workers[worker]->sums[window < 0      ? 0
-                                          : window > last ? last
-                                                          : window][class_of(message->bytes)];
+        &collector->workers[worker]
+             ->sums[window < 0      ? 0
+                    : window > last ? last
+                                    : window][lull_messages_class(message->bytes)];
     sum->count++;
     sum->bytes += message->bytes;
     if (message->received > from)

@@ -25,6 +25,8 @@ struct lull_messages {
     struct lull_messages_sum sums[LULL_MESSAGES_WINDOWS][LULL_MESSAGES_CLASSES];
 };
 
+unsigned lull_messages_class(uint64_t bytes);
+
 struct lull_messages_collector;
 
 /* Fails with LULL_ERR_MEMORY. */

@@ -65,14 +65,14 @@ void lull_finding_add_fact(struct lull_finding *finding, const char *id, const c
 void lull_finding_set_process(struct lull_case *c, struct lull_finding *finding, uint32_t process);
 void lull_finding_set_region(struct lull_case *c, struct lull_finding *finding, uint32_t region,
                              uint32_t call);
-/* Gets options that are as measured, to be filled in. */
+/* Gets options that are as measured, to be filled in. The command that says the same becomes
+ * `next`. */
 struct lull_what_if_options *lull_finding_fix(struct lull_case *c, struct lull_finding *finding);
 
 /* suspects.c */
 void lull_case_find_suspects(struct lull_case *c);
 /* What it was charged with is explained. */
-void lull_suspect_explain(struct lull_case *c, struct lull_suspicion *suspicion,
-                          struct lull_suspect *suspect);
+void lull_suspect_explain(struct lull_suspicion *suspicion, struct lull_suspect *suspect);
 /* The principal suspects again, after some were explained. */
 void lull_suspicion_divide(struct lull_case *c, struct lull_suspicion *suspicion);
 

@@ -79,10 +79,8 @@ void lull_suspicion_divide(struct lull_case *c, struct lull_suspicion *suspicion
     suspicion->few = suspicion->principal <= 1 || 4 * suspicion->principal <= c->processes;
 }
 
-void lull_suspect_explain(struct lull_case *c, struct lull_suspicion *suspicion,
-                          struct lull_suspect *suspect)
+void lull_suspect_explain(struct lull_suspicion *suspicion, struct lull_suspect *suspect)
 {
-    (void)c;
     suspicion->ns -= suspect->ns;
     suspect->ns = 0;
 }

@@ -1,14 +1,17 @@
 #include "diagnose/work.h"
 
 #include "base/array.h"
+#include "base/hash.h"
+#include "diagnose/sorted.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 enum { BINS = 160, BINS_OF_OCTAVE = 4, FIRST_OCTAVE = 8, CALLS_OF_PROCESS = 64 };
-enum {
-    LONG_BINS = 3
-}; /* above that of the median: 1.7 times as long, for 1.4 to 2 at their borders */
+/* A long burst is so many bins above the median: 1.7 times as long, 1.4 to 2 at their borders. */
+enum { LONG_BINS = 3 };
+/* So many places of a process are found by going over them, more of them by their hash. */
+enum { FEW_PLACES = 16 };
 
 #define OPERATIONS                                                     \
     (LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV) | \
@@ -28,17 +31,28 @@ struct place {
 struct reading {
     struct place *places; /* in the order of their first use */
     size_t n_places, place_capacity;
-    size_t last_place; /* that was found */
+    size_t last_place;          /* that was found */
+    struct lull_hash places_of; /* by region: those beyond the first FEW_PLACES */
     struct bursts *calls;
     size_t n_calls, call_capacity, last_call;
     uint64_t burst;    /* number of the burst that is open, from 1 on */
     int64_t begin, ns; /* of it; 0: it has not begun */
+    uint32_t sends_in; /* the call of a blocking send that goes on, or LULL_NONE */
+    uint8_t size;      /* class of its size */
+};
+
+/* What one worker adds up. */
+struct sums {
+    struct lull_work_sends sends[LULL_MESSAGES_CLASSES];
 };
 
 struct lull_work_collector {
     const struct lull_trace *trace;
     struct reading *readings; /* [n_processes] */
-    atomic_uint calls;        /* places of calls, in all */
+    struct sums *sums;        /* [n_workers] */
+    unsigned n_workers;
+    bool *is_send;     /* [n_regions]: calls of blocking sends of the standard mode */
+    atomic_uint calls; /* places of calls, in all */
     atomic_bool no_memory;
 };
 
@@ -104,25 +118,41 @@ static void end_burst(struct lull_work_collector *collector, struct reading *rea
     reading->ns = 0;
 }
 
+/* Where the region is among the places; NULL: no memory. */
+static struct place *find_place(struct reading *reading, uint32_t process, uint32_t region)
+{
+    size_t at = reading->last_place;
+    if (at < reading->n_places && reading->places[at].known.region == region)
+        return &reading->places[at];
+    for (at = 0; at < reading->n_places && at < FEW_PLACES; at++)
+        if (reading->places[at].known.region == region)
+            break;
+    if (at == FEW_PLACES) {
+        const uint64_t *number =
+            lull_hash_add(&reading->places_of, &region, sizeof region, reading->n_places, NULL);
+        if (!number)
+            return NULL;
+        at = (size_t)*number;
+    }
+    if (at == reading->n_places) {
+        if (!lull_array_reserve(&reading->places, &reading->place_capacity, at + 1,
+                                sizeof *reading->places))
+            return NULL;
+        reading->places[reading->n_places++] =
+            (struct place){.known = {.process = process, .region = region}};
+    }
+    reading->last_place = at;
+    return &reading->places[at];
+}
+
 static void add_work(struct lull_work_collector *collector, struct reading *reading,
                      uint32_t process, const struct lull_step *step, int64_t ns)
 {
-    size_t at = reading->last_place;
-    if (at >= reading->n_places || reading->places[at].known.region != step->span.user)
-        for (at = 0; at < reading->n_places; at++)
-            if (reading->places[at].known.region == step->span.user)
-                break;
-    if (at == reading->n_places) {
-        if (!lull_array_reserve(&reading->places, &reading->place_capacity, at + 1,
-                                sizeof *reading->places)) {
-            atomic_store(&collector->no_memory, true);
-            return;
-        }
-        reading->places[reading->n_places++] =
-            (struct place){.known = {.process = process, .region = step->span.user}};
+    struct place *place = find_place(reading, process, step->span.user);
+    if (!place) {
+        atomic_store(&collector->no_memory, true);
+        return;
     }
-    struct place *place = &reading->places[at];
-    reading->last_place = at;
     place->known.ns += ns;
     if (!step->parallel)
         place->known.serial_ns += ns;
@@ -131,6 +161,29 @@ static void add_work(struct lull_work_collector *collector, struct reading *read
         place->known.bursts++;
     }
 }
+
+/* ---- sends --------------------------------------------------------------------------------- */
+
+static void begin_send(const struct lull_work_collector *collector, struct sums *sums,
+                       struct reading *reading, const struct lull_step *step)
+{
+    if (step->region >= collector->trace->n_regions || !collector->is_send[step->region])
+        return;
+    reading->sends_in = step->region;
+    reading->size = (uint8_t)lull_messages_class(step->message.bytes);
+    sums->sends[reading->size].count++;
+    sums->sends[reading->size].bytes += step->message.bytes;
+}
+
+static void go_on_sending(struct sums *sums, struct reading *reading, const struct lull_step *step)
+{
+    if (step->region == reading->sends_in)
+        sums->sends[reading->size].ns += step->span.end - step->time;
+    else
+        reading->sends_in = LULL_NONE;
+}
+
+/* ---- steps --------------------------------------------------------------------------------- */
 
 static void take_span(struct lull_work_collector *collector, struct reading *reading,
                       uint32_t process, const struct lull_step *step)
@@ -154,12 +207,16 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     struct lull_work_collector *collector = context;
     const struct lull_trace *trace = collector->trace;
     const uint32_t process = trace->locations[steps->location].process;
-    (void)worker;
+    struct sums *sums = &collector->sums[worker];
     if (trace->processes[process].first_location != steps->location)
         return LULL_OK;
     struct reading *reading = &collector->readings[process];
     for (uint32_t i = 0; i < steps->count; i++) {
         const struct lull_step *step = &steps->steps[i];
+        if (step->kind == LULL_STEP_SEND)
+            begin_send(collector, sums, reading, step);
+        if (step->kind == LULL_STEP_SPAN && reading->sends_in != LULL_NONE)
+            go_on_sending(sums, reading, step);
         if (step->kind == LULL_STEP_SPAN)
             take_span(collector, reading, process, step);
         else if (step->kind == LULL_STEP_END)
@@ -175,18 +232,33 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
 
 /* ---- the collector ------------------------------------------------------------------------- */
 
-lull_status lull_work_create(const struct lull_trace *trace,
+static void find_sends(struct lull_work_collector *collector)
+{
+    const struct lull_trace *trace = collector->trace;
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        collector->is_send[r] = trace->regions[r].paradigm == LULL_PARADIGM_MPI &&
+                                lull_call_of_region(&trace->regions[r]) == LULL_CALL_SEND;
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        collector->readings[p].sends_in = LULL_NONE;
+}
+
+lull_status lull_work_create(const struct lull_trace *trace, unsigned workers,
                              struct lull_work_collector **ret_collector, struct lull_error *err)
 {
     struct lull_work_collector *collector = calloc(1, sizeof *collector);
-    if (collector)
+    if (collector) {
+        collector->trace = trace;
+        collector->n_workers = workers;
         collector->readings = calloc(trace->n_processes + (size_t)1, sizeof *collector->readings);
-    if (!collector || !collector->readings) {
-        free(collector);
+        collector->sums = calloc(workers + (size_t)1, sizeof *collector->sums);
+        collector->is_send = calloc(trace->n_regions + (size_t)1, sizeof *collector->is_send);
+    }
+    if (!collector || !collector->readings || !collector->sums || !collector->is_send) {
+        lull_work_destroy(collector);
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its diagnosis",
                          trace->path);
     }
-    collector->trace = trace;
+    find_sends(collector);
     *ret_collector = collector;
     return LULL_OK;
 }
@@ -226,6 +298,16 @@ static struct lull_work_bursts evaluate(const struct bursts *bursts)
     return known;
 }
 
+static void add_sends(const struct lull_work_collector *collector, struct lull_work_sends *sends)
+{
+    for (unsigned w = 0; w < collector->n_workers; w++)
+        for (unsigned c = 0; c < LULL_MESSAGES_CLASSES; c++) {
+            sends[c].count += collector->sums[w].sends[c].count;
+            sends[c].bytes += collector->sums[w].sends[c].bytes;
+            sends[c].ns += collector->sums[w].sends[c].ns;
+        }
+}
+
 void lull_work_conclude(struct lull_work_collector *collector, struct lull_arena *arena,
                         struct lull_work *ret_work)
 {
@@ -249,46 +331,46 @@ void lull_work_conclude(struct lull_work_collector *collector, struct lull_arena
         n_places += reading->n_places;
         n_bursts += reading->n_calls;
     }
+    struct lull_work result = {.places = places, .n_places = (uint32_t)n_places};
+    add_sends(collector, result.sends);
     const bool whole = atomic_load(&collector->calls) <= LULL_WORK_BURSTS_MOST;
-    *ret_work = (struct lull_work){.places = places,
-                                   .n_places = (uint32_t)n_places,
-                                   .bursts = whole ? bursts : NULL,
-                                   .n_bursts = whole ? (uint32_t)n_bursts : 0};
+    if (whole) {
+        result.bursts = bursts;
+        result.n_bursts = (uint32_t)n_bursts;
+    }
+    *ret_work = result;
 }
 
 void lull_work_destroy(struct lull_work_collector *collector)
 {
     if (!collector)
         return;
-    for (uint32_t p = 0; p < collector->trace->n_processes; p++) {
+    for (uint32_t p = 0; collector->readings && p < collector->trace->n_processes; p++) {
         free(collector->readings[p].places);
         free(collector->readings[p].calls);
+        lull_hash_free(&collector->readings[p].places_of);
     }
     free(collector->readings);
+    free(collector->sums);
+    free(collector->is_send);
     free(collector);
 }
 
 uint32_t lull_work_first(const struct lull_work *work, uint32_t process)
 {
-    uint32_t low = 0, high = work->n_places;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (work->places[middle].process < process)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return lull_sorted_first(work->places, work->n_places, sizeof *work->places,
+                             offsetof(struct lull_work_place, process), process);
 }
 
 const struct lull_work_place *lull_work_at(const struct lull_work *work, uint32_t process,
                                            uint32_t region)
 {
-    for (uint32_t i = lull_work_first(work, process);
-         i < work->n_places && work->places[i].process == process; i++)
-        if (work->places[i].region == region)
-            return &work->places[i];
-    return NULL;
+    const uint32_t first = lull_work_first(work, process);
+    const uint32_t end = lull_work_first(work, process + 1);
+    const uint32_t at =
+        first + lull_sorted_first(work->places + first, end - first, sizeof *work->places,
+                                  offsetof(struct lull_work_place, region), region);
+    return at < end && work->places[at].region == region ? &work->places[at] : NULL;
 }
 
 int64_t lull_work_of(const struct lull_work *work, uint32_t process, uint32_t region)

@@ -6,12 +6,15 @@
  * quarter of an octave). A burst of more than about 1.7 times the median is a long one: what noise
  * makes.
  *
+ * Of blocking sends it is known how long their calls were, by size.
+ *
  * It rides on a pass (activity/pass.h). Memory: 700 bytes for each place of calls of each process,
- * and 24 for each region. */
+ * and 48 for each region in which it computes, or 110 where it computes in many. */
 #ifndef LULL_DIAGNOSE_WORK_H
 #define LULL_DIAGNOSE_WORK_H
 
 #include "activity/pass.h"
+#include "diagnose/messages.h"
 
 /* Useful time of a process directly in a region. */
 struct lull_work_place {
@@ -35,17 +38,24 @@ struct lull_work_bursts {
 /* Places of calls, of all processes, up to which bursts are followed: 140 MB. */
 enum { LULL_WORK_BURSTS_MOST = 200000 };
 
+/* Blocking sends of the standard mode (MPI_Send) of one class of sizes (diagnose/messages.h). */
+struct lull_work_sends {
+    uint64_t count, bytes;
+    int64_t ns; /* in their calls */
+};
+
 struct lull_work {
     const struct lull_work_place *places; /* by process and region */
     uint32_t n_places;
     const struct lull_work_bursts *bursts; /* by process and call; NULL: there were too many */
     uint32_t n_bursts;
+    struct lull_work_sends sends[LULL_MESSAGES_CLASSES];
 };
 
 struct lull_work_collector;
 
-/* `trace` is borrowed. Fails with LULL_ERR_MEMORY. */
-lull_status lull_work_create(const struct lull_trace *trace,
+/* `trace` is borrowed; `workers` of the pass. Fails with LULL_ERR_MEMORY. */
+lull_status lull_work_create(const struct lull_trace *trace, unsigned workers,
                              struct lull_work_collector **ret_collector, struct lull_error *err);
 /* Lives as long as the collector. */
 struct lull_consumer lull_work_consumer(struct lull_work_collector *collector);

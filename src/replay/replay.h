@@ -77,6 +77,7 @@ struct lull_replay_options {
     uint8_t keep_calls;   /* enum lull_replay_keep */
     const struct lull_windows *windows; /* one interval, the same for all processes: what lies
                                            outside takes no time; NULL: the whole run */
+    bool eager_sends; /* no send waits for its receive; what is kept follows from the network */
     const struct lull_network *network; /* with LULL_KEEP_ALL: whose eager limit counts; NULL: none
                                            is known */
     const struct lull_disturbance *disturbance; /* noise and delays that masters have besides;

@@ -3,6 +3,8 @@
 #include "base/text.h"
 #include "report/model.h"
 
+#include <string.h>
+
 void lull_document_findings(struct lull_document *document,
                             const struct lull_shown_finding *findings, uint32_t count,
                             const char *about, const char *none)
@@ -23,7 +25,7 @@ const char *lull_gain_text(const struct lull_shown_gain *gain, struct lull_arena
     lull_format_time(gain->ns, saved, sizeof saved);
     lull_format_time(gain->low_ns, low, sizeof low);
     lull_format_time(gain->high_ns, high, sizeof high);
-    if (gain->low_ns == gain->high_ns)
+    if (strcmp(low, high) == 0)
         return lull_arena_printf(arena, "Without it %.2fx as fast: %s less.", gain->factor, saved);
     return lull_arena_printf(arena, "Without it %.2fx as fast: %s less (%s to %s).", gain->factor,
                              saved, low, high);

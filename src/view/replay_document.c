@@ -182,6 +182,17 @@ static void add_against(struct lull_document *document, const struct lull_agains
         against->runs.runs[0].path, 100 * fabs(lull_against_error(against->runtime)));
 }
 
+/* ---- what was supposed --------------------------------------------------------------------- */
+
+static void write_words(struct lull_json *json, const void *data)
+{
+    const char *const *words = data;
+    lull_json_array_begin(json);
+    for (; *words; words++)
+        lull_json_string(json, *words);
+    lull_json_array_end(json);
+}
+
 struct lull_document *lull_replay_document(const struct lull_replay_study *study,
                                            enum lull_scheme_choice scheme,
                                            const struct lull_notices *notices,
@@ -192,6 +203,8 @@ struct lull_document *lull_replay_document(const struct lull_replay_study *study
     bool additive = lull_choice_is_additive(scheme, hybrid);
     struct lull_document *document = lull_document_create(arena, "lull-replay/1", "");
     lull_document_add_notices(document, notices);
+    if (study->words)
+        lull_document_attach(document, "supposed", write_words, study->words);
     if (study->sweep)
         add_sweep(document, study, arena);
     add_runtimes(document, runs);

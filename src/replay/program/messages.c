@@ -39,6 +39,13 @@ static bool is_eager(const stream_t *s, const struct lull_op *op)
     return (double)op->bytes <= network->values[level][s->replay->eager];
 }
 
+/* What the measured call did is known by then. */
+static void suppose_eager(const stream_t *s, struct entry *entry)
+{
+    if (s->replay->options.eager_sends)
+        entry->op.flags = LULL_OP_BUFFERED;
+}
+
 static lull_status push_send(stream_t *s, const struct lull_step *step, struct lull_error *err)
 {
     bool open = s->in_call && is_non_blocking(s, step);
@@ -61,8 +68,10 @@ static lull_status push_send(stream_t *s, const struct lull_step *step, struct l
     if (!open) {
         bool sends = s->call == LULL_CALL_SEND || s->call == LULL_CALL_BSEND;
         s->sent = sends && is_eager(s, &entry->op);
+        suppose_eager(s, entry);
         return lull_request_wait(s, entry->op.request) ? LULL_OK : lull_replay_no_memory(s, err);
     }
+    suppose_eager(s, entry);
     uint64_t position = lull_entry_position(s, entry);
     uint32_t number = entry->op.request;
     struct open *fresh = lull_request_add(s, step->message.request, OPEN_SEND);

@@ -101,8 +101,72 @@ lull_status lull_what_if_cuts_read(char *const *texts, struct lull_arena *arena,
 
 bool lull_what_if_supposes(const struct lull_what_if_options *options)
 {
-    return options->no_noise || options->balance || options->n_regions > 0 || options->n_cuts > 0 ||
-           options->n_threads > 0;
+    return options->eager || options->no_noise || options->balance || options->n_regions > 0 ||
+           options->n_cuts > 0 || options->n_threads > 0;
+}
+
+/* ---- how it is typed ----------------------------------------------------------------------- */
+
+struct words {
+    struct lull_arena *arena;
+    const char **items;
+    size_t capacity;
+    uint32_t count;
+};
+
+static void add_word(struct words *words, const char *word)
+{
+    words->items = lull_arena_grow(words->arena, words->items, &words->capacity,
+                                   words->count + (size_t)1, sizeof *words->items);
+    words->items[words->count++] = word;
+}
+
+/* "--balance", "--balance=solve" */
+static void add_option(struct words *words, const char *option, const char *name)
+{
+    add_word(words, name ? lull_arena_printf(words->arena, "%s=%s", option, name) : option);
+}
+
+static void add_cut(struct words *words, const struct lull_what_if_cut *cut)
+{
+    struct lull_arena *arena = words->arena;
+    const char *who = cut->node                ? lull_arena_printf(arena, "node=%s", cut->node)
+                      : cut->rank != LULL_NONE ? lull_arena_printf(arena, "rank=%u", cut->rank)
+                      : cut->region            ? ""
+                                               : "all";
+    add_word(words, "--median");
+    add_word(words, cut->region ? lull_arena_printf(arena, "%s%sregion=%s", who, *who ? "," : "",
+                                                    cut->region)
+                                : who);
+}
+
+uint32_t lull_what_if_spell(const struct lull_what_if_options *options, struct lull_arena *arena,
+                            const char ***ret_words)
+{
+    static const char *const threads[] = {
+        [LULL_THREADS_BALANCED] = "--balance-threads",
+        [LULL_THREADS_NO_LOCKS] = "--no-locks",
+        [LULL_THREADS_NO_SCHEDULING] = "--no-scheduling",
+        [LULL_THREADS_NO_SERIAL] = "--no-serial",
+    };
+    struct words words = {.arena = arena};
+    for (uint32_t i = 0; i < options->n_threads; i++)
+        add_option(&words, threads[options->threads[i].change], options->threads[i].region);
+    if (options->eager)
+        add_word(&words, "--eager");
+    if (options->no_noise)
+        add_word(&words, "--no-noise");
+    for (uint32_t i = 0; i < options->n_regions; i++) {
+        add_word(&words, "--region");
+        add_word(&words,
+                 lull_arena_printf(arena, "%s=%g", options->regions[i], options->factors[i]));
+    }
+    for (uint32_t i = 0; i < options->n_cuts; i++)
+        add_cut(&words, &options->cuts[i]);
+    if (options->balance)
+        add_option(&words, "--balance", options->balanced);
+    *ret_words = words.items;
+    return words.count;
 }
 
 /* ---- whether it is there ------------------------------------------------------------------- */

@@ -254,6 +254,7 @@ lull_status lull_what_if_conclude(struct lull_what_if *w, struct lull_replay_opt
     options->marks = w->treatments->marks;
     options->length = find_length;
     options->context = w;
+    options->eager_sends = w->scene.wanted->eager;
     struct lull_replay_options read = *options;
     lull_status status = LULL_OK;
     if (lull_what_if_learns(w) && !options->survey) {

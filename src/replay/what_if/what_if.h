@@ -22,15 +22,17 @@
  * one length. Where several cuts mean a burst, the shortest result counts.
  * - Balanced: in each epoch each process that computes (in the region, where one is named) computes
  * as long as they all do on average. The total stays the same, but for rounding to ns.
+ * - Eager: every send goes on at once, as if it were buffered, also a synchronous one. That is no
+ * length of a computation, but a property of the program's operations.
  *
- * They apply in this order. All but factors and serial parts learn of the whole run first: in a
- * pass in which other analyses may take part (lull_what_if_consumer), or else in one of their own;
- * where several are wanted, each but the first needs a pass more. If threads beside the masters
- * communicate, or the clocks of processes contradict each other, the streams of the replay are
- * known behind the first pass only, and the program is read instead. Memory: with balancing 8 bytes
- * for each epoch of each process; with each cut 24 bytes, and up to 1 MiB for each process; without
- * noise up to 600 bytes for each place of each process; with threads 8 bytes for each execution of
- * a parallel region. */
+ * They apply in this order. All but factors, serial parts and eager sends learn of the whole run
+ * first: in a pass in which other analyses may take part (lull_what_if_consumer), or else in one of
+ * their own; where several are wanted, each but the first needs a pass more. If threads beside the
+ * masters communicate, or the clocks of processes contradict each other, the streams of the replay
+ * are known behind the first pass only, and the program is read instead. Memory: with balancing 8
+ * bytes for each epoch of each process; with each cut 24 bytes, and up to 1 MiB for each process;
+ * without noise up to 600 bytes for each place of each process; with threads 8 bytes for each
+ * execution of a parallel region. */
 #ifndef LULL_REPLAY_WHAT_IF_WHAT_IF_H
 #define LULL_REPLAY_WHAT_IF_WHAT_IF_H
 
@@ -64,6 +66,7 @@ struct lull_what_if_threads {
 
 struct lull_what_if_options {
     uint32_t application;
+    bool eager; /* no send waits for its receive, synchronous ones neither */
     bool no_noise;
     bool balance;
     const char *balanced; /* region; NULL: all of the time */
@@ -78,6 +81,11 @@ struct lull_what_if_options {
 
 /* Whether anything is supposed. */
 bool lull_what_if_supposes(const struct lull_what_if_options *options);
+
+/* The options of lull replay that suppose the same, as words of a command line: "--median",
+ * "rank=7,region=solve". *ret_words and the words live in `arena`; returns how many there are. */
+uint32_t lull_what_if_spell(const struct lull_what_if_options *options, struct lull_arena *arena,
+                            const char ***ret_words);
 
 /* A number above 0 and at most 10^6. */
 bool lull_factor_read(const char *text, double *ret_factor);

@@ -2,12 +2,14 @@
 
 #include "study/diagnosis/prices.h"
 
+#include <limits.h>
+
 /* ---- while the run is read ----------------------------------------------------------------- */
 
 lull_status lull_diagnosis_join(struct lull_diagnosis_evidence *evidence,
                                 struct lull_joint_pass *joint, struct lull_error *err)
 {
-    lull_status status = lull_work_create(joint->trace, &evidence->work, err);
+    lull_status status = lull_work_create(joint->trace, joint->workers, &evidence->work, err);
     if (status != LULL_OK)
         return status;
     joint->consumers[joint->n_consumers++] = lull_work_consumer(evidence->work);
@@ -46,18 +48,47 @@ static void find_waves(const struct lull_wave_field *field, struct lull_arena *a
     evidence->waves = waves;
 }
 
+/* By its kernel that is measured for most numbers of cores. */
+static const struct lull_memory_curve *memory_of(const struct lull_machine *machine,
+                                                 struct lull_arena *arena)
+{
+    static const char *const kernels[] = {"memory.load", "memory.copy", "memory.triad"};
+    struct lull_memory_curve *best = NULL;
+    for (size_t k = 0; machine && k < sizeof kernels / sizeof *kernels; k++) {
+        struct lull_memory_point *points =
+            lull_arena_zero(arena, machine->numbers.count + 1, sizeof *points);
+        uint32_t n = 0;
+        unsigned cores = UINT_MAX;
+        const struct lull_number *number;
+        while (cores > 0 &&
+               (number = lull_machine_find_threads(machine, kernels[k], cores, &cores))) {
+            if (number->value > 0)
+                points[n++] = (struct lull_memory_point){cores, number->value};
+            cores--;
+        }
+        for (uint32_t i = 0; i < n / 2; i++) { /* the most cores came first */
+            const struct lull_memory_point point = points[i];
+            points[i] = points[n - 1 - i];
+            points[n - 1 - i] = point;
+        }
+        if (n > (best ? best->count : 0)) {
+            best = lull_arena_zero(arena, 1, sizeof *best);
+            *best = (struct lull_memory_curve){points, n};
+        }
+    }
+    return best;
+}
+
 static uint32_t cores_of(const struct lull_run *run)
 {
     return run->threads ? run->threads : 1;
 }
 
-lull_status lull_diagnosis_make(const struct lull_run *run, const struct lull_run *reference,
-                                enum lull_scaling scaling,
-                                const struct lull_diagnosis_evidence *collected,
-                                const struct lull_wave_field *field,
-                                const struct lull_diagnosis_options *options,
-                                struct lull_arena *arena, struct lull_diagnosis *ret_diagnosis,
-                                struct lull_error *err)
+void lull_diagnosis_make(const struct lull_run *run, const struct lull_run *reference,
+                         enum lull_scaling scaling, const struct lull_diagnosis_evidence *collected,
+                         const struct lull_wave_field *field,
+                         const struct lull_diagnosis_options *options, struct lull_arena *arena,
+                         struct lull_diagnosis *ret_diagnosis)
 {
     struct lull_evidence evidence = {.path = run->path,
                                      .trace = run->trace,
@@ -67,7 +98,7 @@ lull_status lull_diagnosis_make(const struct lull_run *run, const struct lull_ru
                                      .waits = run->waits,
                                      .values = run->values,
                                      .scaling = scaling,
-                                     .saturated_bandwidth = options->saturated_bandwidth};
+                                     .memory = memory_of(options->machine, arena)};
     struct lull_diagnosis diagnosis = {.cores = cores_of(run),
                                        .together = {.absent = "Fewer than two have a price."}};
     if (collected->work) {
@@ -83,10 +114,7 @@ lull_status lull_diagnosis_make(const struct lull_run *run, const struct lull_ru
         evidence.reference_name = reference->name;
     }
     diagnosis.count = lull_diagnose(&evidence, arena, &diagnosis.findings);
-    lull_status status = lull_diagnosis_price(run, options, &diagnosis, arena, err);
-    if (status == LULL_OK) {
-        lull_findings_sort(diagnosis.findings, diagnosis.count, diagnosis.cores);
-        *ret_diagnosis = diagnosis;
-    }
-    return status;
+    lull_diagnosis_price(run, options, &diagnosis, arena);
+    lull_findings_sort(diagnosis.findings, diagnosis.count, diagnosis.cores);
+    *ret_diagnosis = diagnosis;
 }

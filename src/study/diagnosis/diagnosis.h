@@ -4,6 +4,7 @@
 #define LULL_STUDY_DIAGNOSIS_DIAGNOSIS_H
 
 #include "diagnose/diagnose.h"
+#include "machine/machine.h"
 #include "study/notices.h"
 #include "study/runs.h"
 
@@ -32,19 +33,17 @@ struct lull_diagnosis {
 
 struct lull_diagnosis_options {
     uint32_t application;
-    bool no_prices;             /* no replays */
-    unsigned workers;           /* 0: all */
-    double saturated_bandwidth; /* B/s, of a machine file; 0: not known */
+    bool no_prices;                     /* no replays */
+    unsigned workers;                   /* 0: all */
+    const struct lull_machine *machine; /* that it ran on; NULL: not known */
 };
 
 /* `evidence` may be empty, where there were no events; `field` and `reference` may be NULL. The
  * runs have their values. The result lives in `arena`. */
-lull_status lull_diagnosis_make(const struct lull_run *run, const struct lull_run *reference,
-                                enum lull_scaling scaling,
-                                const struct lull_diagnosis_evidence *collected,
-                                const struct lull_wave_field *field,
-                                const struct lull_diagnosis_options *options,
-                                struct lull_arena *arena, struct lull_diagnosis *ret_diagnosis,
-                                struct lull_error *err);
+void lull_diagnosis_make(const struct lull_run *run, const struct lull_run *reference,
+                         enum lull_scaling scaling, const struct lull_diagnosis_evidence *collected,
+                         const struct lull_wave_field *field,
+                         const struct lull_diagnosis_options *options, struct lull_arena *arena,
+                         struct lull_diagnosis *ret_diagnosis);
 
 #endif

@@ -10,10 +10,9 @@ static const char *why_not(const struct lull_run *run, const struct lull_diagnos
 {
     if (options->no_prices)
         return "Replays were switched off.";
-    if (!run->trace || run->breakdown->from_sums)
-        return "A replay needs events, and there are sums only.";
-    if (run->ideal && run->ideal->absent)
-        return "The run cannot be replayed: it has no runtime on an ideal network.";
+    const char *absent = lull_fixes_absent(run);
+    if (absent)
+        return lull_arena_printf(arena, "The run cannot be replayed: %s.", absent);
     if (run->ideal && run->ideal->steps > LULL_REPLAY_CHECK_MOST)
         return lull_arena_printf(arena,
                                  "Runs with more than %d steps are not replayed: lull replay does, "
@@ -66,6 +65,7 @@ static bool add_all(struct lull_what_if_options *all, const struct lull_what_if_
         all->factors[all->n_regions] = fix->factors[i];
         all->regions[all->n_regions++] = fix->regions[i];
     }
+    all->eager |= fix->eager;
     all->no_noise |= fix->no_noise;
     if (fix->balance) {
         all->balance = true;
@@ -78,21 +78,20 @@ static bool add_all(struct lull_what_if_options *all, const struct lull_what_if_
     return true;
 }
 
-lull_status lull_diagnosis_price(const struct lull_run *run,
+/* Replays those that were chosen, and all at once where that can be. A sentence: why that failed,
+ * in the arena; NULL: it did not. */
+static const char *replay_chosen(const struct lull_run *run,
                                  const struct lull_diagnosis_options *options,
-                                 struct lull_diagnosis *diagnosis, struct lull_arena *arena,
-                                 struct lull_error *err)
+                                 struct lull_finding *const *chosen, uint32_t n,
+                                 struct lull_diagnosis *diagnosis, struct lull_arena *arena)
 {
-    struct lull_finding *chosen[LULL_DIAGNOSIS_REPLAYS];
     struct lull_fix fixes[LULL_DIAGNOSIS_REPLAYS + 1];
     int64_t runtimes[LULL_DIAGNOSIS_REPLAYS + 1], replayed;
+    const int64_t measured = run->breakdown->runtime_ns;
     const struct lull_fixes_options wanted = {.application = options->application,
                                               .workers = options->workers};
-    diagnosis->priced = why_not(run, options, arena);
-    const uint32_t n = choose(diagnosis, chosen);
-    if (n == 0)
-        return LULL_OK;
     struct lull_what_if_options *all = lull_arena_zero(arena, 1, sizeof *all);
+    struct lull_error why;
     bool together = n > 1;
     all->application = options->application;
     for (uint32_t i = 0; i < n; i++) {
@@ -100,18 +99,23 @@ lull_status lull_diagnosis_price(const struct lull_run *run,
         together = together && add_all(all, chosen[i]->fix);
     }
     fixes[n] = (struct lull_fix){.what_if = all};
-    struct lull_error why;
-    if (!diagnosis->priced &&
-        lull_fixes_replay(run, &wanted, fixes, n + together, runtimes, &replayed, &why) != LULL_OK)
-        diagnosis->priced = lull_arena_printf(arena, "The replay failed: %s.", why.text);
-    (void)err;
-    for (uint32_t i = 0; i < n; i++) {
-        if (diagnosis->priced)
-            chosen[i]->gain.absent = diagnosis->priced;
-        else
-            chosen[i]->gain = gain_of(run->breakdown->runtime_ns, replayed, runtimes[i]);
-    }
-    if (together && !diagnosis->priced)
-        diagnosis->together = gain_of(run->breakdown->runtime_ns, replayed, runtimes[n]);
-    return LULL_OK;
+    if (lull_fixes_replay(run, &wanted, fixes, n + together, runtimes, &replayed, &why) != LULL_OK)
+        return lull_arena_printf(arena, "The replay failed: %s.", why.text);
+    for (uint32_t i = 0; i < n; i++)
+        chosen[i]->gain = gain_of(measured, replayed, runtimes[i]);
+    if (together)
+        diagnosis->together = gain_of(measured, replayed, runtimes[n]);
+    return NULL;
+}
+
+void lull_diagnosis_price(const struct lull_run *run, const struct lull_diagnosis_options *options,
+                          struct lull_diagnosis *diagnosis, struct lull_arena *arena)
+{
+    struct lull_finding *chosen[LULL_DIAGNOSIS_REPLAYS];
+    const uint32_t n = choose(diagnosis, chosen);
+    diagnosis->priced = why_not(run, options, arena);
+    if (n > 0 && !diagnosis->priced)
+        diagnosis->priced = replay_chosen(run, options, chosen, n, diagnosis, arena);
+    for (uint32_t i = 0; i < n && diagnosis->priced; i++)
+        chosen[i]->gain.absent = diagnosis->priced;
 }

@@ -166,14 +166,22 @@ static lull_status replay_fixes(struct fixes *fixes, const struct lull_fix *want
     return status;
 }
 
+const char *lull_fixes_absent(const struct lull_run *run)
+{
+    if (!run->trace || run->breakdown->from_sums || run->trace->events != LULL_EVENTS_ALL)
+        return "it does not have the events of the whole run";
+    if (run->ideal && run->ideal->absent)
+        return "it has no runtime on an ideal network";
+    return NULL;
+}
+
 lull_status lull_fixes_replay(const struct lull_run *run, const struct lull_fixes_options *options,
                               const struct lull_fix *wanted, uint32_t n, int64_t *ret_runtimes,
                               int64_t *ret_replayed, struct lull_error *err)
 {
-    if (!run->trace || run->breakdown->from_sums || run->trace->events != LULL_EVENTS_ALL)
-        return lull_fail(err, LULL_ERR_RANGE,
-                         "%s: cannot be replayed: it does not have the events of the whole run",
-                         run->path);
+    const char *absent = lull_fixes_absent(run);
+    if (absent)
+        return lull_fail(err, LULL_ERR_RANGE, "%s: cannot be replayed: %s", run->path, absent);
     struct fixes fixes = {.run = run,
                           .options = options,
                           .jobs = calloc(n + (size_t)1, sizeof(struct job)),

@@ -23,6 +23,9 @@ struct lull_fixes_options {
                                              them */
 };
 
+/* Why no replay of the run can be made, to go behind "cannot be replayed: "; NULL: it can. */
+const char *lull_fixes_absent(const struct lull_run *run);
+
 /* ret_runtimes[n]: ns of each fix, in their order, the same for any number of workers.
  * *ret_replayed: ns of the replay in which nothing is different; how much that differs from the
  * measured runtime is the error of the others. Nothing is written on failure: with the status of

@@ -305,7 +305,7 @@ lull_status lull_replay_study_make(const char *path, const struct lull_suppositi
                                          .progress = progress},
                               .notices = notices,
                               .arena = arena};
-    *ret_study = (struct lull_replay_study){0};
+    *ret_study = (struct lull_replay_study){.words = supposition->words};
     lull_status status = load_measured(&session, path, err);
     if (status == LULL_OK)
         status = load_against(&session, err);

@@ -22,6 +22,7 @@ struct lull_replay_study {
     const struct lull_supposed_point *points; /* [sweep->n_points] */
     struct lull_replayed replayed, supposed;  /* what the runs stand on */
     struct lull_against *against;             /* NULL: nothing to compare with */
+    const char *const *words;                 /* of the supposition */
 };
 
 /* Reads, replays and computes everything; results live in `arena`. Errors name the file. Ends with

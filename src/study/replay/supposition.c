@@ -58,6 +58,42 @@ static lull_status read_network(const struct lull_supposition_texts *texts,
     return LULL_OK;
 }
 
+/* ---- in words ------------------------------------------------------------------------------- */
+
+static uint32_t add_words(const char **words, uint32_t n, const char *option, const char *value)
+{
+    if (!value)
+        return n;
+    words[n] = option;
+    words[n + 1] = value;
+    return n + 2;
+}
+
+static const char *const *spell(const struct lull_supposition_texts *texts,
+                                const struct lull_what_if_options *what_if,
+                                struct lull_arena *arena)
+{
+    enum { SINGLE = 4 }; /* options that are not repeated */
+    const char **of_what_if;
+    const uint32_t n_of_what_if = lull_what_if_spell(what_if, arena, &of_what_if);
+    uint32_t n_injected = 0, n = 0;
+    while (texts->inject && texts->inject[n_injected])
+        n_injected++;
+    const size_t most = n_of_what_if + 2 * ((size_t)n_injected + SINGLE);
+    const char **words = lull_arena_zero(arena, most + 1, sizeof *words);
+    n = add_words(words, n, "--network", texts->network);
+    n = add_words(words, n, "--machine", texts->machine);
+    n = add_words(words, n, "--cpu-speed", texts->cpu_speed);
+    for (uint32_t i = 0; i < n_of_what_if; i++)
+        words[n++] = of_what_if[i];
+    for (uint32_t i = 0; i < n_injected; i++)
+        n = add_words(words, n, "--inject", texts->inject[i]);
+    add_words(words, n, "--seed", n_injected ? texts->seed : NULL);
+    return words;
+}
+
+/* --------------------------------------------------------------------------------------------- */
+
 lull_status lull_supposition_read(const struct lull_supposition_texts *texts,
                                   struct lull_arena *arena, struct lull_supposition *supposition,
                                   struct lull_error *err)
@@ -73,6 +109,7 @@ lull_status lull_supposition_read(const struct lull_supposition_texts *texts,
         status = read_network(texts, arena, supposition, err);
     if (status != LULL_OK)
         return status;
+    supposition->words = spell(texts, what_if, arena);
     if (supposition->disturbance && supposition->disturbance->has_network &&
         (supposition->networks || supposition->machine))
         return lull_fail(err, LULL_ERR_RANGE,

@@ -17,6 +17,8 @@ struct lull_supposition {
     const struct lull_machine *machine; /* the network of a machine; not with `networks` */
     double cpu_speed;                   /* times as fast as measured */
     struct lull_what_if_options what_if;
+    const char *const *words; /* all of that as it is typed, "--median", "rank=7"; NULL at the end,
+                                 or NULL: not known */
     const struct lull_disturbance *disturbance; /* as if lull record had injected it; its network
                                                    not beside `networks` or `machine` */
     const char *against; /* a run to which the prediction is compared: where nothing is supposed, it
@@ -29,10 +31,12 @@ struct lull_supposition_texts {
     const char *cpu_speed;                 /* a factor */
     char *const *regions, *const *medians; /* as lull_what_if_regions_read and
                                               lull_what_if_cuts_read take them */
+    char *const *inject; /* of a disturbance that the caller has read ... */
+    const char *seed;    /* ... with this */
 };
 
-/* Sets what the texts say, beside what the caller has set before: disturbance and `against` are
- * checked with it. Fails with LULL_ERR_RANGE, or as the machine file is read. */
+/* Sets what the texts say, and `words`, beside what the caller has set before: disturbance and
+ * `against` are checked with it. Fails with LULL_ERR_RANGE, or as the machine file is read. */
 lull_status lull_supposition_read(const struct lull_supposition_texts *texts,
                                   struct lull_arena *arena, struct lull_supposition *supposition,
                                   struct lull_error *err);

@@ -206,22 +206,20 @@ lull_status lull_report_load(const char *const *paths, uint32_t count,
     return status;
 }
 
-lull_status lull_report_diagnose(struct lull_report *report,
-                                 const struct lull_report_options *options,
-                                 struct lull_arena *arena, struct lull_error *err)
+void lull_report_diagnose(struct lull_report *report, const struct lull_report_options *options,
+                          struct lull_arena *arena)
 {
     const struct lull_diagnosis_options wanted = {.application = options->runs.application,
                                                   .no_prices = options->no_prices,
-                                                  .workers = options->runs.workers};
+                                                  .workers = options->runs.workers,
+                                                  .machine = options->machine};
     const struct lull_runs *runs = &report->runs;
-    lull_status status = LULL_OK;
-    for (uint32_t i = 0; i < runs->count && status == LULL_OK; i++) {
+    for (uint32_t i = 0; i < runs->count; i++) {
         struct lull_report_run *of = &report->of[i];
         const struct lull_run *reference = runs->count > 1 ? &runs->runs[runs->reference] : NULL;
-        status = lull_diagnosis_make(&runs->runs[i], reference, runs->scaling, &of->evidence,
-                                     of->field, &wanted, arena, &of->diagnosis, err);
+        lull_diagnosis_make(&runs->runs[i], reference, runs->scaling, &of->evidence, of->field,
+                            &wanted, arena, &of->diagnosis);
     }
-    return status;
 }
 
 void lull_report_close(struct lull_report *report)

@@ -39,7 +39,8 @@ struct lull_report_options {
     struct lull_runs_options runs; /* its companion is the report's own */
     unsigned fine;                 /* as in lull_timeline_options ... */
     uint64_t most_steps, most_messages;
-    bool no_prices; /* findings without replays */
+    bool no_prices;                     /* findings without replays */
+    const struct lull_machine *machine; /* that the runs ran on, for findings; NULL: not known */
 };
 
 struct lull_report {
@@ -58,9 +59,8 @@ lull_status lull_report_load(const char *const *paths, uint32_t count,
                              struct lull_notices *notices, struct lull_arena *arena,
                              struct lull_report *ret_report, struct lull_error *err);
 /* What each run loses its time by. The runs are compared (study/compare.h). Not with a region. */
-lull_status lull_report_diagnose(struct lull_report *report,
-                                 const struct lull_report_options *options,
-                                 struct lull_arena *arena, struct lull_error *err);
+void lull_report_diagnose(struct lull_report *report, const struct lull_report_options *options,
+                          struct lull_arena *arena);
 void lull_report_close(struct lull_report *report);
 
 #endif

@@ -222,6 +222,68 @@ static void computation_scaling(void **state)
     assert_int_equal(lull_diagnose(&weak, arena, &finding), 0);
 }
 
+/* ---- memory -------------------------------------------------------------------------------- */
+
+/* Memory of 2 and of 8 cores: 20 and 32 GB/s; so of 4 on the line between them 24, and of 16 no
+ * more than of 8. */
+static void memory_of_a_core(void **state)
+{
+    static const struct lull_memory_point points[] = {{2, 20e9}, {8, 32e9}};
+    const struct lull_memory_curve curve = {points, 2}, none = {points, 0};
+    (void)state;
+    assert_true(fabs(lull_memory_of_core(&curve, 2) - 10e9) < 1);
+    assert_true(fabs(lull_memory_of_core(&curve, 4) - 6e9) < 1);
+    assert_true(fabs(lull_memory_of_core(&curve, 8) - 4e9) < 1);
+    assert_true(fabs(lull_memory_of_core(&curve, 16) - 2e9) < 1);
+    assert_true(isnan(lull_memory_of_core(&curve, 1)));
+    assert_true(isnan(lull_memory_of_core(&none, 2)));
+}
+
+/* Four cores of a node instead of one; the machine file says that each then has half the bandwidth
+ * of one alone. */
+static uint32_t of_memory(double ipc, const struct lull_memory_curve *curve, uint32_t node,
+                          struct lull_finding **ret_findings)
+{
+    struct run *now = make_run(4), *then = make_run(1);
+    struct lull_metric_value *values =
+        lull_arena_zero(arena, (size_t)lull_metric_count, sizeof *values);
+    for (int m = 0; m < (int)lull_metric_count; m++)
+        values[m].absent = "not asked";
+    values[lull_metric_find("ipc_scaling")] = (struct lull_metric_value){.value = ipc};
+    now->process.node = then->process.node = node;
+    now->threads[0].times.ns[LULL_USEFUL][1] = 4 * (int64_t)SECOND;
+    then->threads[0].times.ns[LULL_USEFUL][1] = 4 * (int64_t)SECOND;
+    now->breakdown.parallels = NULL;
+    now->breakdown.n_parallels = 0;
+    const struct lull_evidence evidence = {.path = "run",
+                                           .breakdown = &now->breakdown,
+                                           .reference = &then->breakdown,
+                                           .reference_name = "one",
+                                           .scaling = LULL_SCALING_STRONG,
+                                           .memory = curve,
+                                           .values = values};
+    return lull_diagnose(&evidence, arena, ret_findings);
+}
+
+static void memory_bandwidth(void **state)
+{
+    static const struct lull_memory_point saturated[] = {{1, 10e9}, {4, 20e9}};
+    static const struct lull_memory_point enough[] = {{1, 10e9}, {4, 40e9}};
+    const struct lull_memory_curve curve = {saturated, 2}, fast = {enough, 2};
+    struct lull_finding *finding;
+    (void)state;
+    assert_int_equal(of_memory(0.75, &curve, 0, &finding), 1);
+    is(finding, "memory_bandwidth", SECOND);
+    assert_int_equal(finding->bound_ns, SECOND / 4);
+    assert_true(fact(finding, "bandwidth") == 0.5 && fact(finding, "cores") == 4);
+    assert_int_equal(of_memory(0.97, &curve, 0, &finding), 0); /* IPC is as before */
+    assert_int_equal(of_memory(0.4, &curve, 0, &finding), 0);  /* it falls by more than memory */
+    assert_int_equal(of_memory(0.75, &fast, 0, &finding), 0);  /* which has enough for four */
+    assert_int_equal(of_memory(0.75, NULL, 0, &finding), 0);   /* or is not known */
+    assert_int_equal(of_memory(NAN, &curve, 0, &finding), 0);  /* nor are instructions */
+    assert_int_equal(of_memory(0.75, &curve, LULL_NONE, &finding), 0); /* nor nodes */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +295,8 @@ int main(void)
         ARENA_TEST(network_costs_too_little),
         ARENA_TEST(files_and_tracer),
         ARENA_TEST(computation_scaling),
+        ARENA_TEST(memory_of_a_core),
+        ARENA_TEST(memory_bandwidth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,29 +11,43 @@
 
 #include <cmocka.h>
 
-static const char *const regions[] = {"solve", "MPI_Barrier", "MPI_Send", "MPI_Recv", NULL};
-enum { SOLVE, BARRIER, SEND, RECV };
+static const char *const regions[] = {"solve",    "MPI_Barrier", "MPI_Send",
+                                      "MPI_Recv", "MPI_Bcast",   NULL};
+enum { SOLVE, BARRIER, SEND, RECV, BCAST };
 enum { ITERATIONS = 40, LENGTH = 1000000 };
 
 typedef int64_t (*work_of)(uint32_t rank, uint32_t iteration);
 
-static void add_call(struct lull_trace *trace, uint32_t location, uint32_t region, unsigned kind,
-                     int64_t begin, int64_t end, int32_t peer)
+static void add_event_in(struct lull_trace *trace, uint32_t location, uint32_t region,
+                         const struct lull_event *inner, int64_t begin, int64_t end)
 {
     struct lull_event event = memory_event(begin, LULL_EVENT_ENTER, region);
     memory_trace_add(trace, location, &event);
-    event = memory_event(kind == LULL_EVENT_SEND ? begin : end, kind, 0);
-    if (kind == LULL_EVENT_COLLECTIVE_END) {
-        event.op = LULL_COLLECTIVE_BARRIER;
-        event.collective.request = LULL_NO_REQUEST;
-        event.collective.root = LULL_ANY;
-    } else {
-        event.message.peer = peer;
-        event.message.request = LULL_NO_REQUEST;
-    }
-    memory_trace_add(trace, location, &event);
+    memory_trace_add(trace, location, inner);
     event = memory_event(end, LULL_EVENT_LEAVE, region);
     memory_trace_add(trace, location, &event);
+}
+
+static void add_collective(struct lull_trace *trace, uint32_t location, uint32_t region, uint8_t op,
+                           int64_t begin, int64_t end, int32_t root)
+{
+    struct lull_event event = memory_event(end, LULL_EVENT_COLLECTIVE_END, 0);
+    event.op = op;
+    event.collective.request = LULL_NO_REQUEST;
+    event.collective.root = root;
+    add_event_in(trace, location, region, &event, begin, end);
+}
+
+/* A send is told at its begin, a receive at its end. */
+static void add_message(struct lull_trace *trace, uint32_t location, uint32_t region, int64_t begin,
+                        int64_t end, int32_t peer, uint64_t bytes)
+{
+    struct lull_event event = region == SEND ? memory_event(begin, LULL_EVENT_SEND, 0)
+                                             : memory_event(end, LULL_EVENT_RECV, 0);
+    event.message.peer = peer;
+    event.message.request = LULL_NO_REQUEST;
+    event.message.bytes = bytes;
+    add_event_in(trace, location, region, &event, begin, end);
 }
 
 static void add_work(struct lull_trace *trace, uint32_t location, int64_t begin, int64_t end)
@@ -56,11 +70,31 @@ static struct lull_trace *make_run(uint32_t ranks, work_of work)
             last = now + work(r, i) > last ? now + work(r, i) : last;
         for (uint32_t r = 0; r < ranks; r++) {
             add_work(trace, r, now, now + work(r, i));
-            add_call(trace, r, BARRIER, LULL_EVENT_COLLECTIVE_END, now + work(r, i), last, 0);
+            add_collective(trace, r, BARRIER, LULL_COLLECTIVE_BARRIER, now + work(r, i), last,
+                           LULL_ANY);
         }
         now = last;
     }
     trace->duration = now;
+    return trace;
+}
+
+/* All wait for rank 0 in a broadcast, and nobody waits for them. */
+static struct lull_trace *make_rooted_run(uint32_t ranks, work_of work)
+{
+    struct lull_trace *trace = memory_trace_simple(ranks, 1, LENGTH, regions);
+    int64_t times[16] = {0}, last = 0;
+    assert_true(ranks <= 16);
+    memory_trace_world(trace, ranks);
+    for (uint32_t i = 0; i < ITERATIONS; i++)
+        for (uint32_t r = 0; r < ranks; r++) {
+            const int64_t done = times[r] + work(r, i), end = done > times[0] ? done : times[0];
+            add_work(trace, r, times[r], done);
+            times[r] = end;
+            add_collective(trace, r, BCAST, LULL_COLLECTIVE_BCAST, done, end, 0);
+            last = end > last ? end : last;
+        }
+    trace->duration = last;
     return trace;
 }
 
@@ -77,7 +111,7 @@ static uint32_t diagnose(const struct lull_trace *trace, struct lull_finding **r
     struct lull_breakdown *breakdown;
     struct lull_error err;
     assert_int_equal(lull_waits_create(trace, &waiting, &follower, &err), LULL_OK);
-    assert_int_equal(lull_work_create(trace, &collector, &err), LULL_OK);
+    assert_int_equal(lull_work_create(trace, 1, &collector, &err), LULL_OK);
     const struct lull_consumer consumers[] = {lull_waits_consumer(follower),
                                               lull_work_consumer(collector)};
     assert_int_equal(lull_pass_run(trace, &pass, consumers, 2, &err), LULL_OK);
@@ -132,11 +166,85 @@ static void late_sender(void **state)
     (void)state;
     memory_trace_world(trace, 2);
     add_work(trace, 0, 0, 400);
-    add_call(trace, 0, SEND, LULL_EVENT_SEND, 400, 420, 1);
+    add_message(trace, 0, SEND, 400, 420, 1, 8);
     add_work(trace, 1, 0, 100);
-    add_call(trace, 1, RECV, LULL_EVENT_RECV, 100, 450, 0);
+    add_message(trace, 1, RECV, 100, 450, 0, 8);
     assert_int_equal(diagnose(trace, &findings), 1);
     is(findings, "late_sender", 0, 300);
+    lull_trace_close(trace);
+}
+
+/* Rank 0 sends 1 MB at 100, whose receive rank 1 posts at 400. */
+static void late_receiver(void **state)
+{
+    struct lull_trace *trace = memory_trace_simple(2, 1, 1000, regions);
+    struct lull_finding *findings;
+    (void)state;
+    memory_trace_world(trace, 2);
+    add_work(trace, 0, 0, 100);
+    add_message(trace, 0, SEND, 100, 450, 1, 1000000);
+    add_work(trace, 1, 0, 400);
+    add_message(trace, 1, RECV, 400, 450, 0, 1000000);
+    assert_int_equal(diagnose(trace, &findings), 1);
+    is(findings, "late_receiver", 1, 300);
+    assert_true(findings->fix->eager);
+    assert_string_equal(findings->next, "lull replay 'a run' --eager");
+    lull_trace_close(trace);
+}
+
+/* In each of 40 iterations rank 0 sends 1 MB at 500, whose receive rank 1 posts at `posted`, and
+ * then a small message to rank 2, which is there 50 before it; then they meet. Ranks 0 and 2 work
+ * 1000 if rank 1 posts at 900, and rank 1 works 100 behind its receive. */
+static struct lull_trace *make_sends(int64_t posted)
+{
+    struct lull_trace *trace = memory_trace_simple(3, 1, LENGTH, regions);
+    const int64_t length = posted + 600;
+    memory_trace_world(trace, 3);
+    for (int64_t i = 0, now = 0; i < ITERATIONS; i++, now += length) {
+        const int64_t sent = now + posted + 100, end = now + length;
+        const int64_t done[] = {end, sent + 100, sent + 50};
+        add_work(trace, 0, now, now + 500);
+        add_message(trace, 0, SEND, now + 500, sent, 1, 1000000);
+        add_message(trace, 0, SEND, sent, sent + 1, 2, 8);
+        add_work(trace, 0, sent + 1, done[0]);
+        add_work(trace, 1, now, now + posted);
+        add_message(trace, 1, RECV, now + posted, sent, 0, 1000000);
+        add_work(trace, 1, sent, done[1]);
+        add_work(trace, 2, now, sent - 50);
+        add_message(trace, 2, RECV, sent - 50, sent + 1, 0, 8);
+        add_work(trace, 2, sent + 1, done[2]);
+        for (uint32_t r = 0; r < 3; r++)
+            add_collective(trace, r, BARRIER, LULL_COLLECTIVE_BARRIER, done[r], end, LULL_ANY);
+    }
+    trace->duration = ITERATIONS * length;
+    return trace;
+}
+
+/* Nobody works longer than the others, and rank 0 waits 400 each time, because its message is
+ * beyond the eager limit. At the barrier rank 1 waits 400 for it, and rank 2, which waited 50 for
+ * its message, 450: some of that for the messages themselves. */
+static void eager_limit(void **state)
+{
+    struct lull_trace *trace = make_sends(900);
+    struct lull_finding *findings;
+    (void)state;
+    assert_int_equal(diagnose(trace, &findings), 1);
+    is(findings, "eager_limit", LULL_NONE, findings->lost_ns);
+    assert_in_range(findings->lost_ns, 800 * ITERATIONS, 1300 * ITERATIONS);
+    assert_true(findings->fix->eager);
+    lull_trace_close(trace);
+}
+
+/* Rank 1 works 2500 + 100 and rank 0 1000: rank 1 is late, whatever the limit is. */
+static void late_whatever_the_limit(void **state)
+{
+    struct lull_trace *trace = make_sends(2500);
+    struct lull_finding *findings;
+    (void)state;
+    const uint32_t n = diagnose(trace, &findings);
+    assert_true(n >= 1 && findings->place.rank == 1);
+    for (uint32_t i = 0; i < n; i++)
+        assert_string_not_equal(lull_finding_rule_id(&findings[i]), "eager_limit");
     lull_trace_close(trace);
 }
 
@@ -176,6 +284,34 @@ static void noise(void **state)
     is(findings, "noise", LULL_NONE, 4 * 3 * 4000);
     assert_true(findings->fix->no_noise);
     assert_int_equal(findings->place.end - findings->place.begin, 5000);
+    lull_trace_close(trace);
+}
+
+/* The same where all wait for rank 0 alone: that it is the only one that others wait for does not
+ * make it the culprit, as it is hit no more often than they are. */
+static void noise_at_a_root(void **state)
+{
+    struct lull_trace *trace = make_rooted_run(4, now_and_then);
+    struct lull_finding *findings;
+    (void)state;
+    assert_int_equal(diagnose(trace, &findings), 1);
+    is(findings, "noise", LULL_NONE, 3 * 4000);
+    lull_trace_close(trace);
+}
+
+/* Rank 0 alone is long now and then. */
+static int64_t root_alone(uint32_t rank, uint32_t iteration)
+{
+    return rank == 0 && iteration % 10 == 5 ? 5000 : 1000;
+}
+
+static void no_noise_of_one(void **state)
+{
+    struct lull_trace *trace = make_rooted_run(4, root_alone);
+    struct lull_finding *findings;
+    (void)state;
+    assert_int_equal(diagnose(trace, &findings), 1);
+    is(findings, "late_broadcast", 0, 4 * 3 * 4000);
     lull_trace_close(trace);
 }
 
@@ -283,15 +419,13 @@ static void below_the_clocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_rank),
-        cmocka_unit_test(late_sender),
-        cmocka_unit_test(uneven_work),
-        cmocka_unit_test(noise),
-        cmocka_unit_test(turns),
-        cmocka_unit_test(slow_node),
-        cmocka_unit_test(two_nodes_say_nothing),
-        cmocka_unit_test(nothing_to_tell),
-        cmocka_unit_test(below_the_clocks),
+        cmocka_unit_test(one_rank),        cmocka_unit_test(late_sender),
+        cmocka_unit_test(uneven_work),     cmocka_unit_test(noise),
+        cmocka_unit_test(noise_at_a_root), cmocka_unit_test(no_noise_of_one),
+        cmocka_unit_test(turns),           cmocka_unit_test(late_receiver),
+        cmocka_unit_test(eager_limit),     cmocka_unit_test(late_whatever_the_limit),
+        cmocka_unit_test(slow_node),       cmocka_unit_test(two_nodes_say_nothing),
+        cmocka_unit_test(nothing_to_tell), cmocka_unit_test(below_the_clocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* The what-if of one process: as long as its peers. Internal to the room. */
-#ifndef LULL_DIAGNOSE_RULE_CUT_H
-#define LULL_DIAGNOSE_RULE_CUT_H
+#ifndef LULL_DIAGNOSE_RULE_WORK_CUT_H
+#define LULL_DIAGNOSE_RULE_WORK_CUT_H
 
 #include "diagnose/rule.h"
 

@@ -1,4 +1,4 @@
-#include "diagnose/rule/parallels.h"
+#include "diagnose/rule/threads/parallels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,25 +57,10 @@ void lull_parallels_set_process(struct lull_case *c, struct lull_finding *findin
         lull_finding_set_process(c, finding, process);
 }
 
-int64_t lull_case_activity_ns(const struct lull_case *c, unsigned activity)
+void lull_threads_fix(struct lull_case *c, struct lull_finding *finding,
+                      enum lull_threads_change change, const char *region)
 {
-    const struct lull_breakdown *breakdown = c->evidence->breakdown;
-    int64_t ns = 0;
-    for (uint32_t t = 0; t < breakdown->n_threads; t++)
-        if (breakdown->threads[t].kind == LULL_LOCATION_THREAD)
-            ns += breakdown->threads[t].times.ns[activity][0] +
-                  breakdown->threads[t].times.ns[activity][1];
-    return ns;
-}
-
-const struct lull_region_breakdown *lull_case_region_of(const struct lull_case *c,
-                                                        unsigned activity)
-{
-    const struct lull_breakdown *breakdown = c->evidence->breakdown;
-    const struct lull_region_breakdown *most = NULL;
-    for (uint32_t r = 0; r < breakdown->n_regions; r++)
-        if (breakdown->regions[r].activity == activity &&
-            breakdown->regions[r].exclusive_ns > (most ? most->exclusive_ns : 0))
-            most = &breakdown->regions[r];
-    return most;
+    struct lull_what_if_options *fix = lull_finding_fix(c, finding);
+    fix->n_threads = 1;
+    fix->threads[0] = (struct lull_what_if_threads){(uint8_t)change, region};
 }

@@ -1,4 +1,7 @@
-/* The same work takes longer on more cores: the difference of useful time to another run. */
+/* The same work takes longer on more cores than in another run.
+ * Evidence: useful time of both runs, and metrics of scaling where counters were read. Formula: now
+ * - then, then times the cores where the work grows with them; frequency x IPC x instructions
+ * scaling = computation scaling. Silent: with one run, below 1 %; the cause without counters. */
 #include "diagnose/rule/rules.h"
 
 static double useful_of(const struct lull_breakdown *breakdown)
@@ -24,13 +27,6 @@ struct part {
     double value;
 };
 
-static double value_of(const struct lull_case *c, const char *id)
-{
-    const int metric = lull_metric_find(id);
-    const struct lull_metric_value *values = c->evidence->values;
-    return metric >= 0 && values && !values[metric].absent ? values[metric].value : NAN;
-}
-
 /* The smallest first. */
 static void sort(struct part *parts, int count)
 {
@@ -49,7 +45,7 @@ static const char *cause_of(struct lull_case *c, struct lull_finding *finding)
                            {"instruction_scaling", "instructions", 0}};
     enum { PARTS = sizeof parts / sizeof *parts };
     for (int i = 0; i < PARTS; i++) {
-        parts[i].value = value_of(c, parts[i].id);
+        parts[i].value = lull_evidence_value(c->evidence, parts[i].id);
         if (!isfinite(parts[i].value))
             return "Why is not known: instructions or cycles were not counted.";
     }

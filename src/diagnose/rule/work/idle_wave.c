@@ -1,6 +1,9 @@
-/* A delay of one process that went from process to process along messages. */
-#include "diagnose/rule/cut.h"
+/* A delay of one process that went from process to process along messages.
+ * Evidence: waves (wave/wave.h) and charges of waits. Formula: what others waited for the process
+ * and region that began it. Silent: below 8 iterations, where a collective operation ended it at
+ * once, where the process was late often, and where there is noise. */
 #include "diagnose/rule/rules.h"
+#include "diagnose/rule/work/cut.h"
 
 enum { ITERATIONS_LEAST = 8 };
 /* Messages that the wave went along, one after the other: with one it went nowhere. */
@@ -98,7 +101,7 @@ static void find(struct lull_case *c)
         if (!suspect || suspect->ns < c->least_ns)
             continue;
         tell(c, wave, process, suspect);
-        lull_suspect_explain(c, suspicion, suspect);
+        lull_suspect_explain(suspicion, suspect);
         lull_suspicion_divide(c, suspicion);
     }
 }

@@ -1,6 +1,6 @@
 /* How unevenly processes work in a region. Internal to the room. */
-#ifndef LULL_DIAGNOSE_RULE_UNEVEN_H
-#define LULL_DIAGNOSE_RULE_UNEVEN_H
+#ifndef LULL_DIAGNOSE_RULE_WORK_UNEVEN_H
+#define LULL_DIAGNOSE_RULE_WORK_UNEVEN_H
 
 #include "diagnose/rule.h"
 

@@ -1,9 +1,6 @@
-/* What messages cost beyond waiting: one of three rules tells the loss of the run to an ideal
- * network, that which explains most of it. */
-#include "diagnose/rule/rules.h"
-#include "stats/quantile.h"
+#include "diagnose/rule/network/network_loss.h"
 
-enum network_cause { TRANSFER, SMALL_MESSAGES, CONTENTION };
+#include "stats/quantile.h"
 
 enum { MESSAGES_LEAST = 30, WINDOWS_LEAST = 8, WINDOW_MESSAGES = 5 };
 /* So much of the transit must follow from latency; from traffic. */
@@ -89,19 +86,11 @@ static double slowed_of(const struct lull_messages *messages)
 
 /* ---- the loss ------------------------------------------------------------------------------ */
 
-struct network_loss {
-    int64_t runtime_ns; /* that an ideal network saves */
-    int64_t core_ns;
-    double latency, share_of_latency, share_of_traffic;
-    struct lull_messages_sum all;
-    enum network_cause cause;
-};
-
-static bool find_loss(const struct lull_case *c, struct network_loss *ret_loss)
+bool lull_network_loss_of(const struct lull_case *c, struct lull_network_loss *ret_loss)
 {
     const struct lull_breakdown *breakdown = c->evidence->breakdown;
     const struct lull_messages *messages = c->evidence->messages;
-    struct network_loss loss = {0};
+    struct lull_network_loss loss = {0};
     if (breakdown->ideal_runtime_ns <= 0)
         return false;
     loss.runtime_ns = breakdown->runtime_ns - breakdown->ideal_runtime_ns;
@@ -118,14 +107,14 @@ static bool find_loss(const struct lull_case *c, struct network_loss *ret_loss)
         loss.share_of_traffic =
             loss.all.transit_ns > 0 ? slowed_of(messages) / (double)loss.all.transit_ns : 0;
     }
-    loss.cause = loss.share_of_traffic >= EXPLAINED_LEAST   ? CONTENTION
-                 : loss.share_of_latency >= EXPLAINED_LEAST ? SMALL_MESSAGES
-                                                            : TRANSFER;
+    loss.cause = loss.share_of_traffic >= EXPLAINED_LEAST   ? LULL_NETWORK_CONTENTION
+                 : loss.share_of_latency >= EXPLAINED_LEAST ? LULL_NETWORK_SMALL_MESSAGES
+                                                            : LULL_NETWORK_TRANSFER;
     *ret_loss = loss;
     return true;
 }
 
-static void add_facts(struct lull_finding *finding, const struct network_loss *loss)
+static void add_facts(struct lull_finding *finding, const struct lull_network_loss *loss)
 {
     if (loss->all.count == 0)
         return;
@@ -141,58 +130,22 @@ static void add_facts(struct lull_finding *finding, const struct network_loss *l
                           LULL_FACT_SHARE, loss->share_of_traffic);
 }
 
-static const char *const causes[] = {
-    [TRANSFER] = "Moving data takes it, or operations of all whose steps have a price.",
-    [SMALL_MESSAGES] = "Most of it is latency: fewer and larger messages cost less.",
-    [CONTENTION] = "Messages of the same size take longer while there is more traffic.",
-};
-
-static void tell(struct lull_case *c, enum network_cause cause)
+void lull_network_tell(struct lull_case *c, const struct lull_network_loss *loss,
+                       const char *detail, const char *cause)
 {
-    struct network_loss loss;
-    if (!find_loss(c, &loss) || loss.cause != cause)
-        return;
-    struct lull_finding *finding = lull_case_add(c, loss.core_ns);
-    add_facts(finding, &loss);
-    finding->bound_ns = loss.runtime_ns;
+    const struct lull_breakdown *breakdown = c->evidence->breakdown;
+    struct lull_finding *finding = lull_case_add(c, loss->core_ns);
+    add_facts(finding, loss);
+    finding->bound_ns = loss->runtime_ns;
     finding->sentence = lull_arena_printf(
         c->arena, "The network costs %s of %s of the runtime beyond waiting for others%s.",
-        lull_case_time(c, loss.runtime_ns), lull_case_time(c, c->evidence->breakdown->runtime_ns),
-        cause == SMALL_MESSAGES
-            ? lull_arena_printf(c->arena, ": %.0f messages of %.0f bytes on average",
-                                (double)loss.all.count,
-                                (double)loss.all.bytes / (double)loss.all.count)
-        : cause == CONTENTION ? ", most of it while there is much traffic"
-                              : "");
-    finding->cause = causes[cause];
-    finding->gain =
-        (struct lull_finding_gain){.ns = loss.runtime_ns,
-                                   .low_ns = loss.runtime_ns,
-                                   .high_ns = loss.runtime_ns,
-                                   .factor = (double)c->evidence->breakdown->runtime_ns /
-                                             (double)c->evidence->breakdown->ideal_runtime_ns};
+        lull_case_time(c, loss->runtime_ns), lull_case_time(c, breakdown->runtime_ns), detail);
+    finding->cause = cause;
+    finding->gain = (struct lull_finding_gain){.ns = loss->runtime_ns,
+                                               .low_ns = loss->runtime_ns,
+                                               .high_ns = loss->runtime_ns,
+                                               .factor = (double)breakdown->runtime_ns /
+                                                         (double)breakdown->ideal_runtime_ns};
     finding->next = lull_arena_printf(c->arena, "lull replay %s --network ideal",
                                       lull_case_word(c, c->evidence->path));
 }
-
-static void transfer(struct lull_case *c)
-{
-    tell(c, TRANSFER);
-}
-
-static void small_messages(struct lull_case *c)
-{
-    tell(c, SMALL_MESSAGES);
-}
-
-static void contention(struct lull_case *c)
-{
-    tell(c, CONTENTION);
-}
-
-const struct lull_rule lull_rule_transfer = {"transfer", "transfer",
-                                             "an ideal network would save time", transfer};
-const struct lull_rule lull_rule_small_messages = {
-    "small_messages", "small messages", "most of what messages cost is latency", small_messages};
-const struct lull_rule lull_rule_contention = {
-    "contention", "contention", "messages are slower while there is more traffic", contention};

@@ -1,4 +1,7 @@
-/* All processes of one node are long in all regions, those elsewhere are not. */
+/* All processes of one node are long in all regions, those elsewhere are not.
+ * Evidence: useful time by process and region, the node of each process, charges of waits. Formula:
+ * the mean of the node beside the median elsewhere; what others wait for its processes. Silent:
+ * below three nodes, where one of its processes is not long, and where it is not in all regions. */
 #include "diagnose/rule/rules.h"
 #include "stats/quantile.h"
 
@@ -9,28 +12,56 @@ enum { NODES_LEAST = 3 }; /* of two it is not known which one is usual */
 #define EACH_LEAST    0.75
 #define LONGER_REGION 1.02
 #define REGION_LEAST  0.05
+enum { REGIONS_MOST = 20 }; /* that can have that much */
 
 struct node {
     uint32_t members;
     int64_t charged_ns;
 };
 
-/* Of each process of the application: its node, and its useful time in a region, or in all. */
-static double work_in(const struct lull_case *c, uint32_t process, uint32_t region, bool all)
+/* Useful time by process, [n_processes] of the trace: of all regions, and of each that has much. */
+struct work_of_nodes {
+    double *all;
+    uint32_t regions[REGIONS_MOST];
+    uint32_t n_regions;
+};
+
+static bool is_ours(const struct lull_case *c, uint32_t process)
 {
-    const struct lull_work *work = c->evidence->work;
-    if (!all)
-        return (double)lull_work_of(work, process, region);
-    double ns = 0;
-    for (uint32_t i = lull_work_first(work, process);
-         i < work->n_places && work->places[i].process == process; i++)
-        ns += (double)work->places[i].ns;
-    return ns;
+    return c->evidence->trace->processes[process].application == c->evidence->application;
 }
 
-/* Mean and least of the node's processes, each as a ratio to the median of all others. */
-static bool compare_node(const struct lull_case *c, uint32_t node, uint32_t region, bool all,
-                         double *ret_mean, double *ret_least)
+/* One time over all places: how much work each process and each region have. */
+static struct work_of_nodes add_up(struct lull_case *c)
+{
+    const struct lull_work *work = c->evidence->work;
+    const struct lull_trace *trace = c->evidence->trace;
+    struct work_of_nodes nodes = {
+        .all = lull_arena_zero(c->arena, trace->n_processes + (size_t)1, sizeof *nodes.all)};
+    struct lull_arena *scratch = lull_arena_create(NULL);
+    /* The last one is outside of any region. */
+    double *regions = lull_arena_zero(scratch, trace->n_regions + (size_t)1, sizeof *regions);
+    double total = 0;
+    for (uint32_t i = 0; i < work->n_places; i++) {
+        const struct lull_work_place *place = &work->places[i];
+        if (!is_ours(c, place->process))
+            continue;
+        nodes.all[place->process] += (double)place->ns;
+        regions[place->region < trace->n_regions ? place->region : trace->n_regions] +=
+            (double)place->ns;
+        total += (double)place->ns;
+    }
+    for (uint32_t r = 0; r <= trace->n_regions && nodes.n_regions < REGIONS_MOST; r++)
+        if (regions[r] > 0 && regions[r] >= REGION_LEAST * total)
+            nodes.regions[nodes.n_regions++] = r < trace->n_regions ? r : LULL_NONE;
+    lull_arena_destroy(scratch);
+    return nodes;
+}
+
+/* Mean and least of the node's processes, each as a ratio to the median of all others; in a region,
+ * or (`all`) by the numbers of all regions. */
+static bool compare_node(const struct lull_case *c, uint32_t node, uint32_t region,
+                         const double *all, double *ret_mean, double *ret_least)
 {
     const struct lull_trace *trace = c->evidence->trace;
     struct lull_arena *scratch = lull_arena_create(NULL);
@@ -38,9 +69,9 @@ static bool compare_node(const struct lull_case *c, uint32_t node, uint32_t regi
     double sum = 0, least = INFINITY;
     uint32_t ours = 0, n = 0;
     for (uint32_t p = 0; p < trace->n_processes; p++) {
-        if (trace->processes[p].application != c->evidence->application)
+        if (!is_ours(c, p))
             continue;
-        const double ns = work_in(c, p, region, all);
+        const double ns = all ? all[p] : (double)lull_work_of(c->evidence->work, p, region);
         if (trace->processes[p].node != node) {
             others[n++] = ns;
             continue;
@@ -59,27 +90,14 @@ static bool compare_node(const struct lull_case *c, uint32_t node, uint32_t regi
     return true;
 }
 
-/* Whether it is longer in every region in which there is much work; *ret_regions: how many. */
-static bool is_long_everywhere(const struct lull_case *c, uint32_t node, uint32_t *ret_regions)
+/* Whether it is longer in every region in which there is much work. */
+static bool is_long_everywhere(const struct lull_case *c, uint32_t node,
+                               const struct work_of_nodes *work)
 {
-    const struct lull_work *work = c->evidence->work;
-    double total = 0, mean, least;
-    *ret_regions = 0;
-    for (uint32_t i = 0; i < work->n_places; i++)
-        total += (double)work->places[i].ns;
-    for (uint32_t i = 0; i < work->n_places; i++) {
-        const struct lull_work_place *place = &work->places[i];
-        if (place->process != work->places[0].process)
-            break;
-        double ns = 0;
-        for (uint32_t p = 0; p < c->evidence->trace->n_processes; p++)
-            ns += (double)lull_work_of(work, p, place->region);
-        if (ns < REGION_LEAST * total)
-            continue;
-        ++*ret_regions;
-        if (!compare_node(c, node, place->region, false, &mean, &least) || mean < LONGER_REGION)
+    double mean, least;
+    for (uint32_t i = 0; i < work->n_regions; i++)
+        if (!compare_node(c, node, work->regions[i], NULL, &mean, &least) || mean < LONGER_REGION)
             return false;
-    }
     return true;
 }
 
@@ -89,7 +107,7 @@ static void explain(struct lull_case *c, uint32_t node)
         struct lull_suspicion *suspicion = &c->suspicions[s];
         for (uint32_t i = suspicion->first; i < suspicion->first + suspicion->count; i++)
             if (c->evidence->trace->processes[c->suspects[i].process].node == node)
-                lull_suspect_explain(c, suspicion, &c->suspects[i]);
+                lull_suspect_explain(suspicion, &c->suspects[i]);
         lull_suspicion_divide(c, suspicion);
     }
 }
@@ -113,29 +131,24 @@ static void tell(struct lull_case *c, uint32_t node, const struct node *about, d
     struct lull_what_if_options *fix = lull_finding_fix(c, finding);
     fix->n_cuts = 1;
     fix->cuts[0] = (struct lull_what_if_cut){LULL_NONE, finding->place.node_name, NULL};
-    finding->next = lull_arena_printf(
-        c->arena, "lull replay %s --median %s", lull_case_word(c, c->evidence->path),
-        lull_case_word(c, lull_arena_printf(c->arena, "node=%s", finding->place.node_name)));
 }
 
 static bool is_slow(const struct lull_case *c, uint32_t node, const struct node *about,
-                    double *ret_ratio)
+                    const struct work_of_nodes *work, double *ret_ratio)
 {
     double mean, least;
-    uint32_t regions;
-    if (about->charged_ns < c->least_ns || !compare_node(c, node, 0, true, &mean, &least) ||
+    if (about->charged_ns < c->least_ns || !compare_node(c, node, 0, work->all, &mean, &least) ||
         mean < LONGER_NODE || least - 1 < EACH_LEAST * (mean - 1) ||
-        !is_long_everywhere(c, node, &regions))
+        !is_long_everywhere(c, node, work))
         return false;
     *ret_ratio = mean;
-    return about->members > 1 || regions > 1; /* one process in one region is a process */
+    return about->members > 1 || work->n_regions > 1; /* one process in one region is a process */
 }
 
 static void find(struct lull_case *c)
 {
     const struct lull_trace *trace = c->evidence->trace;
-    const struct lull_work *work = c->evidence->work;
-    if (!trace || !work || c->n_suspicions == 0 || trace->n_nodes < NODES_LEAST)
+    if (!trace || !c->evidence->work || c->n_suspicions == 0 || trace->n_nodes < NODES_LEAST)
         return;
     struct node *nodes = lull_arena_zero(c->arena, trace->n_nodes, sizeof *nodes);
     uint32_t used = 0;
@@ -152,9 +165,10 @@ static void find(struct lull_case *c)
             if (node < trace->n_nodes)
                 nodes[node].charged_ns += suspect->ns;
         }
+    const struct work_of_nodes in_all = add_up(c);
     for (uint32_t node = 0; node < trace->n_nodes; node++) {
         double ratio;
-        if (nodes[node].members == 0 || !is_slow(c, node, &nodes[node], &ratio))
+        if (nodes[node].members == 0 || !is_slow(c, node, &nodes[node], &in_all, &ratio))
             continue;
         tell(c, node, &nodes[node], ratio);
         explain(c, node);

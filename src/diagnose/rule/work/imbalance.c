@@ -1,6 +1,9 @@
-/* The same processes are long in a region each time, and many: the work is divided unevenly. */
+/* The same processes are long in a region each time, and many: the work is divided unevenly.
+ * Evidence: charges of waits and useful time, by process and region; counters for why. Formula: the
+ * sum of the charges, of which (most - mean) x processes must explain half. Silent: where few
+ * processes are to blame, where the culprits change, and below 1 % of the core time. */
 #include "diagnose/rule/rules.h"
-#include "diagnose/rule/uneven.h"
+#include "diagnose/rule/work/uneven.h"
 
 static void tell(struct lull_case *c, const struct lull_suspicion *suspicion,
                  const struct lull_uneven *uneven)
@@ -31,11 +34,6 @@ static void tell(struct lull_case *c, const struct lull_suspicion *suspicion,
     struct lull_what_if_options *fix = lull_finding_fix(c, finding);
     fix->balance = true;
     fix->balanced = finding->place.region;
-    const char *run = lull_case_word(c, c->evidence->path);
-    finding->next = finding->place.region
-                        ? lull_arena_printf(c->arena, "lull replay %s --balance=%s", run,
-                                            lull_case_word(c, finding->place.region))
-                        : lull_arena_printf(c->arena, "lull replay %s --balance", run);
 }
 
 static void find(struct lull_case *c)

@@ -1,4 +1,4 @@
-#include "diagnose/rule/uneven.h"
+#include "diagnose/rule/work/uneven.h"
 
 #include "stats/quantile.h"
 

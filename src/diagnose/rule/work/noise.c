@@ -1,12 +1,18 @@
-/* Long bursts now and then, on one process and then on another: something took the core away. */
+/* Long bursts now and then, on one process and then on another: something took the core away.
+ * Evidence: the distribution of bursts by place (diagnose/work.h), charges of waits. Formula: what
+ * others waited in regions of which nobody in particular is to blame, if it is at most twice what
+ * the long bursts can cause. Silent: below 30 repeats, where more than a tenth of the bursts are
+ * long, and where few processes have them. */
 #include "diagnose/rule/rules.h"
-#include "diagnose/rule/uneven.h"
+#include "diagnose/rule/work/uneven.h"
 
 enum { REPEATS_LEAST = 30 }; /* fewer do not tell a rare burst from a usual one */
 /* Long bursts are rare: more of them are how the program works. */
 #define LONG_MOST 0.1
 /* So much of the waits must follow from the long bursts, each of which all others may wait for. */
 #define EXPLAINED_LEAST 0.5
+/* A process with so many times the mean of them has more of them than the others. */
+#define LIKE_ALL_MOST 2
 
 struct noise {
     uint64_t bursts, long_bursts;
@@ -15,13 +21,17 @@ struct noise {
     int64_t charged_ns;
     const struct lull_suspicion *first; /* with most charges */
     const struct lull_work_bursts *longest;
-    bool apart; /* the first is a region of its own, which stands in few bursts */
+    double *long_of; /* by process of the trace: what its long bursts take beyond the median */
+    bool apart;      /* the first is a region of its own, which stands in few bursts */
 };
 
 /* Where there are enough repeats. */
-static struct noise find_long_bursts(const struct lull_work *work)
+static struct noise find_long_bursts(struct lull_case *c)
 {
-    struct noise noise = {0};
+    const struct lull_work *work = c->evidence->work;
+    struct noise noise = {.long_of =
+                              lull_arena_zero(c->arena, c->evidence->trace->n_processes + (size_t)1,
+                                              sizeof *noise.long_of)};
     uint32_t last = LULL_NONE;
     for (uint32_t i = 0; i < work->n_bursts; i++) {
         const struct lull_work_bursts *at = &work->bursts[i];
@@ -30,6 +40,7 @@ static struct noise find_long_bursts(const struct lull_work *work)
         noise.bursts += at->bursts;
         noise.long_bursts += at->long_bursts;
         noise.long_ns += (double)at->long_ns;
+        noise.long_of[at->process] += (double)at->long_ns;
         if (at->long_bursts > 0) {
             noise.processes += at->process != last;
             last = at->process;
@@ -57,18 +68,12 @@ static void add_facts(struct lull_finding *finding, const struct noise *noise)
 static void set_fix(struct lull_case *c, struct lull_finding *finding, const struct noise *noise)
 {
     struct lull_what_if_options *fix = lull_finding_fix(c, finding);
-    const char *run = lull_case_word(c, c->evidence->path);
     fix->no_noise = true;
-    finding->next = lull_arena_printf(c->arena, "lull replay %s --no-noise", run);
     if (!noise->apart || !finding->place.region)
         return;
     fix->n_regions = 1;
     fix->regions[0] = finding->place.region;
     fix->factors[0] = LULL_CASE_NOTHING;
-    finding->next = lull_arena_printf(
-        c->arena, "%s --region %s", finding->next,
-        lull_case_word(
-            c, lull_arena_printf(c->arena, "%s=%g", finding->place.region, LULL_CASE_NOTHING)));
 }
 
 static void tell(struct lull_case *c, const struct noise *noise)
@@ -99,11 +104,28 @@ static bool is_apart(const struct lull_uneven *uneven, const struct noise *noise
     return (double)uneven->bursts <= LONG_MOST * (double)noise->bursts;
 }
 
+/* Few are to blame, and their long bursts are why, of which they have no more than the others: all
+ * wait for the root of a broadcast alone, whoever else is hit. */
+static bool is_of_one_hit_like_all(const struct lull_case *c,
+                                   const struct lull_suspicion *suspicion,
+                                   const struct noise *noise)
+{
+    for (uint32_t i = 0; i < suspicion->principal; i++) {
+        const struct lull_suspect *suspect = &c->suspects[suspicion->first + i];
+        const double own = noise->long_of[suspect->process];
+        if (own > LIKE_ALL_MOST * noise->long_ns / c->processes ||
+            own * (c->processes - 1) < EXPLAINED_LEAST * (double)suspect->ns)
+            return false;
+    }
+    return true;
+}
+
 /* What nobody in particular is to blame for, nor uneven work. */
 static bool is_unexplained(const struct lull_case *c, const struct lull_suspicion *suspicion,
                            struct noise *noise)
 {
-    if (suspicion->few || suspicion->ns < c->least_ns)
+    if (suspicion->ns < c->least_ns ||
+        (suspicion->few && !is_of_one_hit_like_all(c, suspicion, noise)))
         return false;
     const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region, LULL_NONE);
     if (!is_apart(&uneven, noise) && lull_uneven_explains(c, &uneven, suspicion))
@@ -117,7 +139,7 @@ static void find(struct lull_case *c)
     const struct lull_work *work = c->evidence->work;
     if (!work || !work->bursts || c->n_suspicions == 0)
         return;
-    struct noise noise = find_long_bursts(work);
+    struct noise noise = find_long_bursts(c);
     if (noise.long_bursts == 0 || noise.processes < 2 || 4 * noise.processes < c->processes ||
         (double)noise.long_bursts > LONG_MOST * (double)noise.bursts)
         return;

@@ -1,6 +1,6 @@
 /* OpenMP parallel regions over processes. Internal to the room. */
-#ifndef LULL_DIAGNOSE_RULE_PARALLELS_H
-#define LULL_DIAGNOSE_RULE_PARALLELS_H
+#ifndef LULL_DIAGNOSE_RULE_THREADS_PARALLELS_H
+#define LULL_DIAGNOSE_RULE_THREADS_PARALLELS_H
 
 #include "diagnose/rule.h"
 
@@ -20,10 +20,8 @@ uint32_t lull_parallels_of(struct lull_case *c, struct lull_parallels **ret_para
 void lull_parallels_set_process(struct lull_case *c, struct lull_finding *finding,
                                 const struct lull_parallels *parallels);
 
-/* Time of all CPU threads in an activity. */
-int64_t lull_case_activity_ns(const struct lull_case *c, unsigned activity);
-/* The region with most of it; NULL: no region has any. */
-const struct lull_region_breakdown *lull_case_region_of(const struct lull_case *c,
-                                                        unsigned activity);
+/* What a replay is to suppose of the threads. `region` may be NULL. */
+void lull_threads_fix(struct lull_case *c, struct lull_finding *finding,
+                      enum lull_threads_change change, const char *region);
 
 #endif

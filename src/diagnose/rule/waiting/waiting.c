@@ -1,8 +1,7 @@
-/* Who made others wait: few processes in a region, or all of them in turns. One rule for each kind
- * of wait; a suspect is told by that kind which it was charged with most. */
-#include "diagnose/rule/cut.h"
-#include "diagnose/rule/rules.h"
-#include "diagnose/rule/uneven.h"
+#include "diagnose/rule/waiting/waiting.h"
+
+#include "diagnose/rule/work/cut.h"
+#include "diagnose/rule/work/uneven.h"
 
 /* Of few processes those are told that others wait for so much of the time that they wait for all
  * of them: less is what follows from the others. */
@@ -89,7 +88,10 @@ static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect
     const struct lull_evidence_speed speed =
         lull_evidence_speed(c->evidence, suspect->process, LULL_NONE);
     finding->cause = lull_evidence_cause(&speed, c->arena);
-    lull_finding_cut(c, finding, suspect);
+    if (kind_of(suspect) == LULL_WAIT_LATE_RECEIVER)
+        lull_finding_fix(c, finding)->eager = true;
+    else
+        lull_finding_cut(c, finding, suspect);
 }
 
 /* Many are late, each at another time. */
@@ -108,9 +110,11 @@ static void tell_turns(struct lull_case *c, const struct lull_suspicion *suspici
         lull_case_time(c, suspicion->ns), name_of_call(c, call));
     finding->cause =
         "Over the run they work about as long as each other; which one is late changes.";
+    if (kind_of(first) == LULL_WAIT_LATE_RECEIVER)
+        lull_finding_fix(c, finding)->eager = true;
 }
 
-static void find_kind(struct lull_case *c, unsigned kind)
+void lull_waiting_find(struct lull_case *c, unsigned kind)
 {
     for (uint32_t s = 0; s < c->n_suspicions; s++) {
         struct lull_suspicion *suspicion = &c->suspicions[s];
@@ -132,24 +136,3 @@ static void find_kind(struct lull_case *c, unsigned kind)
         }
     }
 }
-
-/* clang-format off */
-#define RULE(ID, KIND, NAME, SUMMARY)                                                              \
-    static void find_##ID(struct lull_case *c) { find_kind(c, KIND); }                             \
-    const struct lull_rule lull_rule_##ID = {#ID, NAME, SUMMARY, find_##ID};
-RULE(late_sender, LULL_WAIT_LATE_SENDER, "late sender",
-     "receivers wait for messages that are sent late")
-RULE(wrong_order, LULL_WAIT_WRONG_ORDER, "wrong order",
-     "receivers wait for one message while another, sent earlier, is there")
-RULE(late_receiver, LULL_WAIT_LATE_RECEIVER, "late receiver",
-     "senders wait for receives that are posted late")
-RULE(barrier, LULL_WAIT_BARRIER, "late at a barrier", "all wait at barriers for the last")
-RULE(n_to_n, LULL_WAIT_N_TO_N, "late at an operation of all",
-     "all wait in operations such as allreduce and alltoall for the last")
-RULE(early_reduce, LULL_WAIT_EARLY_REDUCE, "early reduce",
-     "the root of reductions and gathers waits for who comes late")
-RULE(late_broadcast, LULL_WAIT_LATE_BROADCAST, "late broadcast",
-     "all wait for the root of broadcasts and scatters")
-RULE(early_scan, LULL_WAIT_EARLY_SCAN, "early scan",
-     "ranks wait in scans for those before them")
-/* clang-format on */
