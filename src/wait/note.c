@@ -121,6 +121,7 @@ static struct wait_note note_of_operation(const struct lull_step *step)
         note.comm = step->comm;
         note.value = step->collective.request;
         note.root = step->collective.root;
+        note.moves = step->collective.sent > 0 || step->collective.received > 0;
         return note;
     }
 }

@@ -28,7 +28,11 @@ struct wait_note {
     int32_t tag;
     uint8_t kind, op;
     bool lost;
-    bool large; /* a send may wait for its receive */
+    union {
+        bool large; /* a send may wait for its receive */
+        bool moves; /* a collective operation: this process sends or receives something in it, which
+                       between groups tells the root from the rest of its group */
+    };
 };
 
 /* Where a location's steps are read. */

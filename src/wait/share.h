@@ -62,21 +62,35 @@ struct wait_pair {
 struct wait_gathering {
     uint32_t arrived, left;
     struct wait_cause last, root; /* the last that came; the root */
-    struct wait_cause *ranks;     /* [size], of a scan; or NULL */
-    uint32_t known;               /* of a scan: so many ranks, from the first on, have come */
+    struct {
+        uint32_t arrived;
+        struct wait_cause last;
+    } groups[2];              /* of an inter-communicator, where one waits for the other */
+    struct wait_cause *ranks; /* [size], of a scan; or NULL */
+    uint32_t known;           /* of a scan: so many ranks, from the first on, have come */
     struct wait_stream *waiting;
 };
 
 /* The collective operations of a communicator that block, or those of one kind that do not. */
 struct wait_series {
-    uint32_t comm, size;
+    uint32_t comm;           /* of an inter-communicator the lower one of its groups */
+    uint32_t sizes[2], size; /* of the groups, the second one 0 where there is one; of all */
     bool blocks;
     uint32_t first;        /* number of the oldest that is open */
     struct lull_ring open; /* of struct wait_gathering */
 };
 
-/* Who waits for whom. */
-enum wait_meeting { MEETS_ALL, MEETS_ROOT, ROOT_MEETS_ALL, MEETS_LOWER, MEETS_NOBODY };
+/* Who waits for whom. The others are those of the other group of an inter-communicator: the two
+ * groups go on at different times, so nobody meets there. */
+enum wait_meeting {
+    MEETS_ALL,
+    MEETS_ROOT,
+    ROOT_MEETS_ALL,
+    MEETS_LOWER,
+    MEETS_OTHERS,
+    ROOT_MEETS_OTHERS,
+    MEETS_NOBODY
+};
 
 struct wait_member {
     uint32_t count; /* operations so far */

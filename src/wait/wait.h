@@ -19,6 +19,14 @@
  * known by then which message the receive takes (any source or tag, and not complete), and of
  * persistent receives of other tracers
  *
+ * Between the groups of an inter-communicator each waits for those of the other one whose data it
+ * gets: at a barrier and n to n for its last, the root of a reduce likewise, at a broadcast for the
+ * root, for which those of its own group do not wait.
+ *
+ * Of several that came last in the same ns the one of the lowest rank is charged: any of them would
+ * have been waited for as long alone, and to divide a wait among all of them would take as many
+ * divisions as there are ranks, for each rank that waits.
+ *
  * What is left of a call is its transfer, or, where the trace does not tell what it waited for, is
  * not matched: so
  *     waits + transfer + unmatched = time in calls of MPI, in ns, for each process.
@@ -57,7 +65,7 @@
  *
  * A wait is in measured time, so clocks that differ between nodes shift it. Only the first thread
  * of a process is followed in MPI. Not told: one-sided operations, who has locks that are set by
- * calls, what groups do that an inter-communicator connects.
+ * calls.
  *
  * It rides on a pass (activity/pass.h). The result does not depend on the number of workers, nor on
  * the order in which they read. Memory: per process a ledger of at most LULL_WAIT_LEDGER places of

@@ -16,6 +16,7 @@ static const char *const regions[] = {
     NULL};
 enum { SEND = SLOW_REGIONS, WAITALL, COLLECTIVE, IALLREDUCE = COLLECTIVE + 3, SSEND, RECV, IRECV };
 enum { ACTIONS = 120, MOST_INBOX = 256, COMMS = 2, LONGEST = 1000 };
+enum { FIRST_GROUP = COMMS, SECOND_GROUP, ALL_COMMS }; /* of an inter-communicator */
 enum { KEPT = LULL_WAIT_HELD, LARGE = LULL_WAIT_EAGER + 1 };
 
 /* What a process did in the time that ends at `end`: own (process -1), or waiting for a place of a
@@ -60,6 +61,7 @@ struct drawing {
     struct rank ranks[SLOW_RANKS];
     int64_t met[SLOW_RANKS][SLOW_RANKS]; /* [late][other]: when */
     int64_t met_all[COMMS];              /* when all members last waited for all */
+    uint32_t split;                      /* the first rank of the second group */
     uint64_t requests;
 };
 
@@ -258,13 +260,33 @@ static void deliver(struct drawing *d, uint32_t rank, const struct letter *lette
     own->inbox[own->first + own->count++] = *letter;
 }
 
+/* Which of two groups a rank is in, as its communicator. */
+static uint32_t group_of(const struct drawing *d, uint32_t rank)
+{
+    return rank < d->split ? FIRST_GROUP : SECOND_GROUP;
+}
+
+/* From one group to the other also by the inter-communicator, which both groups are one for. */
+static struct lull_channel channel_to(struct drawing *d, uint32_t rank, uint32_t target,
+                                      int32_t tag)
+{
+    const bool across = group_of(d, rank) != group_of(d, target) && draw(d, 2);
+    return (struct lull_channel){rank, target, across ? FIRST_GROUP : 0, tag};
+}
+
+static uint32_t comm_of(const struct drawing *d, uint32_t rank, const struct lull_channel *channel)
+{
+    return channel->comm == FIRST_GROUP ? group_of(d, rank) : channel->comm;
+}
+
 /* In a call that has begun; returns when it was sent. */
 static int64_t send_one(struct drawing *d, uint32_t rank, int64_t began)
 {
     const uint32_t n = d->run->n_ranks, target = (rank + 1 + draw(d, n - 1)) % n;
-    const struct lull_channel channel = {rank, target, 0, (int32_t)draw(d, 2)};
+    const struct lull_channel channel = channel_to(d, rank, target, (int32_t)draw(d, 2));
     const int64_t time = began + (draw(d, 2) ? draw(d, 10) : 0);
-    struct lull_step step = {.kind = LULL_STEP_SEND, .time = time, .comm = 0};
+    struct lull_step step = {
+        .kind = LULL_STEP_SEND, .time = time, .comm = comm_of(d, rank, &channel)};
     step.channel = lull_channels_find(d->run->steps[rank].channels, &channel);
     step.message.peer = (int32_t)target;
     step.message.tag = channel.tag;
@@ -276,6 +298,7 @@ static int64_t send_one(struct drawing *d, uint32_t rank, int64_t began)
     letter.step.kind = LULL_STEP_RECV;
     letter.step.channel = lull_channels_find(d->run->steps[target].channels, &channel);
     letter.step.message.peer = (int32_t)rank;
+    letter.step.comm = comm_of(d, target, &channel);
     deliver(d, target, &letter);
     return time;
 }
@@ -309,7 +332,8 @@ static void exchange(struct drawing *d, uint32_t rank, bool sends, bool waits)
 static struct lull_step message_step(struct drawing *d, uint32_t rank, uint8_t kind,
                                      const struct lull_channel *channel, int64_t time)
 {
-    struct lull_step step = {.kind = kind, .time = time, .comm = 0, .channel = LULL_NONE};
+    struct lull_step step = {
+        .kind = kind, .time = time, .comm = comm_of(d, rank, channel), .channel = LULL_NONE};
     if (kind != LULL_STEP_RECV_POST)
         step.channel = lull_channels_find(d->run->steps[rank].channels, channel);
     step.message.peer = (int32_t)(kind == LULL_STEP_SEND ? channel->target : channel->source);
@@ -351,7 +375,7 @@ static void meet(struct drawing *d, uint32_t rank)
 {
     const uint32_t n = d->run->n_ranks, target = (rank + 1 + draw(d, n - 1)) % n;
     const bool blocks = draw(d, 2), synchronous = draw(d, 2);
-    const struct lull_channel channel = {rank, target, 0, blocks ? 2 : 3};
+    const struct lull_channel channel = channel_to(d, rank, target, blocks ? 2 : 3);
     const uint32_t region = synchronous ? SSEND : SEND;
     const int64_t began = d->ranks[rank].clock, posted = d->ranks[target].clock;
     const struct lateness sent = {began, -1, rank, LULL_WAIT_LATE_SENDER};
@@ -441,11 +465,51 @@ static void begin_gathering(struct drawing *d, uint32_t comm, uint32_t from)
     }
 }
 
+/* Between two groups: each waits for the other one, all of the other one for the root, or the root
+ * for all of the other one. Those of the root's own group pass, and do not tell who it is. */
+static void gather_between(struct drawing *d)
+{
+    static const uint8_t ops[] = {LULL_COLLECTIVE_BARRIER, LULL_COLLECTIVE_BCAST,
+                                  LULL_COLLECTIVE_ALLREDUCE, LULL_COLLECTIVE_REDUCE};
+    static const uint8_t kinds[] = {LULL_WAIT_BARRIER, LULL_WAIT_LATE_BROADCAST, LULL_WAIT_N_TO_N,
+                                    LULL_WAIT_EARLY_REDUCE};
+    const uint32_t n = d->run->n_ranks, chosen = draw(d, 4), root = draw(d, n);
+    const bool of_root = chosen == 1, to_root = chosen == 3;
+    struct lateness lates[SLOW_RANKS];
+    for (uint32_t r = 0; r < n; r++) {
+        const bool first = group_of(d, r) == FIRST_GROUP;
+        const bool roots = group_of(d, r) == group_of(d, root);
+        lates[r] = latest_of(d, first ? d->split : 0, first ? n : d->split, kinds[chosen]);
+        if (of_root)
+            lates[r] = latest_of(d, root, root + 1, kinds[chosen]);
+        if ((of_root && roots) || (to_root && r != root))
+            lates[r].time = -1;
+    }
+    for (uint32_t r = 0; r < n; r++) {
+        const uint32_t region = COLLECTIVE + chosen % 3, comm = group_of(d, r);
+        const bool rooted = of_root || to_root, roots = comm == group_of(d, root);
+        struct lull_step step = {.kind = LULL_STEP_COLLECTIVE_END,
+                                 .op = ops[chosen],
+                                 .time = d->ranks[r].clock,
+                                 .comm = comm};
+        step.collective.root = rooted && !roots ? (int32_t)root : LULL_ANY;
+        step.collective.sent = !rooted || (to_root && !roots) || (of_root && r == root);
+        step.collective.received = !rooted || (of_root && !roots) || (to_root && r == root);
+        step.collective.request = LULL_NO_REQUEST;
+        put_call(d, r, LULL_STEP_CALL_BEGIN, region, d->ranks[r].clock);
+        put(d, r, &step);
+        end_call(d, r, region, d->ranks[r].clock, d->ranks[r].clock, &lates[r], 1);
+    }
+}
+
 static void act(struct drawing *d)
 {
     const uint32_t rank = draw(d, d->run->n_ranks), comm = draw(d, COMMS);
     const uint32_t from = comm; /* communicator 1 is all but the first rank */
-    switch (draw(d, 14)) {
+    switch (draw(d, 15)) {
+    case 14:
+        gather_between(d);
+        break;
     case 12:
     case 13:
         meet(d, rank);
@@ -474,11 +538,12 @@ static void act(struct drawing *d)
 
 /* ---- the run ------------------------------------------------------------------------------- */
 
-static void define_comms(struct slow_run *run)
+static void define_comms(const struct drawing *d)
 {
+    const struct slow_run *run = d->run;
     struct lull_trace *trace = run->trace;
-    trace->comms = lull_arena_zero(trace->arena, COMMS, sizeof *trace->comms);
-    trace->n_comms = COMMS;
+    trace->comms = lull_arena_zero(trace->arena, ALL_COMMS, sizeof *trace->comms);
+    trace->n_comms = ALL_COMMS;
     for (uint32_t c = 0; c < COMMS; c++)
         trace->comms[c] = (struct lull_comm){.name = "",
                                              .size = run->n_ranks - c,
@@ -486,6 +551,12 @@ static void define_comms(struct slow_run *run)
                                              .parent = LULL_NONE,
                                              .remote = LULL_NONE,
                                              .paradigm = LULL_PARADIGM_MPI};
+    trace->comms[FIRST_GROUP] = trace->comms[SECOND_GROUP] = trace->comms[0];
+    trace->comms[FIRST_GROUP].size = d->split;
+    trace->comms[FIRST_GROUP].remote = SECOND_GROUP;
+    trace->comms[SECOND_GROUP].size = run->n_ranks - d->split;
+    trace->comms[SECOND_GROUP].first = d->split;
+    trace->comms[SECOND_GROUP].remote = FIRST_GROUP;
 }
 
 static void add_tardies(struct slow_run *run, const struct rank *rank,
@@ -509,7 +580,8 @@ void slow_run_draw(struct slow_run *run, struct lull_random *random)
     d->run = run;
     d->random = random;
     run->trace = memory_trace_simple(run->n_ranks, 1, (int64_t)1 << 40, regions);
-    define_comms(run);
+    d->split = 1 + draw(d, run->n_ranks - 1);
+    define_comms(d);
     for (uint32_t r = 0; r < run->n_ranks; r++)
         assert_non_null(run->steps[r].channels = lull_channels_create());
     for (uint32_t i = 0; i < ACTIONS; i++)
