@@ -201,7 +201,7 @@ struct lull_consumer lull_waits_consumer(struct lull_waits *waits)
         wants |= LULL_STEP_MASK(wanted[i]);
     if (waits->crews)
         wants |= LULL_STEPS_OF_THREADS | LULL_STEP_MASK(LULL_STEP_FORK) |
-                 LULL_STEP_MASK(LULL_STEP_VISIT);
+                 LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEP_MASK(LULL_STEP_VISIT);
     return (struct lull_consumer){
         .context = waits, .wants = wants, .abreast = true, .steps = take_steps};
 }
@@ -234,6 +234,7 @@ static void add_thread_sums(const struct lull_waits *waits, uint32_t location,
     for (unsigned k = LULL_WAIT_MPI_KINDS; k < LULL_WAIT_KINDS; k++)
         sums->waited_ns[k] = own->waited_ns[k];
     sums->threads_ns = own->threads_ns;
+    sums->threads_ends_ns = own->threads_ends_ns;
     sums->threads_rest_ns = own->threads_rest_ns;
 }
 

@@ -50,7 +50,8 @@
  *
  *   thread barrier   from when a thread comes to a barrier of OpenMP or pthreads, also an implicit
  *                    one, until the last one came. All have come when the first leaves; tasks that
- *                    run meanwhile are no wait. Teams in teams are taken for one
+ *                    run meanwhile are no wait. Teams in teams are taken for one. Where a trace
+ *                    tells no implicit barrier (Extrae), all meet at the end of a parallel region
  *   lock             for a critical or ordered section: while another thread was in one of its
  *                    process. Whoever was in it last before the wait ended is charged with its
  *                    time, then who was before
@@ -58,10 +59,11 @@
  *
  * What is left of that time nobody was waited for any more, or the trace does not tell whom: so for
  * each thread of a process with several
- *     waits + rest = time in synchronisation and for locks of the breakdown, in ns.
- * Waits at barriers and for ends are divided by ledgers of threads, which begin anew with each
- * parallel region and barrier; where a program has no regions of its own, the innermost construct
- * stands for them.
+ *     waits + rest = time in synchronisation and for locks of the breakdown, in ns,
+ * and the waits at those ends of parallel regions, which the breakdown has elsewhere: of the master
+ * in fork and join, of the others where nothing is recorded. Waits at barriers and for ends are
+ * divided by ledgers of threads, which begin anew with each parallel region and barrier; where a
+ * program has no regions of its own, the innermost construct stands for them.
  *
  * A wait is in measured time, so clocks that differ between nodes shift it. Only the first thread
  * of a process is followed in MPI. Not told: one-sided operations, who has locks that are set by
@@ -142,6 +144,8 @@ struct lull_wait_location {
                              operations, or records are missing */
     int64_t threads_ns;   /* in barriers and joins of threads and for locks: the sum of their waits
                              and the rest */
+    int64_t threads_ends_ns; /* of that: at ends of parallel regions whose barrier the trace does
+                                not tell; elsewhere in the breakdown */
     int64_t threads_rest_ns; /* nobody was waited for any more, or for whom is not known */
 };
 

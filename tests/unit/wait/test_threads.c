@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-static const char *const names[] = {"alpha", "beta", "team", "barrier", "critical",
-                                    "body",  "task", "join", NULL};
-enum { ALPHA, BETA, TEAM, BARRIER, CRITICAL, BODY, TASK, JOIN, REGIONS };
+static const char *const names[] = {"alpha", "beta", "team",     "barrier", "critical", "body",
+                                    "task",  "join", "implicit", "fork",    "idle",     NULL};
+enum { ALPHA, BETA, TEAM, BARRIER, CRITICAL, BODY, TASK, JOIN, IMPLICIT, FORK, IDLE, REGIONS };
 enum { THREADS = 3, MOST_STEPS = 4000, LENGTH = 1 << 30 };
 
 struct feed {
@@ -26,12 +26,16 @@ struct feed {
 
 static struct lull_trace *make_trace(void)
 {
-    static const uint8_t roles[REGIONS] = {
-        [TEAM] = LULL_ROLE_PARALLEL,     [BARRIER] = LULL_ROLE_BARRIER,
-        [CRITICAL] = LULL_ROLE_CRITICAL, [BODY] = LULL_ROLE_CRITICAL_BODY,
-        [TASK] = LULL_ROLE_TASK,         [JOIN] = LULL_ROLE_THREAD_WAIT};
+    static const uint8_t roles[REGIONS] = {[TEAM] = LULL_ROLE_PARALLEL,
+                                           [BARRIER] = LULL_ROLE_BARRIER,
+                                           [CRITICAL] = LULL_ROLE_CRITICAL,
+                                           [BODY] = LULL_ROLE_CRITICAL_BODY,
+                                           [TASK] = LULL_ROLE_TASK,
+                                           [JOIN] = LULL_ROLE_THREAD_WAIT,
+                                           [IMPLICIT] = LULL_ROLE_IMPLICIT_BARRIER};
     static const uint8_t activities[REGIONS] = {
-        [BARRIER] = LULL_OMP_SYNC, [CRITICAL] = LULL_OMP_LOCK, [JOIN] = LULL_OMP_SYNC};
+        [BARRIER] = LULL_OMP_SYNC,  [CRITICAL] = LULL_OMP_LOCK, [JOIN] = LULL_OMP_SYNC,
+        [IMPLICIT] = LULL_OMP_SYNC, [FORK] = LULL_OMP_SCHEDULE, [IDLE] = LULL_IDLE};
     struct lull_trace *trace = memory_trace_simple(1, THREADS, LENGTH, names);
     for (uint32_t r = TEAM; r < REGIONS; r++) {
         struct lull_region *region = (struct lull_region *)&trace->regions[r];
@@ -80,13 +84,18 @@ static void visit(struct feed *feed, uint32_t thread, uint32_t region, int64_t b
 }
 
 /* As the interpreter tells it: the visit before the last of its spans. */
-static void barrier(struct feed *feed, uint32_t thread, int64_t end)
+static void meet(struct feed *feed, uint32_t thread, uint32_t region, int64_t end)
 {
     const int64_t begin = feed->clocks[thread];
     feed->clocks[thread] = end;
-    visit(feed, thread, BARRIER, begin);
+    visit(feed, thread, region, begin);
     feed->clocks[thread] = begin;
-    span(feed, thread, BARRIER, end);
+    span(feed, thread, region, end);
+}
+
+static void barrier(struct feed *feed, uint32_t thread, int64_t end)
+{
+    meet(feed, thread, BARRIER, end);
 }
 
 static void hand_over(struct feed *feed, struct lull_random *random,
@@ -195,6 +204,53 @@ static void a_task_in_a_barrier(void **state)
     assert_int_equal(charged(&result, 2, REGIONS, LULL_WAIT_THREAD_BARRIER), 310);
     lull_trace_close(feed->trace);
     free(feed);
+}
+
+/* The master comes to the end at 100 and forks again at 330; the others come at 180 and 300, and
+ * nothing is told of them until then. */
+static void begin_region_twice(struct feed *feed, bool told)
+{
+    static const int64_t comes[THREADS] = {100, 180, 300};
+    for (uint32_t t = 0; t < THREADS; t++) {
+        put(feed, t, LULL_STEP_FORK, 0);
+        span(feed, t, ALPHA, comes[t]);
+        if (told)
+            meet(feed, t, IMPLICIT, 302);
+        else if (t == 0)
+            span(feed, t, FORK, 305);
+        span(feed, t, told ? FORK : ALPHA, told ? 305 : 0);
+        put(feed, t, LULL_STEP_JOIN, feed->clocks[t]);
+        span(feed, t, t ? IDLE : BETA, 330);
+        put(feed, t, LULL_STEP_FORK, 330);
+        span(feed, t, ALPHA, 400);
+        put(feed, t, LULL_STEP_JOIN, 400);
+        span(feed, t, t ? IDLE : BETA, 500);
+    }
+}
+
+static void the_end_of_a_region(void **state)
+{
+    static const int64_t waited[THREADS] = {200, 120, 0};
+    (void)state;
+    for (int told = 0; told < 2; told++) {
+        struct feed *feed = feed_create();
+        struct lull_random random;
+        struct lull_wait_result result;
+        seed_by_hand(&random);
+        begin_region_twice(feed, told);
+        hand_over(feed, &random, &result);
+        assert_int_equal(charged(&result, 2, ALPHA, LULL_WAIT_THREAD_BARRIER), 320);
+        assert_int_equal(result.waited_ns, 320);
+        for (uint32_t t = 0; t < THREADS; t++) {
+            const struct lull_wait_location *sums = &result.locations[t];
+            assert_int_equal(sums->waited_ns[LULL_WAIT_THREAD_BARRIER], waited[t]);
+            assert_int_equal(sums->threads_ends_ns, told ? 0 : waited[t]);
+            assert_int_equal(sums->threads_rest_ns, told ? 2 : 0);
+            assert_int_equal(sums->threads_ns, waited[t] + sums->threads_rest_ns);
+        }
+        lull_trace_close(feed->trace);
+        free(feed);
+    }
 }
 
 static void critical(struct feed *feed, uint32_t thread, int64_t has, int64_t ends)
@@ -343,7 +399,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(barriers),       cmocka_unit_test(a_task_in_a_barrier),
         cmocka_unit_test(who_has_a_lock), cmocka_unit_test(the_end_of_a_thread),
-        cmocka_unit_test(random_phases),
+        cmocka_unit_test(random_phases),  cmocka_unit_test(the_end_of_a_region),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
