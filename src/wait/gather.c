@@ -15,7 +15,7 @@ struct series_key {
 };
 
 struct member_key {
-    uint32_t series, process;
+    uint32_t series, agent;
 };
 
 bool lull_wait_is_known(const struct lull_waits *waits, uint32_t comm, uint8_t op, bool *ret_alone)
@@ -95,9 +95,9 @@ static uint32_t rank_in(const struct lull_trace *trace, uint32_t comm, uint32_t 
     return other == LULL_NONE ? LULL_NONE : local->size + other;
 }
 
-static uint32_t find_member(struct lull_waits *waits, uint32_t series, uint32_t process)
+static uint32_t find_member(struct lull_waits *waits, uint32_t series, uint32_t agent)
 {
-    const struct member_key key = {series, process};
+    const struct member_key key = {series, agent};
     const size_t count = waits->members_by_process.count;
     bool is_new;
     uint64_t *index = NULL;
@@ -107,19 +107,33 @@ static uint32_t find_member(struct lull_waits *waits, uint32_t series, uint32_t 
     if (!index)
         return LULL_NONE;
     if (is_new)
-        waits->members[count] = (struct wait_member){
-            .rank = rank_in(waits->trace, waits->series[series].comm, process)};
+        waits->members[count] =
+            (struct wait_member){.rank = rank_in(waits->trace, waits->series[series].comm,
+                                                 lull_wait_process_of(waits, agent))};
     return (uint32_t)*index;
 }
 
-bool lull_wait_meets_all(const struct lull_waits *waits, const struct wait_pending *pending,
-                         struct wait_moment **ret_base)
+struct wait_member *lull_wait_meets_all(const struct lull_waits *waits,
+                                        const struct wait_pending *pending)
 {
     if (pending->is_message || pending->is_post || pending->meeting != MEETS_ALL ||
         !waits->series[pending->what].blocks)
-        return false;
-    *ret_base = &waits->members[pending->member].base;
-    return true;
+        return NULL;
+    return &waits->members[pending->member];
+}
+
+uint32_t lull_wait_number_operation(struct lull_waits *waits, const struct wait_note *note,
+                                    uint32_t process)
+{
+    const uint32_t first = waits->trace->processes[process].first_location;
+    const uint32_t series = find_series(waits, note);
+    const uint32_t index = series == LULL_NONE ? LULL_NONE : find_member(waits, series, first);
+    if (index == LULL_NONE) {
+        waits->no_memory = true;
+        return 0;
+    }
+    struct wait_member *member = &waits->members[index];
+    return note->kind == NOTE_BEGIN ? member->n_begun++ : member->count++;
 }
 
 /* ---- gatherings ---------------------------------------------------------------------------- */
@@ -163,10 +177,10 @@ static void close_gatherings(struct wait_series *series)
     }
 }
 
-/* Keeps the later one; of two at the same time that of the lower process. */
+/* Keeps the later one; of two at the same time that of the lower agent. */
 static void keep_later(struct wait_cause *kept, const struct wait_cause *cause)
 {
-    if (cause->time < kept->time || (cause->time == kept->time && cause->process >= kept->process))
+    if (cause->time < kept->time || (cause->time == kept->time && cause->agent >= kept->agent))
         return;
     lull_wait_cause_drop(kept);
     *kept = lull_wait_cause_keep(cause);
@@ -244,27 +258,29 @@ bool lull_wait_arrive(struct lull_waits *waits, const struct wait_note *note,
                       const struct wait_cause *arrival, struct wait_pending *ret_pending)
 {
     struct wait_cause here = *arrival;
-    struct wait_moment *base;
+    const uint32_t process = lull_wait_process_of(waits, arrival->agent);
     const uint32_t series = find_series(waits, note);
     const uint32_t index =
-        series == LULL_NONE ? LULL_NONE : find_member(waits, series, arrival->process);
+        series == LULL_NONE ? LULL_NONE : find_member(waits, series, arrival->agent);
     struct wait_member *member = index == LULL_NONE ? NULL : &waits->members[index];
     bool good = member && member->rank != LULL_NONE;
     if (good) {
         const bool between = waits->series[series].sizes[1] > 0;
         const enum wait_meeting meeting = meeting_of(note->op, between);
         const bool is_root =
-            between ? note->root < 0 && note->moves : note->root == (int32_t)arrival->process;
+            between ? note->root < 0 && note->moves : note->root == (int32_t)process;
         const bool passes = between && note->root < 0 && !is_root; /* it is of the root's group */
         *ret_pending = (struct wait_pending){
             .what = series,
             .member = index,
-            .number = member->count++,
+            .number = waits->lanes ? note->number : member->count++,
             .kind = kind_of(note->op, meeting),
             .meeting = meeting == MEETS_ROOT && passes ? MEETS_NOBODY : meeting,
             .is_root = is_root};
-        if (lull_wait_meets_all(waits, ret_pending, &base))
-            here.late_since = lull_wait_moment_keep(base);
+        if (lull_wait_meets_all(waits, ret_pending)) {
+            here.late_since = lull_wait_moment_keep(&member->base);
+            here.met = member->met;
+        }
         good = note_arrival(waits, ret_pending, &here);
         waits->no_memory |= !good;
     }
@@ -321,7 +337,8 @@ bool lull_wait_leave(struct lull_waits *waits, const struct wait_pending *pendin
     if (!cause)
         return false;
     *ret_cause = lull_wait_cause_keep(cause);
-    *ret_anew |= pending->meeting == MEETS_ALL && series->blocks && series->size == waits->n_ranks;
+    *ret_anew |= pending->meeting == MEETS_ALL && series->blocks &&
+                 series->size == waits->n_ranks && !waits->lanes;
     gathering->left++;
     close_gatherings(series);
     return true;

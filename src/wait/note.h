@@ -25,7 +25,11 @@ struct wait_note {
         uint32_t region, channel, comm;
     };
     int32_t root; /* process index, or LULL_ANY */
-    int32_t tag;
+    union {
+        int32_t tag;
+        uint32_t
+            number; /* lane.c: of a message in its channel, of a collective operation; else 0 */
+    };
     uint8_t kind, op;
     bool lost;
     union {
@@ -56,6 +60,7 @@ struct wait_note_queue {
 
 /* False: no memory. */
 bool lull_wait_notes_push(struct wait_note_queue *queue, const struct wait_note *note);
+const struct wait_note *lull_wait_notes_first(const struct wait_note_queue *queue); /* or NULL */
 bool lull_wait_notes_pop(struct wait_note_queue *queue, struct wait_note *ret_note);
 void lull_wait_notes_free(struct wait_note_queue *queue);
 

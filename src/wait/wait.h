@@ -65,9 +65,15 @@
  * divided by ledgers of threads, which begin anew with each parallel region and barrier; where a
  * program has no regions of its own, the innermost construct stands for them.
  *
- * A wait is in measured time, so clocks that differ between nodes shift it. Only the first thread
- * of a process is followed in MPI. Not told: one-sided operations, who has locks that are set by
- * calls.
+ * A wait is in measured time, so clocks that differ between nodes shift it. Not told: one-sided
+ * operations, who has locks that are set by calls.
+ *
+ * Only the first thread of a process is followed in MPI, unless `each_thread` says that others
+ * communicate, too. Then each thread waits, is waited for, and has a ledger, which never begins
+ * anew; what has no thread of its own there, the order of messages of a channel and of collective
+ * operations, is that of the times at which the threads of a process sent, received and took part.
+ * Two threads have met where the one waited for the other, and where both were the last of their
+ * processes to take part in an operation in which all wait for all. Late receivers are not told.
  *
  * It rides on a pass (activity/pass.h). The result does not depend on the number of workers, nor on
  * the order in which they read. Memory: per process a ledger of at most LULL_WAIT_LEDGER places of
@@ -119,7 +125,8 @@ struct lull_wait_place {
     uint32_t call;    /* region of the call by which the others' wait ended: the send, or the
                          collective operation; LULL_NONE: outside of calls */
     uint32_t in_mpi;  /* 1: the time went into MPI, where it did not wait for others */
-    uint32_t thread;  /* location, where threads wait for each other; else LULL_NONE */
+    uint32_t thread;  /* location, where threads wait for each other, or each is followed; else
+                         LULL_NONE */
 };
 
 struct lull_wait_charge {
@@ -151,6 +158,7 @@ struct lull_wait_location {
 
 struct lull_wait_result {
     const char *absent;                     /* why there is none; NULL: there is one */
+    bool needs_each_thread;                 /* that is why: see the option */
     const struct lull_wait_charge *charges; /* most ns first */
     uint32_t n_charges;
     const struct lull_wait_location *locations;     /* [n_locations] of the trace */
@@ -162,8 +170,9 @@ struct lull_wait_result {
 struct lull_wait_options {
     uint32_t application;
     const struct lull_windows *windows; /* of the pass; NULL: the whole run */
-    bool threads; /* threads of a process that wait for each other, too: the pass then reads all
-                     threads, and its visits are those of lull_waits_visits */
+    bool each_thread; /* threads beside the first of their process communicate: each is followed */
+    bool threads;     /* threads of a process that wait for each other, too: the pass then reads all
+                         threads, and its visits are those of lull_waits_visits */
 };
 
 struct lull_waits;
