@@ -28,14 +28,19 @@ enum crew_note_kind {
     CREW_END
 };
 
-/* What a lock is known by: its kind. */
-enum crew_lock { CREW_NO_LOCK, CREW_CRITICAL, CREW_ORDERED, CREW_UNKNOWN };
+/* What a lock is known by: its number, where the trace has one, or its kind. */
+enum crew_lock { CREW_NO_LOCK, CREW_CRITICAL, CREW_ORDERED, CREW_UNKNOWN, CREW_NUMBERED };
+static inline uint64_t lull_wait_lock(uint64_t number)
+{
+    return number * CREW_NUMBERED + CREW_NUMBERED;
+}
+enum { CREW_LOCKS = 8 }; /* that a thread has at once; more are not followed */
 
 struct crew_note {
     int64_t time, began;
-    uint64_t number;
+    uint64_t number, lock;
     uint32_t region;
-    uint8_t kind, lock;
+    uint8_t kind;
 };
 
 /* Where a thread's steps are read.
@@ -51,6 +56,13 @@ struct crew_reading {
     bool at_end;  /* of a region, until the next one */
     int64_t left; /* the barrier, which the spans have not come to yet; 0: not yet */
     uint32_t user;
+    struct {
+        uint64_t lock;
+        int64_t began;
+        uint32_t times; /* how often it was taken, and not given back; 0: this one is free */
+    } held[CREW_LOCKS];
+    uint64_t acquired; /* the last one, */
+    int64_t acquired_at;
     struct crew_note scheduling; /* that lasted up to now; end 0: none. At the end of a region it
                                     was a wait */
 };
@@ -75,7 +87,7 @@ struct crew_life {
 struct crew_hold {
     int64_t began, ended;
     uint32_t thread, region, call; /* region of the user; the construct */
-    uint8_t lock;
+    uint64_t lock;
 };
 
 struct crew_thread {

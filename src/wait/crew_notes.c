@@ -163,7 +163,8 @@ static void take_span(const struct lull_trace *trace, struct writing *out,
     else if (step->activity == LULL_OMP_LOCK) {
         put(out, CREW_LOCK_BEGIN, 0, begin, LULL_NONE);
         put(out, CREW_LOCK_END, begin, end, place_of_span(step));
-        out->notes[out->count - 1].lock = lock_of(region);
+        out->notes[out->count - 1].lock =
+            reading->acquired_at > begin ? reading->acquired : lock_of(region);
     } else {
         const bool in_mpi = step->activity >= LULL_MPI_P2P && step->activity <= LULL_MPI_OTHER;
         put(out, step->activity == LULL_OMP_SYNC ? CREW_REST : CREW_WORK, begin, end,
@@ -189,6 +190,48 @@ static void take_visit(const struct lull_trace *trace, struct writing *out,
         reading->in_barrier = true;
         reading->left = end;
     }
+}
+
+/* ---- locks that have numbers --------------------------------------------------------------- */
+
+/* Where a lock is that the thread has, or a free place; CREW_LOCKS: neither. */
+static uint32_t place_of_lock(const struct crew_reading *reading, uint64_t lock)
+{
+    uint32_t free_place = CREW_LOCKS;
+    for (uint32_t i = 0; i < CREW_LOCKS; i++) {
+        if (reading->held[i].times > 0 && reading->held[i].lock == lock)
+            return i;
+        if (reading->held[i].times == 0 && free_place == CREW_LOCKS)
+            free_place = i;
+    }
+    return free_place;
+}
+
+static void acquire_lock(struct crew_reading *reading, const struct lull_step *step)
+{
+    const uint64_t lock = lull_wait_lock(step->number);
+    const uint32_t place = place_of_lock(reading, lock);
+    reading->acquired = lock;
+    reading->acquired_at = step->time;
+    if (place == CREW_LOCKS)
+        return;
+    if (reading->held[place].times++ == 0) {
+        reading->held[place].lock = lock;
+        reading->held[place].began = step->time;
+    }
+}
+
+static void release_lock(struct writing *out, struct crew_reading *reading,
+                         const struct lull_step *step)
+{
+    const uint64_t lock = lull_wait_lock(step->number);
+    const uint32_t place = place_of_lock(reading, lock);
+    if (place == CREW_LOCKS || reading->held[place].times == 0 || --reading->held[place].times > 0)
+        return;
+    end_scheduling(out, reading);
+    put(out, CREW_HELD, reading->held[place].began, step->time, reading->user);
+    out->notes[out->count - 1].lock = lock;
+    out->notes[out->count - 1].number = LULL_NONE;
 }
 
 /* ---- steps --------------------------------------------------------------------------------- */
@@ -219,6 +262,12 @@ size_t lull_wait_crew_notes_of_step(const struct lull_trace *trace, struct crew_
     case LULL_STEP_THREAD_WAIT_BEGIN:
     case LULL_STEP_THREAD_WAIT_END:
         take_wait(&out, reading, step, step->kind == LULL_STEP_THREAD_WAIT_BEGIN);
+        return out.count;
+    case LULL_STEP_LOCK_ACQUIRE:
+        acquire_lock(reading, step);
+        return 0;
+    case LULL_STEP_LOCK_RELEASE:
+        release_lock(&out, reading, step);
         return out.count;
     case LULL_STEP_JOIN:
         end_region(&out, reading, step, is_master);

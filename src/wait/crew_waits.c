@@ -162,7 +162,7 @@ static void note_hold(struct wait_crew *crew, uint32_t t, const struct crew_note
 
 /* Who had it last before `time`; NULL: nobody after `begin`. Holds are in the order of their ends.
  */
-static const struct crew_hold *last_hold(const struct wait_crew *crew, uint32_t t, uint8_t lock,
+static const struct crew_hold *last_hold(const struct wait_crew *crew, uint32_t t, uint64_t lock,
                                          int64_t begin, int64_t time)
 {
     for (size_t i = crew->n_holds; i-- > 0 && crew->holds[i].ended > begin;) {

@@ -208,7 +208,8 @@ struct lull_consumer lull_waits_consumer(struct lull_waits *waits)
         wants |= LULL_STEP_MASK(wanted[i]);
     if (waits->crews)
         wants |= LULL_STEPS_OF_THREADS | LULL_STEP_MASK(LULL_STEP_FORK) |
-                 LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEP_MASK(LULL_STEP_VISIT);
+                 LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEP_MASK(LULL_STEP_VISIT) |
+                 LULL_STEP_MASK(LULL_STEP_LOCK_ACQUIRE) | LULL_STEP_MASK(LULL_STEP_LOCK_RELEASE);
     return (struct lull_consumer){
         .context = waits, .wants = wants, .abreast = true, .steps = take_steps};
 }

@@ -53,7 +53,9 @@
  *                    run meanwhile are no wait. Teams in teams are taken for one. Where a trace
  *                    tells no implicit barrier (Extrae), all meet at the end of a parallel region
  *   lock             for a critical or ordered section: while another thread was in one of its
- *                    process. Whoever was in it last before the wait ended is charged with its
+ *                    process. For a lock that is set by a call: while another thread had it, where
+ *                    the trace says who took and gave back which one (Score-P, not lull's own
+ *                    recorder). Whoever was in it last before the wait ended is charged with its
  *                    time, then who was before
  *   thread join      for the end of a thread of the program's own
  *
@@ -66,7 +68,7 @@
  * program has no regions of its own, the innermost construct stands for them.
  *
  * A wait is in measured time, so clocks that differ between nodes shift it. Not told: one-sided
- * operations, who has locks that are set by calls.
+ * operations.
  *
  * Only the first thread of a process is followed in MPI, unless `each_thread` says that others
  * communicate, too. Then each thread waits, is waited for, and has a ledger, which never begins
