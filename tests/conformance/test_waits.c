@@ -16,11 +16,12 @@
 
 enum { MOST_WORKERS = 3 };
 
-static void find_waits(const struct lull_trace *trace, const struct lull_windows *windows,
-                       unsigned workers, struct lull_arena *arena,
-                       struct lull_wait_result *ret_result)
+static void find_waits_of(const struct lull_trace *trace, const struct lull_windows *windows,
+                          unsigned workers, bool each_thread, struct lull_arena *arena,
+                          struct lull_wait_result *ret_result)
 {
-    const struct lull_wait_options options = {.windows = windows, .threads = true};
+    const struct lull_wait_options options = {
+        .windows = windows, .each_thread = each_thread, .threads = true};
     struct lull_pass_options pass = {.windows = windows, .workers = workers};
     struct lull_error err = {""};
     struct lull_waits *waits;
@@ -32,6 +33,13 @@ static void find_waits(const struct lull_trace *trace, const struct lull_windows
         fail_msg("%s", err.text);
     lull_waits_destroy(waits);
     assert_null(ret_result->absent);
+}
+
+static void find_waits(const struct lull_trace *trace, const struct lull_windows *windows,
+                       unsigned workers, struct lull_arena *arena,
+                       struct lull_wait_result *ret_result)
+{
+    find_waits_of(trace, windows, workers, false, arena, ret_result);
 }
 
 static void compare_results(const struct lull_trace *trace, const struct lull_wait_result *a,
@@ -63,19 +71,28 @@ static int64_t mpi_time_of(const struct lull_thread_breakdown *thread)
     return sum;
 }
 
+static const struct lull_wait_location *sums_of(const struct lull_trace *trace,
+                                                const struct lull_thread_breakdown *thread,
+                                                const struct lull_wait_result *result)
+{
+    const struct lull_process *process = &trace->processes[thread->process];
+    for (uint32_t l = process->first_location; l < process->first_location + process->n_locations;
+         l++)
+        if (trace->locations[l].number == thread->number &&
+            trace->locations[l].kind == thread->kind)
+            return &result->locations[l];
+    fail();
+    return NULL;
+}
+
 /* What threads wait for each other is what they spend in barriers and for locks. */
 static int64_t check_thread(const struct lull_trace *trace,
                             const struct lull_thread_breakdown *thread,
                             const struct lull_wait_result *result)
 {
     const struct lull_process *process = &trace->processes[thread->process];
-    const struct lull_wait_location *sums = NULL;
+    const struct lull_wait_location *sums = sums_of(trace, thread, result);
     int64_t spent = 0, waited = 0;
-    for (uint32_t i = 0; i < process->n_locations; i++)
-        if (trace->locations[process->first_location + i].number == thread->number &&
-            trace->locations[process->first_location + i].kind == thread->kind)
-            sums = &result->locations[process->first_location + i];
-    assert_non_null(sums);
     for (unsigned k = LULL_WAIT_MPI_KINDS; k < LULL_WAIT_KINDS; k++)
         waited += sums->waited_ns[k];
     assert_int_equal(waited + sums->threads_rest_ns, sums->threads_ns);
@@ -87,8 +104,10 @@ static int64_t check_thread(const struct lull_trace *trace,
     return waited;
 }
 
+/* Where each thread is followed, the calls of all are counted. */
 static void check_sums(const struct lull_trace *trace, const struct lull_windows *windows,
-                       const struct lull_wait_result *result, struct lull_arena *arena)
+                       bool each_thread, const struct lull_wait_result *result,
+                       struct lull_arena *arena)
 {
     const struct lull_breakdown_options wanted = {.windows = windows, .workers = 1};
     struct lull_breakdown *breakdown;
@@ -99,10 +118,9 @@ static void check_sums(const struct lull_trace *trace, const struct lull_windows
     for (uint32_t t = 0; t < breakdown->n_threads; t++) {
         const struct lull_thread_breakdown *thread = &breakdown->threads[t];
         waited += check_thread(trace, thread, result);
-        if (!thread->master)
+        if (thread->kind != LULL_LOCATION_THREAD || (!thread->master && !each_thread))
             continue;
-        const struct lull_wait_location *sums =
-            &result->locations[trace->processes[thread->process].first_location];
+        const struct lull_wait_location *sums = sums_of(trace, thread, result);
         int64_t sum = sums->transfer_ns + sums->unmatched_ns;
         for (unsigned k = 0; k < LULL_WAIT_MPI_KINDS; k++) {
             sum += sums->waited_ns[k];
@@ -127,7 +145,17 @@ static void check_window(const struct lull_trace *trace, struct lull_arena *aren
                              &err) != LULL_OK)
         fail_msg("%s", err.text);
     find_waits(trace, windows, 1, arena, &result);
-    check_sums(trace, windows, &result, arena);
+    check_sums(trace, windows, false, &result, arena);
+}
+
+static void check_each_thread(const struct lull_trace *trace, struct lull_arena *arena)
+{
+    struct lull_wait_result results[2];
+    for (unsigned w = 0; w < 2; w++) {
+        find_waits_of(trace, NULL, w + 1, true, arena, &results[w]);
+        compare_results(trace, &results[0], &results[w]);
+    }
+    check_sums(trace, NULL, true, &results[0], arena);
 }
 
 /* `ends`: by thread, what is waited at ends of parallel regions whose barrier is not told; NULL: is
@@ -144,7 +172,8 @@ static void check(const char *path, bool waits, const int64_t *ends)
         find_waits(trace, NULL, w + 1, arena, &results[w]);
         compare_results(trace, &results[0], &results[w]);
     }
-    check_sums(trace, NULL, &results[0], arena);
+    check_sums(trace, NULL, false, &results[0], arena);
+    check_each_thread(trace, arena);
     check_window(trace, arena);
     assert_true(waits == (results[0].waited_ns > 0));
     for (uint32_t l = 0; ends && l < trace->n_locations; l++)
