@@ -379,7 +379,35 @@ static lull_status join_riders(void *context, struct lull_joint_pass *joint, str
     return status;
 }
 
+/* Where threads communicate beside the masters, against presumption, the run is read once more. */
+static lull_status read_waits_again(const struct rider *rider, struct lull_run *run,
+                                    const struct lull_breakdown_options *wanted,
+                                    struct lull_error *err)
+{
+    const struct lull_wait_options options = {.application = wanted->application,
+                                              .windows = wanted->windows,
+                                              .each_thread = true,
+                                              .threads = true};
+    struct lull_pass_options pass = {.windows = wanted->windows,
+                                     .application = wanted->application,
+                                     .workers = wanted->workers,
+                                     .progress = wanted->progress,
+                                     .progress_context = wanted->progress_context};
+    struct lull_waits *waits;
+    lull_status status = lull_waits_create(run->trace, &options, &waits, err);
+    if (status != LULL_OK)
+        return status;
+    const struct lull_consumer consumer = lull_waits_consumer(waits);
+    pass.visits = lull_waits_visits(waits, NULL);
+    status = lull_pass_run(run->trace, &pass, &consumer, 1, err);
+    if (status == LULL_OK)
+        status = lull_waits_conclude(waits, rider->arena, run->waits, err);
+    lull_waits_destroy(waits);
+    return status;
+}
+
 static lull_status conclude_riders(const struct rider *rider, struct lull_run *run,
+                                   const struct lull_breakdown_options *wanted,
                                    struct lull_error *err)
 {
     if (rider->files) {
@@ -389,7 +417,10 @@ static lull_status conclude_riders(const struct rider *rider, struct lull_run *r
     if (!rider->waits)
         return LULL_OK;
     run->waits = lull_arena_zero(rider->arena, 1, sizeof *run->waits);
-    return lull_waits_conclude(rider->waits, rider->arena, run->waits, err);
+    lull_status status = lull_waits_conclude(rider->waits, rider->arena, run->waits, err);
+    if (status == LULL_OK && run->waits->needs_each_thread)
+        status = read_waits_again(rider, run, wanted, err);
+    return status;
 }
 
 static lull_status read_events(struct lull_run *run, const struct lull_runs_options *options,
@@ -402,7 +433,7 @@ static lull_status read_events(struct lull_run *run, const struct lull_runs_opti
     lull_status status = lull_joint_pass_run(run->trace, wanted, ideal, &riders, arena,
                                              &run->breakdown, &run->ideal, err);
     if (status == LULL_OK)
-        status = conclude_riders(&rider, run, err);
+        status = conclude_riders(&rider, run, wanted, err);
     lull_waits_destroy(rider.waits);
     return status;
 }

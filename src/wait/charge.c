@@ -85,7 +85,7 @@ static struct lull_wait_place place_of(const struct lull_waits *waits,
     const uint32_t region = lull_wait_key_region(part->key);
     const bool own = process == LULL_WAIT_OWN, in_mpi = region == WAIT_IN_MPI;
     process = own ? charged->late : process;
-    if (charged->kind >= LULL_WAIT_MPI_KINDS && process != LULL_WAIT_ELSEWHERE) {
+    if ((charged->kind >= LULL_WAIT_MPI_KINDS || waits->lanes) && process != LULL_WAIT_ELSEWHERE) {
         thread = process;
         process = waits->trace->locations[thread].process;
     }
@@ -105,7 +105,7 @@ static bool keep_in_ledger(struct wait_stream *stream, const struct wait_excess 
     for (uint32_t i = 0; i < n && good; i++) {
         const bool own = lull_wait_key_process(parts[i].key) == LULL_WAIT_OWN;
         const uint64_t key =
-            own ? lull_wait_key(cause->process, lull_wait_key_region(parts[i].key)) : parts[i].key;
+            own ? lull_wait_key(cause->agent, lull_wait_key_region(parts[i].key)) : parts[i].key;
         good = lull_wait_ledger_add(&stream->ledger, key, own ? cause->call : parts[i].call,
                                     parts[i].ns);
     }
@@ -146,7 +146,7 @@ static bool charge_or_hold(struct lull_waits *waits, struct wait_stream *stream,
     const struct wait_charged charged = {.location = stream->location,
                                          .begin = begin,
                                          .wait = wait,
-                                         .late = stream->cause.process,
+                                         .late = stream->cause.agent,
                                          .call = stream->cause.call,
                                          .kind = stream->cause_kind};
     for (uint32_t i = 0; i < n && inside < wait; i++)
@@ -162,12 +162,11 @@ bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int6
                       int64_t wait, int64_t inside)
 {
     const struct wait_cause *cause = &stream->cause;
-    struct wait_pair *pair =
-        stream->met_all ? NULL : find_pair(waits, cause->process, stream->process);
+    struct wait_pair *pair = stream->met_all ? NULL : find_pair(waits, cause->agent, stream->agent);
     if (!pair && !stream->met_all)
         return false;
-    const struct wait_between between = {.late = cause->process,
-                                         .other = stream->process,
+    const struct wait_between between = {.late = cause->agent,
+                                         .other = stream->agent,
                                          .at = cause->late,
                                          .late_since = pair ? pair->late : cause->late_since,
                                          .ledger = &stream->ledger,

@@ -91,12 +91,13 @@ static void take_notes(struct lull_waits *waits, struct wait_crew *crew)
 bool lull_wait_crew_take(struct lull_waits *waits, struct wait_crew *crew,
                          const struct lull_steps *steps)
 {
+    const bool is_master = steps->location == crew->first_location;
     struct crew_thread *thread = &crew->threads[steps->location - crew->first_location];
     pthread_mutex_lock(&crew->lock);
     for (uint32_t i = 0; i < steps->count && !crew->no_memory; i++) {
         struct crew_note notes[CREW_NOTES_OF_STEP];
-        const size_t n =
-            lull_wait_crew_notes_of_step(waits->trace, &thread->reading, &steps->steps[i], notes);
+        const size_t n = lull_wait_crew_notes_of_step(waits->trace, &thread->reading,
+                                                      &steps->steps[i], is_master, notes);
         for (size_t k = 0; k < n; k++) {
             struct crew_note *pushed = lull_ring_push(&thread->notes, sizeof *pushed);
             crew->no_memory |= !pushed;

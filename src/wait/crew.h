@@ -12,8 +12,9 @@ enum crew_note_kind {
     CREW_WORK,       /* since `began`; region of the user, or WAIT_IN_MPI */
     CREW_REST,       /* the same, in a wait for what is not known */
     CREW_FORK,       /* it joins in a parallel region */
-    CREW_ARRIVE,     /* at a barrier; region */
+    CREW_ARRIVE,     /* at a barrier; region; number 1: it is not told */
     CREW_SYNC,       /* in the barrier, or in a join, from `began` */
+    CREW_AT_END,     /* at the end of a parallel region, whose barrier is not told, from `began` */
     CREW_HELD,       /* it had a lock from `began` on; region of the user; lock */
     CREW_LOCK_BEGIN, /* it waits for a lock */
     CREW_CREATE,     /* number: of a thread that it makes */
@@ -27,27 +28,49 @@ enum crew_note_kind {
     CREW_END
 };
 
-/* What a lock is known by: its kind. */
-enum crew_lock { CREW_NO_LOCK, CREW_CRITICAL, CREW_ORDERED, CREW_UNKNOWN };
+/* What a lock is known by: its number, where the trace has one, or its kind. */
+enum crew_lock { CREW_NO_LOCK, CREW_CRITICAL, CREW_ORDERED, CREW_UNKNOWN, CREW_NUMBERED };
+static inline uint64_t lull_wait_lock(uint64_t number)
+{
+    return number * CREW_NUMBERED + CREW_NUMBERED;
+}
+enum { CREW_LOCKS = 8 }; /* that a thread has at once; more are not followed */
 
 struct crew_note {
     int64_t time, began;
-    uint64_t number;
+    uint64_t number, lock;
     uint32_t region;
-    uint8_t kind, lock;
+    uint8_t kind;
 };
 
-/* Where a thread's steps are read. */
+/* Where a thread's steps are read.
+ *
+ * All threads of a team meet at the end of its parallel region. Some tracers (Extrae for libgomp)
+ * do not tell that barrier: the master's wait for the others is the last of what is scheduling,
+ * fork and join, and of the others nothing is told between the end of their part and the next
+ * region. */
 struct crew_reading {
     bool in_barrier;
     bool joins;
+    bool meets;   /* at an implicit barrier of this region, which is told */
+    bool at_end;  /* of a region, until the next one */
     int64_t left; /* the barrier, which the spans have not come to yet; 0: not yet */
     uint32_t user;
+    struct {
+        uint64_t lock;
+        int64_t began;
+        uint32_t times; /* how often it was taken, and not given back; 0: this one is free */
+    } held[CREW_LOCKS];
+    uint64_t acquired; /* the last one, */
+    int64_t acquired_at;
+    struct crew_note scheduling; /* that lasted up to now; end 0: none. At the end of a region it
+                                    was a wait */
 };
 
 /* A barrier that some have come to. It is open until the first leaves: then all have come. */
 struct crew_meeting {
     uint32_t members, references;
+    bool untold;
     int64_t last_time;
     uint32_t last, region; /* who came last, a thread of the crew, and to which */
     struct wait_moment late;
@@ -64,7 +87,7 @@ struct crew_life {
 struct crew_hold {
     int64_t began, ended;
     uint32_t thread, region, call; /* region of the user; the construct */
-    uint8_t lock;
+    uint64_t lock;
 };
 
 struct crew_thread {
@@ -98,7 +121,8 @@ struct wait_crew {
 /* crew_notes.c: at most CREW_NOTES_OF_STEP for each step. Returns how many there are. */
 enum { CREW_NOTES_OF_STEP = 8 };
 size_t lull_wait_crew_notes_of_step(const struct lull_trace *trace, struct crew_reading *reading,
-                                    const struct lull_step *step, struct crew_note *notes);
+                                    const struct lull_step *step, bool is_master,
+                                    struct crew_note *notes);
 bool lull_wait_crew_wants_visits(const struct lull_region *region);
 
 /* crew.c. NULL: no memory. */

@@ -80,6 +80,7 @@ static void arrive(struct wait_crew *crew, uint32_t t, const struct crew_note *n
         meeting->last = t;
         meeting->region = note->region;
     }
+    meeting->untold |= note->number == 1;
     meeting->members++;
     meeting->references++;
     thread->meeting = meeting;
@@ -119,11 +120,15 @@ static void leave(struct lull_waits *waits, struct wait_crew *crew, uint32_t t, 
                                      .begin = thread->began,
                                      .ns = thread->settled,
                                      .kind = LULL_WAIT_THREAD_BARRIER};
-    thread->sums.threads_rest_ns += thread->pending;
-    if (wait.ns > 0 && meeting->last != t)
+    const bool waited = wait.ns > 0 && meeting->last != t;
+    if (waited)
         charge_between(waits, crew, &wait, meeting->late, (struct wait_moment){0});
-    else
-        thread->sums.threads_rest_ns += wait.ns;
+    if (meeting->untold) {
+        thread->sums.threads_ns += waited ? wait.ns : 0;
+        thread->sums.threads_ends_ns += waited ? wait.ns : 0;
+    } else {
+        thread->sums.threads_rest_ns += thread->pending + (waited ? 0 : wait.ns);
+    }
     if (meeting->members > 1) {
         lull_wait_ledger_begin_anew(&thread->ledger);
         add_time(crew, thread, lull_wait_key(LULL_WAIT_OWN, meeting->region), LULL_NONE,
@@ -157,7 +162,7 @@ static void note_hold(struct wait_crew *crew, uint32_t t, const struct crew_note
 
 /* Who had it last before `time`; NULL: nobody after `begin`. Holds are in the order of their ends.
  */
-static const struct crew_hold *last_hold(const struct wait_crew *crew, uint32_t t, uint8_t lock,
+static const struct crew_hold *last_hold(const struct wait_crew *crew, uint32_t t, uint64_t lock,
                                          int64_t begin, int64_t time)
 {
     for (size_t i = crew->n_holds; i-- > 0 && crew->holds[i].ended > begin;) {
@@ -283,6 +288,17 @@ static void end_join(struct lull_waits *waits, struct wait_crew *crew, uint32_t 
 
 /* ---- notes --------------------------------------------------------------------------------- */
 
+/* Of it the part before the last arrival counts, when that is known. */
+static void spend_at_end(struct crew_thread *thread, const struct crew_note *note)
+{
+    if (!thread->meeting)
+        return;
+    settle(thread);
+    const int64_t before = part_before(thread->meeting->last_time, note);
+    thread->settled += before;
+    thread->pending += note->time - note->began - before;
+}
+
 /* In a barrier, or in a join: until the thread has ended, if it has. */
 static void spend_waiting(struct wait_crew *crew, struct crew_thread *thread,
                           const struct crew_note *note)
@@ -345,6 +361,9 @@ void lull_wait_crew_note(struct lull_waits *waits, struct wait_crew *crew, uint3
         break;
     case CREW_SYNC:
         spend_waiting(crew, thread, note);
+        break;
+    case CREW_AT_END:
+        spend_at_end(thread, note);
         break;
     case CREW_HELD:
         note_hold(crew, t, note);

@@ -1,5 +1,7 @@
 /* Collective operations: who came when. Operation k of a communicator is the k-th of each member,
- * those that block and each kind of those that do not for themselves. */
+ * those that block and each kind of those that do not for themselves. The two groups of an
+ * inter-communicator are one series, whose first ranks are those of the group with the lower index.
+ */
 #include "activity/channel.h"
 #include "base/array.h"
 #include "base/collective.h"
@@ -13,7 +15,7 @@ struct series_key {
 };
 
 struct member_key {
-    uint32_t series, process;
+    uint32_t series, agent;
 };
 
 bool lull_wait_is_known(const struct lull_waits *waits, uint32_t comm, uint8_t op, bool *ret_alone)
@@ -21,14 +23,13 @@ bool lull_wait_is_known(const struct lull_waits *waits, uint32_t comm, uint8_t o
     const struct lull_trace *trace = waits->trace;
     if (comm >= trace->n_comms || op == LULL_COLLECTIVE_UNKNOWN)
         return false;
-    *ret_alone = trace->comms[comm].size == 1;
-    return trace->comms[comm].paradigm == LULL_PARADIGM_MPI &&
-           trace->comms[comm].remote == LULL_NONE;
+    *ret_alone = trace->comms[comm].size == 1 && trace->comms[comm].remote == LULL_NONE;
+    return trace->comms[comm].paradigm == LULL_PARADIGM_MPI;
 }
 
-static enum wait_meeting meeting_of(uint8_t op)
+static enum wait_meeting meeting_of(uint8_t op, bool between)
 {
-    switch (lull_collective_needs(op)) {
+    switch (between ? lull_collective_needs_between(op) : lull_collective_needs(op)) {
     case LULL_NEEDS_ALL:
         return MEETS_ALL;
     case LULL_NEEDS_ROOT:
@@ -37,27 +38,35 @@ static enum wait_meeting meeting_of(uint8_t op)
         return ROOT_MEETS_ALL;
     case LULL_NEEDS_LOWER:
         return MEETS_LOWER;
+    case LULL_NEEDS_OTHERS:
+        return MEETS_OTHERS;
+    case LULL_ROOT_NEEDS_OTHERS:
+        return ROOT_MEETS_OTHERS;
     default:
         return MEETS_NOBODY;
     }
 }
 
-static uint8_t kind_of(uint8_t op)
+static uint8_t kind_of(uint8_t op, enum wait_meeting meeting)
 {
     static const uint8_t kinds[] = {[MEETS_ALL] = LULL_WAIT_N_TO_N,
                                     [MEETS_ROOT] = LULL_WAIT_LATE_BROADCAST,
                                     [ROOT_MEETS_ALL] = LULL_WAIT_EARLY_REDUCE,
                                     [MEETS_LOWER] = LULL_WAIT_EARLY_SCAN,
+                                    [MEETS_OTHERS] = LULL_WAIT_N_TO_N,
+                                    [ROOT_MEETS_OTHERS] = LULL_WAIT_EARLY_REDUCE,
                                     [MEETS_NOBODY] = LULL_WAIT_N_TO_N};
-    return op == LULL_COLLECTIVE_BARRIER ? LULL_WAIT_BARRIER : kinds[meeting_of(op)];
+    return op == LULL_COLLECTIVE_BARRIER ? LULL_WAIT_BARRIER : kinds[meeting];
 }
 
 /* ---- series and members ------------------------------------------------------------------- */
 
 static uint32_t find_series(struct lull_waits *waits, const struct wait_note *note)
 {
+    const struct lull_trace *trace = waits->trace;
     const bool blocks = note->value == LULL_NO_REQUEST;
-    const struct series_key key = {note->comm, blocks ? 0 : note->op + 1u};
+    const uint32_t comm = lull_comm_canonical(trace, note->comm);
+    const struct series_key key = {comm, blocks ? 0 : note->op + 1u};
     const size_t count = waits->series_by_comm.count;
     bool is_new;
     uint64_t *index = NULL;
@@ -66,15 +75,29 @@ static uint32_t find_series(struct lull_waits *waits, const struct wait_note *no
         index = lull_hash_add(&waits->series_by_comm, &key, sizeof key, count, &is_new);
     if (!index)
         return LULL_NONE;
-    if (is_new)
+    if (is_new) {
+        const uint32_t size = trace->comms[comm].size, remote = trace->comms[comm].remote;
+        const uint32_t others = remote == LULL_NONE ? 0 : trace->comms[remote].size;
         waits->series[count] = (struct wait_series){
-            .comm = note->comm, .size = waits->trace->comms[note->comm].size, .blocks = blocks};
+            .comm = comm, .sizes = {size, others}, .size = size + others, .blocks = blocks};
+    }
     return (uint32_t)*index;
 }
 
-static uint32_t find_member(struct lull_waits *waits, uint32_t series, uint32_t process)
+/* LULL_NONE: it is no member. */
+static uint32_t rank_in(const struct lull_trace *trace, uint32_t comm, uint32_t process)
 {
-    const struct member_key key = {series, process};
+    const struct lull_comm *local = &trace->comms[comm];
+    const uint32_t rank = lull_comm_rank(local, process);
+    if (rank != LULL_NONE || local->remote == LULL_NONE)
+        return rank;
+    const uint32_t other = lull_comm_rank(&trace->comms[local->remote], process);
+    return other == LULL_NONE ? LULL_NONE : local->size + other;
+}
+
+static uint32_t find_member(struct lull_waits *waits, uint32_t series, uint32_t agent)
+{
+    const struct member_key key = {series, agent};
     const size_t count = waits->members_by_process.count;
     bool is_new;
     uint64_t *index = NULL;
@@ -84,19 +107,33 @@ static uint32_t find_member(struct lull_waits *waits, uint32_t series, uint32_t 
     if (!index)
         return LULL_NONE;
     if (is_new)
-        waits->members[count] = (struct wait_member){
-            .rank = lull_comm_rank(&waits->trace->comms[waits->series[series].comm], process)};
+        waits->members[count] =
+            (struct wait_member){.rank = rank_in(waits->trace, waits->series[series].comm,
+                                                 lull_wait_process_of(waits, agent))};
     return (uint32_t)*index;
 }
 
-bool lull_wait_meets_all(const struct lull_waits *waits, const struct wait_pending *pending,
-                         struct wait_moment **ret_base)
+struct wait_member *lull_wait_meets_all(const struct lull_waits *waits,
+                                        const struct wait_pending *pending)
 {
     if (pending->is_message || pending->is_post || pending->meeting != MEETS_ALL ||
         !waits->series[pending->what].blocks)
-        return false;
-    *ret_base = &waits->members[pending->member].base;
-    return true;
+        return NULL;
+    return &waits->members[pending->member];
+}
+
+uint32_t lull_wait_number_operation(struct lull_waits *waits, const struct wait_note *note,
+                                    uint32_t process)
+{
+    const uint32_t first = waits->trace->processes[process].first_location;
+    const uint32_t series = find_series(waits, note);
+    const uint32_t index = series == LULL_NONE ? LULL_NONE : find_member(waits, series, first);
+    if (index == LULL_NONE) {
+        waits->no_memory = true;
+        return 0;
+    }
+    struct wait_member *member = &waits->members[index];
+    return note->kind == NOTE_BEGIN ? member->n_begun++ : member->count++;
 }
 
 /* ---- gatherings ---------------------------------------------------------------------------- */
@@ -113,7 +150,8 @@ static struct wait_gathering *find_gathering(struct wait_series *series, uint32_
         struct wait_gathering *opened = lull_ring_push(&series->open, sizeof *opened);
         if (!opened)
             return NULL;
-        *opened = (struct wait_gathering){.last.time = -1, .root.time = -1};
+        *opened = (struct wait_gathering){
+            .last.time = -1, .root.time = -1, .groups = {{.last.time = -1}, {.last.time = -1}}};
     }
     return gathering_at(series, number - series->first);
 }
@@ -122,6 +160,8 @@ static void empty_gathering(struct wait_gathering *gathering, uint32_t size)
 {
     lull_wait_cause_drop(&gathering->last);
     lull_wait_cause_drop(&gathering->root);
+    for (unsigned g = 0; g < 2; g++)
+        lull_wait_cause_drop(&gathering->groups[g].last);
     for (uint32_t r = 0; gathering->ranks && r < size; r++)
         lull_wait_cause_drop(&gathering->ranks[r]);
     free(gathering->ranks);
@@ -137,10 +177,10 @@ static void close_gatherings(struct wait_series *series)
     }
 }
 
-/* Keeps the later one; of two at the same time that of the lower process. */
+/* Keeps the later one; of two at the same time that of the lower agent. */
 static void keep_later(struct wait_cause *kept, const struct wait_cause *cause)
 {
-    if (cause->time < kept->time || (cause->time == kept->time && cause->process >= kept->process))
+    if (cause->time < kept->time || (cause->time == kept->time && cause->agent >= kept->agent))
         return;
     lull_wait_cause_drop(kept);
     *kept = lull_wait_cause_keep(cause);
@@ -175,22 +215,41 @@ static void wake_waiting(struct lull_waits *waits, struct wait_gathering *gather
     }
 }
 
+/* Which of two groups a rank is in. */
+static unsigned group_of(const struct wait_series *series, uint32_t rank)
+{
+    return rank >= series->sizes[0];
+}
+
+/* One has come for whom the other group waits. True: all of its group have. */
+static bool note_group(struct wait_gathering *gathering, const struct wait_series *series,
+                       uint32_t rank, const struct wait_cause *arrival)
+{
+    const unsigned group = group_of(series, rank);
+    keep_later(&gathering->groups[group].last, arrival);
+    return ++gathering->groups[group].arrived == series->sizes[group];
+}
+
 /* Puts an arrival where those who need it will look. */
 static bool note_arrival(struct lull_waits *waits, const struct wait_pending *pending,
                          const struct wait_cause *arrival)
 {
     struct wait_series *series = &waits->series[pending->what];
     struct wait_gathering *gathering = find_gathering(series, pending->number);
-    bool good = gathering;
+    const uint32_t rank = waits->members[pending->member].rank;
+    bool good = gathering, is_group = false;
     if (good && pending->meeting == MEETS_LOWER)
-        good = note_rank(gathering, series->size, waits->members[pending->member].rank, arrival);
+        good = note_rank(gathering, series->size, rank, arrival);
     if (!good)
         return false;
+    if (pending->meeting == MEETS_OTHERS || pending->meeting == ROOT_MEETS_OTHERS)
+        is_group = note_group(gathering, series, rank, arrival);
     if (pending->is_root)
         gathering->root = lull_wait_cause_keep(arrival);
     keep_later(&gathering->last, arrival);
     gathering->arrived++;
-    if (gathering->arrived == series->size || pending->is_root || pending->meeting == MEETS_LOWER)
+    if (gathering->arrived == series->size || pending->is_root || is_group ||
+        pending->meeting == MEETS_LOWER)
         wake_waiting(waits, gathering);
     return true;
 }
@@ -199,21 +258,29 @@ bool lull_wait_arrive(struct lull_waits *waits, const struct wait_note *note,
                       const struct wait_cause *arrival, struct wait_pending *ret_pending)
 {
     struct wait_cause here = *arrival;
-    struct wait_moment *base;
+    const uint32_t process = lull_wait_process_of(waits, arrival->agent);
     const uint32_t series = find_series(waits, note);
     const uint32_t index =
-        series == LULL_NONE ? LULL_NONE : find_member(waits, series, arrival->process);
+        series == LULL_NONE ? LULL_NONE : find_member(waits, series, arrival->agent);
     struct wait_member *member = index == LULL_NONE ? NULL : &waits->members[index];
     bool good = member && member->rank != LULL_NONE;
     if (good) {
-        *ret_pending = (struct wait_pending){.what = series,
-                                             .member = index,
-                                             .number = member->count++,
-                                             .kind = kind_of(note->op),
-                                             .meeting = meeting_of(note->op),
-                                             .is_root = note->root == (int32_t)arrival->process};
-        if (lull_wait_meets_all(waits, ret_pending, &base))
-            here.late_since = lull_wait_moment_keep(base);
+        const bool between = waits->series[series].sizes[1] > 0;
+        const enum wait_meeting meeting = meeting_of(note->op, between);
+        const bool is_root =
+            between ? note->root < 0 && note->moves : note->root == (int32_t)process;
+        const bool passes = between && note->root < 0 && !is_root; /* it is of the root's group */
+        *ret_pending = (struct wait_pending){
+            .what = series,
+            .member = index,
+            .number = waits->lanes ? note->number : member->count++,
+            .kind = kind_of(note->op, meeting),
+            .meeting = meeting == MEETS_ROOT && passes ? MEETS_NOBODY : meeting,
+            .is_root = is_root};
+        if (lull_wait_meets_all(waits, ret_pending)) {
+            here.late_since = lull_wait_moment_keep(&member->base);
+            here.met = member->met;
+        }
         good = note_arrival(waits, ret_pending, &here);
         waits->no_memory |= !good;
     }
@@ -243,6 +310,16 @@ static const struct wait_cause *cause_of(const struct lull_waits *waits,
         if (!pending->is_root)
             return &nobody;
         break;
+    case ROOT_MEETS_OTHERS:
+        if (!pending->is_root)
+            return &nobody;
+        /* fall through */
+    case MEETS_OTHERS: {
+        const unsigned others = !group_of(series, member->rank);
+        return gathering->groups[others].arrived == series->sizes[others]
+                   ? &gathering->groups[others].last
+                   : NULL;
+    }
     case MEETS_LOWER:
         return member->rank < gathering->known ? &gathering->ranks[member->rank] : NULL;
     case MEETS_ALL:
@@ -260,7 +337,8 @@ bool lull_wait_leave(struct lull_waits *waits, const struct wait_pending *pendin
     if (!cause)
         return false;
     *ret_cause = lull_wait_cause_keep(cause);
-    *ret_anew |= pending->meeting == MEETS_ALL && series->blocks && series->size == waits->n_ranks;
+    *ret_anew |= pending->meeting == MEETS_ALL && series->blocks &&
+                 series->size == waits->n_ranks && !waits->lanes;
     gathering->left++;
     close_gatherings(series);
     return true;

@@ -1,4 +1,5 @@
-/* Messages that are sent and not received. Message k of a channel belongs to receive k. */
+/* Messages that are sent and not received. Message k of a channel belongs to receive k: they are in
+ * this order, or numbered (lane.c). */
 #include "base/array.h"
 #include "wait/share.h"
 
@@ -45,7 +46,8 @@ static uint32_t find_place(struct lull_waits *waits)
     return waits->n_messages++;
 }
 
-void lull_wait_send(struct lull_waits *waits, uint32_t index, const struct wait_cause *sent)
+void lull_wait_send(struct lull_waits *waits, uint32_t index, uint32_t number,
+                    const struct wait_cause *sent)
 {
     const uint32_t place = find_place(waits);
     struct wait_cause dropped = *sent;
@@ -55,28 +57,38 @@ void lull_wait_send(struct lull_waits *waits, uint32_t index, const struct wait_
         return;
     }
     struct wait_queue *queue = &waits->queues[index];
-    waits->messages[place] = (struct wait_message){*sent, LULL_NONE};
+    waits->messages[place] = (struct wait_message){*sent, LULL_NONE, number};
     if (queue->first == LULL_NONE)
         queue->first = place;
     else
         waits->messages[queue->last].next = place;
     queue->last = place;
-    if (queue->waiting) {
+    while (queue->waiting) {
         struct wait_stream *waiting = queue->waiting;
-        queue->waiting = NULL;
+        queue->waiting = waiting->next_waiting;
         lull_wait_ready(waits, waiting);
     }
 }
 
-bool lull_wait_receive(struct lull_waits *waits, uint32_t index, struct wait_cause *ret_sent)
+bool lull_wait_receive(struct lull_waits *waits, uint32_t index, uint32_t number,
+                       struct wait_cause *ret_sent)
 {
     struct wait_queue *queue = &waits->queues[index];
-    const uint32_t place = queue->first;
+    uint32_t place = queue->first, before = LULL_NONE;
+    while (place != LULL_NONE && waits->messages[place].number != number) {
+        before = place;
+        place = waits->messages[place].next;
+    }
     if (place == LULL_NONE)
         return false;
     struct wait_message *message = &waits->messages[place];
     *ret_sent = message->sent;
-    queue->first = message->next;
+    if (before == LULL_NONE)
+        queue->first = message->next;
+    else
+        waits->messages[before].next = message->next;
+    if (queue->last == place)
+        queue->last = before;
     message->next = waits->free_message;
     waits->free_message = place;
     return true;

@@ -96,7 +96,7 @@ static void send_message(struct lull_waits *waits, struct wait_stream *stream,
     const struct wait_cause sent = lull_wait_make_cause(waits, stream, note->time);
     if (!sent.late.snapshot)
         return;
-    lull_wait_send(waits, queue, &sent);
+    lull_wait_send(waits, queue, note->number, &sent);
     if (!waits->follows_posts)
         return;
     const bool waits_for_it = may_wait(stream, note);
@@ -166,8 +166,10 @@ static void receive_message(struct lull_waits *waits, struct wait_stream *stream
     if (note->channel == LULL_NONE)
         return;
     const struct wait_route *route = &stream->routes[note->channel];
-    const struct wait_pending pending = {
-        .what = route->queue, .kind = LULL_WAIT_LATE_SENDER, .is_message = true};
+    const struct wait_pending pending = {.what = route->queue,
+                                         .number = note->number,
+                                         .kind = LULL_WAIT_LATE_SENDER,
+                                         .is_message = true};
     if (route->queue == LULL_NONE) {
         stream->unmatched = true;
         return;

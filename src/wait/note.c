@@ -28,6 +28,11 @@ static bool is_empty(const struct wait_note_queue *queue)
     return !queue->first || (queue->first == queue->last && queue->first_at == queue->last_at);
 }
 
+const struct wait_note *lull_wait_notes_first(const struct wait_note_queue *queue)
+{
+    return is_empty(queue) ? NULL : &queue->first->notes[queue->first_at];
+}
+
 bool lull_wait_notes_pop(struct wait_note_queue *queue, struct wait_note *ret_note)
 {
     if (is_empty(queue))
@@ -121,6 +126,7 @@ static struct wait_note note_of_operation(const struct lull_step *step)
         note.comm = step->comm;
         note.value = step->collective.request;
         note.root = step->collective.root;
+        note.moves = step->collective.sent > 0 || step->collective.received > 0;
         return note;
     }
 }
@@ -170,7 +176,7 @@ size_t lull_wait_notes_of_steps(struct wait_reading *reading, const struct lull_
                 notes[count++] = note_of_operation(step);
             break;
         case LULL_STEP_END:
-            notes[count++] = (struct wait_note){.kind = NOTE_END};
+            notes[count++] = (struct wait_note){.kind = NOTE_END, .time = step->time};
             break;
         default:
             break;

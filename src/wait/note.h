@@ -25,10 +25,18 @@ struct wait_note {
         uint32_t region, channel, comm;
     };
     int32_t root; /* process index, or LULL_ANY */
-    int32_t tag;
+    union {
+        int32_t tag;
+        uint32_t
+            number; /* lane.c: of a message in its channel, of a collective operation; else 0 */
+    };
     uint8_t kind, op;
     bool lost;
-    bool large; /* a send may wait for its receive */
+    union {
+        bool large; /* a send may wait for its receive */
+        bool moves; /* a collective operation: this process sends or receives something in it, which
+                       between groups tells the root from the rest of its group */
+    };
 };
 
 /* Where a location's steps are read. */
@@ -52,6 +60,7 @@ struct wait_note_queue {
 
 /* False: no memory. */
 bool lull_wait_notes_push(struct wait_note_queue *queue, const struct wait_note *note);
+const struct wait_note *lull_wait_notes_first(const struct wait_note_queue *queue); /* or NULL */
 bool lull_wait_notes_pop(struct wait_note_queue *queue, struct wait_note *ret_note);
 void lull_wait_notes_free(struct wait_note_queue *queue);
 

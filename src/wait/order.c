@@ -37,7 +37,7 @@ bool lull_wait_hold(struct lull_waits *waits, struct wait_stream *stream, int64_
     held->begin = begin;
     held->wait = wait;
     held->inside = inside;
-    held->late = stream->cause.process;
+    held->late = stream->cause.agent;
     held->call = stream->cause.call;
     held->wrong_order = false;
     stream->n_held++;

@@ -1,7 +1,8 @@
 /* Waits from inside; internal to the room.
  *
  * note.h     what of a step matters: steps become notes, without a lock
- * stream.c   one process: notes move its ledger, calls wait for what they need
+ * lane.c     the threads of a process, where several communicate: who came first
+ * stream.c   one process or thread: notes move its ledger, calls wait for what they need
  * message.c  its messages
  * mail.c     messages that are sent and not received
  * post.c     when receives were posted
@@ -12,9 +13,10 @@
  * ledger.h   what a process spent its time on
  * wait.c     the consumer
  *
- * Each process is a stream that runs ahead until its call needs something that has not been read
- * yet; then its notes are kept. Whatever a stream learns depends on what others did alone, never on
- * when that was read, so any order gives the same result. */
+ * An agent is who waits, and is waited for: a process, or, where several threads of one
+ * communicate, a location. Each agent is a stream that runs ahead until its call needs something
+ * that has not been read yet; then its notes are kept. Whatever a stream learns depends on what
+ * others did alone, never on when that was read, so any order gives the same result. */
 #ifndef LULL_WAIT_SHARE_H
 #define LULL_WAIT_SHARE_H
 
@@ -29,29 +31,31 @@
 /* Who came, when, and what it had done by then. */
 struct wait_cause {
     int64_t time; /* measured; -1: nobody */
-    uint32_t process, call;
+    uint32_t agent, call;
     struct wait_moment late;
     struct wait_moment late_since; /* where all have waited for all before; else of NULL */
+    uint32_t met;                  /* which operation that was, as of a member */
 };
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
 struct wait_message {
     struct wait_cause sent;
-    uint32_t next; /* in the queue, or of the free ones */
+    uint32_t next;   /* in the queue, or of the free ones */
+    uint32_t number; /* as of the note */
 };
 
 /* Messages of one channel that were sent and not received, and, where senders may wait for them,
  * receives that were posted. */
 struct wait_queue {
-    uint32_t first, last;    /* LULL_NONE: empty */
-    uint32_t source, target; /* processes */
-    uint32_t n_sent, n_posted, first_post;
-    struct lull_ring posts; /* of post.c, from first_post on */
+    uint32_t first, last;                              /* LULL_NONE: empty */
+    uint32_t source, target;                           /* processes */
+    uint32_t n_sent, n_received, n_posted, first_post; /* n_received: lane.c alone */
+    struct lull_ring posts;                            /* of post.c, from first_post on */
     struct wait_stream *waiting;
 };
 
-/* What two processes had done when the one last waited for the other, other than in an operation in
+/* What two agents had done when the one last waited for the other, other than in an operation in
  * which all wait for all: they have met then, so both had done as much. */
 struct wait_pair {
     struct wait_moment late, other;
@@ -62,26 +66,43 @@ struct wait_pair {
 struct wait_gathering {
     uint32_t arrived, left;
     struct wait_cause last, root; /* the last that came; the root */
-    struct wait_cause *ranks;     /* [size], of a scan; or NULL */
-    uint32_t known;               /* of a scan: so many ranks, from the first on, have come */
+    struct {
+        uint32_t arrived;
+        struct wait_cause last;
+    } groups[2];              /* of an inter-communicator, where one waits for the other */
+    struct wait_cause *ranks; /* [size], of a scan; or NULL */
+    uint32_t known;           /* of a scan: so many ranks, from the first on, have come */
     struct wait_stream *waiting;
 };
 
 /* The collective operations of a communicator that block, or those of one kind that do not. */
 struct wait_series {
-    uint32_t comm, size;
+    uint32_t comm;           /* of an inter-communicator the lower one of its groups */
+    uint32_t sizes[2], size; /* of the groups, the second one 0 where there is one; of all */
     bool blocks;
     uint32_t first;        /* number of the oldest that is open */
     struct lull_ring open; /* of struct wait_gathering */
 };
 
-/* Who waits for whom. */
-enum wait_meeting { MEETS_ALL, MEETS_ROOT, ROOT_MEETS_ALL, MEETS_LOWER, MEETS_NOBODY };
+/* Who waits for whom. The others are those of the other group of an inter-communicator: the two
+ * groups go on at different times, so nobody meets there. */
+enum wait_meeting {
+    MEETS_ALL,
+    MEETS_ROOT,
+    ROOT_MEETS_ALL,
+    MEETS_LOWER,
+    MEETS_OTHERS,
+    ROOT_MEETS_OTHERS,
+    MEETS_NOBODY
+};
 
+/* An agent in a series. */
 struct wait_member {
-    uint32_t count; /* operations so far */
+    uint32_t count,
+        n_begun; /* operations so far; lane.c: those that do not block, when they begin */
     uint32_t rank;
-    struct wait_moment base; /* of its ledger, when all last waited for all, and so met */
+    uint32_t met;            /* in which operation all last waited for all, plus 1; 0: in none */
+    struct wait_moment base; /* of its ledger then: all have met there */
 };
 
 /* ---- streams ------------------------------------------------------------------------------- */
@@ -119,7 +140,7 @@ struct wait_posted {
  * seen later. */
 struct wait_held {
     int64_t begin, wait, inside;
-    uint32_t late, call; /* the process, and its call */
+    uint32_t late, call; /* the agent, and its call */
     bool wrong_order;
     uint32_t count;
     size_t capacity;
@@ -132,7 +153,7 @@ struct wait_route {
 };
 
 struct wait_stream {
-    uint32_t location, process;
+    uint32_t location, process, agent;
     bool blocked, in_call;
     bool unmatched; /* of this call something is not known */
     bool anew;      /* this call ends an operation in which all wait for all */
@@ -170,10 +191,11 @@ struct lull_waits {
     const struct lull_trace *trace;
     struct lull_wait_options options;
     uint32_t n_ranks;
-    bool follows_posts;             /* there are functions that wait for receives */
-    struct wait_stream **streams;   /* [n_locations]: of masters, made when they are begun */
-    struct wait_crew **crews;       /* [n_processes]: of those with several threads; or NULL */
-    bool *visits;                   /* [n_regions] */
+    bool follows_posts;           /* there are functions that wait for receives */
+    struct wait_stream **streams; /* [n_locations]: made when they are begun; of masters, or all */
+    struct wait_lane **lanes;     /* [n_processes]: where each thread is followed; or NULL */
+    struct wait_crew **crews;     /* [n_processes]: of those with several threads; or NULL */
+    bool *visits;                 /* [n_regions] */
     atomic_bool others_communicate; /* threads that are no masters do */
 
     pthread_mutex_t lock; /* of all that follows */
@@ -216,6 +238,18 @@ struct wait_cause lull_wait_make_cause(struct lull_waits *waits, struct wait_str
 void lull_wait_need(struct lull_waits *waits, struct wait_stream *stream,
                     const struct wait_pending *pending);
 
+/* lane.c: threads of a process that communicate by themselves. Message k of a channel is the k-th
+ * that any thread of a process sends, or receives; so are its collective operations. Notes wait
+ * until all threads have been read up to there. */
+bool lull_wait_lanes_create(struct lull_waits *waits); /* false: no memory */
+void lull_wait_lane_take(struct lull_waits *waits, struct wait_stream *stream,
+                         const struct wait_note *notes, size_t count);
+void lull_wait_lanes_free(struct lull_waits *waits);
+static inline uint32_t lull_wait_process_of(const struct lull_waits *waits, uint32_t agent)
+{
+    return waits->lanes ? waits->trace->locations[agent].process : agent;
+}
+
 /* message.c. What notes of sends and receives name is known from the begin. */
 void lull_wait_find_routes(struct lull_waits *waits, struct wait_stream *stream,
                            const struct lull_channels *channels, struct wait_note *notes,
@@ -255,15 +289,21 @@ bool lull_wait_settle(struct lull_waits *waits, struct wait_stream *stream);
 
 /* mail.c. LULL_NONE: no memory, which is noted. */
 uint32_t lull_wait_queue(struct lull_waits *waits, const struct lull_channel *channel);
-void lull_wait_send(struct lull_waits *waits, uint32_t queue, const struct wait_cause *sent);
-/* False: it has not been sent yet. The caller gets the references of *ret_sent. */
-bool lull_wait_receive(struct lull_waits *waits, uint32_t queue, struct wait_cause *ret_sent);
+void lull_wait_send(struct lull_waits *waits, uint32_t queue, uint32_t number,
+                    const struct wait_cause *sent);
+/* The first with this number. False: it has not been sent yet. The caller gets the references of
+ * *ret_sent. */
+bool lull_wait_receive(struct lull_waits *waits, uint32_t queue, uint32_t number,
+                       struct wait_cause *ret_sent);
 void lull_wait_mail_free(struct lull_waits *waits);
 
 /* gather.c */
 /* Whether the operations of a communicator can be followed; *ret_alone: it has one member. */
 bool lull_wait_is_known(const struct lull_waits *waits, uint32_t comm, uint8_t op, bool *ret_alone);
-/* A process comes to its next operation. Takes the references of `arrival`, whose late_since is
+/* The number of the next operation of a process. */
+uint32_t lull_wait_number_operation(struct lull_waits *waits, const struct wait_note *note,
+                                    uint32_t process);
+/* An agent comes to its next operation. Takes the references of `arrival`, whose late_since is
  * found here. False: it is no member, or there is no memory, which is noted. */
 bool lull_wait_arrive(struct lull_waits *waits, const struct wait_note *note,
                       const struct wait_cause *arrival, struct wait_pending *ret_pending);
@@ -275,9 +315,9 @@ void lull_wait_in_line(struct lull_waits *waits, struct wait_stream *stream,
                        const struct wait_pending *pending);
 /* All that wait for it are told otherwise. */
 void lull_wait_leave_line(struct lull_waits *waits, const struct wait_pending *pending);
-/* Whether all of its members wait for all there, and so meet; *ret_base: where that is kept. */
-bool lull_wait_meets_all(const struct lull_waits *waits, const struct wait_pending *pending,
-                         struct wait_moment **ret_base);
+/* Where all members wait for all there, and so meet: that member; else NULL. */
+struct wait_member *lull_wait_meets_all(const struct lull_waits *waits,
+                                        const struct wait_pending *pending);
 void lull_wait_gather_free(struct lull_waits *waits);
 
 /* charge.c: a wait of a stream for its cause is divided and put into its ledger, and that part of
@@ -288,7 +328,7 @@ bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int6
 struct wait_charged {
     uint32_t location; /* that waited */
     int64_t begin, wait;
-    uint32_t late, call; /* for whom, a process, or among threads a location, and the call by which
+    uint32_t late, call; /* for whom, an agent, or among threads a location, and the call by which
                             the wait ended */
     uint8_t kind;
 };

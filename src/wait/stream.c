@@ -1,4 +1,4 @@
-/* One process: notes move its ledger, and its calls wait for what they need. */
+/* One agent: notes move its ledger, and its calls wait for what they need. */
 #include "base/array.h"
 #include "wait/share.h"
 
@@ -33,7 +33,7 @@ struct wait_cause lull_wait_make_cause(struct lull_waits *waits, struct wait_str
     const struct wait_moment late = lull_wait_moment_take(&stream->ledger);
     waits->no_memory |= !late.snapshot;
     return (struct wait_cause){.time = time,
-                               .process = stream->process,
+                               .agent = stream->agent,
                                .call = stream->in_call ? stream->call : LULL_NONE,
                                .late = late};
 }
@@ -151,12 +151,14 @@ static int64_t time_inside(const struct lull_waits *waits, const struct wait_str
 /* Those with whom all have met know since when they will be compared. */
 static void meet_all(struct lull_waits *waits, struct wait_stream *stream)
 {
-    struct wait_moment *base;
-    for (size_t i = 0; i < stream->n_pending; i++)
-        if (lull_wait_meets_all(waits, &stream->pending[i], &base)) {
-            lull_wait_moment_move(base, lull_wait_moment_take(&stream->ledger));
-            waits->no_memory |= !base->snapshot;
-        }
+    for (size_t i = 0; i < stream->n_pending; i++) {
+        struct wait_member *member = lull_wait_meets_all(waits, &stream->pending[i]);
+        if (!member)
+            continue;
+        lull_wait_moment_move(&member->base, lull_wait_moment_take(&stream->ledger));
+        member->met = stream->pending[i].number + 1;
+        waits->no_memory |= !member->base.snapshot;
+    }
     if (stream->anew)
         lull_wait_ledger_begin_anew(&stream->ledger);
 }
@@ -188,13 +190,13 @@ static void end_call(struct lull_waits *waits, struct wait_stream *stream)
 }
 
 /* The latest of what a call needs is what it waits for; of two at the same time that of the lower
- * process. */
+ * agent. */
 static void keep_latest(struct wait_stream *stream, struct wait_cause *cause,
                         const struct wait_moment *since, uint8_t kind, bool met_all)
 {
     const struct wait_cause *kept = &stream->cause;
     if (cause->late.snapshot && (!kept->late.snapshot || cause->time > kept->time ||
-                                 (cause->time == kept->time && cause->process < kept->process))) {
+                                 (cause->time == kept->time && cause->agent < kept->agent))) {
         lull_wait_cause_drop(&stream->cause);
         stream->cause = *cause;
         stream->cause_kind = kind;
@@ -210,13 +212,14 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
                      const struct wait_pending *pending)
 {
     struct wait_cause cause;
-    struct wait_moment *since = NULL;
+    const struct wait_moment *since = NULL;
     if (pending->is_post) {
         if (!lull_wait_is_posted(waits, stream, pending, &cause))
             return false;
         stream->alone = false;
     } else if (pending->is_message) {
-        if (!lull_wait_receive(waits, pending->what, &cause)) {
+        if (!lull_wait_receive(waits, pending->what, pending->number, &cause)) {
+            stream->next_waiting = waits->queues[pending->what].waiting;
             waits->queues[pending->what].waiting = stream;
             lull_wait_blocked_by(waits, stream->process, waits->queues[pending->what].source);
             return false;
@@ -229,8 +232,9 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
             return false;
         }
         waits->gathered++;
-        if (!lull_wait_meets_all(waits, pending, &since))
-            since = NULL;
+        const struct wait_member *member = lull_wait_meets_all(waits, pending);
+        if (member && member->met == cause.met) /* other threads may have met before */
+            since = &member->base;
     }
     keep_latest(stream, &cause, since, pending->kind, since != NULL);
     return true;

@@ -82,13 +82,15 @@ lull_status lull_waits_create(const struct lull_trace *trace,
     for (uint32_t p = 0; p < trace->n_processes; p++)
         waits->n_ranks += trace->processes[p].application == options->application &&
                           trace->processes[p].n_threads > 0;
-    waits->follows_posts = may_wait_for_receives(trace);
+    waits->follows_posts = !options->each_thread && may_wait_for_receives(trace);
     waits->streams = calloc(trace->n_locations + (size_t)1, sizeof(struct wait_stream *));
     waits->watchers = calloc(trace->n_processes + (size_t)1, sizeof(struct wait_stream *));
     waits->reached = calloc(trace->n_processes + (size_t)1, sizeof *waits->reached);
     waits->visits = calloc(trace->n_regions + (size_t)1, sizeof *waits->visits);
     const bool crews = !options->threads || make_crews(waits);
-    if (!waits->streams || !waits->watchers || !waits->reached || !waits->visits || !crews) {
+    const bool lanes = !options->each_thread || lull_wait_lanes_create(waits);
+    if (!waits->streams || !waits->watchers || !waits->reached || !waits->visits || !crews ||
+        !lanes) {
         const lull_status status = no_memory(waits, err);
         lull_waits_destroy(waits);
         return status;
@@ -111,6 +113,7 @@ void lull_waits_destroy(struct lull_waits *waits)
     lull_wait_mail_free(waits);
     lull_wait_gather_free(waits);
     lull_wait_charge_free(waits);
+    lull_wait_lanes_free(waits);
     pthread_mutex_destroy(&waits->lock);
     free(waits->streams);
     free(waits->watchers);
@@ -143,6 +146,7 @@ static struct wait_stream *find_stream(struct lull_waits *waits, uint32_t locati
     if (stream) {
         stream->location = location;
         stream->process = waits->trace->locations[location].process;
+        stream->agent = waits->lanes ? location : stream->process;
         stream->reading.posts = waits->follows_posts;
         pthread_mutex_lock(&waits->lock); /* those who wait for its process look at it */
         waits->streams[location] = stream;
@@ -164,7 +168,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     struct wait_crew *crew = waits->crews ? waits->crews[location->process] : NULL;
     if (crew && !lull_wait_crew_take(waits, crew, steps))
         return no_memory(waits, err);
-    if (process->first_location != steps->location) {
+    if (process->first_location != steps->location && !waits->lanes) {
         if (communicates(steps))
             atomic_store_explicit(&waits->others_communicate, true, memory_order_relaxed);
         return LULL_OK;
@@ -180,7 +184,10 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
                                      left < STEPS_AT_ONCE ? left : STEPS_AT_ONCE, notes);
         pthread_mutex_lock(&waits->lock);
         lull_wait_find_routes(waits, stream, steps->channels, notes, n);
-        lull_wait_stream_take(waits, stream, notes, n);
+        if (waits->lanes)
+            lull_wait_lane_take(waits, stream, notes, n);
+        else
+            lull_wait_stream_take(waits, stream, notes, n);
         const bool failed = waits->no_memory;
         pthread_mutex_unlock(&waits->lock);
         if (failed)
@@ -201,7 +208,8 @@ struct lull_consumer lull_waits_consumer(struct lull_waits *waits)
         wants |= LULL_STEP_MASK(wanted[i]);
     if (waits->crews)
         wants |= LULL_STEPS_OF_THREADS | LULL_STEP_MASK(LULL_STEP_FORK) |
-                 LULL_STEP_MASK(LULL_STEP_VISIT);
+                 LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEP_MASK(LULL_STEP_VISIT) |
+                 LULL_STEP_MASK(LULL_STEP_LOCK_ACQUIRE) | LULL_STEP_MASK(LULL_STEP_LOCK_RELEASE);
     return (struct lull_consumer){
         .context = waits, .wants = wants, .abreast = true, .steps = take_steps};
 }
@@ -234,6 +242,7 @@ static void add_thread_sums(const struct lull_waits *waits, uint32_t location,
     for (unsigned k = LULL_WAIT_MPI_KINDS; k < LULL_WAIT_KINDS; k++)
         sums->waited_ns[k] = own->waited_ns[k];
     sums->threads_ns = own->threads_ns;
+    sums->threads_ends_ns = own->threads_ends_ns;
     sums->threads_rest_ns = own->threads_rest_ns;
 }
 
@@ -273,7 +282,9 @@ lull_status lull_waits_conclude(struct lull_waits *waits, struct lull_arena *are
     if (waits->no_memory)
         return no_memory(waits, err);
     if (atomic_load(&waits->others_communicate))
-        result.absent = "threads other than the first of their process communicate";
+        result = (struct lull_wait_result){
+            .absent = "threads other than the first of their process communicate",
+            .needs_each_thread = true};
     else
         copy_result(waits, arena, &result);
     *ret_result = result;

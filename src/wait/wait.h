@@ -19,6 +19,14 @@
  * known by then which message the receive takes (any source or tag, and not complete), and of
  * persistent receives of other tracers
  *
+ * Between the groups of an inter-communicator each waits for those of the other one whose data it
+ * gets: at a barrier and n to n for its last, the root of a reduce likewise, at a broadcast for the
+ * root, for which those of its own group do not wait.
+ *
+ * Of several that came last in the same ns the one of the lowest rank is charged: any of them would
+ * have been waited for as long alone, and to divide a wait among all of them would take as many
+ * divisions as there are ranks, for each rank that waits.
+ *
  * What is left of a call is its transfer, or, where the trace does not tell what it waited for, is
  * not matched: so
  *     waits + transfer + unmatched = time in calls of MPI, in ns, for each process.
@@ -42,22 +50,32 @@
  *
  *   thread barrier   from when a thread comes to a barrier of OpenMP or pthreads, also an implicit
  *                    one, until the last one came. All have come when the first leaves; tasks that
- *                    run meanwhile are no wait. Teams in teams are taken for one
+ *                    run meanwhile are no wait. Teams in teams are taken for one. Where a trace
+ *                    tells no implicit barrier (Extrae), all meet at the end of a parallel region
  *   lock             for a critical or ordered section: while another thread was in one of its
- *                    process. Whoever was in it last before the wait ended is charged with its
+ *                    process. For a lock that is set by a call: while another thread had it, where
+ *                    the trace says who took and gave back which one (Score-P, not lull's own
+ *                    recorder). Whoever was in it last before the wait ended is charged with its
  *                    time, then who was before
  *   thread join      for the end of a thread of the program's own
  *
  * What is left of that time nobody was waited for any more, or the trace does not tell whom: so for
  * each thread of a process with several
- *     waits + rest = time in synchronisation and for locks of the breakdown, in ns.
- * Waits at barriers and for ends are divided by ledgers of threads, which begin anew with each
- * parallel region and barrier; where a program has no regions of its own, the innermost construct
- * stands for them.
+ *     waits + rest = time in synchronisation and for locks of the breakdown, in ns,
+ * and the waits at those ends of parallel regions, which the breakdown has elsewhere: of the master
+ * in fork and join, of the others where nothing is recorded. Waits at barriers and for ends are
+ * divided by ledgers of threads, which begin anew with each parallel region and barrier; where a
+ * program has no regions of its own, the innermost construct stands for them.
  *
- * A wait is in measured time, so clocks that differ between nodes shift it. Only the first thread
- * of a process is followed in MPI. Not told: one-sided operations, who has locks that are set by
- * calls, what groups do that an inter-communicator connects.
+ * A wait is in measured time, so clocks that differ between nodes shift it. Not told: one-sided
+ * operations.
+ *
+ * Only the first thread of a process is followed in MPI, unless `each_thread` says that others
+ * communicate, too. Then each thread waits, is waited for, and has a ledger, which never begins
+ * anew; what has no thread of its own there, the order of messages of a channel and of collective
+ * operations, is that of the times at which the threads of a process sent, received and took part.
+ * Two threads have met where the one waited for the other, and where both were the last of their
+ * processes to take part in an operation in which all wait for all. Late receivers are not told.
  *
  * It rides on a pass (activity/pass.h). The result does not depend on the number of workers, nor on
  * the order in which they read. Memory: per process a ledger of at most LULL_WAIT_LEDGER places of
@@ -109,7 +127,8 @@ struct lull_wait_place {
     uint32_t call;    /* region of the call by which the others' wait ended: the send, or the
                          collective operation; LULL_NONE: outside of calls */
     uint32_t in_mpi;  /* 1: the time went into MPI, where it did not wait for others */
-    uint32_t thread;  /* location, where threads wait for each other; else LULL_NONE */
+    uint32_t thread;  /* location, where threads wait for each other, or each is followed; else
+                         LULL_NONE */
 };
 
 struct lull_wait_charge {
@@ -134,11 +153,14 @@ struct lull_wait_location {
                              operations, or records are missing */
     int64_t threads_ns;   /* in barriers and joins of threads and for locks: the sum of their waits
                              and the rest */
+    int64_t threads_ends_ns; /* of that: at ends of parallel regions whose barrier the trace does
+                                not tell; elsewhere in the breakdown */
     int64_t threads_rest_ns; /* nobody was waited for any more, or for whom is not known */
 };
 
 struct lull_wait_result {
     const char *absent;                     /* why there is none; NULL: there is one */
+    bool needs_each_thread;                 /* that is why: see the option */
     const struct lull_wait_charge *charges; /* most ns first */
     uint32_t n_charges;
     const struct lull_wait_location *locations;     /* [n_locations] of the trace */
@@ -150,8 +172,9 @@ struct lull_wait_result {
 struct lull_wait_options {
     uint32_t application;
     const struct lull_windows *windows; /* of the pass; NULL: the whole run */
-    bool threads; /* threads of a process that wait for each other, too: the pass then reads all
-                     threads, and its visits are those of lull_waits_visits */
+    bool each_thread; /* threads beside the first of their process communicate: each is followed */
+    bool threads;     /* threads of a process that wait for each other, too: the pass then reads all
+                         threads, and its visits are those of lull_waits_visits */
 };
 
 struct lull_waits;

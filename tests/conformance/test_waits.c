@@ -16,11 +16,12 @@
 
 enum { MOST_WORKERS = 3 };
 
-static void find_waits(const struct lull_trace *trace, const struct lull_windows *windows,
-                       unsigned workers, struct lull_arena *arena,
-                       struct lull_wait_result *ret_result)
+static void find_waits_of(const struct lull_trace *trace, const struct lull_windows *windows,
+                          unsigned workers, bool each_thread, struct lull_arena *arena,
+                          struct lull_wait_result *ret_result)
 {
-    const struct lull_wait_options options = {.windows = windows, .threads = true};
+    const struct lull_wait_options options = {
+        .windows = windows, .each_thread = each_thread, .threads = true};
     struct lull_pass_options pass = {.windows = windows, .workers = workers};
     struct lull_error err = {""};
     struct lull_waits *waits;
@@ -32,6 +33,13 @@ static void find_waits(const struct lull_trace *trace, const struct lull_windows
         fail_msg("%s", err.text);
     lull_waits_destroy(waits);
     assert_null(ret_result->absent);
+}
+
+static void find_waits(const struct lull_trace *trace, const struct lull_windows *windows,
+                       unsigned workers, struct lull_arena *arena,
+                       struct lull_wait_result *ret_result)
+{
+    find_waits_of(trace, windows, workers, false, arena, ret_result);
 }
 
 static void compare_results(const struct lull_trace *trace, const struct lull_wait_result *a,
@@ -63,19 +71,28 @@ static int64_t mpi_time_of(const struct lull_thread_breakdown *thread)
     return sum;
 }
 
+static const struct lull_wait_location *sums_of(const struct lull_trace *trace,
+                                                const struct lull_thread_breakdown *thread,
+                                                const struct lull_wait_result *result)
+{
+    const struct lull_process *process = &trace->processes[thread->process];
+    for (uint32_t l = process->first_location; l < process->first_location + process->n_locations;
+         l++)
+        if (trace->locations[l].number == thread->number &&
+            trace->locations[l].kind == thread->kind)
+            return &result->locations[l];
+    fail();
+    return NULL;
+}
+
 /* What threads wait for each other is what they spend in barriers and for locks. */
 static int64_t check_thread(const struct lull_trace *trace,
                             const struct lull_thread_breakdown *thread,
                             const struct lull_wait_result *result)
 {
     const struct lull_process *process = &trace->processes[thread->process];
-    const struct lull_wait_location *sums = NULL;
+    const struct lull_wait_location *sums = sums_of(trace, thread, result);
     int64_t spent = 0, waited = 0;
-    for (uint32_t i = 0; i < process->n_locations; i++)
-        if (trace->locations[process->first_location + i].number == thread->number &&
-            trace->locations[process->first_location + i].kind == thread->kind)
-            sums = &result->locations[process->first_location + i];
-    assert_non_null(sums);
     for (unsigned k = LULL_WAIT_MPI_KINDS; k < LULL_WAIT_KINDS; k++)
         waited += sums->waited_ns[k];
     assert_int_equal(waited + sums->threads_rest_ns, sums->threads_ns);
@@ -83,12 +100,14 @@ static int64_t check_thread(const struct lull_trace *trace,
         spent +=
             thread->times.ns[LULL_OMP_SYNC][parallel] + thread->times.ns[LULL_OMP_LOCK][parallel];
     if (process->n_threads > 1 && thread->kind == LULL_LOCATION_THREAD)
-        assert_int_equal(sums->threads_ns, spent);
+        assert_int_equal(sums->threads_ns - sums->threads_ends_ns, spent);
     return waited;
 }
 
+/* Where each thread is followed, the calls of all are counted. */
 static void check_sums(const struct lull_trace *trace, const struct lull_windows *windows,
-                       const struct lull_wait_result *result, struct lull_arena *arena)
+                       bool each_thread, const struct lull_wait_result *result,
+                       struct lull_arena *arena)
 {
     const struct lull_breakdown_options wanted = {.windows = windows, .workers = 1};
     struct lull_breakdown *breakdown;
@@ -99,10 +118,9 @@ static void check_sums(const struct lull_trace *trace, const struct lull_windows
     for (uint32_t t = 0; t < breakdown->n_threads; t++) {
         const struct lull_thread_breakdown *thread = &breakdown->threads[t];
         waited += check_thread(trace, thread, result);
-        if (!thread->master)
+        if (thread->kind != LULL_LOCATION_THREAD || (!thread->master && !each_thread))
             continue;
-        const struct lull_wait_location *sums =
-            &result->locations[trace->processes[thread->process].first_location];
+        const struct lull_wait_location *sums = sums_of(trace, thread, result);
         int64_t sum = sums->transfer_ns + sums->unmatched_ns;
         for (unsigned k = 0; k < LULL_WAIT_MPI_KINDS; k++) {
             sum += sums->waited_ns[k];
@@ -127,10 +145,22 @@ static void check_window(const struct lull_trace *trace, struct lull_arena *aren
                              &err) != LULL_OK)
         fail_msg("%s", err.text);
     find_waits(trace, windows, 1, arena, &result);
-    check_sums(trace, windows, &result, arena);
+    check_sums(trace, windows, false, &result, arena);
 }
 
-static void check(const char *path, bool waits)
+static void check_each_thread(const struct lull_trace *trace, struct lull_arena *arena)
+{
+    struct lull_wait_result results[2];
+    for (unsigned w = 0; w < 2; w++) {
+        find_waits_of(trace, NULL, w + 1, true, arena, &results[w]);
+        compare_results(trace, &results[0], &results[w]);
+    }
+    check_sums(trace, NULL, true, &results[0], arena);
+}
+
+/* `ends`: by thread, what is waited at ends of parallel regions whose barrier is not told; NULL: is
+ * not looked at. */
+static void check(const char *path, bool waits, const int64_t *ends)
 {
     struct lull_arena *arena = lull_arena_create(NULL);
     struct lull_wait_result results[MOST_WORKERS];
@@ -142,9 +172,12 @@ static void check(const char *path, bool waits)
         find_waits(trace, NULL, w + 1, arena, &results[w]);
         compare_results(trace, &results[0], &results[w]);
     }
-    check_sums(trace, NULL, &results[0], arena);
+    check_sums(trace, NULL, false, &results[0], arena);
+    check_each_thread(trace, arena);
     check_window(trace, arena);
     assert_true(waits == (results[0].waited_ns > 0));
+    for (uint32_t l = 0; ends && l < trace->n_locations; l++)
+        assert_int_equal(results[0].locations[l].threads_ends_ns, ends[l]);
     lull_trace_close(trace);
     lull_arena_destroy(arena);
 }
@@ -152,11 +185,11 @@ static void check(const char *path, bool waits)
 static void our_own_runs(void **state)
 {
     (void)state;
-    check("data/tape/heat-2x1", true); /* seen from tests/, where ctest starts this */
+    check("data/tape/heat-2x1", true, NULL); /* seen from tests/, where ctest starts this */
 }
 
 /* Traces of others; the test is skipped where there are none. */
-static void check_shared(const char *name, bool waits)
+static void check_threads(const char *name, bool waits, const int64_t *ends)
 {
     const char *folder = getenv("LULL_CONFORMANCE_DIR");
     struct stat info;
@@ -170,7 +203,12 @@ static void check_shared(const char *name, bool waits)
         printf("skipped: there is no '%s'; set LULL_CONFORMANCE_DIR\n", path);
         skip();
     }
-    check(path, waits);
+    check(path, waits, ends);
+}
+
+static void check_shared(const char *name, bool waits)
+{
+    check_threads(name, waits, NULL);
 }
 
 static void epoch(void **state)
@@ -181,10 +219,16 @@ static void epoch(void **state)
     check_shared("epoch-mpi/epoch_8proc.prv.gz", true);
 }
 
+/* The records of the file say when each thread's part of the two parallel regions ends (events
+ * 60000018): at 6996249269, 7058579468, 7051161789, 7052363301; at 7830988645, 7813670183,
+ * 7811735687, 7829862065. Each waits for the last. */
 static void image_magick(void **state)
 {
+    static const int64_t waited[] = {7058579468 - 6996249269, 7830988645 - 7813670183,
+                                     7058579468 - 7051161789 + 7830988645 - 7811735687,
+                                     7058579468 - 7052363301 + 7830988645 - 7829862065};
     (void)state;
-    check_shared("imagemagick-omp/omp4.prv.gz", true);
+    check_threads("imagemagick-omp/omp4.prv.gz", true, waited);
 }
 
 static void lulesh(void **state)

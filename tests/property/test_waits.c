@@ -38,7 +38,9 @@ static void compare_charges(const struct slow_run *run, const struct lull_wait_r
         const struct lull_wait_charge *charge = &result->charges[i];
         const uint32_t place = charge->place.in_mpi ? SLOW_MPI : charge->place.region;
         assert_in_range(place, 0, SLOW_PLACES - 1);
-        found[charge->place.process][place][charge->kind] += charge->ns;
+        const uint32_t who = run->each_thread ? charge->place.thread : charge->place.process;
+        assert_in_range(who, 0, run->n_ranks - 1);
+        found[who][place][charge->kind] += charge->ns;
         sum += charge->ns;
     }
     for (uint32_t r = 0; r < run->n_ranks; r++)
@@ -70,11 +72,11 @@ static void test_reference(void **state)
     (void)state;
     lull_random_seed(&random, lull_test_seed());
     for (unsigned i = 0; i < lull_test_rounds(PROGRAMS); i++) {
-        const struct lull_wait_options options = {.application = 0};
         struct slow_run run;
         struct lull_waits *waits;
         struct lull_wait_result result;
         slow_run_draw(&run, &random);
+        const struct lull_wait_options options = {.each_thread = run.each_thread};
         assert_int_equal(lull_waits_create(run.trace, &options, &waits, NULL), LULL_OK);
         const struct lull_consumer consumer = lull_waits_consumer(waits);
         hand_over(&run, &consumer, &random);

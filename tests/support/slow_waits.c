@@ -16,6 +16,7 @@ static const char *const regions[] = {
     NULL};
 enum { SEND = SLOW_REGIONS, WAITALL, COLLECTIVE, IALLREDUCE = COLLECTIVE + 3, SSEND, RECV, IRECV };
 enum { ACTIONS = 120, MOST_INBOX = 256, COMMS = 2, LONGEST = 1000 };
+enum { FIRST_GROUP = COMMS, SECOND_GROUP, ALL_COMMS }; /* of an inter-communicator */
 enum { KEPT = LULL_WAIT_HELD, LARGE = LULL_WAIT_EAGER + 1 };
 
 /* What a process did in the time that ends at `end`: own (process -1), or waiting for a place of a
@@ -60,6 +61,10 @@ struct drawing {
     struct rank ranks[SLOW_RANKS];
     int64_t met[SLOW_RANKS][SLOW_RANKS]; /* [late][other]: when */
     int64_t met_all[COMMS];              /* when all members last waited for all */
+    int64_t met_last[COMMS][SLOW_RANKS]; /* ... and a thread took part */
+    uint32_t threads;                    /* of a process */
+    int64_t gathered[SLOW_RANKS];        /* when a process has last ended an operation */
+    uint32_t split;                      /* the first rank of the second group */
     uint64_t requests;
 };
 
@@ -219,7 +224,7 @@ static void end_call(struct drawing *d, uint32_t rank, uint32_t region, int64_t 
         struct lateness late = *last;
         int64_t *met = &d->met[late.process][rank];
         if (late.since < 0)
-            late.since = *met > d->met_all[0] ? *met : d->met_all[0];
+            late.since = *met > d->met_all[0] || d->threads > 1 ? *met : d->met_all[0];
         wait = late.time - told;
         charge(d, &late, rank, told, wait);
         if (last->since < 0)
@@ -258,15 +263,40 @@ static void deliver(struct drawing *d, uint32_t rank, const struct letter *lette
     own->inbox[own->first + own->count++] = *letter;
 }
 
+/* Which of two groups a rank is in, as its communicator. */
+static uint32_t group_of(const struct drawing *d, uint32_t rank)
+{
+    if (d->threads > 1)
+        return FIRST_GROUP;
+    return rank < d->split ? FIRST_GROUP : SECOND_GROUP;
+}
+
+/* From one group to the other also by the inter-communicator, which both groups are one for. */
+static struct lull_channel channel_to(struct drawing *d, uint32_t rank, uint32_t target,
+                                      int32_t tag)
+{
+    const bool across = group_of(d, rank) != group_of(d, target) && draw(d, 2);
+    if (d->threads > 1) /* each two threads have a channel of their own */
+        tag = 8 * (int32_t)(rank * SLOW_RANKS + target) + tag;
+    return (struct lull_channel){rank / d->threads, target / d->threads, across ? FIRST_GROUP : 0,
+                                 tag};
+}
+
+static uint32_t comm_of(const struct drawing *d, uint32_t rank, const struct lull_channel *channel)
+{
+    return channel->comm == FIRST_GROUP ? group_of(d, rank) : channel->comm;
+}
+
 /* In a call that has begun; returns when it was sent. */
 static int64_t send_one(struct drawing *d, uint32_t rank, int64_t began)
 {
     const uint32_t n = d->run->n_ranks, target = (rank + 1 + draw(d, n - 1)) % n;
-    const struct lull_channel channel = {rank, target, 0, (int32_t)draw(d, 2)};
+    const struct lull_channel channel = channel_to(d, rank, target, (int32_t)draw(d, 2));
     const int64_t time = began + (draw(d, 2) ? draw(d, 10) : 0);
-    struct lull_step step = {.kind = LULL_STEP_SEND, .time = time, .comm = 0};
+    struct lull_step step = {
+        .kind = LULL_STEP_SEND, .time = time, .comm = comm_of(d, rank, &channel)};
     step.channel = lull_channels_find(d->run->steps[rank].channels, &channel);
-    step.message.peer = (int32_t)target;
+    step.message.peer = (int32_t)channel.target;
     step.message.tag = channel.tag;
     step.message.request = LULL_NO_REQUEST;
     put(d, rank, &step);
@@ -275,7 +305,8 @@ static int64_t send_one(struct drawing *d, uint32_t rank, int64_t began)
     struct letter letter = {.late = {time, -1, rank, LULL_WAIT_LATE_SENDER}, .step = step};
     letter.step.kind = LULL_STEP_RECV;
     letter.step.channel = lull_channels_find(d->run->steps[target].channels, &channel);
-    letter.step.message.peer = (int32_t)rank;
+    letter.step.message.peer = (int32_t)channel.source;
+    letter.step.comm = comm_of(d, target, &channel);
     deliver(d, target, &letter);
     return time;
 }
@@ -309,7 +340,8 @@ static void exchange(struct drawing *d, uint32_t rank, bool sends, bool waits)
 static struct lull_step message_step(struct drawing *d, uint32_t rank, uint8_t kind,
                                      const struct lull_channel *channel, int64_t time)
 {
-    struct lull_step step = {.kind = kind, .time = time, .comm = 0, .channel = LULL_NONE};
+    struct lull_step step = {
+        .kind = kind, .time = time, .comm = comm_of(d, rank, channel), .channel = LULL_NONE};
     if (kind != LULL_STEP_RECV_POST)
         step.channel = lull_channels_find(d->run->steps[rank].channels, channel);
     step.message.peer = (int32_t)(kind == LULL_STEP_SEND ? channel->target : channel->source);
@@ -351,7 +383,7 @@ static void meet(struct drawing *d, uint32_t rank)
 {
     const uint32_t n = d->run->n_ranks, target = (rank + 1 + draw(d, n - 1)) % n;
     const bool blocks = draw(d, 2), synchronous = draw(d, 2);
-    const struct lull_channel channel = {rank, target, 0, blocks ? 2 : 3};
+    const struct lull_channel channel = channel_to(d, rank, target, blocks ? 2 : 3);
     const uint32_t region = synchronous ? SSEND : SEND;
     const int64_t began = d->ranks[rank].clock, posted = d->ranks[target].clock;
     const struct lateness sent = {began, -1, rank, LULL_WAIT_LATE_SENDER};
@@ -380,6 +412,38 @@ static struct lateness latest_of(struct drawing *d, uint32_t from, uint32_t to, 
     return late;
 }
 
+static struct lateness latest_member(struct drawing *d, const uint32_t *members, uint32_t from,
+                                     uint32_t to, uint8_t kind)
+{
+    struct lateness late = {-1, -1, 0, kind};
+    for (uint32_t m = from; m < to; m++) {
+        const struct lateness one = latest_of(d, members[m], members[m] + 1, kind);
+        late = one.time > late.time ? one : late;
+    }
+    return late;
+}
+
+/* A thread of each process from `from` on, after what the process has taken part in before. */
+static uint32_t find_members(struct drawing *d, uint32_t from, uint32_t *members)
+{
+    const uint32_t n = d->run->n_ranks / d->threads;
+    for (uint32_t p = from; p < n; p++) {
+        const uint32_t r = p * d->threads + draw(d, d->threads);
+        while (d->threads > 1 && d->ranks[r].clock <= d->gathered[p])
+            compute(d, r);
+        members[p - from] = r;
+    }
+    return n - from;
+}
+
+/* Of two members: when they met in an operation of this communicator; -1: as they met in others. */
+static int64_t met_in(const struct drawing *d, uint32_t comm, uint32_t late, uint32_t other)
+{
+    if (d->threads > 1)
+        return d->met_last[comm][late] == d->met_last[comm][other] ? d->met_last[comm][late] : -1;
+    return d->met_all[comm] > d->met_all[0] ? d->met_all[comm] : d->met_all[0];
+}
+
 /* The ranks from `from` on are the members. */
 static void gather(struct drawing *d, uint32_t comm, uint32_t from)
 {
@@ -388,33 +452,37 @@ static void gather(struct drawing *d, uint32_t comm, uint32_t from)
                                   LULL_COLLECTIVE_SCAN};
     static const uint8_t kinds[] = {LULL_WAIT_BARRIER, LULL_WAIT_LATE_BROADCAST, LULL_WAIT_N_TO_N,
                                     LULL_WAIT_EARLY_REDUCE, LULL_WAIT_EARLY_SCAN};
-    const uint32_t n = d->run->n_ranks, chosen = draw(d, 5), root = from + draw(d, n - from);
+    uint32_t members[SLOW_RANKS];
+    const uint32_t n = find_members(d, from, members), chosen = draw(d, 5), root = draw(d, n);
     const bool all = chosen == 0 || chosen == 2;
     struct lateness lates[SLOW_RANKS];
-    for (uint32_t r = from; r < n; r++) {
+    for (uint32_t m = 0; m < n; m++) {
         const bool lower = chosen == 4, of_root = chosen == 1;
-        lates[r] = latest_of(d, of_root ? root : from,
-                             of_root ? root + 1
-                             : lower ? r + 1
-                                     : n,
-                             kinds[chosen]);
-        if ((of_root && r == root) || (chosen == 3 && r != root))
-            lates[r].time = -1;
-        if (all)
-            lates[r].since = d->met_all[comm] > d->met_all[0] ? d->met_all[comm] : d->met_all[0];
+        lates[m] = latest_member(d, members, of_root ? root : 0,
+                                 of_root ? root + 1
+                                 : lower ? m + 1
+                                         : n,
+                                 kinds[chosen]);
+        if ((of_root && m == root) || (chosen == 3 && m != root))
+            lates[m].time = -1;
+        else if (all)
+            lates[m].since = met_in(d, comm, lates[m].process, members[m]);
     }
-    const int64_t last = latest_of(d, from, n, 0).time;
-    for (uint32_t r = from; r < n; r++) {
-        const uint32_t region = COLLECTIVE + chosen % 3;
+    const int64_t last = latest_member(d, members, 0, n, 0).time;
+    for (uint32_t m = 0; m < n; m++) {
+        const uint32_t r = members[m], region = COLLECTIVE + chosen % 3;
         struct lull_step step = {.kind = LULL_STEP_COLLECTIVE_END,
                                  .op = ops[chosen],
                                  .time = d->ranks[r].clock,
                                  .comm = comm};
-        step.collective.root = chosen == 1 || chosen == 3 ? (int32_t)root : LULL_ANY;
+        step.collective.root = chosen == 1 || chosen == 3 ? (int32_t)(from + root) : LULL_ANY;
         step.collective.request = LULL_NO_REQUEST;
         put_call(d, r, LULL_STEP_CALL_BEGIN, region, d->ranks[r].clock);
         put(d, r, &step);
-        end_call(d, r, region, d->ranks[r].clock, d->ranks[r].clock, &lates[r], 1);
+        end_call(d, r, region, d->ranks[r].clock, d->ranks[r].clock, &lates[m], 1);
+        d->gathered[from + m] = d->ranks[r].clock;
+        if (all)
+            d->met_last[comm][r] = last;
     }
     if (all)
         d->met_all[comm] = last;
@@ -423,14 +491,17 @@ static void gather(struct drawing *d, uint32_t comm, uint32_t from)
 /* All members begin one that does not block; each waits for it later. */
 static void begin_gathering(struct drawing *d, uint32_t comm, uint32_t from)
 {
-    const uint32_t n = d->run->n_ranks;
-    struct letter letter = {.late = latest_of(d, from, n, LULL_WAIT_N_TO_N)};
+    uint32_t members[SLOW_RANKS];
+    const uint32_t n = find_members(d, from, members);
+    struct letter letter = {.late = latest_member(d, members, 0, n, LULL_WAIT_N_TO_N)};
     struct lull_step *step = &letter.step;
     *step = (struct lull_step){.op = LULL_COLLECTIVE_ALLREDUCE, .comm = comm};
     step->collective.root = LULL_ANY;
     step->collective.request = ++d->requests;
-    for (uint32_t r = from; r < n; r++) {
+    for (uint32_t m = 0; m < n; m++) {
+        const uint32_t r = members[m];
         const int64_t began = d->ranks[r].clock;
+        d->gathered[from + m] = began;
         step->kind = LULL_STEP_COLLECTIVE_BEGIN;
         step->time = began;
         put_call(d, r, LULL_STEP_CALL_BEGIN, IALLREDUCE, began);
@@ -441,11 +512,52 @@ static void begin_gathering(struct drawing *d, uint32_t comm, uint32_t from)
     }
 }
 
+/* Between two groups: each waits for the other one, all of the other one for the root, or the root
+ * for all of the other one. Those of the root's own group pass, and do not tell who it is. */
+static void gather_between(struct drawing *d)
+{
+    static const uint8_t ops[] = {LULL_COLLECTIVE_BARRIER, LULL_COLLECTIVE_BCAST,
+                                  LULL_COLLECTIVE_ALLREDUCE, LULL_COLLECTIVE_REDUCE};
+    static const uint8_t kinds[] = {LULL_WAIT_BARRIER, LULL_WAIT_LATE_BROADCAST, LULL_WAIT_N_TO_N,
+                                    LULL_WAIT_EARLY_REDUCE};
+    const uint32_t n = d->run->n_ranks, chosen = draw(d, 4), root = draw(d, n);
+    const bool of_root = chosen == 1, to_root = chosen == 3;
+    struct lateness lates[SLOW_RANKS];
+    for (uint32_t r = 0; r < n; r++) {
+        const bool first = group_of(d, r) == FIRST_GROUP;
+        const bool roots = group_of(d, r) == group_of(d, root);
+        lates[r] = latest_of(d, first ? d->split : 0, first ? n : d->split, kinds[chosen]);
+        if (of_root)
+            lates[r] = latest_of(d, root, root + 1, kinds[chosen]);
+        if ((of_root && roots) || (to_root && r != root))
+            lates[r].time = -1;
+    }
+    for (uint32_t r = 0; r < n; r++) {
+        const uint32_t region = COLLECTIVE + chosen % 3, comm = group_of(d, r);
+        const bool rooted = of_root || to_root, roots = comm == group_of(d, root);
+        struct lull_step step = {.kind = LULL_STEP_COLLECTIVE_END,
+                                 .op = ops[chosen],
+                                 .time = d->ranks[r].clock,
+                                 .comm = comm};
+        step.collective.root = rooted && !roots ? (int32_t)root : LULL_ANY;
+        step.collective.sent = !rooted || (to_root && !roots) || (of_root && r == root);
+        step.collective.received = !rooted || (of_root && !roots) || (to_root && r == root);
+        step.collective.request = LULL_NO_REQUEST;
+        put_call(d, r, LULL_STEP_CALL_BEGIN, region, d->ranks[r].clock);
+        put(d, r, &step);
+        end_call(d, r, region, d->ranks[r].clock, d->ranks[r].clock, &lates[r], 1);
+    }
+}
+
 static void act(struct drawing *d)
 {
     const uint32_t rank = draw(d, d->run->n_ranks), comm = draw(d, COMMS);
     const uint32_t from = comm; /* communicator 1 is all but the first rank */
-    switch (draw(d, 14)) {
+    const uint32_t chosen = draw(d, 15);
+    switch (d->threads > 1 && chosen > 11 ? 7 : chosen) { /* what threads do not, is for others */
+    case 14:
+        gather_between(d);
+        break;
     case 12:
     case 13:
         meet(d, rank);
@@ -474,18 +586,25 @@ static void act(struct drawing *d)
 
 /* ---- the run ------------------------------------------------------------------------------- */
 
-static void define_comms(struct slow_run *run)
+static void define_comms(const struct drawing *d)
 {
+    const struct slow_run *run = d->run;
     struct lull_trace *trace = run->trace;
-    trace->comms = lull_arena_zero(trace->arena, COMMS, sizeof *trace->comms);
-    trace->n_comms = COMMS;
+    trace->comms = lull_arena_zero(trace->arena, ALL_COMMS, sizeof *trace->comms);
+    trace->n_comms = ALL_COMMS;
     for (uint32_t c = 0; c < COMMS; c++)
         trace->comms[c] = (struct lull_comm){.name = "",
-                                             .size = run->n_ranks - c,
+                                             .size = run->n_ranks / d->threads - c,
                                              .first = c,
                                              .parent = LULL_NONE,
                                              .remote = LULL_NONE,
                                              .paradigm = LULL_PARADIGM_MPI};
+    trace->comms[FIRST_GROUP] = trace->comms[SECOND_GROUP] = trace->comms[0];
+    trace->comms[FIRST_GROUP].size = d->split;
+    trace->comms[FIRST_GROUP].remote = SECOND_GROUP;
+    trace->comms[SECOND_GROUP].size = run->n_ranks - d->split;
+    trace->comms[SECOND_GROUP].first = d->split;
+    trace->comms[SECOND_GROUP].remote = FIRST_GROUP;
 }
 
 static void add_tardies(struct slow_run *run, const struct rank *rank,
@@ -508,8 +627,14 @@ void slow_run_draw(struct slow_run *run, struct lull_random *random)
     *run = (struct slow_run){.n_ranks = 3 + (uint32_t)lull_random_below(random, SLOW_RANKS - 2)};
     d->run = run;
     d->random = random;
-    run->trace = memory_trace_simple(run->n_ranks, 1, (int64_t)1 << 40, regions);
-    define_comms(run);
+    run->each_thread = draw(d, 3) == 0;
+    if (run->each_thread)
+        run->n_ranks = SLOW_RANKS;
+    d->threads = run->each_thread ? 2 : 1;
+    run->trace =
+        memory_trace_simple(run->n_ranks / d->threads, d->threads, (int64_t)1 << 40, regions);
+    d->split = 1 + draw(d, run->n_ranks - 1);
+    define_comms(d);
     for (uint32_t r = 0; r < run->n_ranks; r++)
         assert_non_null(run->steps[r].channels = lull_channels_create());
     for (uint32_t i = 0; i < ACTIONS; i++)

@@ -10,7 +10,7 @@
 #include "wait/wait.h"
 
 enum {
-    SLOW_RANKS = 5,
+    SLOW_RANKS = 6,
     SLOW_REGIONS = 3,        /* of the user: the first of the trace */
     SLOW_MPI = SLOW_REGIONS, /* the place that is MPI itself */
     SLOW_PLACES = SLOW_MPI + 1
@@ -23,8 +23,9 @@ struct slow_steps {
 };
 
 struct slow_run {
-    struct lull_trace *trace; /* definitions without events; one location per process */
-    uint32_t n_ranks;
+    struct lull_trace *trace; /* definitions without events */
+    uint32_t n_ranks;         /* locations: processes, or where each_thread several of each */
+    bool each_thread;
     struct slow_steps steps[SLOW_RANKS];
     int64_t charged[SLOW_RANKS][SLOW_PLACES][LULL_WAIT_KINDS];
     struct lull_wait_location sums[SLOW_RANKS];

@@ -45,11 +45,11 @@ static const char *thread_of(const struct lull_trace *trace, uint32_t location,
                : "";
 }
 
-/* Whether threads wait for each other. */
+/* Whether it is known which threads were late. */
 static bool has_threads(const struct lull_wait_result *waits)
 {
     for (uint32_t i = 0; i < waits->n_charges; i++)
-        if (waits->charges[i].kind >= LULL_WAIT_MPI_KINDS)
+        if (waits->charges[i].place.thread != LULL_NONE)
             return true;
     return false;
 }
@@ -185,13 +185,14 @@ static void add_processes(struct lull_document *document, const struct lull_run 
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         if (trace->processes[p].n_locations == 0)
             continue;
-        const struct lull_wait_location *sums =
-            &run->waits->locations[trace->processes[p].first_location];
+        struct lull_wait_location sums = {0};
         const char *rank = rank_of(trace, p, arena);
-        if (sums->mpi_ns == 0)
+        for (uint32_t t = 0; t < trace->processes[p].n_threads; t++)
+            add_location(&sums, &run->waits->locations[trace->processes[p].first_location + t]);
+        if (sums.mpi_ns == 0)
             continue;
-        set_location(table, lull_table_row(table, rank, rank, LULL_NO_ROW), sums);
-        add_location(&all, sums);
+        set_location(table, lull_table_row(table, rank, rank, LULL_NO_ROW), &sums);
+        add_location(&all, &sums);
     }
     lull_table_rule(table);
     set_location(table, lull_table_row(table, "all", "all", LULL_NO_ROW), &all);

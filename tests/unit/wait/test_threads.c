@@ -12,9 +12,24 @@
 
 #include <cmocka.h>
 
-static const char *const names[] = {"alpha", "beta", "team", "barrier", "critical",
-                                    "body",  "task", "join", NULL};
-enum { ALPHA, BETA, TEAM, BARRIER, CRITICAL, BODY, TASK, JOIN, REGIONS };
+static const char *const names[] = {"alpha", "beta", "team", "barrier",  "critical",
+                                    "body",  "task", "join", "implicit", "fork",
+                                    "idle",  "lock", NULL};
+enum {
+    ALPHA,
+    BETA,
+    TEAM,
+    BARRIER,
+    CRITICAL,
+    BODY,
+    TASK,
+    JOIN,
+    IMPLICIT,
+    FORK,
+    IDLE,
+    LOCK,
+    REGIONS
+};
 enum { THREADS = 3, MOST_STEPS = 4000, LENGTH = 1 << 30 };
 
 struct feed {
@@ -26,12 +41,18 @@ struct feed {
 
 static struct lull_trace *make_trace(void)
 {
-    static const uint8_t roles[REGIONS] = {
-        [TEAM] = LULL_ROLE_PARALLEL,     [BARRIER] = LULL_ROLE_BARRIER,
-        [CRITICAL] = LULL_ROLE_CRITICAL, [BODY] = LULL_ROLE_CRITICAL_BODY,
-        [TASK] = LULL_ROLE_TASK,         [JOIN] = LULL_ROLE_THREAD_WAIT};
+    static const uint8_t roles[REGIONS] = {[TEAM] = LULL_ROLE_PARALLEL,
+                                           [BARRIER] = LULL_ROLE_BARRIER,
+                                           [CRITICAL] = LULL_ROLE_CRITICAL,
+                                           [BODY] = LULL_ROLE_CRITICAL_BODY,
+                                           [TASK] = LULL_ROLE_TASK,
+                                           [JOIN] = LULL_ROLE_THREAD_WAIT,
+                                           [IMPLICIT] = LULL_ROLE_IMPLICIT_BARRIER,
+                                           [LOCK] = LULL_ROLE_LOCK};
     static const uint8_t activities[REGIONS] = {
-        [BARRIER] = LULL_OMP_SYNC, [CRITICAL] = LULL_OMP_LOCK, [JOIN] = LULL_OMP_SYNC};
+        [BARRIER] = LULL_OMP_SYNC,  [CRITICAL] = LULL_OMP_LOCK, [JOIN] = LULL_OMP_SYNC,
+        [IMPLICIT] = LULL_OMP_SYNC, [FORK] = LULL_OMP_SCHEDULE, [IDLE] = LULL_IDLE,
+        [LOCK] = LULL_OMP_LOCK};
     struct lull_trace *trace = memory_trace_simple(1, THREADS, LENGTH, names);
     for (uint32_t r = TEAM; r < REGIONS; r++) {
         struct lull_region *region = (struct lull_region *)&trace->regions[r];
@@ -80,13 +101,18 @@ static void visit(struct feed *feed, uint32_t thread, uint32_t region, int64_t b
 }
 
 /* As the interpreter tells it: the visit before the last of its spans. */
-static void barrier(struct feed *feed, uint32_t thread, int64_t end)
+static void meet(struct feed *feed, uint32_t thread, uint32_t region, int64_t end)
 {
     const int64_t begin = feed->clocks[thread];
     feed->clocks[thread] = end;
-    visit(feed, thread, BARRIER, begin);
+    visit(feed, thread, region, begin);
     feed->clocks[thread] = begin;
-    span(feed, thread, BARRIER, end);
+    span(feed, thread, region, end);
+}
+
+static void barrier(struct feed *feed, uint32_t thread, int64_t end)
+{
+    meet(feed, thread, BARRIER, end);
 }
 
 static void hand_over(struct feed *feed, struct lull_random *random,
@@ -197,6 +223,53 @@ static void a_task_in_a_barrier(void **state)
     free(feed);
 }
 
+/* The master comes to the end at 100 and forks again at 330; the others come at 180 and 300, and
+ * nothing is told of them until then. */
+static void begin_region_twice(struct feed *feed, bool told)
+{
+    static const int64_t comes[THREADS] = {100, 180, 300};
+    for (uint32_t t = 0; t < THREADS; t++) {
+        put(feed, t, LULL_STEP_FORK, 0);
+        span(feed, t, ALPHA, comes[t]);
+        if (told)
+            meet(feed, t, IMPLICIT, 302);
+        else if (t == 0)
+            span(feed, t, FORK, 305);
+        span(feed, t, told ? FORK : ALPHA, told ? 305 : 0);
+        put(feed, t, LULL_STEP_JOIN, feed->clocks[t]);
+        span(feed, t, t ? IDLE : BETA, 330);
+        put(feed, t, LULL_STEP_FORK, 330);
+        span(feed, t, ALPHA, 400);
+        put(feed, t, LULL_STEP_JOIN, 400);
+        span(feed, t, t ? IDLE : BETA, 500);
+    }
+}
+
+static void the_end_of_a_region(void **state)
+{
+    static const int64_t waited[THREADS] = {200, 120, 0};
+    (void)state;
+    for (int told = 0; told < 2; told++) {
+        struct feed *feed = feed_create();
+        struct lull_random random;
+        struct lull_wait_result result;
+        seed_by_hand(&random);
+        begin_region_twice(feed, told);
+        hand_over(feed, &random, &result);
+        assert_int_equal(charged(&result, 2, ALPHA, LULL_WAIT_THREAD_BARRIER), 320);
+        assert_int_equal(result.waited_ns, 320);
+        for (uint32_t t = 0; t < THREADS; t++) {
+            const struct lull_wait_location *sums = &result.locations[t];
+            assert_int_equal(sums->waited_ns[LULL_WAIT_THREAD_BARRIER], waited[t]);
+            assert_int_equal(sums->threads_ends_ns, told ? 0 : waited[t]);
+            assert_int_equal(sums->threads_rest_ns, told ? 2 : 0);
+            assert_int_equal(sums->threads_ns, waited[t] + sums->threads_rest_ns);
+        }
+        lull_trace_close(feed->trace);
+        free(feed);
+    }
+}
+
 static void critical(struct feed *feed, uint32_t thread, int64_t has, int64_t ends)
 {
     span(feed, thread, CRITICAL, has);
@@ -226,6 +299,61 @@ static void who_has_a_lock(void **state)
     assert_int_equal(result.locations[1].threads_rest_ns, 2);
     lull_trace_close(feed->trace);
     free(feed);
+}
+
+static void add(struct lull_trace *trace, uint32_t thread, unsigned kind, int64_t time,
+                uint64_t number)
+{
+    struct lull_event event = memory_event(time, kind, (uint32_t)number);
+    if (kind == LULL_EVENT_LOCK_ACQUIRE || kind == LULL_EVENT_LOCK_RELEASE) {
+        event.id = LULL_NONE;
+        event.number = number;
+    }
+    memory_trace_add(trace, thread, &event);
+}
+
+static void set_lock(struct lull_trace *trace, uint32_t thread, int64_t begin, int64_t has,
+                     int64_t end, uint64_t number)
+{
+    add(trace, thread, LULL_EVENT_ENTER, begin, LOCK);
+    add(trace, thread, LULL_EVENT_LOCK_ACQUIRE, has, number);
+    add(trace, thread, LULL_EVENT_LEAVE, end, LOCK);
+}
+
+/* The first thread has lock 7 from 101 to 300, the second waits for it from 150 on, and has it at
+ * 305. The last one has another lock meanwhile, twice. Events, as a tracer records them. */
+static void who_has_which_lock(void **state)
+{
+    const struct lull_wait_options options = {.threads = true};
+    struct lull_pass_options pass = {.workers = 1};
+    struct lull_trace *trace = make_trace();
+    struct lull_waits *waits;
+    struct lull_wait_result result;
+    (void)state;
+    for (uint32_t t = 0; t < THREADS; t++)
+        add(trace, t, LULL_EVENT_ENTER, 0, ALPHA);
+    set_lock(trace, 0, 100, 101, 102, 7);
+    add(trace, 0, LULL_EVENT_LOCK_RELEASE, 300, 7);
+    set_lock(trace, 1, 150, 305, 310, 7);
+    add(trace, 1, LULL_EVENT_LOCK_RELEASE, 320, 7);
+    set_lock(trace, 2, 160, 165, 170, 9);
+    set_lock(trace, 2, 170, 172, 174, 9);
+    add(trace, 2, LULL_EVENT_LOCK_RELEASE, 200, 9);
+    add(trace, 2, LULL_EVENT_LOCK_RELEASE, 290, 9);
+    for (uint32_t t = 0; t < THREADS; t++)
+        add(trace, t, LULL_EVENT_LEAVE, 400, ALPHA);
+    assert_int_equal(lull_waits_create(trace, &options, &waits, NULL), LULL_OK);
+    const struct lull_consumer consumer = lull_waits_consumer(waits);
+    pass.visits = lull_waits_visits(waits, NULL);
+    assert_int_equal(lull_pass_run(trace, &pass, &consumer, 1, NULL), LULL_OK);
+    assert_int_equal(lull_waits_conclude(waits, trace->arena, &result, NULL), LULL_OK);
+    assert_int_equal(charged(&result, 0, ALPHA, LULL_WAIT_LOCK), 150);
+    assert_int_equal(result.waited_ns, 150);
+    assert_int_equal(result.locations[1].waited_ns[LULL_WAIT_LOCK], 150);
+    assert_int_equal(result.locations[1].threads_rest_ns, 10);
+    assert_int_equal(result.locations[2].threads_rest_ns, 14);
+    lull_waits_destroy(waits);
+    lull_trace_close(trace);
 }
 
 /* The first thread makes the second at 50, and waits for it from 100 to 410; it ends at 400. */
@@ -341,9 +469,10 @@ static void random_phases(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(barriers),       cmocka_unit_test(a_task_in_a_barrier),
-        cmocka_unit_test(who_has_a_lock), cmocka_unit_test(the_end_of_a_thread),
-        cmocka_unit_test(random_phases),
+        cmocka_unit_test(barriers),           cmocka_unit_test(a_task_in_a_barrier),
+        cmocka_unit_test(who_has_a_lock),     cmocka_unit_test(the_end_of_a_thread),
+        cmocka_unit_test(random_phases),      cmocka_unit_test(the_end_of_a_region),
+        cmocka_unit_test(who_has_which_lock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

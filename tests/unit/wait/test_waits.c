@@ -47,18 +47,24 @@ static void call(struct lull_trace *trace, uint32_t location, uint32_t region, u
     add(trace, location, LULL_EVENT_LEAVE, region, end, 0);
 }
 
-static void find(const struct lull_trace *trace, const struct lull_windows *windows,
-                 struct lull_wait_result *ret_result)
+static void find_with(const struct lull_trace *trace, const struct lull_wait_options *options,
+                      struct lull_wait_result *ret_result)
 {
-    const struct lull_wait_options options = {.windows = windows};
-    const struct lull_pass_options pass = {.windows = windows, .workers = 1};
+    const struct lull_pass_options pass = {.windows = options->windows, .workers = 1};
     struct lull_waits *waits;
     struct lull_error err;
-    assert_int_equal(lull_waits_create(trace, &options, &waits, &err), LULL_OK);
+    assert_int_equal(lull_waits_create(trace, options, &waits, &err), LULL_OK);
     const struct lull_consumer consumer = lull_waits_consumer(waits);
     assert_int_equal(lull_pass_run(trace, &pass, &consumer, 1, &err), LULL_OK);
     assert_int_equal(lull_waits_conclude(waits, trace->arena, ret_result, &err), LULL_OK);
     lull_waits_destroy(waits);
+}
+
+static void find(const struct lull_trace *trace, const struct lull_windows *windows,
+                 struct lull_wait_result *ret_result)
+{
+    const struct lull_wait_options options = {.windows = windows};
+    find_with(trace, &options, ret_result);
 }
 
 /* Rank 0 is in solve until 400, and sends; rank 1 receives from 100 to 450. */
@@ -144,6 +150,46 @@ static void another_thread_communicates(void **state)
     call(trace, 1, SEND, LULL_EVENT_SEND, 100, 120, 1);
     find(trace, NULL, &result);
     assert_non_null(result.absent);
+    assert_true(result.needs_each_thread);
+    lull_trace_close(trace);
+}
+
+static void work_until(struct lull_trace *trace, uint32_t location, int64_t begin, int64_t end)
+{
+    add(trace, location, LULL_EVENT_ENTER, SOLVE, begin, 0);
+    add(trace, location, LULL_EVENT_LEAVE, SOLVE, end, 0);
+}
+
+/* All messages are of one channel: the first is sent by the second thread, at 100, and received by
+ * the last one; the other one is sent at 300. Then these two meet at a barrier. */
+static void threads_share_a_channel(void **state)
+{
+    const struct lull_wait_options options = {.each_thread = true};
+    struct lull_trace *trace = make_trace(2, 2);
+    struct lull_wait_result result;
+    (void)state;
+    work_until(trace, 0, 0, 300);
+    call(trace, 0, SEND, LULL_EVENT_SEND, 300, 310, 1);
+    work_until(trace, 1, 0, 100);
+    call(trace, 1, SEND, LULL_EVENT_SEND, 100, 110, 1);
+    call(trace, 1, BARRIER, LULL_EVENT_COLLECTIVE_END, 320, 400, 0);
+    work_until(trace, 2, 0, 60);
+    call(trace, 2, RECV, LULL_EVENT_RECV, 60, 350, 0);
+    work_until(trace, 3, 0, 50);
+    call(trace, 3, RECV, LULL_EVENT_RECV, 50, 150, 0);
+    call(trace, 3, BARRIER, LULL_EVENT_COLLECTIVE_END, 390, 400, 0);
+    find_with(trace, &options, &result);
+    assert_null(result.absent);
+    assert_int_equal(result.locations[2].waited_ns[LULL_WAIT_LATE_SENDER], 240);
+    assert_int_equal(result.locations[2].transfer_ns, 50);
+    assert_int_equal(result.locations[3].waited_ns[LULL_WAIT_LATE_SENDER], 50);
+    assert_int_equal(result.locations[1].waited_ns[LULL_WAIT_BARRIER], 70);
+    assert_int_equal(result.waited_ns, 240 + 50 + 70);
+    assert_int_equal(result.charges[0].place.process, 0);
+    assert_int_equal(result.charges[0].place.thread, 0);
+    assert_int_equal(result.charges[0].place.region, SOLVE);
+    assert_int_equal(result.charges[0].ns, 240);
+    assert_int_equal(result.messages, 2);
     lull_trace_close(trace);
 }
 
@@ -333,6 +379,7 @@ int main(void)
         cmocka_unit_test(a_window),
         cmocka_unit_test(what_is_missing),
         cmocka_unit_test(another_thread_communicates),
+        cmocka_unit_test(threads_share_a_channel),
         cmocka_unit_test(late_receivers),
         cmocka_unit_test(a_wait_for_a_late_receiver),
         cmocka_unit_test(clocks_that_differ),
