@@ -1,20 +1,35 @@
 /* heat: a plate that is heated at one edge, a hybrid MPI + OpenMP program to try lull on.
  *
  *     mpicc -O2 -g -fopenmp heat.c -o heat -lm
- *     OMP_NUM_THREADS=2 mpiexec -n 2 ./heat [ITERATIONS [SIZE]]
+ *     OMP_NUM_THREADS=2 mpiexec -n 2 ./heat [ITERATIONS [SIZE [FAULT...]]]
  *
  * Jacobi iterations on a square grid, split by rows. It wastes time on purpose, so that there is
  * something to find:
  *   - the last rank owns more rows than the others         -> process load balance
  *   - the edge temperature is computed by one thread       -> serial region efficiency
  *   - cells get dearer from the first row to the last one  -> imbalance inside OpenMP regions
- *   - halos and a residual are exchanged                   -> process communication */
+ *   - halos and a residual are exchanged                   -> process communication
+ *
+ * How much of each, depends on the machine. A FAULT costs the same everywhere, because it is time
+ * that passes and needs no core, once an iteration:
+ *   - slow    the threads of the last rank take 24 ms longer for a step than those of the others
+ *   - serial  one thread of each rank prepares the step for 28 ms, while the others wait
+ *   - uneven  the last thread of each rank has 20 ms more to do in a step than the others */
 #include <math.h>
 #include <mpi.h>
+#include <omp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 enum { CHECK_EVERY = 10, EDGE_TERMS = 50 };
+enum { SLOW_MS = 24, SERIAL_MS = 28, UNEVEN_MS = 20 };
+
+struct faults {
+    bool slow, serial, uneven;
+};
 
 struct plate {
     int rank, ranks;
@@ -34,6 +49,33 @@ static int rows_of(int rank, int ranks, int size)
 {
     int others = ranks > 1 ? (int)(size / (ranks + 0.5)) : 0;
     return rank < ranks - 1 ? others : size - others * (ranks - 1);
+}
+
+static void spend(long ms)
+{
+    const struct timespec time = {.tv_nsec = ms * 1000000};
+    if (ms > 0)
+        nanosleep(&time, NULL);
+}
+
+/* A fault: the work of one thread, while the others of its rank have none. */
+static void prepare(const struct faults *faults)
+{
+    spend(faults->serial ? SERIAL_MS : 0);
+}
+
+/* Faults: what the threads of the last rank, and the last thread of each, have to do beyond others.
+ */
+static void work_longer(const struct plate *plate, const struct faults *faults)
+{
+    if (!faults->slow && !faults->uneven)
+        return;
+#pragma omp parallel
+    {
+        const bool slow = faults->slow && plate->rank == plate->ranks - 1;
+        const bool uneven = faults->uneven && omp_get_thread_num() == omp_get_num_threads() - 1;
+        spend((slow ? SLOW_MS : 0) + (uneven ? UNEVEN_MS : 0));
+    }
 }
 
 /* Serial: the temperature along the hot edge changes from iteration to iteration. */
@@ -88,6 +130,23 @@ static double step(struct plate *plate)
     return change;
 }
 
+/* False if there is a word that is no fault. */
+static bool read_faults(char **words, struct faults *ret_faults)
+{
+    *ret_faults = (struct faults){false, false, false};
+    for (; *words; words++) {
+        if (strcmp(*words, "slow") == 0)
+            ret_faults->slow = true;
+        else if (strcmp(*words, "serial") == 0)
+            ret_faults->serial = true;
+        else if (strcmp(*words, "uneven") == 0)
+            ret_faults->uneven = true;
+        else
+            return false;
+    }
+    return true;
+}
+
 /* EZTrace 2.0, which may record this program for comparison, registers a construct when it is first
  * used, and aborts when two threads do that at the same time: so one thread goes first. */
 static void use_constructs_once(void)
@@ -101,6 +160,7 @@ int main(int argc, char **argv)
 {
     int provided;
     struct plate plate;
+    struct faults faults;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &plate.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &plate.ranks);
@@ -110,8 +170,11 @@ int main(int argc, char **argv)
     size_t cells = (size_t)(plate.rows + 2) * (size_t)(plate.size + 2);
     plate.now = calloc(cells, sizeof *plate.now);
     plate.next = calloc(cells, sizeof *plate.next);
-    if (iterations < 1 || plate.rows < 1 || !plate.now || !plate.next) {
-        fprintf(stderr, "heat: need a positive number of iterations, a row per rank, and memory\n");
+    if (iterations < 1 || plate.rows < 1 || !plate.now || !plate.next ||
+        !read_faults(argv + (argc > 3 ? 3 : argc), &faults)) {
+        fprintf(stderr,
+                "heat: need a positive number of iterations, a row per rank, memory, and as "
+                "faults slow, serial or uneven\n");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
 
@@ -120,7 +183,9 @@ int main(int argc, char **argv)
     for (int iteration = 0; iteration < iterations; iteration++) {
         heat_edge(&plate, iteration);
         exchange_halos(&plate);
+        prepare(&faults);
         double mine = step(&plate);
+        work_longer(&plate, &faults);
         if (iteration % CHECK_EVERY == 0)
             MPI_Allreduce(&mine, &change, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     }

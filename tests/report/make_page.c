@@ -13,6 +13,38 @@ static const struct page_run hostile = {
     "<img src=x onerror=alert(2)>\xe2\x80\xae\xff&\"'"};
 static const struct page_run large = {"large", 64, 16, 4, 200, 17, 2000000, false, false, "sweep"};
 
+/* Of the first run the place of a long wait, in the row of the rank that was late for it; of the
+ * second, where there is one, the whole of it. */
+static void add_findings(struct lull_document *document, struct lull_arena *arena)
+{
+    enum { RANK = 3, ROWS_OF_RANK = 3 }; /* the rank and its two threads, below the node */
+    struct lull_shown_fact *facts = lull_arena_zero(arena, 1, sizeof *facts);
+    facts[0] = (struct lull_shown_fact){"waits", "waits", lull_cell_count(11)};
+    struct lull_shown_finding *findings = lull_arena_zero(arena, 2, sizeof *findings);
+    const struct lull_picture_place *place = &document->timelines[0]->places[0];
+    findings[0] = (struct lull_shown_finding){
+        .run = document->timelines[0]->title,
+        .rule = "late_sender",
+        .sentence = "Rank 3 is late: others wait for its MPI_Send.",
+        .cause = "Why is not known.",
+        .next = "lull replay before --median rank=3",
+        .lost_ns = place->end - place->begin,
+        .gain = {.ns = 1000000, .low_ns = 900000, .high_ns = 1100000, .factor = 1.1},
+        .rank = RANK,
+        .begin = place->begin,
+        .end = place->end,
+        .facts = facts,
+        .n_facts = 1,
+        .row = 1 + RANK * ROWS_OF_RANK};
+    findings[1] = (struct lull_shown_finding){.run = "after",
+                                              .rule = "tracer",
+                                              .sentence = "The tracer wrote.",
+                                              .gain = {.absent = "No replay tells."},
+                                              .rank = -1,
+                                              .timeline = 1};
+    lull_document_findings(document, findings, (uint32_t)document->n_timelines, NULL, "None.");
+}
+
 /* Names that mean harm, in every place that a document has for them. */
 static void add_hostile(struct lull_document *document, struct lull_arena *arena)
 {
@@ -49,6 +81,8 @@ static struct lull_document *make(const char *kind, struct lull_arena *arena)
         page_case_document(arena, runs, strcmp(kind, "two") == 0 ? 2 : 1);
     if (strcmp(kind, "hostile") == 0)
         add_hostile(document, arena);
+    else
+        add_findings(document, arena);
     return document;
 }
 

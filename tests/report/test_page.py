@@ -401,6 +401,65 @@ def check_fragment(page):
     assert page.window[0] == 0, "what makes no sense is passed over"
 
 
+# ---- findings -------------------------------------------------------------------------------
+
+
+def near(one, other):
+    """Windows in s, as commands say them."""
+    return all(abs(a - b) < 2e-9 for a, b in zip(one, other, strict=True))
+
+
+def place_of(link):
+    """From, to and the middle of what a finding links to, in s."""
+    view = dict(part.split("=") for part in link.get_attribute("href").split("?")[1].split("&"))
+    return tuple(int(view[key]) / 1e9 for key in ("from", "to", "at"))
+
+
+def is_seen(page, selector):
+    return page.run("const box = document.querySelector(arguments[0]).getBoundingClientRect();"
+                    "return box.top > -1 && box.bottom < innerHeight + 1", selector)
+
+
+def check_finding_by_mouse(page):
+    """To its place, which is in view with the cursor there, and back to the sentence."""
+    link = page.one("#finding-1 a")
+    begin, end, at = place_of(link)
+    link.click()
+    web.wait(lambda: near(page.window, (begin, end)), "the place of the finding")
+    assert begin < at < end and page.row == "rank 3", (begin, at, end, page.readout)
+    assert abs(float(re.search(r" at ([\d.]+) ms", page.readout).group(1)) / 1e3 - at) < 1e-6, page.readout
+    assert is_seen(page, "#timelines h2"), "the timeline begins at the top of the window"
+    back = page.one("#timelines .back a")
+    assert back.text == "Back to finding 1"
+    back.click()
+    web.wait(lambda: is_seen(page, "#finding-1"), "the finding")
+    page.one("#finding-1 a").click()
+    web.wait(lambda: near(page.window, (begin, end)), "its place once more")
+
+
+def check_finding_by_key(page):
+    """Enter goes to the place and, where the way back has the focus, back; the next Tab is at the finding."""
+    page.run("document.querySelector('#finding-1 a').focus()")
+    page.key(Keys.ENTER)
+    begin, end, _ = place_of(page.one("#finding-1 a"))
+    web.wait(lambda: near(page.window, (begin, end)), "the place of the finding")
+    assert page.run("return document.activeElement.textContent") == "Back to finding 1"
+    page.key(Keys.ENTER)
+    web.wait(lambda: is_seen(page, "#finding-1"), "the finding")
+    ActionChains(page.browser).send_keys(Keys.TAB).perform()
+    assert page.run("return document.activeElement.closest('li')?.id") == "finding-1"
+
+
+def check_finding_of_another_run(page):
+    """The run of the finding is shown alone, as a whole, and there is one way back: to where one came from."""
+    page.one("#finding-1 a").click()
+    page.one("#finding-2 a").click()
+    titles = "return [...document.querySelectorAll('.panel h3')].map((title) => title.textContent)"
+    web.wait(lambda: page.run(titles) == ["after"], "the other run")
+    assert page.window[0] == 0 and near(page.window, place_of(page.one("#finding-2 a"))[:2])
+    assert [link.text for link in page.all(".back a")] == ["Back to finding 2"]
+
+
 # ---- the rest of the page -------------------------------------------------------------------
 
 

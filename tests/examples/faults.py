@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""The faults that `make demo` plants in examples/heat.c are the first findings of a report, in the order
+of what they cost, at the rank, the call and the parallel region where they are, and each promises what
+was planted.
+
+usage: faults.py LULL RUN ITERATIONS     a run that was kept
+       faults.py LULL SOURCE             one that is recorded now
+
+Faults are sleep and need no core, but on a busy machine who slept comes back late. A run that took a
+twentieth longer than its faults tells about that: exit status 77."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import launch  # noqa: E402  (after the path)
+
+ITERATIONS = 20
+# In s, of each iteration. With two threads a serial part, divided, takes half as long; and so does what
+# one thread has to do beyond the other.
+SLOW, SERIAL, UNEVEN = 0.024, 0.028, 0.020
+PLANTED = (("late_sender", 1, SLOW), ("serial", None, SERIAL / 2), ("imbalance", None, UNEVEN / 2))
+WITHIN, LONGER = 0.05, 1.05
+# What such runs have beside what was planted.
+OF_THE_MACHINE = ("oversubscription", "noise")
+
+
+def execute(*command, **more):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False,
+                          env=launch.environment(OMP_NUM_THREADS="2", OMP_WAIT_POLICY="passive"), **more)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def record(lull, source, folder):
+    program, run = os.path.join(folder, "heat"), os.path.join(folder, "run")
+    execute("mpicc.openmpi", "-O2", "-g", "-fopenmp", source, "-o", program, "-lm")
+    execute("mpiexec.openmpi", "-n", "2", lull, "record", "-o", run, "--", program, str(ITERATIONS), "200",
+            "slow", "serial", "uneven", cwd=folder)
+    return run
+
+
+def told(finding):
+    return f"{finding['rule']} {finding['gain'].get('seconds')} s: {finding['sentence']}"
+
+
+def check(lull, run, iterations):
+    """Whether the machine left the run alone."""
+    report = json.loads(execute(lull, "report", run, "--format", "json"))
+    replay = json.loads(execute(lull, "replay", run, "--format", "json"))["tables"]["replay"]
+    runtime = replay["rows"][0]["values"][0]
+    if runtime > LONGER * iterations * (SLOW + SERIAL + UNEVEN):
+        return False
+    findings = [f for f in report["findings"] if f["rule"] not in OF_THE_MACHINE]
+    print("\n".join(map(told, findings)))
+    for finding, (rule, process, seconds) in zip(findings, PLANTED, strict=False):
+        place, planted = finding["place"], iterations * seconds
+        assert (finding["rule"], place["process"]) == (rule, process), rule
+        assert abs(finding["gain"]["seconds"] - planted) <= WITHIN * planted, (rule, planted)
+    assert "exchange_halos (heat.c:" in findings[0]["place"]["site"]
+    assert "!$omp parallel @heat.c:" in findings[2]["place"]["region"]
+    return True
+
+
+def main():
+    lull, what = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
+    if len(sys.argv) > 3:
+        assert check(lull, what, int(sys.argv[3]))
+        return
+    with tempfile.TemporaryDirectory(prefix="lull-heat-") as folder:
+        if not check(lull, record(lull, what, folder), ITERATIONS):
+            print("skipped: other programs kept heat from its cores")
+            sys.exit(77)
+
+
+main()
