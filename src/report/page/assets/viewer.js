@@ -93,8 +93,7 @@ class Viewer {
 
     fillSorts() {
         const options = [make("option", {value: -1}, "place in the run")];
-        this.current.timeline.activities.forEach((activity, i) =>
-            options.push(make("option", {value: i}, "most " + activity.label)));
+        this.sortKeys.forEach(({label}, i) => options.push(make("option", {value: i}, label)));
         this.sorts.replaceChildren(...options);
     }
 
@@ -217,15 +216,18 @@ class Viewer {
             this.setView(time - (to - from) / 2, time + (to - from) / 2);
     }
 
-    sortBy(activity) {
+    // Those of the first run that is seen; the other one is sorted by its own of the same name.
+    get sortKeys() {
+        return this.panels[0].timeline.sortKeys;
+    }
+
+    sortBy(key) {
+        const {id} = this.sortKeys[key] || {};
         for (const panel of this.panels) {
-            const {row} = panel.rows.list[panel.cursor.place];
-            panel.rows.sortBy(activity < panel.timeline.activities.length ? activity : -1);
-            panel.cursor.place = panel.rows.place.get(row) || 0;
+            panel.layRows(() => panel.rows.sortBy(panel.timeline.sortKeys.findIndex((one) => one.id === id)));
             panel.scroll = 0;
-            panel.invalidate();
         }
-        this.sorts.value = activity;
+        this.sorts.value = key;
         this.redraw();
     }
 
