@@ -146,17 +146,16 @@ class Viewer {
     notices() {
         const notices = [];
         for (const {timeline, arrows} of this.panels) {
-            const of = this.panels.length > 1 ? timeline.title + ": " : "";
+            const add = (text) => notices.push((this.panels.length > 1 ? timeline.title + ": " : "") + text);
             if (timeline.left_out.length)
-                notices.push(`${of}not on this page, because it would be larger than --max-size: `
-                             + `${timeline.left_out.join(", ")}.`);
+                add(`Not on this page, because it would be larger than --max-size: ${timeline.left_out.join(", ")}.`);
             if (!timeline.all_steps && timeline.stepBlocks.length)
-                notices.push(`${of}single steps are kept around the longest waits only.`);
+                add("Single steps are kept around the longest waits only.");
             if (!timeline.all_messages)
-                notices.push(`${of}the run has too many messages to keep each.`);
+                add("The run has too many messages to keep each.");
             else if (this.messages && timeline.messageList && arrows === false)
-                notices.push(`${of}too many messages or rows for arrows: zoom in or fold rows; the band above the `
-                             + "rows is how many are on their way.");
+                add("Too many messages or rows for arrows: zoom in or fold rows; the band above the rows is how many "
+                    + "are on their way.");
         }
         return notices;
     }
