@@ -84,9 +84,16 @@ def check_messages(report, info):
     if sizes:
         assert sum(v[0] for v in rows_of(sizes).values()) == census["sent"][0]
     for matrix in report["matrices"]:
-        if matrix["id"].startswith("communication:") and not matrix["absent"]:
+        if matrix["id"].startswith(("communication:", "node_communication:")) and not matrix["absent"]:
             assert sum(entry[3] or 0 for entry in matrix["entries"]) == census["sent"][0]
             assert sum(entry[2] or 0 for entry in matrix["entries"]) == census["sent"][1]
+
+
+def check_nodes(report):
+    """A chain of 40 ranks, 8 on each node, 20 iterations: neighbours send each other a message in each."""
+    matrix = next(m for m in report["matrices"] if m["id"].startswith("node_communication:"))
+    counts = {(row, column): count for row, column, _, count, _ in matrix["entries"]}
+    assert counts == {(i, k): 2 * 7 * 20 if i == k else 20 for i in range(5) for k in range(5) if abs(i - k) <= 1}, counts
 
 
 def check_files(report, files):
@@ -128,10 +135,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         simulated = pathlib.Path(folder) / "simulated"
         subprocess.run([LULL, "simulate", "--pattern", "chain:ranks=40,iterations=20,exec=1ms",
-                        "--noise", "exponential:mean=100us", "-o", simulated], check=True,
+                        "--placement", "block:cores-per-node=8", "--noise", "exponential:mean=100us", "-o", simulated], check=True,
                        capture_output=True)
         files = TESTS / "data/tape/files-2x1"
         assert check_files(lull("report", files), lull("metrics", files, "--by", "file")), "files of a recorded run"
+        check_nodes(lull("report", simulated))
         for run in runs + [simulated]:
             if "flushing" in run.name and "golden" in str(run):
                 continue  # is refused

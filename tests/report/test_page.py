@@ -255,6 +255,36 @@ def check_sort(page):
     assert page.row == "node1", "rank 4 waits for its message: most point-to-point"
 
 
+def check_sort_counters(page):
+    """Leaf n has n + 1 million instructions and half a million cycles in each 1/64 of the time."""
+    labels = [option.text for option in page.all(".toolbar select option")]
+    assert labels[-4:] == ["most instructions", "most cycles", "most instructions per cycle", "highest frequency"], labels
+    for key in ("most instructions", "most instructions per cycle"):
+        select = page.one(".toolbar select")
+        select.find_elements(By.TAG_NAME, "option")[labels.index(key)].click()
+        page.canvas()
+        first = []
+        page.key(*[Keys.ARROW_UP] * 40)
+        for _ in range(3):
+            first.append(page.row)
+            page.key(Keys.ARROW_DOWN)
+        assert first == ["node1", "rank 7", "rank 7 thread 1"], (key, first)
+    page.key("s", *[Keys.ARROW_UP] * 40)
+    assert page.one(".toolbar select").get_attribute("value") == str(len(labels) - 2), "the last one"
+    page.key(Keys.ARROW_DOWN)
+    assert page.row != "rank 3", "it computes longest in as many cycles: lowest frequency"
+
+
+def check_sort_before_data(page):
+    """Rows are in order also where what they are sorted by comes after the wish."""
+    page.open("two", "#view?runs=0,1&sort=useful")
+    page.canvas()
+    page.key(*[Keys.ARROW_UP] * 40)
+    assert page.row == "node0"
+    page.key(Keys.ARROW_DOWN)
+    assert page.row == "rank 3", page.row
+
+
 # ---- what is told ---------------------------------------------------------------------------
 
 
@@ -312,6 +342,40 @@ def check_what_ended_it(page):
     assert page.row == "rank 4 thread 0"
     page.button("What ended it?")
     web.wait(lambda: page.row == "rank 3 thread 0", "the sender of the message")
+
+
+def check_chain(page):
+    """All wait in MPI_Allreduce for rank 4, which waited for a message of rank 3, which computed."""
+    page.canvas()
+    page.key("w", "]")  # the Allreduce behind the first long wait of rank 4, where rank 4 is the last one
+    time = float(re.search(r" at ([\d.]+) ms", page.readout).group(1))
+    page.open("two", f"#view?runs=0&row=1&at={round(time * 1e6)}")  # rank 0, of several threads
+    page.canvas()
+    page.key("e")
+    web.wait(lambda: "No single step is known here" in page.found, "what to do")
+    page.key(Keys.ARROW_DOWN)
+    assert page.row == "rank 0 thread 0" and "MPI_Allreduce" in page.readout, page.readout
+    page.key("e")
+    web.wait(lambda: page.row == "rank 4 thread 0", "who came last")
+    assert re.match(r"rank 4 thread 0: MPI point-to-point [\d.]+ % of the [\d.]+ ms in which it was waited for\. "
+                    "Again for whom it waited\\.$", page.found), page.found
+    page.key("e")
+    web.wait(lambda: page.row == "rank 3 thread 0", "whose message rank 4 waited for")
+    assert re.match(r"rank 3 thread 0: useful (9\d|100)\.\d % of the [\d.]+ ms in which it was waited for\.$",
+                    page.found), page.found
+    page.key("e")
+    web.wait(lambda: page.found.startswith("It waited for nobody: rank 3 thread 0: useful "), "the end of the chain")
+    assert page.row == "rank 3 thread 0"
+
+
+def check_barrier_of_threads(page):
+    """Threads wait for those of their own process, and not for those of others that happen to wait later."""
+    page.open("two", "#view?runs=0&row=3&at=1800000")  # the barrier of 1.6 ms to 2 ms
+    page.canvas()
+    assert page.row == "rank 0 thread 1" and "omp barrier" in page.readout, page.readout
+    page.key("e")
+    web.wait(lambda: page.found.startswith("Nothing else is known"), "an answer")
+    assert page.row == "rank 0 thread 1"
 
 
 def check_places(page):

@@ -3,6 +3,13 @@
 
 #include <math.h>
 
+/* Rows and columns of a matrix: the parties of the timeline, or the nodes that they are on. */
+struct sides {
+    const char **names;
+    uint32_t *of; /* [n_parties]: which of them a party is, or is on */
+    uint32_t count;
+};
+
 static const char *party_name(const struct lull_timeline *timeline, uint32_t party,
                               struct lull_arena *arena)
 {
@@ -14,6 +21,45 @@ static const char *party_name(const struct lull_timeline *timeline, uint32_t par
     return at->n_processes == 1
                ? lull_arena_printf(arena, "%u", rank)
                : lull_arena_printf(arena, "%u-%u", rank, rank + at->n_processes - 1);
+}
+
+static struct sides no_sides(const struct lull_timeline *timeline, struct lull_arena *arena)
+{
+    const size_t most = timeline->n_parties + (size_t)1;
+    return (struct sides){.names = lull_arena_zero(arena, most, sizeof(char *)),
+                          .of = lull_arena_zero(arena, most, sizeof(uint32_t))};
+}
+
+static struct sides list_parties(const struct lull_timeline *timeline, struct lull_arena *arena)
+{
+    struct sides sides = no_sides(timeline, arena);
+    for (; sides.count < timeline->n_parties; sides.count++) {
+        sides.names[sides.count] = party_name(timeline, sides.count, arena);
+        sides.of[sides.count] = sides.count;
+    }
+    return sides;
+}
+
+/* Of parties that are processes, in the order of their first ones; none where a node is not known.
+ */
+static struct sides list_nodes(const struct lull_timeline *timeline, struct lull_arena *arena)
+{
+    const struct lull_trace *trace = timeline->trace;
+    struct sides sides = no_sides(timeline, arena);
+    uint32_t *numbers = lull_arena_zero(arena, trace->n_nodes + (size_t)1, sizeof *numbers);
+    for (uint32_t p = 0; p < timeline->n_parties; p++) {
+        const uint32_t node = trace->processes[timeline->parties[p].process].node;
+        if (timeline->parties[p].n_processes > 1 || node == LULL_NONE)
+            return (struct sides){0};
+        if (numbers[node] == 0) {
+            sides.names[sides.count++] = *trace->nodes[node].name
+                                             ? trace->nodes[node].name
+                                             : lull_arena_printf(arena, "node %u", node);
+            numbers[node] = sides.count;
+        }
+        sides.of[p] = numbers[node] - 1;
+    }
+    return sides;
 }
 
 static double *no_values(size_t count, struct lull_arena *arena)
@@ -28,15 +74,20 @@ static double *no_values(size_t count, struct lull_arena *arena)
 
 enum { BYTES, COUNT, WAIT, LAYERS };
 
-static void fill_matrix(const struct lull_timeline *timeline, struct lull_picture_matrix *matrix,
-                        struct lull_arena *arena)
+static void add_to(double *value, double amount)
+{
+    *value = isnan(*value) ? amount : *value + amount;
+}
+
+static void fill_matrix(const struct lull_timeline *timeline, const struct sides *sides,
+                        struct lull_picture_matrix *matrix, struct lull_arena *arena)
 {
     static const struct lull_picture_layer about[LAYERS] = {
         [BYTES] = {"bytes", "Bytes sent", "B", NULL},
         [COUNT] = {"messages", "Messages sent", "count", NULL},
         [WAIT] = {"wait", "Time the receiver was in MPI until they were there", "s", NULL}};
     struct lull_picture_layer *layers = lull_arena_zero(arena, LAYERS, sizeof *layers);
-    const size_t n = timeline->n_parties;
+    const size_t n = sides->count;
     double *values[LAYERS];
     for (int l = 0; l < LAYERS; l++) {
         values[l] = no_values(n * n, arena);
@@ -45,37 +96,55 @@ static void fill_matrix(const struct lull_timeline *timeline, struct lull_pictur
     }
     for (size_t i = 0; i < timeline->n_traffic; i++) {
         const struct lull_timeline_traffic *traffic = &timeline->traffic[i];
-        const size_t at = traffic->source * n + traffic->target;
-        values[BYTES][at] = (double)traffic->sent_bytes;
-        values[COUNT][at] = (double)traffic->sent;
-        values[WAIT][at] = 1e-9 * (double)traffic->wait_ns;
+        const size_t at = sides->of[traffic->source] * n + sides->of[traffic->target];
+        add_to(&values[BYTES][at], (double)traffic->sent_bytes);
+        add_to(&values[COUNT][at], (double)traffic->sent);
+        add_to(&values[WAIT][at], 1e-9 * (double)traffic->wait_ns);
     }
+    matrix->row_names = matrix->column_names = sides->names;
+    matrix->n_rows = matrix->n_columns = sides->count;
     matrix->layers = layers;
     matrix->n_layers = LAYERS;
 }
 
-static void add_matrix(struct lull_document *document, const struct lull_run *run,
-                       const struct lull_timeline *timeline, struct lull_arena *arena)
+static struct lull_picture_matrix *create_matrix(struct lull_document *document, const char *id,
+                                                 const char *title, const char *about,
+                                                 struct lull_arena *arena)
 {
     struct lull_picture_matrix *matrix = lull_arena_zero(arena, 1, sizeof *matrix);
-    matrix->id = lull_arena_printf(arena, "communication:%s", run->name);
-    matrix->title = lull_arena_printf(arena, "Communication of %s", run->name);
-    if (timeline->n_traffic == 0)
-        matrix->absent = timeline->sent + timeline->received
-                             ? "The run has messages with other programs only."
-                             : "The run has no messages between processes.";
-    matrix->about = "What each process, or group of processes, sent to each other one.";
+    matrix->id = id;
+    matrix->title = title;
+    matrix->about = about;
     matrix->row_axis = "sender";
     matrix->column_axis = "receiver";
     lull_document_matrix(document, matrix);
-    if (matrix->absent)
+    return matrix;
+}
+
+static void add_matrices(struct lull_document *document, const struct lull_run *run,
+                         const struct lull_timeline *timeline, struct lull_arena *arena)
+{
+    struct lull_picture_matrix *matrix =
+        create_matrix(document, lull_arena_printf(arena, "communication:%s", run->name),
+                      lull_arena_printf(arena, "Communication of %s", run->name),
+                      "What each process, or group of processes, sent to each other one.", arena);
+    if (timeline->n_traffic == 0) {
+        matrix->absent = timeline->sent + timeline->received
+                             ? "The run has messages with other programs only."
+                             : "The run has no messages between processes.";
         return;
-    const char **names = lull_arena_zero(arena, timeline->n_parties + (size_t)1, sizeof *names);
-    for (uint32_t p = 0; p < timeline->n_parties; p++)
-        names[p] = party_name(timeline, p, arena);
-    matrix->row_names = matrix->column_names = names;
-    matrix->n_rows = matrix->n_columns = timeline->n_parties;
-    fill_matrix(timeline, matrix, arena);
+    }
+    const struct sides parties = list_parties(timeline, arena);
+    const struct sides nodes = list_nodes(timeline, arena);
+    fill_matrix(timeline, &parties, matrix, arena);
+    if (nodes.count < 2 || nodes.count == parties.count)
+        return;
+    matrix = create_matrix(document, lull_arena_printf(arena, "node_communication:%s", run->name),
+                           lull_arena_printf(arena, "Communication of the nodes of %s", run->name),
+                           "What the processes of each node sent to those of each other one, and "
+                           "to each other.",
+                           arena);
+    fill_matrix(timeline, &nodes, matrix, arena);
 }
 
 /* ---- tables -------------------------------------------------------------------------------- */
@@ -137,7 +206,7 @@ void lull_report_add_traffic(struct lull_document *document, const struct lull_r
 {
     if (!of->timeline)
         return;
-    add_matrix(document, run, of->timeline, arena);
+    add_matrices(document, run, of->timeline, arena);
     add_totals(document, run, of->timeline, arena);
     add_sizes(document, run, of->timeline, arena);
 }

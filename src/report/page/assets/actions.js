@@ -16,10 +16,11 @@ const actions = [
     {keys: ["F"], button: "Fold all", about: "fold or unfold all rows", run: toggleAll},
     {keys: ["p"], button: "Pin", about: "keep the row at the top, or let it go",
      run: (viewer) => viewer.changeRows((rows, row) => rows.pin(row))},
-    {keys: ["s"], about: "sort rows by the next activity", run: nextSort},
+    {keys: ["s"], about: "sort rows by the next activity or counter", run: nextSort},
     {keys: ["m"], button: "Messages", about: "show or hide messages", run: toggleMessages},
     {keys: ["w"], button: "Next long wait", about: "go to the next one of the longest waits", run: nextPlace},
-    {keys: ["e"], button: "What ended it?", about: "go from a wait to what ended it", run: goToEnd},
+    {keys: ["e"], button: "What ended it?", about: "go from a wait to what ended it; again: to why that came late",
+     run: goToEnd},
     {keys: ["["], about: "previous step of the row", run: (viewer) => neighbour(viewer, -1)},
     {keys: ["]"], about: "next step of the row", run: (viewer) => neighbour(viewer, 1)},
     {keys: ["/"], about: "search", run: (viewer) => viewer.query.focus()},
@@ -63,8 +64,7 @@ function toggleAll(viewer) {
 }
 
 function nextSort(viewer) {
-    const count = viewer.current.timeline.activities.length;
-    viewer.sortBy((viewer.current.rows.sort + 2) % (count + 1) - 1);
+    viewer.sortBy((Number(viewer.sorts.value) + 2) % (viewer.sortKeys.length + 1) - 1);
 }
 
 function toggleMessages(viewer) {
@@ -97,25 +97,28 @@ function currentLeaf(panel) {
     return panel.timeline.rows.leaf[panel.rows.list[panel.cursor.place].row];
 }
 
-// A message that was received in the wait, or else who came last to the same operation.
+// From a wait to what ended it; again, to why that came so late, up the chain of waits.
 async function goToEnd(viewer) {
-    const panel = viewer.current, {timeline} = panel, leaf = currentLeaf(panel);
+    const panel = viewer.current, {timeline} = panel, leaf = currentLeaf(panel), {chain} = panel;
     await timeline.loadAllSteps();
-    const now = leaf >= 0 ? timeline.stepAt(leaf, panel.cursor.time) : null;
+    const goesOn = chain && chain.leaf === leaf && chain.time === panel.cursor.time;
+    const now = goesOn ? chain.wait : leaf >= 0 ? timeline.stepAt(leaf, panel.cursor.time) : null;
+    if (goesOn && !now) {
+        tellOnce(viewer, `It waited for nobody: ${chain.text}.`);
+        return;
+    }
     if (!now) {
         tellOnce(viewer, "No single step is known here: choose a row without rows below, or zoom in.");
         return;
     }
-    const list = timeline.messagesKept(), message = list ? lastReceived(list, leaf, now.begin, now.end) : -1;
-    if (message >= 0) {
-        viewer.goTo(panel, timeline.leafRows[list.sender[message]], list.sent[message]);
+    const end = endOf(timeline, leaf, now);
+    if (!end) {
+        tellOnce(viewer, "Nothing else is known to have ended this step: no message, and nobody who came later.");
         return;
     }
-    const last = timeline.activities[now.activity].paint === 0 ? null : lastToArrive(timeline, leaf, now);
-    if (last)
-        viewer.goTo(panel, timeline.leafRows[last.leaf], last.time);
-    else
-        tellOnce(viewer, "Nothing else is known to have ended this step: no message, and nobody who came later.");
+    viewer.goTo(panel, timeline.leafRows[end.leaf], end.time);
+    panel.chain = {leaf: end.leaf, time: panel.cursor.time, ...whyLate(timeline, end.leaf, now.begin, end.time)};
+    tellOnce(viewer, `${panel.chain.text}.${panel.chain.wait ? " Again for whom it waited." : ""}`);
 }
 
 function tellOnce(viewer, text) {

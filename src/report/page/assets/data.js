@@ -71,6 +71,27 @@ class Timeline {
         this.steps = [];        // leaf -> pieces
         this.counts = [];       // leaf -> counters x 64 bins
         this.arrived = () => {};
+        this.sortKeys = this.makeSortKeys();
+    }
+
+    // What rows can be sorted by, the most first: {id, label, valueOf(row)}. What is not known, or not yet, comes last.
+    makeSortKeys() {
+        const keys = this.activities.map(({id, label}, i) => (
+            {id, label: "most " + label, valueOf: (row) => (this.totals(row) || [])[i] || 0}));
+        const place = (id) => this.counters.findIndex((counter) => counter.id === id);
+        const count = (row, i) => (this.countsOf(row) || [])[i] || 0;
+        const ratio = (above, below) => below > 0 ? above / below : 0;
+        const instructions = place("instructions"), cycles = place("cycles");
+        const useful = this.activities.findIndex(({paint}) => paint === 0);
+        this.counters.forEach(({id, label}, i) =>
+            keys.push({id, label: "most " + label, valueOf: (row) => ratio(count(row, i), this.rows.leaves[row])}));
+        if (instructions >= 0 && cycles >= 0)
+            keys.push({id: "ipc", label: "most instructions per cycle",
+                       valueOf: (row) => ratio(count(row, instructions), count(row, cycles))});
+        if (cycles >= 0 && useful >= 0)
+            keys.push({id: "frequency", label: "highest frequency",
+                       valueOf: (row) => ratio(count(row, cycles), keys[useful].valueOf(row) * this.rows.leaves[row])});
+        return keys;
     }
 
     // Rows that are drawn from steps: leaves, and rows all of whose leaves are on the page from begin to end. A
@@ -269,6 +290,18 @@ class Timeline {
         const sums = new Float64Array(this.counters.length);
         return this.counters.length && this.rows.leaves[row] <= mostCountedLeaves && this.addCounts(row, bin, sums)
             ? sums : null;
+    }
+
+    // The same of the whole run.
+    countsOf(row) {
+        const sums = new Float64Array(this.counters.length);
+        for (let bin = 0; bin < countBins; bin++) {
+            const part = this.countsIn(row, bin);
+            if (!part)
+                return null;
+            part.forEach((value, i) => { sums[i] += value; });
+        }
+        return sums;
     }
 
     addCounts(row, bin, sums) {

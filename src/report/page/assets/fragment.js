@@ -10,7 +10,7 @@ function writeFragment(viewer) {
     state.set("row", rows.list[cursor.place].row);
     state.set("at", Math.round(cursor.time));
     if (rows.sort >= 0)
-        state.set("sort", timeline.activities[rows.sort].id);
+        state.set("sort", timeline.sortKeys[rows.sort].id);
     if (!viewer.messages)
         state.set("messages", "0");
     if (viewer.hits)
@@ -48,7 +48,7 @@ function readFragment(viewer) {
     });
     viewer.current = viewer.panels[numbersOf(state.get("in"), viewer.panels.length)[0] || 0];
     viewer.messages = state.get("messages") !== "0";
-    viewer.sortBy(viewer.current.timeline.activities.findIndex((one) => one.id === state.get("sort")));
+    viewer.sortBy(viewer.sortKeys.findIndex((one) => one.id === state.get("sort")));
     if (state.get("find")) {
         viewer.query.value = state.get("find");
         search(viewer, viewer.query.value);

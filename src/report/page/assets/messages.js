@@ -45,34 +45,3 @@ function messageDensity(list, view, columns) {
     }
     return density;
 }
-
-// The message that a leaf received last in a span of time, or -1.
-function lastReceived(list, leaf, from, to) {
-    let best = -1;
-    for (let i = 0; i < list.count; i++)
-        if (list.receiver[i] === leaf && list.received[i] > from && list.received[i] <= to
-            && (best < 0 || list.received[i] > list.received[best]))
-            best = i;
-    return best;
-}
-
-// Whose step of the same region and activity began last before this one ended: who was late.
-// {leaf, time}, or null where there is none.
-function lastToArrive(timeline, leaf, step) {
-    let best = null;
-    timeline.steps.forEach((pieces, other) => {
-        for (const piece of pieces || []) {
-            if (piece.begin > step.end || piece.end < step.begin)
-                continue;
-            for (let i = firstAbove(piece.ends, step.begin); i < piece.ends.length; i++) {
-                const begin = i ? piece.ends[i - 1] : piece.begin;
-                if (begin >= step.end)
-                    break;
-                if (piece.activities[i] === step.activity && piece.regions[i] === step.region
-                    && begin > step.begin && (!best || begin > best.time))
-                    best = {leaf: other, time: begin};
-            }
-        }
-    });
-    return best && best.leaf !== leaf ? best : null;
-}

@@ -22,7 +22,7 @@ class Panel {
             this.room = 0;
             viewer.redraw();
         }).observe(this.element);
-        timeline.arrived = () => { this.drawn = null; viewer.redraw(); };
+        timeline.arrived = () => this.takeIn();
         if (timeline.messageBlock >= 0)
             timeline.messagesKept();
     }
@@ -76,6 +76,22 @@ class Panel {
 
     invalidate() {
         this.drawn = null;
+    }
+
+    // The cursor stays on its row.
+    layRows(change) {
+        const {row} = this.rows.list[this.cursor.place];
+        change();
+        this.cursor.place = this.rows.place.get(row) || 0;
+        this.invalidate();
+    }
+
+    // What rows are sorted by may have been on its way until now.
+    takeIn() {
+        if (this.rows.sort >= 0)
+            this.layRows(() => this.rows.lay());
+        this.invalidate();
+        this.viewer.redraw();
     }
 
     draw() {

@@ -5,7 +5,7 @@ class Rows {
         this.timeline = timeline;
         this.folded = new Set();
         this.pinned = [];
-        this.sort = -1; // by the share of an activity; -1: as in the run
+        this.sort = -1; // by one of the timeline's sortKeys; -1: as in the run
         this.foldToFit(64);
         this.lay();
     }
@@ -26,8 +26,9 @@ class Rows {
     ordered(rows) {
         if (this.sort < 0)
             return rows;
-        const share = new Map(rows.map((row) => [row, (this.timeline.totals(row) || [])[this.sort] || 0]));
-        return [...rows].sort((one, other) => share.get(other) - share.get(one));
+        const {valueOf} = this.timeline.sortKeys[this.sort];
+        const values = new Map(rows.map((row) => [row, valueOf(row)]));
+        return [...rows].sort((one, other) => values.get(other) - values.get(one));
     }
 
     // `list` has every row that is seen with its depth, pinned ones first; `place` where it is.
@@ -76,8 +77,8 @@ class Rows {
         return at < 0;
     }
 
-    sortBy(activity) {
-        this.sort = activity;
+    sortBy(key) {
+        this.sort = key;
         this.lay();
     }
 

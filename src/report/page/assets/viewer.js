@@ -93,8 +93,7 @@ class Viewer {
 
     fillSorts() {
         const options = [make("option", {value: -1}, "place in the run")];
-        this.current.timeline.activities.forEach((activity, i) =>
-            options.push(make("option", {value: i}, "most " + activity.label)));
+        this.sortKeys.forEach(({label}, i) => options.push(make("option", {value: i}, label)));
         this.sorts.replaceChildren(...options);
     }
 
@@ -147,17 +146,16 @@ class Viewer {
     notices() {
         const notices = [];
         for (const {timeline, arrows} of this.panels) {
-            const of = this.panels.length > 1 ? timeline.title + ": " : "";
+            const add = (text) => notices.push((this.panels.length > 1 ? timeline.title + ": " : "") + text);
             if (timeline.left_out.length)
-                notices.push(`${of}not on this page, because it would be larger than --max-size: `
-                             + `${timeline.left_out.join(", ")}.`);
+                add(`Not on this page, because it would be larger than --max-size: ${timeline.left_out.join(", ")}.`);
             if (!timeline.all_steps && timeline.stepBlocks.length)
-                notices.push(`${of}single steps are kept around the longest waits only.`);
+                add("Single steps are kept around the longest waits only.");
             if (!timeline.all_messages)
-                notices.push(`${of}the run has too many messages to keep each.`);
+                add("The run has too many messages to keep each.");
             else if (this.messages && timeline.messageList && arrows === false)
-                notices.push(`${of}too many messages or rows for arrows: zoom in or fold rows; the band above the `
-                             + "rows is how many are on their way.");
+                add("Too many messages or rows for arrows: zoom in or fold rows; the band above the rows is how many "
+                    + "are on their way.");
         }
         return notices;
     }
@@ -217,15 +215,18 @@ class Viewer {
             this.setView(time - (to - from) / 2, time + (to - from) / 2);
     }
 
-    sortBy(activity) {
+    // Those of the first run that is seen; the other one is sorted by its own of the same name.
+    get sortKeys() {
+        return this.panels[0].timeline.sortKeys;
+    }
+
+    sortBy(key) {
+        const {id} = this.sortKeys[key] || {};
         for (const panel of this.panels) {
-            const {row} = panel.rows.list[panel.cursor.place];
-            panel.rows.sortBy(activity < panel.timeline.activities.length ? activity : -1);
-            panel.cursor.place = panel.rows.place.get(row) || 0;
+            panel.layRows(() => panel.rows.sortBy(panel.timeline.sortKeys.findIndex((one) => one.id === id)));
             panel.scroll = 0;
-            panel.invalidate();
         }
-        this.sorts.value = activity;
+        this.sorts.value = key;
         this.redraw();
     }
 
