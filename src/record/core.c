@@ -179,7 +179,7 @@ static void end_all(uint64_t now)
         if (now < *thread->until)
             now = *thread->until;
         thread->n_counters = 0; /* they are that thread's */
-        const bool lives = !thread->rests && !(thread->gate & REC_GATE_INSIDE);
+        const bool lives = !thread->rests && !rec_is_inside(thread);
         if (lives)
             rec_pause_note(thread);
         rec_omp_settle(thread, now);
@@ -380,7 +380,7 @@ static void leave_all(struct rec_thread *self, uint64_t now)
 /* What the thread has to say at its end. */
 static void conclude(struct rec_thread *self)
 {
-    if (!(self->gate & REC_GATE_INSIDE))
+    if (!rec_is_inside(self))
         rec_pause_note(self);
     rec_reserve(self, REC_MOST_SLOTS);
     uint64_t now = rec_now();
@@ -403,7 +403,7 @@ static void conclude(struct rec_thread *self)
 static bool can_rest(const struct rec_thread *self)
 {
     return rec_process.on && self->role != REC_ROLE_MASTER && self->n_frames == 0 &&
-           !(self->gate & REC_GATE_INSIDE);
+           !rec_is_inside(self);
 }
 
 static void take_out(struct rec_thread *self)
