@@ -54,15 +54,16 @@ static void make_anchor(const char *run)
 }
 
 /* Two points at once, so that also a program that dies in its first moments has a clock: a fifth
- * of a millisecond apart, which bounds the error of the rate by 1e-4 until a later point comes. */
-static void start_clock(void)
+ * of a millisecond apart, which bounds the error of the rate by 1e-4 until a later point comes.
+ * `first` is from before the recorder has made its files, so that there is little to wait for. */
+static void start_clock(const struct lull_clock_point *first)
 {
-    rec_process.tsc = lull_clock_tsc_is_safe();
-    struct lull_clock_point first = lull_clock_pair(rec_process.tsc), second;
+    struct lull_clock_point second;
     do
         second = lull_clock_pair(rec_process.tsc);
-    while (second.ns - first.ns < 200000);
-    rec_process.ns_per_tick = (double)(second.ns - first.ns) / (double)(second.ticks - first.ticks);
+    while (second.ns - first->ns < 200000);
+    rec_process.ns_per_tick =
+        (double)(second.ns - first->ns) / (double)(second.ticks - first->ticks);
 }
 
 static void end_of_thread(void *thread)
@@ -94,6 +95,8 @@ void rec_start(void)
     if (!run || !*run || pthread_key_create(&thread_key, end_of_thread) != 0)
         return;
     keep_from_children();
+    rec_process.tsc = lull_clock_tsc_is_safe();
+    const struct lull_clock_point first = lull_clock_pair(rec_process.tsc);
     owner = getpid();
     rec_process.budget =
         rec_setting_number("LULL_RECORD_BYTES", &value) ? value : UINT64_C(1) << 30;
@@ -114,12 +117,12 @@ void rec_start(void)
     if (!rec_prepare_children() || !placed) /* takes our settings out of the environment */
         return;
     rec_report_begin();
-    start_clock();
     make_anchor(run);
     if (!rec_definitions_begin(run)) {
         rec_report_refused(run);
         return;
     }
+    start_clock(&first);
     rec_define_run();
     rec_define_clock(0);
     rec_define_process();
