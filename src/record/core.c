@@ -174,6 +174,14 @@ static bool lock_at_end(void)
     return pthread_mutex_timedlock(&threads_lock, &until) == 0;
 }
 
+/* A thread of the program that lives at the end, in no region and in no call: its time goes on to
+ * here. Of a worker the time between regions is the runtime's. */
+static void end_life(struct rec_thread *thread, uint64_t now)
+{
+    if (thread->role != REC_ROLE_WORKER && thread->n_frames == 0 && !thread->paused)
+        rec_number(thread, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, thread->made_as, now);
+}
+
 static void end_all(uint64_t now)
 {
     if (!lock_at_end())
@@ -190,8 +198,10 @@ static void end_all(uint64_t now)
             ends_in_call(thread, now);
         if (!thread->rests)
             rec_sums_until(thread, now);
-        if (lives)
+        if (lives) {
             rec_pause_leave(thread, now);
+            end_life(thread, now);
+        }
         if (!thread->rests)
             rec_cores_end(thread);
         rec_functions_count(thread);

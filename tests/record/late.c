@@ -1,9 +1,10 @@
 /* A thread marks regions until everything that belongs to the program has ended: also when the
  * recorder has closed its files. Linked with late_library.c, whose end comes behind the recorder's,
- * and tells the thread without an order that a sanitizer could see. */
+ * and tells the thread without an order that a sanitizer could see. Prints what must be found. */
 #include <lull/lull.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 
 enum { MARKS = 10 };
 
@@ -40,5 +41,6 @@ int main(void)
         sched_yield();
     lull_pause(); /* of which the thread takes no note: the end does so for it */
     lull_resume();
+    printf("expect %d early\nexpect 0 late\nthreads 2\n", MARKS);
     return 0;
 }

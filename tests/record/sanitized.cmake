@@ -63,15 +63,8 @@ if(LULL_SANITIZE MATCHES "thread")
     list(APPEND settings UCX_MEM_EVENTS=no)
     sanitized_mpi(openmpi threads_requests matched_threads intercommunicators)
     sanitized_mpi(mpich threads_requests)
-    # Its status alone is looked at: events of a thread that lives at the end do not say how long.
-    set(late ${CMAKE_CURRENT_LIST_DIR}/late)
-    add_custom_command(OUTPUT ${record_bin}/late DEPENDS ${late}.c ${late}_library.c
-        COMMAND ${CMAKE_C_COMPILER} -O1 -g -fPIC -shared ${sanitized} ${late}_library.c
-                -o ${record_bin}/liblate.so
-        COMMAND ${CMAKE_C_COMPILER} -std=gnu17 -O1 -g -pthread ${sanitized} -I${PROJECT_SOURCE_DIR}/include
-                ${late}.c -o ${record_bin}/late -L${record_bin} -llate -Wl,-rpath,${record_bin} VERBATIM)
-    add_custom_target(record.late ALL DEPENDS ${record_bin}/late)
-    sanitized_test(late --check true -- ${record_bin}/late)
+    late_program(${CMAKE_C_COMPILER} ${sanitized})
+    sanitized_test(late -- ${record_bin}/late)
     execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libtsan.so
                     OUTPUT_VARIABLE library OUTPUT_STRIP_TRAILING_WHITESPACE)
     foreach(name omp_constructs pause_omp nested_threads)
