@@ -54,15 +54,16 @@ static void make_anchor(const char *run)
 }
 
 /* Two points at once, so that also a program that dies in its first moments has a clock: a fifth
- * of a millisecond apart, which bounds the error of the rate by 1e-4 until a later point comes. */
-static void start_clock(void)
+ * of a millisecond apart, which bounds the error of the rate by 1e-4 until a later point comes.
+ * `first` is from before the recorder has made its files, so that there is little to wait for. */
+static void start_clock(const struct lull_clock_point *first)
 {
-    rec_process.tsc = lull_clock_tsc_is_safe();
-    struct lull_clock_point first = lull_clock_pair(rec_process.tsc), second;
+    struct lull_clock_point second;
     do
         second = lull_clock_pair(rec_process.tsc);
-    while (second.ns - first.ns < 200000);
-    rec_process.ns_per_tick = (double)(second.ns - first.ns) / (double)(second.ticks - first.ticks);
+    while (second.ns - first->ns < 200000);
+    rec_process.ns_per_tick =
+        (double)(second.ns - first->ns) / (double)(second.ticks - first->ticks);
 }
 
 static void end_of_thread(void *thread)
@@ -94,6 +95,8 @@ void rec_start(void)
     if (!run || !*run || pthread_key_create(&thread_key, end_of_thread) != 0)
         return;
     keep_from_children();
+    rec_process.tsc = lull_clock_tsc_is_safe();
+    const struct lull_clock_point first = lull_clock_pair(rec_process.tsc);
     owner = getpid();
     rec_process.budget =
         rec_setting_number("LULL_RECORD_BYTES", &value) ? value : UINT64_C(1) << 30;
@@ -114,12 +117,12 @@ void rec_start(void)
     if (!rec_prepare_children() || !placed) /* takes our settings out of the environment */
         return;
     rec_report_begin();
-    start_clock();
     make_anchor(run);
     if (!rec_definitions_begin(run)) {
         rec_report_refused(run);
         return;
     }
+    start_clock(&first);
     rec_define_run();
     rec_define_clock(0);
     rec_define_process();
@@ -171,6 +174,14 @@ static bool lock_at_end(void)
     return pthread_mutex_timedlock(&threads_lock, &until) == 0;
 }
 
+/* A thread of the program that lives at the end, in no region and in no call: its time goes on to
+ * here. Of a worker the time between regions is the runtime's. */
+static void end_life(struct rec_thread *thread, uint64_t now)
+{
+    if (thread->role != REC_ROLE_WORKER && thread->n_frames == 0 && !thread->paused)
+        rec_number(thread, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, thread->made_as, now);
+}
+
 static void end_all(uint64_t now)
 {
     if (!lock_at_end())
@@ -179,7 +190,7 @@ static void end_all(uint64_t now)
         if (now < *thread->until)
             now = *thread->until;
         thread->n_counters = 0; /* they are that thread's */
-        const bool lives = !thread->rests && !(thread->gate & REC_GATE_INSIDE);
+        const bool lives = !thread->rests && !rec_is_inside(thread);
         if (lives)
             rec_pause_note(thread);
         rec_omp_settle(thread, now);
@@ -187,8 +198,10 @@ static void end_all(uint64_t now)
             ends_in_call(thread, now);
         if (!thread->rests)
             rec_sums_until(thread, now);
-        if (lives)
+        if (lives) {
             rec_pause_leave(thread, now);
+            end_life(thread, now);
+        }
         if (!thread->rests)
             rec_cores_end(thread);
         rec_functions_count(thread);
@@ -380,7 +393,7 @@ static void leave_all(struct rec_thread *self, uint64_t now)
 /* What the thread has to say at its end. */
 static void conclude(struct rec_thread *self)
 {
-    if (!(self->gate & REC_GATE_INSIDE))
+    if (!rec_is_inside(self))
         rec_pause_note(self);
     rec_reserve(self, REC_MOST_SLOTS);
     uint64_t now = rec_now();
@@ -403,7 +416,7 @@ static void conclude(struct rec_thread *self)
 static bool can_rest(const struct rec_thread *self)
 {
     return rec_process.on && self->role != REC_ROLE_MASTER && self->n_frames == 0 &&
-           !(self->gate & REC_GATE_INSIDE);
+           !rec_is_inside(self);
 }
 
 static void take_out(struct rec_thread *self)

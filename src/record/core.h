@@ -71,7 +71,7 @@ struct rec_thread {
     union lull_tape_slot *end; /* of the chunk */
     uint64_t bias;             /* committed = (uintptr_t)at + bias */
     uint64_t *committed;       /* in the mapped header, or nowhere */
-    uint64_t gate;             /* that of the process: recorded; else see enum rec_gate */
+    uint64_t gate;             /* atomic; that of the process: recorded; else see enum rec_gate */
     uint32_t parallel;         /* 1 inside an OpenMP parallel region: which sum is added to */
     uint32_t n_sums;           /* regions that have sums so far */
     unsigned char *sums;       /* by region id, two each: outside, inside of parallel regions */
@@ -136,6 +136,35 @@ enum rec_gate {
     REC_GATE_EPOCH = 256,
     REC_GATE_INSIDE = REC_GATE_EPOCH - 1 - REC_GATE_PAUSED
 };
+
+/* A gate is its thread's to change, but where the process ends, whose last thread notes pauses on
+ * the tapes of all: so it is read and written whole. That the thread may then undo what the other
+ * has written does no harm, because the gate of the process differs from all by then. */
+static inline uint64_t rec_gate_of(const struct rec_thread *self)
+{
+    return __atomic_load_n(&self->gate, __ATOMIC_RELAXED);
+}
+
+static inline void rec_gate_set(struct rec_thread *self, uint64_t gate)
+{
+    __atomic_store_n(&self->gate, gate, __ATOMIC_RELAXED);
+}
+
+static inline bool rec_is_inside(const struct rec_thread *self)
+{
+    return rec_gate_of(self) & REC_GATE_INSIDE;
+}
+
+/* A recorded call begins and ends. */
+static inline void rec_gate_shut(struct rec_thread *self)
+{
+    rec_gate_set(self, rec_gate_of(self) + REC_GATE_CALL);
+}
+
+static inline void rec_gate_open(struct rec_thread *self)
+{
+    rec_gate_set(self, rec_gate_of(self) - REC_GATE_CALL);
+}
 
 /* What this thread records into: a thread, or rec_nobody whose gate is closed. NULL until asked. */
 extern __thread struct rec_thread *rec_self_or_null __attribute__((tls_model("initial-exec")));
@@ -230,7 +259,7 @@ REC_COLD bool rec_notice(struct rec_thread *self);
 /* Whether something is recorded that begins now. */
 static inline bool rec_admits(struct rec_thread *self)
 {
-    return REC_LIKELY(self->gate == __atomic_load_n(&rec_process.gate, __ATOMIC_RELAXED)) ||
+    return REC_LIKELY(rec_gate_of(self) == __atomic_load_n(&rec_process.gate, __ATOMIC_RELAXED)) ||
            rec_notice(self);
 }
 

@@ -25,6 +25,16 @@ if(Python3_FOUND)
         add_custom_target(record.${name}${record_variant}.${short} ALL DEPENDS ${output})
     endfunction()
 
+    # late_program(compiler flags...): tests/record/late.c and its library
+    function(late_program compiler)
+        set(late ${PROJECT_SOURCE_DIR}/tests/record/late)
+        add_custom_command(OUTPUT ${record_bin}/late DEPENDS ${late}.c ${late}_library.c
+            COMMAND ${compiler} -O1 -g -fPIC -shared ${ARGN} ${late}_library.c -o ${record_bin}/liblate.so
+            COMMAND ${compiler} -std=gnu17 -O1 -g -pthread ${ARGN} -I${PROJECT_SOURCE_DIR}/include ${late}.c
+                    -o ${record_bin}/late -L${record_bin} -llate -Wl,-rpath,${record_bin} VERBATIM)
+        add_custom_target(record.late ALL DEPENDS ${record_bin}/late)
+    endfunction()
+
     # record_test(name program arguments...)
     function(record_test name label)
         add_test(NAME record.${name}
@@ -67,6 +77,11 @@ if(Python3_FOUND)
                     ${PROJECT_SOURCE_DIR}/tests/record/locks_cc.cc -o ${output} VERBATIM)
         add_custom_target(record.locks_cc ALL DEPENDS ${output})
         record_test(locks.cc quick -- ${output})
+    endif()
+
+    if(LULL_GCC)
+        late_program(${LULL_GCC})
+        record_test(late quick -- ${record_bin}/late)
     endif()
 
     foreach(compiler ${LULL_GCC} ${LULL_CLANG})

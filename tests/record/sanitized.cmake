@@ -63,6 +63,8 @@ if(LULL_SANITIZE MATCHES "thread")
     list(APPEND settings UCX_MEM_EVENTS=no)
     sanitized_mpi(openmpi threads_requests matched_threads intercommunicators)
     sanitized_mpi(mpich threads_requests)
+    late_program(${CMAKE_C_COMPILER} ${sanitized})
+    sanitized_test(late -- ${record_bin}/late)
     execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libtsan.so
                     OUTPUT_VARIABLE library OUTPUT_STRIP_TRAILING_WHITESPACE)
     foreach(name omp_constructs pause_omp nested_threads)

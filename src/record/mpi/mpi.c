@@ -33,13 +33,13 @@ static uint32_t define(unsigned which)
 uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned which, const void *from,
                            const void *frame)
 {
-    self->gate += REC_GATE_CALL;
+    rec_gate_shut(self);
     uint32_t region = __atomic_load_n(place_of(which), __ATOMIC_ACQUIRE);
     if (region == 0)
         region = define(which);
     if (region != 0)
         region = rec_site_region(self, region, which, from, frame);
-    self->gate -= REC_GATE_CALL;
+    rec_gate_open(self);
     return region;
 }
 
@@ -83,7 +83,8 @@ void rec_mpi_init(struct rec_mpi_call *call, int provided)
 {
     rec_requests_begin(provided == MPI_THREAD_MULTIPLE);
     if (!rec_mpi_begin_world(MPI_COMM_WORLD))
-        call->self->gate |= REC_GATE_CLOSED; /* nothing that follows could be understood */
+        /* Nothing that follows could be understood. */
+        rec_gate_set(call->self, rec_gate_of(call->self) | REC_GATE_CLOSED);
     rec_define_clock(10000000);
     if (REC_UNLIKELY(rec_process.disturbs))
         rec_disturb_begin();

@@ -92,7 +92,7 @@ REC_INLINE bool rec_mpi_enter(struct rec_mpi_call *call, struct rec_thread *self
     uint32_t region = (uint32_t)rec_map_get(&rec_sites, rec_site_key(from, function));
     if (REC_UNLIKELY(region == 0) && (region = rec_mpi_region_of(self, function, from, frame)) == 0)
         return false;
-    self->gate += REC_GATE_CALL;
+    rec_gate_shut(self);
     self->frame = (uintptr_t)frame;
     self->from = (uintptr_t)from;
     call->self = self;
@@ -118,7 +118,7 @@ REC_INLINE bool rec_mpi_begin_followed(struct rec_mpi_call *call, unsigned funct
     struct rec_thread *self = rec_current();
     if (REC_UNLIKELY(!rec_admits(self)) &&
         !(rec_forget_left(self, (uintptr_t)frame) && rec_admits(self)) &&
-        (!self->paused || (self->gate & REC_GATE_INSIDE)))
+        (!self->paused || rec_is_inside(self)))
         return false;
     return rec_mpi_enter(call, self, function, from, frame);
 }
@@ -135,7 +135,7 @@ REC_INLINE void rec_mpi_end(struct rec_mpi_call *call)
     if (REC_UNLIKELY(call->self->n_counters > 0))
         rec_counters_read(call->self, call->region, *call->self->until);
     call->self->frame = 0;
-    call->self->gate -= REC_GATE_CALL;
+    rec_gate_open(call->self);
 }
 
 static inline const struct rec_mpi_comm *rec_mpi_comm_of(MPI_Comm comm)

@@ -127,7 +127,7 @@ void rec_buffer_stop(struct rec_thread *self, unsigned flag)
         return;
     self->at = self->tail; /* no memory: nothing more to be had, not even sums */
     self->committed = &self->nowhere;
-    self->gate |= REC_GATE_CLOSED;
+    rec_gate_set(self, rec_gate_of(self) | REC_GATE_CLOSED);
 }
 
 /* Several at once where there are many, so that those of a location stand beside each other. */

@@ -27,6 +27,6 @@ bool rec_forget_left(struct rec_thread *self, uintptr_t frame)
         open.value == LULL_TAPE_OPEN)
         rec_call(self, lull_tape_id_of(open.head), open.time, 0);
     self->frame = 0;
-    self->gate -= REC_GATE_CALL;
+    rec_gate_open(self);
     return true;
 }

@@ -95,14 +95,14 @@ static uint32_t region_of(const char *name)
  */
 static inline void close_gate(struct rec_thread *self)
 {
-    self->gate += REC_GATE_CALL;
+    rec_gate_shut(self);
     atomic_signal_fence(memory_order_seq_cst);
 }
 
 static inline void open_gate(struct rec_thread *self)
 {
     atomic_signal_fence(memory_order_seq_cst);
-    self->gate -= REC_GATE_CALL;
+    rec_gate_open(self);
 }
 
 static void begin(const char *name)

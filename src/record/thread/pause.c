@@ -113,10 +113,8 @@ static void end_pause(struct rec_thread *self, uint64_t time)
 
 static void set_gate(struct rec_thread *self, const struct epoch *epoch)
 {
-    const uint64_t gate = (self->gate & REC_GATE_INSIDE) | epoch->gate |
-                          (is_pause(epoch->gate) ? (uint64_t)REC_GATE_PAUSED : 0);
-    __atomic_store_n(&self->gate, gate,
-                     __ATOMIC_RELAXED); /* at the end it may be another thread's */
+    rec_gate_set(self, (rec_gate_of(self) & REC_GATE_INSIDE) | epoch->gate |
+                           (is_pause(epoch->gate) ? (uint64_t)REC_GATE_PAUSED : 0));
     self->pause_from = epoch->off;
     self->ended = epoch->ended;
 }
@@ -124,7 +122,7 @@ static void set_gate(struct rec_thread *self, const struct epoch *epoch)
 void rec_pause_note(struct rec_thread *self)
 {
     const struct epoch epoch = newest_epoch();
-    if (self->gate / REC_GATE_EPOCH == epoch.gate / REC_GATE_EPOCH)
+    if (rec_gate_of(self) / REC_GATE_EPOCH == epoch.gate / REC_GATE_EPOCH)
         return;
     const bool goes_on = is_pause(epoch.gate), knew = self->paused;
     /* Of all pauses that have ended since, but for the last one: they come right before that, or
@@ -141,7 +139,7 @@ void rec_pause_note(struct rec_thread *self)
 
 bool rec_notice(struct rec_thread *self)
 {
-    if (__atomic_load_n(&self->gate, __ATOMIC_RELAXED) & REC_GATE_INSIDE)
+    if (rec_is_inside(self))
         return false;
     if (!rec_process.on) { /* at the end, or in a child */
         rec_leave_to_parent();
@@ -157,7 +155,7 @@ bool rec_notice(struct rec_thread *self)
 void rec_pause_enter(struct rec_thread *self, uint64_t now)
 {
     const struct epoch epoch = newest_epoch();
-    self->gate = 0;
+    rec_gate_set(self, 0);
     set_gate(self, &epoch);
     if (is_pause(epoch.gate))
         begin_pause(self, now);

@@ -81,7 +81,7 @@ static int begin_c(void *argument)
 static struct beginning *make(struct beginning what, const void *caller)
 {
     struct rec_thread *self = rec_process.on ? rec_current() : &rec_nobody;
-    if (self->gate & REC_GATE_INSIDE || rec_omp_is_forking(self) || rec_is_runtime(caller))
+    if (rec_is_inside(self) || rec_omp_is_forking(self) || rec_is_runtime(caller))
         return NULL;
     struct beginning *kept = take_beginning();
     if (!kept)

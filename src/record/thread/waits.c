@@ -29,7 +29,7 @@ bool rec_wait_begin(struct rec_wait *wait, struct rec_wait_function *function)
     struct rec_thread *self = rec_process.on ? rec_current() : &rec_nobody;
     wait->self = self;
     wait->recorded = rec_admits(self);
-    if (!wait->recorded && (!self->paused || (self->gate & REC_GATE_INSIDE)))
+    if (!wait->recorded && (!self->paused || rec_is_inside(self)))
         return false;
     if (!wait->recorded) {
         wait->begin = rec_now();
@@ -38,7 +38,7 @@ bool rec_wait_begin(struct rec_wait *wait, struct rec_wait_function *function)
     wait->region = region_of(function);
     if (self->omp) /* a construct may be open on whose account threads are made */
         rec_omp_unfold(self);
-    self->gate += REC_GATE_CALL; /* what a signal's handler does meanwhile would come before it */
+    rec_gate_shut(self); /* what a signal's handler does meanwhile would come before it */
     wait->begin = rec_open_call(self, wait->region);
     return true;
 }
@@ -111,11 +111,11 @@ void rec_wait_end(struct rec_wait *wait, const struct rec_meeting *meeting)
         return;
     }
     const uint64_t gate = __atomic_load_n(&rec_process.gate, __ATOMIC_RELAXED);
-    if (self->gate != gate + REC_GATE_CALL && rec_process.on)
+    if (rec_gate_of(self) != gate + REC_GATE_CALL && rec_process.on)
         end_over_pause(wait, meeting);
     else
         end_at_once(wait, meeting);
-    self->gate -= REC_GATE_CALL;
+    rec_gate_open(self);
 }
 
 /* The thread may live already: its begin must not be before this. */
@@ -133,7 +133,7 @@ void rec_wait_end_made(struct rec_wait *wait, uint64_t number)
     if (number != 0)
         put(self, LULL_TAPE_NUMBER_THREAD_CREATE, wait->begin, &made);
     rec_count_call(self, wait->region, end);
-    self->gate -= REC_GATE_CALL;
+    rec_gate_open(self);
 }
 
 /* ---- calls from places ------------------------------------------------------------------------
@@ -143,10 +143,10 @@ void rec_wait_end_made(struct rec_wait *wait, uint64_t number)
 static REC_COLD uint32_t new_place(struct rec_thread *self, struct rec_wait_function *function,
                                    const struct rec_wait_place *place)
 {
-    self->gate += REC_GATE_CALL;
+    rec_gate_shut(self);
     const uint32_t region =
         rec_site_region(self, region_of(function), place->site, place->from, place->frame);
-    self->gate -= REC_GATE_CALL;
+    rec_gate_open(self);
     return region;
 }
 
@@ -166,7 +166,7 @@ bool rec_wait_begin_at(struct rec_wait *wait, struct rec_wait_function *function
     wait->region = (uint32_t)rec_map_get(&rec_sites, rec_site_key(place->from, place->site));
     if (REC_UNLIKELY(wait->region == 0))
         wait->region = new_place(self, function, place);
-    self->gate += REC_GATE_CALL;
+    rec_gate_shut(self);
     if (self->omp)
         rec_omp_unfold(self);
     self->frame = (uintptr_t)place->frame;
@@ -179,7 +179,7 @@ uint64_t rec_wait_end_at(struct rec_wait *wait, uint64_t end)
 {
     struct rec_thread *self = wait->self;
     const uint64_t gate = __atomic_load_n(&rec_process.gate, __ATOMIC_RELAXED);
-    if (REC_UNLIKELY(self->gate != gate + REC_GATE_CALL) && rec_process.on) {
+    if (REC_UNLIKELY(rec_gate_of(self) != gate + REC_GATE_CALL) && rec_process.on) {
         end_over_pause(wait, &nobody);
         return rec_last_time(self);
     }
@@ -196,7 +196,7 @@ void rec_wait_drop(struct rec_wait *wait)
 void rec_wait_leave(struct rec_wait *wait)
 {
     wait->self->frame = 0;
-    wait->self->gate -= REC_GATE_CALL;
+    rec_gate_open(wait->self);
 }
 
 /* ---- threads ----------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ void rec_disturb_begin(void)
 
 bool rec_disturb_come(unsigned function)
 {
-    const bool own = !(rec_current()->gate & REC_GATE_INSIDE);
+    const bool own = !rec_is_inside(rec_current());
     rec_disturb_moment = own ? rec_inject_come(function == iterations) : rec_inject_now();
     return own;
 }
