@@ -225,7 +225,7 @@ static void analyse(const struct lull_assembly_loop *loop, const struct lull_mac
                              cpus[i]);
         return;
     }
-    lull_incore_estimate(loop, incore);
+    lull_incore_estimate(loop, machine, arena, incore);
     lull_incore_note(incore, arena,
                      "In-core times are a rough estimate from counted instructions: %s.",
                      options->estimate ? "--estimate asked for it" : why.text);
