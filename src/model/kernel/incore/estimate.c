@@ -50,13 +50,24 @@ static double operations_per_cycle(const struct lull_machine *machine, unsigned 
     return peak && peak->in_cycles > 0 ? peak->in_cycles / flops : usual_operations_per_cycle;
 }
 
+/* A gather loads each of its elements by itself. */
+static double loads_of(const struct lull_instruction *instruction)
+{
+    const char *name = instruction->text + (*instruction->text == 'v');
+    if (strncmp(name, "gather", 6) != 0 && strncmp(name, "pgather", 7) != 0)
+        return instruction->load;
+    size_t length = strcspn(name, " \t");
+    bool floats = name[length - 1] == 's' || strncmp(name + length - 2, "dd", 2) == 0;
+    return instruction->register_bits / (floats ? 32.0 : 64.0);
+}
+
 void lull_incore_estimate(const struct lull_assembly_loop *loop, const struct lull_machine *machine,
                           struct lull_arena *arena, struct lull_incore *incore)
 {
     double loads = 0, stores = 0, operations = 0, divisions = 0;
     for (size_t i = 0; i < loop->count; i++) {
         const struct lull_instruction *instruction = &loop->items[i];
-        loads += instruction->load;
+        loads += loads_of(instruction);
         stores += instruction->store;
         operations += instruction->arithmetic;
         divisions += instruction->division;
