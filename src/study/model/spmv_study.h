@@ -46,7 +46,8 @@ lull_status lull_spmv_cores_read(const char *text, struct lull_arena *arena,
 /* Of rows and nonzeros of a square matrix that is not there, intensities alone. */
 struct lull_spmv_study lull_spmv_study_of_sizes(double rows, double nonzeros, bool transposed);
 
-/* Notices say which numbers of cores this machine does not have. Fails as reading, predicting and
+/* Notices say which numbers of cores this machine does not have, and which measurements other
+ * programs have disturbed. Fails as reading, predicting and
  * measuring do; LULL_ERR_FORMAT for a matrix without nonzeros. The volume is the caller's. */
 lull_status lull_spmv_study_make(const struct lull_spmv_wish *wish, struct lull_notices *notices,
                                  struct lull_arena *arena, struct lull_spmv_study *ret_study,
