@@ -38,10 +38,11 @@ struct lull_sparse_job {
     double seconds;                       /* of wall time for all visits */
 };
 
-/* s of one product: the median over a few visits of the 10 % quantile of the block times. Fails
- * with LULL_ERR_MEMORY, or as lull_time_blocks does. */
+/* s of one product: the median over a few visits of the 10 % quantile of the block times; and the
+ * largest share of a visit's time in which threads did not have their cores. Fails with
+ * LULL_ERR_MEMORY, or as lull_time_blocks does. */
 lull_status lull_sparse_time(const struct lull_topology *topology,
                              const struct lull_sparse_job *job, double *ret_seconds,
-                             struct lull_error *err);
+                             double *ret_lost, struct lull_error *err);
 
 #endif

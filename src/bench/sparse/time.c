@@ -1,6 +1,7 @@
 #include "bench/sparse/sparse.h"
 #include "stats/quantile.h"
 
+#include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -75,7 +76,7 @@ static double *vector_of(size_t count, double value)
 }
 
 static lull_status visit(const struct lull_topology *topology, struct run *run, double *ret_seconds,
-                         struct lull_error *err)
+                         double *lost, struct lull_error *err)
 {
     const struct lull_sparse_job *job = run->job;
     const struct lull_timing timing = {.body = job->transposed ? multiply_transposed : multiply,
@@ -85,9 +86,11 @@ static lull_status visit(const struct lull_topology *topology, struct run *run, 
                                        .quantile = LULL_BENCH_QUANTILE};
     struct lull_round round;
     lull_status status = lull_time_blocks(topology, &timing, &round, err);
-    if (status == LULL_OK)
-        *ret_seconds = round.value;
-    return status;
+    if (status != LULL_OK)
+        return status;
+    *ret_seconds = round.value;
+    *lost = fmax(*lost, fmax(round.lost, round.steal)); /* NAN: unknown */
+    return LULL_OK;
 }
 
 static lull_status open_run(const struct lull_sparse_job *job, struct run *run,
@@ -107,16 +110,17 @@ static lull_status open_run(const struct lull_sparse_job *job, struct run *run,
 
 lull_status lull_sparse_time(const struct lull_topology *topology,
                              const struct lull_sparse_job *job, double *ret_seconds,
-                             struct lull_error *err)
+                             double *ret_lost, struct lull_error *err)
 {
     struct run run;
-    double seconds[VISITS];
+    double seconds[VISITS], lost = 0;
     lull_status status = open_run(job, &run, err);
     for (int i = 0; status == LULL_OK && i < VISITS; i++)
-        status = visit(topology, &run, &seconds[i], err);
+        status = visit(topology, &run, &seconds[i], &lost, err);
     if (status == LULL_OK) {
         lull_sort(seconds, VISITS);
         *ret_seconds = lull_quantile(seconds, VISITS, 0.5);
+        *ret_lost = lost;
     }
     free(run.x);
     free(run.y);

@@ -268,6 +268,11 @@ static lull_status check_access(const struct lull_kernel *kernel,
     double values[LULL_POLY_SYMBOLS], low, high;
     lull_kernel_values(kernel, values);
     access_range(kernel, access, &low, &high);
+    if (array->is_pointer && access->index_access != LULL_KERNEL_NONE)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: line %u: how many elements '%s' has, which is accessed through "
+                         "indices, is not known: declare it as %s[SIZE]",
+                         kernel->path, access->line, array->name, array->name);
     if (array->is_pointer || access->index_access != LULL_KERNEL_NONE || !is_rectangular(kernel))
         return LULL_OK;
     if (low < 0 || high > elements(array, values) - 1)

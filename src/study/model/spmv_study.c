@@ -159,8 +159,12 @@ static struct lull_sparse sparse_of(const struct work *work)
                                 .row = sell->row};
 }
 
+/* With more of their time lost to others cores count as disturbed. */
+static const double most_lost = 0.02;
+
 static lull_status measure_on(struct work *work, const struct lull_topology *topology,
-                              unsigned threads, double *ret_seconds, struct lull_error *err)
+                              unsigned threads, struct lull_notices *notices, double *ret_seconds,
+                              struct lull_error *err)
 {
     const struct lull_sparse sparse = sparse_of(work);
     struct lull_sparse_part *parts = lull_arena_zero(work->arena, threads, sizeof *parts);
@@ -171,7 +175,14 @@ static lull_status measure_on(struct work *work, const struct lull_topology *top
                                         .threads = threads,
                                         .parts = parts,
                                         .seconds = work->wish->seconds};
-    return lull_sparse_time(topology, &job, ret_seconds, err);
+    double lost;
+    lull_status status = lull_sparse_time(topology, &job, ret_seconds, &lost, err);
+    if (status == LULL_OK && lost > most_lost)
+        lull_notices_add(notices, LULL_NOTICE_WARNING,
+                         "the measurement on %u core%s was disturbed, for %.0f %% of the time by "
+                         "other programs",
+                         threads, threads == 1 ? "" : "s", 100 * lost);
+    return status;
 }
 
 static lull_status measure(struct work *work, struct lull_notices *notices, struct lull_error *err)
@@ -185,8 +196,8 @@ static lull_status measure(struct work *work, struct lull_notices *notices, stru
         return status;
     for (size_t i = 0; status == LULL_OK && i < work->n_cores; i++)
         if (work->cores[i] <= topology->n_cores)
-            status =
-                measure_on(work, topology, work->cores[i], &work->study.points[i].measured, err);
+            status = measure_on(work, topology, work->cores[i], notices,
+                                &work->study.points[i].measured, err);
         else
             lull_notices_add(notices, LULL_NOTICE_WARNING,
                              "%u cores are not measured: this machine lends %zu", work->cores[i],

@@ -26,8 +26,9 @@ struct lull_spmv_study {
     double reordered_alpha; /* on the cores of the last point */
 };
 
-/* Notices say which numbers of cores this machine does not have. Fails as reading, predicting and
- * measuring do; LULL_ERR_FORMAT for a matrix without nonzeros. */
+/* Notices say which numbers of cores this machine does not have, and which measurements other
+ * programs have disturbed. Fails as reading, predicting and measuring do; LULL_ERR_FORMAT for a
+ * matrix without nonzeros. */
 lull_status lull_spmv_study_make(const struct lull_spmv_wish *wish, struct lull_notices *notices,
                                  struct lull_arena *arena, struct lull_spmv_study *ret_study,
                                  struct lull_error *err);

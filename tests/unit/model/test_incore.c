@@ -119,10 +119,72 @@ static void chain_is_the_longest_way_back(void **state)
     lull_arena_destroy(arena);
 }
 
+/* A scalar product as gcc unrolls it: two multiply-adds wait for each other in zmm0, 4 cycles each
+ * on all cores since Skylake and Zen 2. Two of them need one cycle where two units of 64 bytes do
+ * them, and two where the core was measured to make 16 flop per cycle with such registers. */
+static const char product[] = "\t.text\n"
+                              "lull_loop:\n"
+                              ".L2:\n"
+                              "\tvmovupd\t(%rsi,%rax), %zmm3\n"
+                              "\tvmovupd\t64(%rsi,%rax), %zmm4\n"
+                              "\tvfmadd231pd\t(%rdi,%rax), %zmm3, %zmm0\n"
+                              "\tvfmadd231pd\t64(%rdi,%rax), %zmm4, %zmm0\n"
+                              "\tsubq\t$-128, %rax\n"
+                              "\tjne\t.L2\n"
+                              "\t.size\tlull_loop, .-lull_loop\n";
+
+static void estimate_has_the_chain(void **state)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_machine *machine = lull_machine_create(arena);
+    struct lull_incore incore = {.vector_bits = 512};
+    struct lull_assembly_loop loop;
+    (void)state;
+    assert_true(
+        lull_assembly_find(product, "lull_loop", (struct lull_source_lines){0}, arena, &loop));
+    lull_incore_estimate(&loop, machine, arena, &incore);
+    assert_true(incore.chain == 8);
+    assert_true(incore.t_nol == 2);
+    assert_true(incore.t_ol == 1.5); /* six instructions, four per cycle */
+    struct lull_number peak = lull_number_plain(4e10, "flop/s", "p10");
+    peak.in_cycles = 16;
+    peak.name = "peak.dp.fma.avx512.1";
+    lull_machine_set(machine, arena, &peak);
+    lull_incore_estimate(&loop, machine, arena, &incore);
+    assert_true(incore.t_ol == 2);
+    lull_arena_destroy(arena);
+}
+
+/* A gather of eight doubles is eight loads, one of sixteen floats sixteen; with one for the indices
+ * at two loads per cycle. */
+static void gathers_load_each_element(void **state)
+{
+    static const char gathers[] = "\t.text\n"
+                                  "lull_loop:\n"
+                                  ".L2:\n"
+                                  "\tvmovdqu32\t(%rcx,%rdx), %zmm1\n"
+                                  "\tvgatherdpd\t(%rax,%ymm1,8), %zmm2{%k1}\n"
+                                  "\tvgatherdps\t(%rax,%zmm1,4), %zmm3{%k2}\n"
+                                  "\taddq\t$64, %rdx\n"
+                                  "\tjne\t.L2\n"
+                                  "\t.size\tlull_loop, .-lull_loop\n";
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_incore incore = {.vector_bits = 512};
+    struct lull_assembly_loop loop;
+    (void)state;
+    assert_true(
+        lull_assembly_find(gathers, "lull_loop", (struct lull_source_lines){0}, arena, &loop));
+    lull_incore_estimate(&loop, lull_machine_create(arena), arena, &incore);
+    assert_true(incore.t_nol == (1 + 8 + 16) / 2.0);
+    lull_arena_destroy(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(loops_are_told_apart_by_their_lines),
                                        cmocka_unit_test(loop_that_moves_most_is_found),
-                                       cmocka_unit_test(chain_is_the_longest_way_back)};
+                                       cmocka_unit_test(chain_is_the_longest_way_back),
+                                       cmocka_unit_test(estimate_has_the_chain),
+                                       cmocka_unit_test(gathers_load_each_element)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,7 +76,8 @@ static lull_status write_text(const char *path, const char *text, struct lull_er
     return fclose(file) == 0 ? LULL_OK : lull_fail_errno(err, "%s: cannot write", path);
 }
 
-/* `more`: what tells the compiler what to make, NULL at the end. */
+/* `more`: what tells the compiler what to make, NULL at the end. Libraries stand behind the source,
+ * because a linker may take of them only what it needs until then. */
 static lull_status compile(const struct lull_kernel *kernel, const struct lull_machine *machine,
                            const struct lull_incore_options *options, bool constant_sizes,
                            const char *const *more, const char *out, const char *folder,
@@ -90,7 +91,7 @@ static lull_status compile(const struct lull_kernel *kernel, const struct lull_m
         n_flags++;
     while (more[n_more])
         n_more++;
-    words = lull_arena_zero(arena, n_flags + n_more + 9, sizeof *words);
+    words = lull_arena_zero(arena, n_flags + n_more + 10, sizeof *words);
     words[count++] = options->compiler ? options->compiler : "cc";
     words[count++] = "-std=gnu17";
     words[count++] = "-w";
@@ -102,6 +103,7 @@ static lull_status compile(const struct lull_kernel *kernel, const struct lull_m
     words[count++] = "-o";
     words[count++] = out;
     words[count++] = source;
+    words[count++] = "-lm";
     lull_status status =
         write_text(source, lull_incore_c_source(kernel, constant_sizes, arena), err);
     if (status == LULL_OK)
@@ -114,7 +116,7 @@ lull_status lull_incore_build(const struct lull_kernel *kernel, const struct lul
                               const struct lull_incore_options *options, const char *path,
                               struct lull_arena *arena, struct lull_error *err)
 {
-    static const char *const shared[] = {"-shared", "-fPIC", "-lm", NULL};
+    static const char *const shared[] = {"-shared", "-fPIC", NULL};
     const char *folder;
     lull_status status = lull_make_temporary_folder(arena, &folder, err);
     if (status != LULL_OK)
@@ -225,7 +227,7 @@ static void analyse(const struct lull_assembly_loop *loop, const struct lull_mac
                              cpus[i]);
         return;
     }
-    lull_incore_estimate(loop, incore);
+    lull_incore_estimate(loop, machine, arena, incore);
     lull_incore_note(incore, arena,
                      "In-core times are a rough estimate from counted instructions: %s.",
                      options->estimate ? "--estimate asked for it" : why.text);
@@ -298,7 +300,7 @@ static lull_status find_in(const char *folder, const struct lull_kernel *kernel,
         assembly = lull_incore_slurp(path, arena);
         found = assembly && lull_assembly_find(assembly, "lull_loop", lines, arena, &loop);
     }
-    if (!found && assembly && lines.last)
+    if (!found && assembly)
         found = unrolled = lull_assembly_find_unrolled(assembly, "lull_loop", lines, arena, &loop);
     if (!found)
         return lull_fail(err, LULL_ERR_FORMAT,

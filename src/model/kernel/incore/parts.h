@@ -67,7 +67,9 @@ lull_status lull_incore_mca(const struct lull_assembly_loop *loop,
                             const struct lull_machine *machine, const char *cpu, const char *mca,
                             const char *folder, struct lull_arena *arena,
                             struct lull_incore *incore, struct lull_error *err);
-void lull_incore_estimate(const struct lull_assembly_loop *loop, struct lull_incore *incore);
+/* From counted instructions and usual latencies; `incore` knows the width of its vectors. */
+void lull_incore_estimate(const struct lull_assembly_loop *loop, const struct lull_machine *machine,
+                          struct lull_arena *arena, struct lull_incore *incore);
 
 void lull_incore_note(struct lull_incore *incore, struct lull_arena *arena, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
