@@ -20,7 +20,7 @@ struct lull_finding *lull_case_add(struct lull_case *c, int64_t lost_ns)
                                                .node = LULL_NONE,
                                                .location = LULL_NONE,
                                                .instance = LULL_NONE},
-                                     .gain = {.absent = "No replay was made of it."}};
+                                     .gain = {.absent = "No replay tells what it would save."}};
     return finding;
 }
 

@@ -38,7 +38,8 @@ struct reading {
     uint64_t burst;    /* number of the burst that is open, from 1 on */
     int64_t begin, ns; /* of it; 0: it has not begun */
     uint32_t sends_in; /* the call of a blocking send that goes on, or LULL_NONE */
-    uint8_t size;      /* class of its size */
+    bool counted;      /* already */
+    uint64_t bytes;    /* of it */
 };
 
 /* What one worker adds up. */
@@ -164,23 +165,28 @@ static void add_work(struct lull_work_collector *collector, struct reading *read
 
 /* ---- sends --------------------------------------------------------------------------------- */
 
-static void begin_send(const struct lull_work_collector *collector, struct sums *sums,
-                       struct reading *reading, const struct lull_step *step)
+static void begin_send(const struct lull_work_collector *collector, struct reading *reading,
+                       const struct lull_step *step)
 {
     if (step->region >= collector->trace->n_regions || !collector->is_send[step->region])
         return;
     reading->sends_in = step->region;
-    reading->size = (uint8_t)lull_messages_class(step->message.bytes);
-    sums->sends[reading->size].count++;
-    sums->sends[reading->size].bytes += step->message.bytes;
+    reading->bytes = step->message.bytes;
+    reading->counted = false;
 }
 
+/* Its call, as far as it is inside the windows. */
 static void go_on_sending(struct sums *sums, struct reading *reading, const struct lull_step *step)
 {
-    if (step->region == reading->sends_in)
-        sums->sends[reading->size].ns += step->span.end - step->time;
-    else
+    struct lull_work_sends *sends = &sums->sends[lull_messages_class(reading->bytes)];
+    if (step->region != reading->sends_in) {
         reading->sends_in = LULL_NONE;
+    } else if (step->activity == LULL_MPI_P2P) {
+        sends->ns += step->span.end - step->time;
+        sends->count += !reading->counted;
+        sends->bytes += reading->counted ? 0 : reading->bytes;
+        reading->counted = true;
+    }
 }
 
 /* ---- steps --------------------------------------------------------------------------------- */
@@ -214,7 +220,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     for (uint32_t i = 0; i < steps->count; i++) {
         const struct lull_step *step = &steps->steps[i];
         if (step->kind == LULL_STEP_SEND)
-            begin_send(collector, sums, reading, step);
+            begin_send(collector, reading, step);
         if (step->kind == LULL_STEP_SPAN && reading->sends_in != LULL_NONE)
             go_on_sending(sums, reading, step);
         if (step->kind == LULL_STEP_SPAN)

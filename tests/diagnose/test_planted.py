@@ -73,20 +73,20 @@ def record(options, folder):
 
 
 def recorded_events(options, run, folder):
-    """The regions and calls of the run: where, name, begin, end, in s."""
+    """The regions and calls of the run: process, name, begin, end, in s, and thread."""
     path = os.path.join(folder, "run.json")
     execute([options.lull, "convert", run, path, "--to", "chrome"], launch.environment(), folder)
     with open(path) as file:
         events = json.load(file)["traceEvents"]
     return [(event["pid"], event["name"], event["ts"] * 1e-6,
-             (event["ts"] + event["dur"]) * 1e-6) for event in events if event["ph"] == "X"]
+             (event["ts"] + event["dur"]) * 1e-6, event["tid"]) for event in events if event["ph"] == "X"]
 
 
 def windows_of(events):
     """phase -> when the first began it, and when the first had ended it and came to the barrier
     behind it."""
     windows = {}
-    for _, name, begin, end in events:
+    for _, name, begin, end, _ in events:
         if ":" in name:
             known = windows.get(name, (begin, end))
             windows[name] = min(begin, known[0]), min(end, known[1])
@@ -98,9 +98,9 @@ def disagreement(events, readings):
     all calls of a phase: a rank may lose its core between the two."""
     total = 0.0
     for rank in {r.who for r in readings}:
-        begin, end = next((b, e) for who, name, b, e in events
+        begin, end = next((b, e) for who, name, b, e, _ in events
                           if who == rank and name == readings[0].phase)
-        recorded = sorted(b for who, name, b, _ in events
+        recorded = sorted(b for who, name, b, _, _ in events
                           if who == rank and name.startswith("MPI_") and begin <= b < end)
         read = sorted(r.begin for r in truth.calls_of(readings) if r.who == rank)
         apart = [a - b for a, b in zip(recorded, read)]
@@ -114,15 +114,23 @@ def findings_of(options, run, window, folder):
     return json.loads(execute(words, launch.environment(), folder))["findings"]
 
 
-def matches(found, finding):
+def longest_thread(events, window):
+    """The recorder's number of the thread that is longest in `solve`: it counts threads as they come,
+    OpenMP as they are in a team."""
+    lengths = {}
+    for _, name, begin, end, thread in events:
+        if name == "solve" and window[0] <= begin < window[1]:
+            lengths[thread] = lengths.get(thread, 0.0) + end - begin
+    return max(lengths, key=lengths.get, default=None)
+
+
+def matches(found, finding, culprit):
     """Whether a finding is the planted one: by rule, rank or thread, and region."""
     place = finding["place"]
     if finding["rule"] not in found.rules:
         return False
     if found.program == "threads":
-        if found.culprit is not None and place["thread"] not in (found.culprit, None):
-            return False
-        return True
+        return found.culprit is None or place["thread"] in (culprit, None)
     if finding["rule"] == "imbalance":
         return place["region"] == "solve"  # of all ranks
     return (place["process"], place["region"]) == (found.culprit, "solve")
@@ -146,10 +154,10 @@ def told(finding):
                                 finding["seconds"])
 
 
-def wrong_with(found, findings, core, apart):
+def wrong_with(found, findings, core, apart, culprit):
     """What is not as it was put into a phase; nothing, if nothing is."""
     findings = [f for f in findings if f["rule"] not in OF_THE_MACHINE]
-    hits = [f for f in findings if found.planted and matches(found, f)][:1]
+    hits = [f for f in findings if found.planted and matches(found, f, culprit)][:1]
     wrong, known = [], 0
     if hits:
         known = found.seconds - found.elsewhere if found.is_exact() else 0
@@ -182,7 +190,7 @@ def check(options, folder):
         core = 4 * (window[1] - window[0])
         findings = findings_of(options, run, window, folder)
         apart = disagreement(events, readings) if options.program != "threads" else 0.0
-        lines = wrong_with(found, findings, core, apart)
+        lines = wrong_with(found, findings, core, apart, longest_thread(events, window))
         planted += found.planted
         exact += found.planted and found.is_exact()
         if options.verbose or lines:

@@ -27,11 +27,9 @@ static uint32_t choose(struct lull_diagnosis *diagnosis, struct lull_finding **c
     uint32_t n = 0;
     for (uint32_t i = 0; i < diagnosis->count; i++) {
         struct lull_finding *finding = &diagnosis->findings[i];
-        if (!finding->gain.absent)
+        if (!finding->gain.absent || !finding->fix)
             continue;
-        if (!finding->fix)
-            finding->gain.absent = "No replay tells what it would save.";
-        else if (n == LULL_DIAGNOSIS_REPLAYS)
+        if (n == LULL_DIAGNOSIS_REPLAYS)
             finding->gain.absent = "It is not among those that may save most, which were replayed.";
         else
             chosen[n++] = finding;

@@ -98,6 +98,57 @@ static void uneven_threads(void **state)
     is(finding, "imbalance", 500000000);
 }
 
+/* The same with events: three threads wait 600 ms at the barrier of the loop, of which thread 2 is
+ * charged with all but `others`. */
+static struct lull_finding *uneven_with_waits(int64_t others, uint32_t line)
+{
+    static struct lull_location locations[4];
+    static struct lull_process process = {.name = "rank 0", .n_locations = 4, .n_threads = 4};
+    static struct lull_region regions[] = {
+        {.name = "loop", .file = "a.c", .line = 12, .site = "", .parallel = true},
+        {.name = "barrier", .file = "a.c", .site = ""},
+        {.name = "solve", .file = "a.c", .line = 3, .site = ""}};
+    const struct lull_wait_charge charges[] = {
+        {.place = {.process = 0, .region = 2, .call = 1, .thread = 2},
+         .kind = LULL_WAIT_THREAD_BARRIER,
+         .ns = 600000000 - others},
+        {.place = {.process = 0, .region = 2, .call = 1, .thread = 1},
+         .kind = LULL_WAIT_THREAD_BARRIER,
+         .ns = others}};
+    const struct lull_wait_result waits = {.charges = charges, .n_charges = 2};
+    const struct lull_trace trace = {.processes = &process,
+                                     .n_processes = 1,
+                                     .locations = locations,
+                                     .n_locations = 4,
+                                     .regions = regions,
+                                     .n_regions = 3};
+    struct run *run = make_run(4);
+    struct lull_finding *finding;
+    regions[1].line = line;
+    for (uint32_t l = 0; l < 4; l++)
+        locations[l].number = l;
+    run->parallel.max_useful_ns = 300000000;
+    run->parallel.useful_ns = 600000000;
+    run->parallel.sync_ns = 600000000;
+    const struct lull_evidence evidence = {
+        .path = "run", .breakdown = &run->breakdown, .trace = &trace, .waits = &waits};
+    assert_int_equal(lull_diagnose(&evidence, arena, &finding), 1);
+    is(finding, "imbalance", 600000000);
+    return finding;
+}
+
+static void late_thread(void **state)
+{
+    (void)state;
+    const struct lull_finding *finding = uneven_with_waits(100000000, 12);
+    assert_int_equal(finding->place.location, 2);
+    assert_non_null(strstr(finding->cause, "500.0 ms for thread 2 of rank 0, which is in solve"));
+    finding = uneven_with_waits(200000000, 12); /* it has two thirds only */
+    assert_int_equal(finding->place.location, LULL_NONE);
+    finding = uneven_with_waits(100000000, 13); /* the barrier of another loop */
+    assert_int_equal(finding->place.location, LULL_NONE);
+}
+
 static void locks(void **state)
 {
     (void)state;
@@ -289,6 +340,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ARENA_TEST(serial_part),
         ARENA_TEST(uneven_threads),
+        ARENA_TEST(late_thread),
         ARENA_TEST(locks),
         ARENA_TEST(scheduling),
         ARENA_TEST(network_costs),

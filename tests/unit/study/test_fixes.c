@@ -35,6 +35,7 @@ static const struct lull_what_if_options of_ranks[] = {
     {.no_noise = true},
     {.n_regions = 1, .regions = {"compute"}, .factors = {0.5}},
     {.no_noise = true, .balance = true, .n_cuts = 1, .cuts = {{.rank = 2}}},
+    {.eager = true},
 };
 static const struct lull_what_if_options of_threads[] = {
     {.n_threads = 1, .threads = {{LULL_THREADS_BALANCED, NULL}}},
@@ -104,6 +105,12 @@ static void test_threads(void **state)
 static void test_identities(void **state)
 {
     (void)state;
+    /* All ranks compute alike, nothing disturbs them, and all messages are eager. */
+    const struct lull_what_if_options fixed_already[] = {{.balance = true},
+                                                         {.balance = true, .balanced = "compute"},
+                                                         {.no_noise = true},
+                                                         {.eager = true}};
+    const uint32_t n_fixed = sizeof fixed_already / sizeof *fixed_already;
     const struct replay_case_wish quiet = {.pattern = "grid:ranks=3x3,exec=100us,iterations=9"};
     const char *path = folder_path("quiet");
     int64_t runtimes[MOST], replayed;
@@ -113,6 +120,9 @@ static void test_identities(void **state)
     for (int i = 0; i < 6; i++)
         assert_int_equal(runtimes[i], simulated);
     assert_true(replayed > 0);
+    replay_case_fixes(&replay, fixed_already, n_fixed, true, 2, runtimes);
+    for (uint32_t i = 0; i < n_fixed; i++)
+        assert_int_equal(runtimes[i], simulated);
     replay_case_close(&replay);
     replay_case_simulate(&wish, path);
     replay_case_open(&replay, path);

@@ -21,7 +21,8 @@ struct lull_network_loss {
     enum lull_network_cause cause;
 };
 
-/* False: it is not known, or less than what is told. */
+/* False: it is not known, less than what is told, or half of it are sends that wait for receives,
+ * which other rules have told. */
 bool lull_network_loss_of(const struct lull_case *c, struct lull_network_loss *ret_loss);
 /* `detail` goes behind the sentence, before its full stop. */
 void lull_network_tell(struct lull_case *c, const struct lull_network_loss *loss,

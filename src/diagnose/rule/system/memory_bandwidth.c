@@ -53,7 +53,9 @@ static void tell(struct lull_case *c, uint32_t before, uint32_t now, double ipc,
         now, before, c->evidence->reference_name, ipc, lull_case_time(c, lost));
     finding->cause = lull_arena_printf(
         c->arena,
-        "The memory is saturated: by the machine file each core gets %.2f x the bandwidth.", share);
+        "By the machine file each core then gets %.2f x the bandwidth of memory, which can explain "
+        "it.",
+        share);
     finding->gain.absent = "No replay tells: how much of the computation waits for memory is not "
                            "in the trace.";
     finding->next = "lull model kernel FILE.c --machine FILE --cores N";

@@ -56,8 +56,10 @@ static void find(struct lull_case *c)
     const uint32_t of = lull_evidence_process_of_rank(c->evidence, process->rank);
     struct lull_finding *finding = lull_case_add(c, lost);
     const double limit = (double)breakdown->runtime_ns / (double)longest;
-    if (of != LULL_NONE && breakdown->n_processes == 1)
+    if (of != LULL_NONE && breakdown->n_processes == 1) {
         lull_finding_set_process(c, finding, of);
+        finding->place.location = c->evidence->trace->processes[of].first_location;
+    }
     lull_finding_set_region(c, finding, region_of_serial(c, of, longest), LULL_NONE);
     finding->bound_ns = longest - longest / process->n_cpu_threads;
     lull_finding_add_fact(finding, "serial", "computation outside parallel regions", LULL_FACT_TIME,

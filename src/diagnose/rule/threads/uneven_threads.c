@@ -2,8 +2,10 @@
  * Evidence: useful time of each execution's threads, time at barriers and for locks. Formula: the
  * sum of what threads have less than the longest of their execution, no more than they wait at
  * barriers. Silent: below 1 % of the core time, and where threads wait longer for locks there: then
- * these are why they come at different times. Sums suffice. */
+ * these are why they come at different times. Sums suffice; with events the thread is named for
+ * which others wait four fifths of the time at barriers there. */
 #include "diagnose/rule/rules.h"
+#include "diagnose/rule/threads/late_thread.h"
 #include "diagnose/rule/threads/parallels.h"
 
 static void tell_uneven(struct lull_case *c, const struct lull_parallels *of)
@@ -21,7 +23,9 @@ static void tell_uneven(struct lull_case *c, const struct lull_parallels *of)
         "execution%s.",
         of->name, lull_case_time(c, of->imbalance_ns), (double)of->executions,
         of->executions == 1 ? "" : "s");
-    finding->cause = "Iterations or tasks are not divided evenly among the threads.";
+    const struct lull_late_thread late = lull_late_thread_of(c, LULL_WAIT_THREAD_BARRIER, of->name);
+    lull_late_thread_tell(c, finding, &late,
+                          "Iterations or tasks are not divided evenly among the threads");
     lull_threads_fix(c, finding, LULL_THREADS_BALANCED, of->name);
 }
 

@@ -1,12 +1,12 @@
 /* Senders of large messages wait for receives that are posted a little later, though nobody is late
  * over the run: only a message beyond the eager limit has to wait for its receive.
- * Evidence: waits for late receivers that are charged to processes which work no longer than their
- * peers; blocking sends (MPI_Send) by size. Formula: the sum of these charges, with what others
- * wait because senders waited. The senders' waits must be half of the time of sends beyond the
- * limit, which is where sends of all larger sizes take on average several times as long as any
- * smaller ones. Silent: where a receiver is long over the run (that is a late receiver), without
- * smaller messages to compare with, where it is not known when receives were posted, and below 1 %
- * of the core time. */
+ * Evidence: waits for late receivers that are charged to processes whose work, beside that of their
+ * peers, does not explain them; blocking sends (MPI_Send) by size. Formula: the sum of these
+ * charges, with what others wait because senders waited. The senders' waits must be half of the
+ * time of sends beyond the limit, which is where sends of all larger sizes take on average several
+ * times as long as any smaller ones. Silent: where a receiver works longer than others (that is a
+ * late receiver), without smaller messages to compare with, where it is not known when receives
+ * were posted, and below 1 % of the core time. */
 #include "diagnose/rule/rules.h"
 #include "diagnose/rule/work/uneven.h"
 
@@ -14,8 +14,9 @@ enum { SENDS_LEAST = 8 }; /* on either side of the limit */
 #define TIMES_LONGER 4.0
 /* So much of the time of large sends they wait. */
 #define WAITED_LEAST 0.5
-/* A process is long over the run if it works that many times the median of its peers. */
-#define LONG_LEAST 1.05
+/* A receiver is late if what it works longer than the median of its peers, times all that may wait
+ * for it, is so much of what it is charged with. */
+#define EXPLAINED_LEAST 0.5
 
 /* ---- sends by size ------------------------------------------------------------------------- */
 
@@ -62,15 +63,15 @@ static bool find_sides(const struct lull_work *work, struct sides *ret_sides)
 
 /* ---- who is charged ------------------------------------------------------------------------ */
 
-static bool is_long(const struct lull_case *c, const struct lull_suspect *suspect)
+static bool is_late(const struct lull_case *c, const struct lull_suspect *suspect)
 {
     const struct lull_uneven peers = lull_uneven_of(c, suspect->region, suspect->process);
-    return (double)lull_work_of(c->evidence->work, suspect->process, suspect->region) >
-           LONG_LEAST * peers.median;
+    const double own = (double)lull_work_of(c->evidence->work, suspect->process, suspect->region);
+    return (own - peers.median) * (c->processes - 1) >= EXPLAINED_LEAST * (double)suspect->ns;
 }
 
 /* What senders waited for its receives, where that, and what others waited for those who waited, is
- * most of what a region is suspected of, and none of its processes is long; else 0. */
+ * most of what a region is suspected of, and none of its processes is late; else 0. */
 static int64_t waited_of(const struct lull_case *c, const struct lull_suspicion *suspicion)
 {
     int64_t waited = 0, passed = 0;
@@ -78,7 +79,7 @@ static int64_t waited_of(const struct lull_case *c, const struct lull_suspicion 
         return 0;
     for (uint32_t i = 0; i < suspicion->count; i++) {
         const struct lull_suspect *suspect = &c->suspects[suspicion->first + i];
-        if (i < suspicion->principal && is_long(c, suspect))
+        if (i < suspicion->principal && is_late(c, suspect))
             return 0;
         if (suspect->ns == 0)
             continue;

@@ -93,11 +93,13 @@ static void find(struct lull_case *c)
         const struct lull_wave *wave = &evidence->waves->waves[w];
         const uint32_t process = lull_evidence_process_of_rank(evidence, wave->rank);
         struct lull_suspicion *suspicion = NULL;
-        if (wave->n_ranks < 2 || process == LULL_NONE || hops_of(evidence, wave) < HOPS_LEAST)
-            continue; /* a collective operation ended it at once, or there is nobody else */
+        const int64_t idle = idle_of(evidence, wave);
+        if (wave->n_ranks < 2 || process == LULL_NONE || 2 * idle < c->least_ns)
+            continue; /* there is nobody else, or no suspect of as much that is told */
+        if (hops_of(evidence, wave) < HOPS_LEAST)
+            continue; /* a collective operation ended it at once */
         struct lull_suspect *suspect =
-            find_suspect(c, process, idle_of(evidence, wave),
-                         (uint64_t)WAITS_OF_EACH * wave->n_ranks, &suspicion);
+            find_suspect(c, process, idle, (uint64_t)WAITS_OF_EACH * wave->n_ranks, &suspicion);
         if (!suspect || suspect->ns < c->least_ns)
             continue;
         tell(c, wave, process, suspect);
