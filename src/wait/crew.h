@@ -12,7 +12,7 @@ enum crew_note_kind {
     CREW_WORK,       /* since `began`; region of the user, or WAIT_IN_MPI */
     CREW_REST,       /* the same, in a wait for what is not known */
     CREW_FORK,       /* it joins in a parallel region */
-    CREW_ARRIVE,     /* at a barrier; region; number 1: it is not told */
+    CREW_ARRIVE,     /* at a barrier; region; number 1: at an end, as below */
     CREW_SYNC,       /* in the barrier, or in a join, from `began` */
     CREW_AT_END,     /* at the end of a parallel region, whose barrier is not told, from `began` */
     CREW_HELD,       /* it had a lock from `began` on; region of the user; lock */
@@ -63,14 +63,13 @@ struct crew_reading {
     } held[CREW_LOCKS];
     uint64_t acquired; /* the last one, */
     int64_t acquired_at;
-    struct crew_note scheduling; /* that lasted up to now; end 0: none. At the end of a region it
+    struct crew_note scheduling; /* that lasted up to now; time 0: none. At the end of a region it
                                     was a wait */
 };
 
 /* A barrier that some have come to. It is open until the first leaves: then all have come. */
 struct crew_meeting {
     uint32_t members, references;
-    bool untold;
     int64_t last_time;
     uint32_t last, region; /* who came last, a thread of the crew, and to which */
     struct wait_moment late;
@@ -94,6 +93,7 @@ struct crew_thread {
     struct crew_reading reading;
     struct lull_ring notes;
     bool ended, waits_for_lock, joins;
+    bool at_end; /* the barrier that it is in is not told */
     struct wait_ledger ledger;
     struct crew_meeting *meeting; /* that it is in; or NULL */
     int64_t began;                /* of the wait in it, or for a thread */

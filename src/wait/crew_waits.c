@@ -80,10 +80,10 @@ static void arrive(struct wait_crew *crew, uint32_t t, const struct crew_note *n
         meeting->last = t;
         meeting->region = note->region;
     }
-    meeting->untold |= note->number == 1;
     meeting->members++;
     meeting->references++;
     thread->meeting = meeting;
+    thread->at_end = note->number == 1;
     thread->began = thread->stamp = note->time;
     thread->settled = thread->pending = 0;
 }
@@ -123,7 +123,7 @@ static void leave(struct lull_waits *waits, struct wait_crew *crew, uint32_t t, 
     const bool waited = wait.ns > 0 && meeting->last != t;
     if (waited)
         charge_between(waits, crew, &wait, meeting->late, (struct wait_moment){0});
-    if (meeting->untold) {
+    if (thread->at_end) {
         thread->sums.threads_ns += waited ? wait.ns : 0;
         thread->sums.threads_ends_ns += waited ? wait.ns : 0;
     } else {

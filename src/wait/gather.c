@@ -245,13 +245,20 @@ static bool note_arrival(struct lull_waits *waits, const struct wait_pending *pe
     if (pending->meeting == MEETS_OTHERS || pending->meeting == ROOT_MEETS_OTHERS)
         is_group = note_group(gathering, series, rank, arrival);
     if (pending->is_root)
-        gathering->root = lull_wait_cause_keep(arrival);
+        keep_later(&gathering->root, arrival);
     keep_later(&gathering->last, arrival);
     gathering->arrived++;
     if (gathering->arrived == series->size || pending->is_root || is_group ||
         pending->meeting == MEETS_LOWER)
         wake_waiting(waits, gathering);
     return true;
+}
+
+/* Between groups the root and those of its group name none, and it alone of them moves data. */
+static bool is_root_between(const struct wait_note *note, enum wait_meeting meeting)
+{
+    const bool has_root = meeting == MEETS_ROOT || meeting == ROOT_MEETS_OTHERS;
+    return has_root && note->root < 0 && note->moves;
 }
 
 bool lull_wait_arrive(struct lull_waits *waits, const struct wait_note *note,
@@ -268,7 +275,7 @@ bool lull_wait_arrive(struct lull_waits *waits, const struct wait_note *note,
         const bool between = waits->series[series].sizes[1] > 0;
         const enum wait_meeting meeting = meeting_of(note->op, between);
         const bool is_root =
-            between ? note->root < 0 && note->moves : note->root == (int32_t)process;
+            between ? is_root_between(note, meeting) : note->root == (int32_t)process;
         const bool passes = between && note->root < 0 && !is_root; /* it is of the root's group */
         *ret_pending = (struct wait_pending){
             .what = series,

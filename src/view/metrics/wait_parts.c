@@ -54,6 +54,15 @@ static bool has_threads(const struct lull_wait_result *waits)
     return false;
 }
 
+/* Whether threads wait for others of their process. */
+static bool threads_wait(const struct lull_wait_result *waits)
+{
+    for (uint32_t i = 0; i < waits->n_charges; i++)
+        if (waits->charges[i].kind >= LULL_WAIT_MPI_KINDS)
+            return true;
+    return false;
+}
+
 static const char *id_of(const char *rank, const char *thread, const char *region, const char *call,
                          const char *kind, struct lull_arena *arena)
 {
@@ -292,7 +301,7 @@ void lull_tables_by_wait(struct lull_document *document, const struct lull_runs 
                         has_more(run) ? MOST_CHARGES : waits->n_charges, arena);
             if (uses_mpi(run))
                 add_processes(document, run, arena);
-            if (has_threads(waits))
+            if (threads_wait(waits))
                 add_threads(document, run, arena);
             note_of_unmatched(document, run);
         }
