@@ -116,6 +116,20 @@ static void put_label(FILE *out, double x, double y, const char *anchor, const c
     fputs("</text>\n", out);
 }
 
+/* Labels of ticks end at TICK_LABELS; the label of the axis, turned, stands left of the widest. */
+enum { TICK_LABELS = LEFT - 8, AXIS_LABEL = 16 };
+
+/* By how much the picture begins further left than at 0, so that they do not touch. */
+static double overhang_of(const struct lull_chart *chart)
+{
+    double ticks[LULL_MOST_TICKS], widest = 0;
+    size_t count = lull_axis_ticks(&chart->y, 8, ticks);
+    for (size_t i = 0; i < count; i++)
+        widest = fmax(widest,
+                      CHARACTER * (double)strlen(lull_axis_tick_label(chart, &chart->y, ticks[i])));
+    return fmax(0, AXIS_LABEL + CHARACTER + widest - TICK_LABELS);
+}
+
 /* Rules of style stand in a file for itself, or once for all charts of a page. */
 static void draw_head(FILE *out, const struct lull_chart *chart, double height, bool styles)
 {
@@ -123,13 +137,15 @@ static void draw_head(FILE *out, const struct lull_chart *chart, double height, 
           "aria-label=\"",
           out);
     lull_markup_text(out, chart->title);
+    double left = 0 - overhang_of(chart), width = WIDTH - left;
     fprintf(out,
-            "\" viewBox=\"0 0 %d %.0f\" width=\"%d\" height=\"%.0f\" "
+            "\" viewBox=\"%.0f 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
             "font-family=\"sans-serif\" font-size=\"12\">\n",
-            WIDTH, height, WIDTH, height);
+            left, width, height, width, height);
     if (styles)
         fprintf(out, "<style>\n%s</style>\n", lull_asset_chart_style.text);
-    fprintf(out, "<rect class=\"back\" width=\"%d\" height=\"%.0f\"/>\n", WIDTH, height);
+    fprintf(out, "<rect class=\"back\" x=\"%.0f\" width=\"%.0f\" height=\"%.0f\"/>\n", left, width,
+            height);
 }
 
 static unsigned colour_of(unsigned number)
@@ -236,7 +252,7 @@ static void draw_axes(const struct frame *frame)
     for (size_t i = 0; i < count; i++) {
         double y = y_of(frame, ticks[i]);
         fprintf(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>\n", LEFT, y, RIGHT);
-        put_label(out, LEFT - 8, y + 4, "end", "",
+        put_label(out, TICK_LABELS, y + 4, "end", "",
                   lull_axis_tick_label(chart, &chart->y, ticks[i]));
     }
     count = lull_axis_ticks(&chart->x, 9, ticks);
@@ -249,9 +265,10 @@ static void draw_axes(const struct frame *frame)
     fprintf(out, "<path class=\"axis\" fill=\"none\" d=\"M%d %.1fV%.1fH%d\"/>\n", LEFT, frame->top,
             frame->bottom, RIGHT);
     put_label(out, (LEFT + RIGHT) / 2.0, frame->bottom + 42, "middle", "", chart->x.label);
-    const char *turn = lull_arena_printf(chart->arena, " transform=\"rotate(-90 16 %.1f)\"",
-                                         (frame->top + frame->bottom) / 2);
-    put_label(out, 16, (frame->top + frame->bottom) / 2, "middle", turn, chart->y.label);
+    double x = AXIS_LABEL - overhang_of(chart), y = (frame->top + frame->bottom) / 2;
+    const char *turn =
+        lull_arena_printf(chart->arena, " transform=\"rotate(-90 %.0f %.1f)\"", x, y);
+    put_label(out, x, y, "middle", turn, chart->y.label);
 }
 
 static void draw_bars(const struct frame *frame, const struct lull_chart_layer *series,

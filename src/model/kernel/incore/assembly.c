@@ -274,6 +274,9 @@ const char *lull_assembly_without_load(const struct lull_instruction *instructio
     bool narrow = strncmp(text, "vinsert", 7) == 0 || strncmp(text, "vbroadcast", 10) == 0 ||
                   strncmp(text, "vcvt", 4) == 0 || strncmp(text, "vpmov", 5) == 0;
     unsigned bits = narrow ? 128 : instruction->register_bits;
+    /* Between registers a scalar move has three operands, as it keeps half of its target. */
+    if (strncmp(text, "vmovsd", 6) == 0 || strncmp(text, "vmovss", 6) == 0)
+        return lull_arena_printf(arena, "vmovaps\t%%xmm15%s", close + 1);
     return lull_arena_printf(arena, "%.*s%%%cmm15%s", (int)(begin - text), text,
                              bits == 512   ? 'z'
                              : bits == 256 ? 'y'

@@ -29,7 +29,7 @@ static double latency_of(const struct lull_instruction *instruction)
     return other_latency;
 }
 
-static double estimate_chain(const struct lull_assembly_loop *loop, struct lull_arena *arena)
+double lull_incore_estimate_chain(const struct lull_assembly_loop *loop, struct lull_arena *arena)
 {
     double *latency = lull_arena_zero(arena, loop->count + 1, sizeof *latency);
     for (size_t i = 0; i < loop->count; i++)
@@ -78,6 +78,6 @@ void lull_incore_estimate(const struct lull_assembly_loop *loop, const struct lu
         fmax(fmax(stores / stores_per_cycle,
                   operations / operations_per_cycle(machine, incore->vector_bits)),
              fmax((double)loop->count / instructions_per_cycle, divisions * cycles_per_division));
-    incore->chain = estimate_chain(loop, arena);
+    incore->chain = lull_incore_estimate_chain(loop, arena);
     incore->alone = NAN;
 }

@@ -125,7 +125,7 @@ static void conclude(const struct ports *ports, struct lull_arena *arena,
 }
 
 /* Latencies come from the second region, where operands in memory are registers: what is loaded
- * does not depend on the pass before. */
+ * does not depend on the pass before. Where llvm-mca refuses that region they are usual ones. */
 static void find_chain(const json_t *regions, const struct lull_assembly_loop *loop,
                        struct lull_arena *arena, struct lull_incore *incore)
 {
@@ -136,8 +136,8 @@ static void find_chain(const json_t *regions, const struct lull_assembly_loop *l
     double *latency = lull_arena_zero(arena, loop->count + 1, sizeof *latency);
     for (size_t i = 0; i < loop->count; i++)
         latency[i] = json_number_value(json_object_get(json_array_get(list, i), "Latency"));
-    incore->chain =
-        json_array_size(list) == loop->count ? lull_assembly_chain(loop, latency, arena) : NAN;
+    incore->chain = json_array_size(list) == loop->count ? lull_assembly_chain(loop, latency, arena)
+                                                         : lull_incore_estimate_chain(loop, arena);
     incore->alone = json_number_value(json_object_get(summary, "TotalCycles")) /
                     fmax(1, json_number_value(json_object_get(summary, "Iterations")));
 }

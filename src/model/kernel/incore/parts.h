@@ -71,6 +71,9 @@ lull_status lull_incore_mca(const struct lull_assembly_loop *loop,
 void lull_incore_estimate(const struct lull_assembly_loop *loop, const struct lull_machine *machine,
                           struct lull_arena *arena, struct lull_incore *incore);
 
+/* lull_assembly_chain with usual latencies. */
+double lull_incore_estimate_chain(const struct lull_assembly_loop *loop, struct lull_arena *arena);
+
 void lull_incore_note(struct lull_incore *incore, struct lull_arena *arena, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
