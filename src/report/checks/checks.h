@@ -49,7 +49,7 @@ struct lull_checks_form {
 extern const struct lull_checks_form lull_checks_junit, lull_checks_markdown, lull_checks_github,
     lull_checks_gitlab, lull_checks_badge;
 
-/* "passed", "failed", "open". */
+/* "passed", "failed", "unknown". */
 const char *lull_check_word(enum lull_check_status status);
 
 #endif
