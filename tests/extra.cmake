@@ -48,7 +48,7 @@ endif()
 if(LULL_TESTS AND Python3_FOUND)
     set(faults ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/examples/faults.py $<TARGET_FILE:lull>)
     add_test(NAME examples.faults
-             COMMAND ${faults} ${CMAKE_CURRENT_SOURCE_DIR}/data/tape/heat-faults 20)
+             COMMAND ${faults} ${CMAKE_CURRENT_SOURCE_DIR}/data/tape/heat-faults)
     set_tests_properties(examples.faults PROPERTIES LABELS quick TIMEOUT 300)
     if(TARGET liblull-record-openmpi AND NOT LULL_SANITIZE)
         add_test(NAME examples.faults.recorded COMMAND ${faults} ${PROJECT_SOURCE_DIR}/examples/heat.c)

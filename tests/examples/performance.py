@@ -52,6 +52,12 @@ def main():
         failures = xml.etree.ElementTree.parse(folder / "performance.xml").findall(".//failure")
         assert len(failures) == 1 and REGION in failures[0].get("message")
         xml.etree.ElementTree.parse(folder / "performance.svg")
+
+        # Three runs tell too little; what is unknown is kept, so that it does not stay unknown.
+        young = folder / "young.jsonl"
+        check(script, environment, young, 3, wanted=0)
+        check(script, environment, young, 1, wanted=4)
+        assert young.read_text().count("\n") == 4
     print("passed")
 
 

@@ -4,7 +4,7 @@
 
 const char *lull_check_word(enum lull_check_status status)
 {
-    static const char *const words[] = {"passed", "failed", "open"};
+    static const char *const words[] = {"passed", "failed", "unknown"};
     return words[status];
 }
 

@@ -55,7 +55,7 @@ extern const struct lull_checks_form lull_checks_junit, lull_checks_markdown, lu
 lull_status lull_checks_save(const char *path, const struct lull_checks_form *form,
                              const struct lull_checks *checks, struct lull_error *err);
 
-/* "passed", "failed", "open". */
+/* "passed", "failed", "unknown". */
 const char *lull_check_word(enum lull_check_status status);
 
 #endif

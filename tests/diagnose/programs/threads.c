@@ -8,7 +8,8 @@ enum { THREADS = 4, ITERATIONS = 6, TURNS = 3, LATE = 2 };
 
 static struct readings kept[THREADS];
 static const char *phase;
-static const double period = 30e-3, work = 1.5e-3;
+static double period = 30e-3;
+static const double work = 1.5e-3;
 
 static double spend(const char *region, int iteration, double until)
 {
@@ -132,6 +133,7 @@ static void run_phase(const struct property *property, double percent, int relat
 int main(int argc, char **argv)
 {
     const int relative = argc > 1 && strcmp(argv[1], "relative") == 0;
+    period *= relative ? RELATIVE_LONGER : 1;
     for (int i = 1 + relative; i < argc; i++) {
         const struct property *property = properties;
         phase = argv[i];
