@@ -3,7 +3,8 @@ lull replay predicts the second run from the first and from what was injected.
 
 A thread that could run and had no core takes longer, in one of the two runs and not in the other: what a
 prediction misses then is the machine's. The recorder asks the scheduler about that, so that lull says by
-itself in which runs it was so. Such pairs are counted and left out of the error.
+itself in which runs it was so. Such pairs are counted, and left out of the error unless there are no others: then it is
+not judged.
 
 LULL_BENCH_BEFORE holds words that come before the launcher, such as "chrt -f 10" on a machine that
 does other work. Each rank has a core: in real time, ranks that poll would keep others from ever
@@ -80,16 +81,14 @@ def rows(bench):
                 continue
             case = Case(bench, family, kind, ranks, arguments)
             pairs = [case.compare(specs) for _ in range(bench.runs)]
-            found = [pair for pair in pairs if pair[3]]
-            apart = "%d of %d pairs had their cores" % (len(found), len(pairs))
-            if not found:
-                bench.add(name, "not known", "", apart)
-                continue
+            had_cores = [pair for pair in pairs if pair[3]]
+            found = had_cores or pairs
             errors = sorted(100 * (predicted / measured - 1) for predicted, measured, _, _ in found)
             own = 100 * statistics.median(replay for _, _, replay, _ in found)
             bench.add(name, "error %+.1f %% (%+.1f .. %+.1f)" %
                       (statistics.median(errors), errors[0], errors[-1]),
-                      "<= %.1f %%" % max(5, own),
+                      "<= %.1f %%" % max(5, own) if had_cores else "",
                       "predicted %.4f s, measured %.4f s; replay of the undisturbed run %.1f %%; %s" %
                       (statistics.median(pair[0] for pair in found),
-                       statistics.median(pair[1] for pair in found), own, apart))
+                       statistics.median(pair[1] for pair in found), own,
+                       "%d of %d pairs had their cores" % (len(had_cores), len(pairs))))

@@ -174,11 +174,14 @@ static bool lock_at_end(void)
     return pthread_mutex_timedlock(&threads_lock, &until) == 0;
 }
 
-/* A thread of the program that lives at the end, in no region and in no call: its time goes on to
- * here. Of a worker the time between regions is the runtime's. */
+/* A thread of the program that lives at the end, in no region, construct or call: its time goes on
+ * to here. Of a worker the time between regions is the runtime's. */
 static void end_life(struct rec_thread *thread, uint64_t now)
 {
-    if (thread->role != REC_ROLE_WORKER && thread->n_frames == 0 && !thread->paused)
+    const struct rec_omp *omp = rec_omp_of(thread);
+    const bool in_construct = omp && omp->open != 0;
+    if (thread->role != REC_ROLE_WORKER && thread->n_frames == 0 && !in_construct &&
+        !thread->paused)
         rec_number(thread, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, thread->made_as, now);
 }
 

@@ -101,25 +101,27 @@ static void complete_request(struct tape_requests *requests, struct tape_request
     requests->n_open--;
 }
 
-/* The event that says that `request` is complete; its matched values are filled in already. */
-static struct lull_event completion_event(const struct tape_request *request, int64_t time)
+/* Makes *event say that `request` is complete; its matched values are filled in already. */
+static void fill_completion(struct lull_event *event, const struct tape_request *request,
+                            int64_t time)
 {
-    struct lull_event event = {.time = time, .id = request->comm};
+    event->time = time;
+    event->id = request->comm;
+    event->op = 0;
     if (request->record == LULL_TAPE_CALL_ICOLLECTIVE) {
-        event.kind = LULL_EVENT_COLLECTIVE_END;
-        event.op = request->op;
-        event.collective.sent = request->bytes;
-        event.collective.received = request->received;
-        event.collective.root = request->peer;
-        event.collective.request = request->number;
-        return event;
+        event->kind = LULL_EVENT_COLLECTIVE_END;
+        event->op = request->op;
+        event->collective.sent = request->bytes;
+        event->collective.received = request->received;
+        event->collective.root = request->peer;
+        event->collective.request = request->number;
+        return;
     }
-    event.kind = request->record == LULL_TAPE_CALL_ISEND ? LULL_EVENT_SEND_DONE : LULL_EVENT_RECV;
-    event.message.request = request->number;
-    event.message.bytes = request->peer == LULL_PROC_NULL ? 0 : request->bytes;
-    event.message.peer = request->peer;
-    event.message.tag = request->tag;
-    return event;
+    event->kind = request->record == LULL_TAPE_CALL_ISEND ? LULL_EVENT_SEND_DONE : LULL_EVENT_RECV;
+    event->message.request = request->number;
+    event->message.bytes = request->peer == LULL_PROC_NULL ? 0 : request->bytes;
+    event->message.peer = request->peer;
+    event->message.tag = request->tag;
 }
 
 /* Fills in what a receive has matched. */
@@ -170,14 +172,14 @@ lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_even
         if (status != LULL_OK)
             return status;
         if (request) {
-            struct lull_event event = completion_event(request, waiting->time);
+            struct lull_event *event = &events[*count]; /* counts if it is wanted */
+            fill_completion(event, request, waiting->time);
             if (cancelled)
-                event.kind = LULL_EVENT_REQUEST_CANCELLED;
+                event->kind = LULL_EVENT_REQUEST_CANCELLED;
             else if (freed)
-                event.kind = LULL_EVENT_REQUEST_FREED;
+                event->kind = LULL_EVENT_REQUEST_FREED;
             complete_request(&stream->requests, request);
-            if (tape_wanted(stream, event.kind))
-                events[(*count)++] = event;
+            *count += tape_wanted(stream, event->kind);
         }
         if (!request && range && fields[1] > 0) { /* all of them at once that are from before */
             const uint32_t before = (uint32_t)stream->first_request - number,
@@ -400,7 +402,7 @@ lull_status lull_tape_decode_call(struct lull_stream *stream, unsigned kind, uns
     else if (extra && length == LULL_TAPE_OPEN) /* too long for its place: in the last slot */
         length = stream->at[extra--].u64[0];
     int64_t begin = tape_ns_of(stream, record->time);
-    int64_t duration = tape_duration_of(stream, record->time, length);
+    int64_t duration = tape_duration_of(stream, record->time, begin, length);
     if (!tape_in_run(stream, begin, duration))
         return lull_tape_bad_record(stream, "call does not lie in the run, length", length, err);
     uint64_t more = kind == LULL_TAPE_CALL && extra ? stream->at[1].u64[1] : 0;

@@ -89,7 +89,7 @@ static lull_status decode_span(struct lull_stream *stream, unsigned kind, unsign
     }
     uint64_t length = extra ? stream->at[1].u64[0] : record->value;
     int64_t begin = tape_ns_of(stream, record->time);
-    int64_t duration = tape_duration_of(stream, record->time, length);
+    int64_t duration = tape_duration_of(stream, record->time, begin, length);
     if (!tape_in_run(stream, begin, duration))
         return lull_tape_bad_record(stream, "span does not lie in the run, length", length, err);
     tape_add(out, kind, begin, id)->duration = duration;

@@ -104,14 +104,16 @@ static inline int64_t tape_ns_of(struct lull_stream *stream, uint64_t ticks)
     return (int64_t)(ns - (uint64_t)stream->data->origin);
 }
 
-/* A duration is the difference of two converted times, so that what follows never overlaps. */
-static inline int64_t tape_duration_of(struct lull_stream *stream, uint64_t ticks, uint64_t length)
+/* What began at `ticks`, which is `begin` in ns, and lasts that many ticks. A duration is the
+ * difference of two converted times, so that what follows never overlaps. */
+static inline int64_t tape_duration_of(const struct lull_stream *stream, uint64_t ticks,
+                                       int64_t begin, uint64_t length)
 {
     if (!stream->ticks)
         return (int64_t)length;
     size_t segment = stream->segment;
-    return (int64_t)((uint64_t)lull_tape_ns(stream->file->clock, ticks + length, &segment) -
-                     (uint64_t)lull_tape_ns(stream->file->clock, ticks, &stream->segment));
+    const uint64_t end = (uint64_t)lull_tape_ns(stream->file->clock, ticks + length, &segment);
+    return (int64_t)(end - (uint64_t)stream->data->origin - (uint64_t)begin);
 }
 
 /* Whether what begins at `begin` and lasts `duration` lies in the run. */
