@@ -144,3 +144,12 @@ const char *lull_step_kind_name(unsigned kind)
     };
     return kind < LULL_STEP_KINDS ? names[kind] : "unknown";
 }
+
+bool lull_call_sends_synchronously(const struct lull_trace *trace)
+{
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        if (trace->regions[r].paradigm == LULL_PARADIGM_MPI &&
+            strcasestr(trace->regions[r].name, "ssend"))
+            return true;
+    return false;
+}

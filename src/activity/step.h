@@ -244,6 +244,8 @@ bool lull_makes_threads(const struct lull_trace *trace);
 
 /* Of an MPI region, from its name: "MPI_Isend", "pmpi_isend_", "MPI_Isend_c". */
 enum lull_call lull_call_of_region(const struct lull_region *region);
+/* Whether a run has functions that send synchronously, or make requests of such sends. */
+bool lull_call_sends_synchronously(const struct lull_trace *trace);
 
 /* Whether a call should have left operations: it sends, completes something or takes part in a
  * collective operation. A test may have completed nothing. */

@@ -49,7 +49,6 @@ static const struct poptOption options[] = {
 
 static lull_status read_settings(struct lull_check_wish *wish, struct lull_cli_call *call)
 {
-    struct lull_condition *conditions;
     wish->against = settings.against;
     wish->confirm = settings.confirm;
     wish->gate = (struct lull_gate_options){
@@ -58,14 +57,13 @@ static lull_status read_settings(struct lull_check_wish *wish, struct lull_cli_c
     if (status == LULL_OK)
         status =
             lull_conditions_read((const char *const *)settings.fail_if, settings.against != NULL,
-                                 call->arena, &conditions, &wish->n_conditions, &call->err);
+                                 call->arena, &wish->conditions, &wish->n_conditions, &call->err);
     if (status == LULL_OK)
         status = lull_option_percent("false-alarms", settings.false_alarms, 0.01, 20,
                                      &wish->gate.false_alarms, &call->err);
     if (status == LULL_OK)
         status = lull_option_percent("missed", settings.missed, 0.01, 20, &wish->gate.missed,
                                      &call->err);
-    wish->conditions = conditions;
     return status;
 }
 

@@ -249,8 +249,7 @@ static void order_note(struct share *share, struct crew *crew, struct stream *st
              lull_read_gathers(share, note))
         note->ticket = lull_gather_ticket(share, stream->process, note->what, note->op,
                                           note->flags & NOTE_REQUEST);
-    if (share->ideal->synchronous)
-        lull_synchronous_foresee(share, stream, note);
+    lull_synchronous_foresee(share, stream, note);
     if (!stream->calls) {
         pass_over(crew, stream, note);
         if (!communicates(share, note)) {

@@ -70,7 +70,7 @@ lull_status lull_ideal_create(const struct lull_trace *trace,
         ideal->from = options->from > 0 ? options->from : 0;
         ideal->to = options->to < trace->duration ? options->to : trace->duration;
     }
-    ideal->synchronous = lull_read_sends_synchronously(trace);
+    ideal->synchronous = lull_call_sends_synchronously(trace);
     ideal->makes_threads = !options->masters_only && lull_makes_threads(trace);
     ideal->presumes_masters = options->presumes_masters && !ideal->makes_threads;
     ideal->brief = ideal->presumes_masters && !options->calls_in_full && !options->has_span &&

@@ -10,13 +10,12 @@
 #include "replay/ideal/channels.h"
 #include "replay/ideal/crew.h"
 
-#include <sched.h>
-
 enum { BLOCKS_BETWEEN_LETTERS = 8 };
-/* Letters are often answered at once, and going to sleep for each would take ten times as long as
- * the evaluation. So a share yields its processor for so long before it sleeps. Where others want
- * the processor, one time may be more than that: who sleeps gets it back sooner. */
-enum { YIELD_NS = 50000 };
+/* Letters are often answered at once by another processor, and going to sleep for each would take
+ * ten times as long as the evaluation. So a share looks out for them for so long before it sleeps.
+ * It keeps its processor meanwhile: where others compute beside lull, whoever yields it waits for
+ * milliseconds, and whoever sleeps gets it back as soon as it is woken. */
+enum { LOOK_OUT_NS = 5000 };
 
 /* One of the share's readers takes its letters; who is awake does so in any case. */
 static void wake_one(struct share *share)
@@ -210,9 +209,7 @@ static void serve_all(struct reader *own)
         if (!served && until != 0 && now >= until)
             return;
         if (served || until == 0)
-            until = served ? 0 : now + YIELD_NS;
-        if (!served)
-            sched_yield();
+            until = served ? 0 : now + LOOK_OUT_NS;
     }
 }
 

@@ -3,8 +3,6 @@
 #include "base/array.h"
 #include "replay/ideal/channels.h"
 
-#include <string.h>
-
 /* New channels are made known to the share, which the reader of a crew holds already. */
 static void hold(struct share *share, const struct stream *stream)
 {
@@ -80,15 +78,6 @@ uint32_t lull_read_completion(struct reading *reading, uint64_t request)
             return post;
         }
     return LULL_NONE;
-}
-
-bool lull_read_sends_synchronously(const struct lull_trace *trace)
-{
-    for (uint32_t r = 0; r < trace->n_regions; r++)
-        if (trace->regions[r].paradigm == LULL_PARADIGM_MPI &&
-            strcasestr(trace->regions[r].name, "ssend"))
-            return true;
-    return false;
 }
 
 bool lull_read_leaves_records(struct reading *reading, uint8_t call)

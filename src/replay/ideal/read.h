@@ -18,8 +18,6 @@ uint32_t lull_read_queue(struct share *share, struct stream *stream, uint32_t ch
  * known. One without a request is not known. */
 uint32_t lull_read_post(struct share *share, struct stream *stream, uint64_t request);
 uint32_t lull_read_completion(struct reading *reading, uint64_t request);
-/* Whether a run has calls of synchronous sends. */
-bool lull_read_sends_synchronously(const struct lull_trace *trace);
 /* Whether a call of which nothing was recorded should have left something. */
 bool lull_read_leaves_records(struct reading *reading, uint8_t call);
 /* Whether a step is behind the analysed span. Nothing in it waits for what comes then, except for
@@ -245,6 +243,7 @@ static inline void lull_read_note(struct share *share, struct stream *stream,
         break;
     default: /* RECV_POST, CANCEL, FREE */
         ret_note->flags = 0;
+        ret_note->ticket = LULL_NONE;
         if (!share->ideal->synchronous)
             break;
         if (step->kind == LULL_STEP_RECV_POST) {

@@ -389,7 +389,7 @@ void lull_reader_let_go(struct reader *reader, struct share *share);
 /* The share's failure, if there is one. */
 lull_status lull_reader_failure(struct share *share, struct lull_error *err);
 
-/* synchronous.c. Where sends may be so: */
+/* synchronous.c. Where no send may be so, these do nothing. */
 /* A note as it is read, before those behind it: which message a receive will take is known before
  * the thread comes there. A RECV has its number. */
 void lull_synchronous_foresee(struct share *share, struct stream *stream, const struct note *note);

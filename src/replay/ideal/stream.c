@@ -72,8 +72,7 @@ static bool take_message(struct share *share, const struct stream *stream,
     struct message message;
     if (!lull_channel_take(share, wanted->what, wanted->number, &message))
         return false;
-    if (share->ideal->synchronous)
-        lull_synchronous_taken(share, wanted->what, wanted->number);
+    lull_synchronous_taken(share, wanted->what, wanted->number);
     *ret_time = message.time;
     if (!options->message)
         return true;
@@ -111,8 +110,7 @@ static void receive_message(struct share *share, struct stream *stream, const st
         return;
     bool numbered = stream->process->crew || share->ideal->synchronous;
     uint32_t number = numbered ? note->number : share->queues[note->what].received++;
-    if (share->ideal->synchronous)
-        lull_synchronous_receive(share, stream, note);
+    lull_synchronous_receive(share, stream, note);
     const struct pending wanted = {.what = note->what,
                                    .number = number,
                                    .comm = LULL_NONE,
@@ -306,12 +304,10 @@ static void take_operation(struct share *share, struct stream *stream, const str
     case LULL_STEP_CANCEL:
     case LULL_STEP_FREE:
         stream->open_receives -= stream->open_receives > 0;
-        if (share->ideal->synchronous)
-            lull_synchronous_drop(stream, note->ticket);
+        lull_synchronous_drop(stream, note->ticket);
         return;
     default: /* RECV_POST */
-        if (share->ideal->synchronous)
-            lull_synchronous_post(share, stream, note);
+        lull_synchronous_post(share, stream, note);
         return;
     }
 }

@@ -100,6 +100,8 @@ static void take_question(struct share *share, uint32_t queue, uint32_t number, 
 
 void lull_synchronous_taken(struct share *share, uint32_t queue, uint32_t number)
 {
+    if (!share->ideal->synchronous)
+        return;
     struct message begun; /* it is there unless somebody asked */
     remove_item(share, &share->queues[queue].begun, number, &begun);
 }
@@ -191,6 +193,8 @@ static void remove_posting(struct stream *stream, struct posting *posting)
 
 void lull_synchronous_foresee(struct share *share, struct stream *stream, const struct note *note)
 {
+    if (!share->ideal->synchronous)
+        return;
     if (note->kind == LULL_STEP_RECV_POST && note->ticket != LULL_NONE) {
         if (lull_array_reserve(&stream->postings, &stream->posting_capacity, stream->n_postings + 1,
                                sizeof *stream->postings))
@@ -222,6 +226,8 @@ void lull_synchronous_post(struct share *share, struct stream *stream, const str
 
 void lull_synchronous_receive(struct share *share, struct stream *stream, const struct note *note)
 {
+    if (!share->ideal->synchronous)
+        return;
     struct posting *posting = find_posting(stream, note->ticket);
     if (posting)
         remove_posting(stream, posting);

@@ -129,8 +129,9 @@ lull_status lull_condition_read(const char *text, struct lull_arena *arena,
 }
 
 lull_status lull_conditions_read(const char *const *texts, bool has_baseline,
-                                 struct lull_arena *arena, struct lull_condition **ret_conditions,
-                                 uint32_t *ret_count, struct lull_error *err)
+                                 struct lull_arena *arena,
+                                 const struct lull_condition **ret_conditions, uint32_t *ret_count,
+                                 struct lull_error *err)
 {
     uint32_t count = 0;
     while (texts && texts[count])

@@ -26,8 +26,9 @@ lull_status lull_condition_read(const char *text, struct lull_arena *arena,
 /* One or more (NULL at the end, or NULL), which may be relative only where there is a baseline. The
  * text of LULL_ERR_RANGE begins with --fail-if. */
 lull_status lull_conditions_read(const char *const *texts, bool has_baseline,
-                                 struct lull_arena *arena, struct lull_condition **ret_conditions,
-                                 uint32_t *ret_count, struct lull_error *err);
+                                 struct lull_arena *arena,
+                                 const struct lull_condition **ret_conditions, uint32_t *ret_count,
+                                 struct lull_error *err);
 
 /* Whether there is such a metric: a quantity (lull_history_quantities), region:NAME, or the id of
  * one of the trees. LULL_ERR_RANGE names the nearest. */

@@ -1,9 +1,12 @@
 /* Walking the records of one location in its mapped file. */
 #include "trace/format/tape/read/stream.h"
-#include "tape/encode.h"
+
+#include "trace/format/tape/read/common.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
+
+enum { MOST_READINGS = 2 * LULL_TAPE_MOST_EXTRA /* of one record */ };
 
 lull_status lull_tape_bad_record(const struct lull_stream *stream, const char *what,
                                  unsigned long long value, struct lull_error *err)
@@ -43,172 +46,6 @@ lull_status lull_tape_process_of(const struct lull_stream *stream, int32_t peer,
         return lull_tape_bad_record(stream, "unknown process or rank", (uint32_t)peer, err);
     *ret_process = (int32_t)process;
     return LULL_OK;
-}
-
-/* ---- the common records -------------------------------------------------------------------------
- *
- * Most of a tape are regions, calls and operations. They are decoded in a loop of their own: a
- * table says, by the lowest ten bits of a record's head (kind and extra), which event a record
- * makes, that it is to be passed over, or that it needs the long way. */
-
-enum { PREFETCH_SLOTS = 128, MOST_READINGS = 2 * LULL_TAPE_MOST_EXTRA /* of one record */ };
-enum { LONG_WAY, PASS_OVER, OPERATION, CALL_OF_MPI, REGION_EVENT /* + enum lull_event_kind */ };
-enum { MORE_SLOTS = 0x80 }; /* flag of a REGION_EVENT whose record has more than one slot */
-
-static void make_common_table(struct lull_stream *stream)
-{
-    const uint64_t transfers = LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO);
-    uint8_t *table = stream->common;
-    table[lull_tape_head(LULL_TAPE_ENTER, 0, 0)] = REGION_EVENT + LULL_EVENT_ENTER;
-    table[lull_tape_head(LULL_TAPE_LEAVE, 0, 0)] = REGION_EVENT + LULL_EVENT_LEAVE;
-    table[lull_tape_head(LULL_TAPE_CALL, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
-    if (!stream->requests_matter)
-        table[lull_tape_head(LULL_TAPE_CALL_WAIT, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
-    table[lull_tape_head(LULL_TAPE_CALL_LIKE, 0, 0)] = CALL_OF_MPI;
-    if (stream->requests_matter && stream->file->header.flags & LULL_TAPE_SHARED_IDS) {
-        table[lull_tape_head(LULL_TAPE_MESSAGE, 2, 0)] = OPERATION;
-        table[lull_tape_head(LULL_TAPE_COLLECTIVE, 2, 0)] = OPERATION;
-    }
-    for (unsigned kind = LULL_TAPE_CALL_SEND; kind <= LULL_TAPE_CALL_SENDRECV; kind++)
-        for (unsigned extra = 1; stream->requests_matter && extra <= LULL_TAPE_MOST_EXTRA; extra++)
-            if (kind != LULL_TAPE_CALL_WAIT) /* completions may need more room than there is */
-                table[lull_tape_head(kind, extra, 0)] = CALL_OF_MPI;
-    for (unsigned extra = 1; extra <= LULL_TAPE_MOST_EXTRA; extra++) {
-        if (!(stream->mask & LULL_MASK(LULL_EVENT_COUNTERS)))
-            table[lull_tape_head(LULL_TAPE_COUNTS, extra, 0)] = PASS_OVER;
-        if (!(stream->mask & transfers))
-            table[lull_tape_head(LULL_TAPE_TRANSFER, extra, 0)] = PASS_OVER;
-        if (stream->requests_matter)
-            continue;
-        table[lull_tape_head(LULL_TAPE_MESSAGE, extra, 0)] = PASS_OVER;
-        table[lull_tape_head(LULL_TAPE_COLLECTIVE, extra, 0)] = PASS_OVER;
-        table[lull_tape_head(LULL_TAPE_COMPLETE, extra, 0)] = PASS_OVER;
-        for (unsigned kind = LULL_TAPE_CALL_SEND; kind <= LULL_TAPE_CALL_SENDRECV; kind++)
-            table[lull_tape_head(kind, extra, 0)] = MORE_SLOTS | (REGION_EVENT + LULL_EVENT_CALL);
-    }
-}
-
-/* The part of a clock in which no segment changes, or plain ns. Unsigned, see tape_ns_of. */
-struct plain_clock {
-    uint64_t base_ticks, limit, multiplier, base_ns;
-    unsigned shift;
-};
-
-static struct plain_clock plain_clock_of(const struct lull_stream *stream)
-{
-    if (!stream->ticks)
-        return (struct plain_clock){.limit = UINT64_MAX,
-                                    .base_ns = -(uint64_t)stream->data->origin};
-    const struct lull_tape_scope *clock = stream->file->clock;
-    const struct lull_tape_segment *segment = &clock->segments[stream->segment];
-    bool last = stream->segment + 1 == clock->n_segments;
-    return (struct plain_clock){.base_ticks = segment->base_ticks,
-                                .limit = last ? UINT64_MAX : segment[1].base_ticks,
-                                .multiplier = segment->multiplier,
-                                .base_ns =
-                                    (uint64_t)segment->base_ns - (uint64_t)stream->data->origin,
-                                .shift = segment->shift};
-}
-
-static inline int64_t plain_ns(const struct plain_clock *clock, bool ticks, uint64_t time)
-{
-    if (!ticks)
-        return (int64_t)(time + clock->base_ns);
-    return (int64_t)(clock->base_ns +
-                     (uint64_t)((unsigned __int128)(time - clock->base_ticks) * clock->multiplier >>
-                                clock->shift));
-}
-
-static inline lull_status decode_common_loop(struct lull_stream *stream, struct tape_out *out,
-                                             size_t capacity, bool ticks, struct lull_error *err)
-{
-    const struct plain_clock clock = plain_clock_of(stream);
-    const struct lull_tape_ids *regions = &stream->file->ids->maps[LULL_TAPE_MAP_REGION];
-    const uint32_t *index = regions->index;
-    const size_t n_regions = regions->count;
-    const uint8_t *common = stream->common;
-    const union lull_tape_slot *at = stream->at;
-    size_t done = (size_t)(at - stream->first) * sizeof *at;
-    const union lull_tape_slot *limit =
-        at + (LULL_TAPE_CHUNK - done % LULL_TAPE_CHUNK) / sizeof *at;
-    if (limit > stream->end)
-        limit = stream->end;
-    struct lull_event *event = out->events + out->count;
-    const struct lull_event *full = out->events + capacity;
-    while (at < limit && event < full) {
-        /* The hardware's prefetcher stops at every page of the mapping. */
-        __builtin_prefetch(at + PREFETCH_SLOTS);
-        const uint32_t head = at->record.head, value = at->record.value;
-        const uint64_t time = at->record.time;
-        const uint8_t way = common[head & 0x3ff];
-        const uint32_t id = lull_tape_id_of(head);
-        const union lull_tape_slot *next = at + 1;
-        if (way < REGION_EVENT || way & MORE_SLOTS) {
-            next += lull_tape_extra_of(head);
-            if (way == LONG_WAY || next > limit)
-                break;
-            if (way == PASS_OVER) {
-                at = next;
-                continue;
-            }
-            if (way == CALL_OF_MPI) {
-                stream->at = at;
-                out->count = (size_t)(event - out->events);
-                lull_status status = lull_tape_decode_call(stream, lull_tape_kind_of(head),
-                                                           lull_tape_extra_of(head), out, err);
-                if (status != LULL_OK)
-                    return status;
-                event = out->events + out->count;
-                at = next;
-                continue;
-            }
-            if (way == OPERATION) {
-                if (ticks && (time < clock.base_ticks || time >= clock.limit))
-                    break;
-                const int made =
-                    lull_tape_decode_operation(stream, at, plain_ns(&clock, ticks, time), event);
-                if (made < 0)
-                    break;
-                event += made;
-                at = next;
-                continue;
-            }
-            if (lull_tape_is_shaped(lull_tape_kind_of(head)) && id < n_regions) {
-                lull_status status = lull_tape_keep_region(stream, at, index[id], err);
-                if (status != LULL_OK)
-                    return status;
-            }
-        }
-        if (id >= n_regions || value == LULL_TAPE_OPEN)
-            break;
-        if (ticks &&
-            (time < clock.base_ticks || time >= clock.limit || clock.limit - time <= value))
-            break;
-        const uint32_t region = index[id];
-        if (region == LULL_NONE)
-            break;
-        const int64_t begin = plain_ns(&clock, ticks, time);
-        event->time = begin;
-        event->kind = (uint8_t)((way & ~MORE_SLOTS) - REGION_EVENT);
-        event->op = 0;
-        event->reserved = 0;
-        event->id = region;
-        event->duration =
-            ticks ? (int64_t)((uint64_t)plain_ns(&clock, ticks, time + value) - (uint64_t)begin)
-                  : value;
-        event++;
-        at = next;
-    }
-    out->count = (size_t)(event - out->events);
-    stream->at = at;
-    return LULL_OK;
-}
-
-static lull_status decode_common(struct lull_stream *stream, struct tape_out *out, size_t capacity,
-                                 struct lull_error *err)
-{
-    return stream->ticks ? decode_common_loop(stream, out, capacity, true, err)
-                         : decode_common_loop(stream, out, capacity, false, err);
 }
 
 /* ---- the stream ------------------------------------------------------------------------------ */
@@ -384,7 +221,7 @@ static lull_status decode_some(struct lull_stream *stream, size_t capacity, stru
             break;
         }
         if (stream->has_common)
-            status = decode_common(stream, out, capacity - MOST_PER_RECORD, err);
+            status = tape_decode_common(stream, out, capacity - MOST_PER_RECORD, err);
         if (status != LULL_OK || stream->at == stream->end ||
             out->count + MOST_PER_RECORD >= capacity)
             continue;
@@ -448,7 +285,7 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
         LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE) | LULL_MASK(LULL_EVENT_CALL);
     stream->requests_matter = (mask & followed) != 0;
     stream->has_common = (mask & regions) == regions;
-    make_common_table(stream);
+    tape_make_common_table(stream);
     stream->ticks = stream->file->clock->n_segments > 0;
     if (stream->file->left_out) {
         *ret_stream = stream;
