@@ -137,7 +137,7 @@ def compare(bench, name, run, limit, peer):
 def rows(bench):
     epoch = os.path.join(TRACES, "epoch-mpi", "epoch_8proc.prv.gz")
     peer = None
-    if bench.wanted("page: EPOCH") or bench.wanted("page: 4,096"):
+    if bench.wanted("page: EPOCH on 8 ranks") or bench.wanted("page: 4,096 simulated ranks"):
         peer = speedscope(bench.path("npm"))
     if bench.wanted("page: EPOCH on 8 ranks") and os.path.exists(epoch):
         compare(bench, "page: EPOCH on 8 ranks", epoch, "<= 0.5 s", peer)

@@ -352,6 +352,23 @@ static void join_files(struct rider *rider, struct lull_joint_pass *joint)
     joint->consumers[joint->n_consumers++] = lull_file_reader_consumer(rider->files);
 }
 
+bool lull_runs_follow_waits(const struct lull_runs_options *options, const struct lull_trace *trace)
+{
+    return options->waits && trace->n_locations <= LULL_RUNS_MOST_ABREAST;
+}
+
+static struct lull_wait_result *too_many_abreast(const struct lull_trace *trace,
+                                                 struct lull_arena *arena)
+{
+    struct lull_wait_result *result = lull_arena_zero(arena, 1, sizeof *result);
+    result->absent = lull_arena_printf(
+        arena, "waits are followed in runs of up to %d threads, and this one has %u",
+        LULL_RUNS_MOST_ABREAST, trace->n_locations);
+    result->locations =
+        lull_arena_zero(arena, trace->n_locations + (size_t)1, sizeof *result->locations);
+    return result;
+}
+
 static lull_status join_waits(struct rider *rider, struct lull_joint_pass *joint,
                               struct lull_error *err)
 {
@@ -374,7 +391,7 @@ static lull_status join_riders(void *context, struct lull_joint_pass *joint, str
     lull_status status = other ? other->join(other->context, joint, err) : LULL_OK;
     if (status == LULL_OK && rider->options->files)
         join_files(rider, joint);
-    if (status == LULL_OK && rider->options->waits)
+    if (status == LULL_OK && lull_runs_follow_waits(rider->options, joint->trace))
         status = join_waits(rider, joint, err);
     return status;
 }
@@ -414,6 +431,8 @@ static lull_status conclude_riders(const struct rider *rider, struct lull_run *r
         run->files = lull_arena_zero(rider->arena, 1, sizeof *run->files);
         lull_file_reader_conclude(rider->files, rider->arena, run->files);
     }
+    if (!rider->waits && rider->options->waits)
+        run->waits = too_many_abreast(run->trace, rider->arena);
     if (!rider->waits)
         return LULL_OK;
     run->waits = lull_arena_zero(rider->arena, 1, sizeof *run->waits);

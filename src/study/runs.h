@@ -36,6 +36,12 @@ struct lull_runs_options {
     const struct lull_companion *companion; /* of the reading of each trace of events; NULL: none */
 };
 
+/* Waits are followed in the locations of all processes at once: of runs with up to so many of them.
+ * Linux maps up to 65,530 pieces into a process (vm.max_map_count), and each tape is one. */
+enum { LULL_RUNS_MOST_ABREAST = 60000 };
+bool lull_runs_follow_waits(const struct lull_runs_options *options,
+                            const struct lull_trace *trace);
+
 /* Sets the window of *options from "FROM:TO" as in "200ms:1.5s" (without unit: seconds; either may
  * be left out), the value of --window. Fails with LULL_ERR_RANGE. */
 lull_status lull_runs_window_read(const char *text, struct lull_arena *arena,

@@ -64,11 +64,36 @@ bool lull_timeline_grid_add(struct lull_timeline_grid *grid, uint32_t leaf, unsi
 bool lull_timeline_grid_end(struct lull_timeline_grid *grid, uint32_t leaf);
 void lull_timeline_grid_conclude(struct lull_timeline_grid *grid); /* behind the pass, once */
 
+/* ---- curve.c ------------------------------------------------------------------------------- */
+
+/* What was counted in some time, evenly in all of it. */
+struct lull_timeline_amount {
+    int64_t begin, end; /* begin < end */
+    int64_t value;
+};
+/* Amounts by time; each piece but the last one holds `per_piece` of them. */
+struct lull_timeline_curve {
+    struct lull_timeline_amount *pieces; /* of malloc */
+    size_t capacity;
+    uint32_t count, per_piece, in_last;
+};
+/* The most pieces of a curve of each leaf; 0: of so many leaves none are kept. */
+uint32_t lull_timeline_curve_room(uint32_t n_leaves);
+/* Behind those before. False: no memory. */
+bool lull_timeline_curve_add(struct lull_timeline_curve *curve, uint32_t room,
+                             const struct lull_timeline_amount *amount);
+double lull_timeline_curve_between(const struct lull_timeline_curve *curve, int64_t from,
+                                   int64_t to);
+
 /* ---- counts.c ------------------------------------------------------------------------------ */
+
+enum { LULL_TIMELINE_CURVES = LULL_TIMELINE_COUNTS + 1 /* the last one: useful ns */ };
 
 struct lull_timeline_tally {
     uint32_t counters[LULL_TIMELINE_COUNTS]; /* of the trace, or LULL_NONE */
     uint64_t *(*bins)[LULL_TIMELINE_COUNTS]; /* [n_leaves], [2^COARSE]; NULL: nothing yet */
+    struct lull_timeline_curve (*curves)[LULL_TIMELINE_CURVES]; /* [n_leaves]; NULL: not kept */
+    uint32_t room;                                              /* of a curve */
     uint32_t n_leaves;
 };
 bool lull_timeline_tally_create(struct lull_timeline_tally *tally, struct lull_timeline *timeline);
@@ -77,6 +102,9 @@ void lull_timeline_tally_release(struct lull_timeline_tally *tally);
 bool lull_timeline_tally_add(struct lull_timeline_tally *tally,
                              const struct lull_timeline *timeline, uint32_t leaf,
                              const struct lull_step *reading);
+/* Useful time of a leaf inside the axis. False: no memory. */
+bool lull_timeline_tally_useful(struct lull_timeline_tally *tally, uint32_t leaf, int64_t begin,
+                                int64_t end);
 
 /* ---- recorder.c ---------------------------------------------------------------------------- */
 

@@ -32,10 +32,13 @@ bool lull_timeline_tally_create(struct lull_timeline_tally *tally, struct lull_t
         any |= timeline->has_counts[which];
     }
     tally->n_leaves = timeline->n_leaves;
+    timeline->tally = tally;
+    tally->room = any ? lull_timeline_curve_room(timeline->n_leaves) : 0;
     if (any)
         tally->bins = calloc(timeline->n_leaves, sizeof *tally->bins);
-    timeline->tally = tally;
-    return tally->bins || !any;
+    if (tally->room > 0)
+        tally->curves = calloc(timeline->n_leaves, sizeof *tally->curves);
+    return (tally->bins || !any) && (tally->curves || tally->room == 0);
 }
 
 void lull_timeline_tally_release(struct lull_timeline_tally *tally)
@@ -43,7 +46,11 @@ void lull_timeline_tally_release(struct lull_timeline_tally *tally)
     for (uint32_t l = 0; tally->bins && l < tally->n_leaves; l++)
         for (int which = 0; which < LULL_TIMELINE_COUNTS; which++)
             free(tally->bins[l][which]);
+    for (uint32_t l = 0; tally->curves && l < tally->n_leaves; l++)
+        for (int curve = 0; curve < LULL_TIMELINE_CURVES; curve++)
+            free(tally->curves[l][curve].pieces);
     free(tally->bins);
+    free(tally->curves);
 }
 
 /* Evenly over the time since the reading before, as far as it is analysed: the value is that of the
@@ -72,6 +79,20 @@ static void spread(uint64_t *bins, const struct lull_timeline *timeline, int64_t
     }
 }
 
+/* As far as it is analysed, like its bins. */
+static bool add_to_curve(struct lull_timeline_tally *tally, const struct lull_timeline *timeline,
+                         uint32_t leaf, int which, struct lull_timeline_amount amount)
+{
+    amount.begin = amount.begin > timeline->begin ? amount.begin : timeline->begin;
+    amount.end = amount.end < timeline->end ? amount.end : timeline->end;
+    if (amount.begin >= amount.end) {
+        amount.end = amount.end > timeline->begin ? timeline->end : timeline->begin + 1;
+        amount.begin = amount.end - 1;
+    }
+    return !tally->curves ||
+           lull_timeline_curve_add(&tally->curves[leaf][which], tally->room, &amount);
+}
+
 bool lull_timeline_tally_add(struct lull_timeline_tally *tally,
                              const struct lull_timeline *timeline, uint32_t leaf,
                              const struct lull_step *reading)
@@ -86,8 +107,32 @@ bool lull_timeline_tally_add(struct lull_timeline_tally *tally,
             return false;
         const int64_t from =
             reading->reading.since < reading->time ? reading->reading.since : reading->time - 1;
-        spread(*bins, timeline, (int64_t)reading->reading.value, from, reading->time);
+        const int64_t value = (int64_t)reading->reading.value;
+        spread(*bins, timeline, value, from, reading->time);
+        if (!add_to_curve(tally, timeline, leaf, which,
+                          (struct lull_timeline_amount){from, reading->time, value}))
+            return false;
     }
+    return true;
+}
+
+bool lull_timeline_tally_useful(struct lull_timeline_tally *tally, uint32_t leaf, int64_t begin,
+                                int64_t end)
+{
+    const struct lull_timeline_amount amount = {begin, end, end - begin};
+    return !tally->curves || lull_timeline_curve_add(&tally->curves[leaf][LULL_TIMELINE_COUNTS],
+                                                     tally->room, &amount);
+}
+
+bool lull_timeline_counted_between(const struct lull_timeline *timeline, uint32_t leaf,
+                                   int64_t from, int64_t to, struct lull_timeline_counted *counted)
+{
+    if (!timeline->tally->curves)
+        return false;
+    const struct lull_timeline_curve *curves = timeline->tally->curves[leaf];
+    for (int which = 0; which < LULL_TIMELINE_COUNTS; which++)
+        counted->counts[which] += lull_timeline_curve_between(&curves[which], from, to);
+    counted->useful_ns += lull_timeline_curve_between(&curves[LULL_TIMELINE_COUNTS], from, to);
     return true;
 }
 

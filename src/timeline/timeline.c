@@ -53,6 +53,9 @@ static bool take_span(struct lull_timeline_builder *builder, uint32_t leaf,
         return true;
     *activities |= UINT64_C(1) << span->activity;
     const struct lull_timeline_step step = {end, span->region, span->activity};
+    if (span->activity == LULL_USEFUL &&
+        !lull_timeline_tally_useful(&builder->tally, leaf, begin, end))
+        return false;
     return lull_timeline_grid_add(timeline->grid, leaf, span->activity, begin, end) &&
            lull_timeline_record(&builder->recording, leaf, &step, begin);
 }

@@ -25,7 +25,9 @@
  * are matched in the order in which they were completed.
  *
  * Counters. Instructions and cycles that were counted in useful time are spread evenly over the
- * time since the reading before, in bins of level LULL_TIMELINE_COARSE, and add up likewise.
+ * time since the reading before, in bins of level LULL_TIMELINE_COARSE, and add up likewise. Where
+ * there are no more than some thousand leaves, the readings themselves are kept, up to 2^20 of all
+ * leaves, then joined.
  *
  * The same bits come out for any number of workers. */
 #ifndef LULL_TIMELINE_TIMELINE_H
@@ -186,5 +188,16 @@ void lull_timeline_cells_of(const struct lull_timeline *timeline, uint32_t row, 
  * counts[64], modulo 2^64. The steps of the pass must hold READINGs: somebody wants the ledger. */
 void lull_timeline_counts(const struct lull_timeline *timeline, uint32_t row,
                           enum lull_timeline_count which, uint64_t *counts);
+
+/* The same of a leaf between two moments, and how long it was useful then: added to `counted`.
+ * Exact where both are moments of readings and of ends of useful time, as far as the run has few of
+ * them: of many, neighbours are joined, as if counted evenly. False: there is no such counter, or
+ * there are too many leaves to keep it. */
+struct lull_timeline_counted {
+    double counts[LULL_TIMELINE_COUNTS];
+    double useful_ns;
+};
+bool lull_timeline_counted_between(const struct lull_timeline *timeline, uint32_t leaf,
+                                   int64_t from, int64_t to, struct lull_timeline_counted *counted);
 
 #endif

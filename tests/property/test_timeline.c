@@ -7,6 +7,7 @@
 #include "support/timeline_case.h"
 #include "timeline/timeline.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -107,6 +108,31 @@ static void check_counts(const struct lull_timeline *timeline,
             for (unsigned bin = 0; bin < 1 << LULL_TIMELINE_COARSE; bin++)
                 sum += counts[bin];
             assert_int_equal(sum, thread->counters[counter * LULL_ACTIVITIES + LULL_USEFUL]);
+        }
+    }
+}
+
+/* What was counted up to a moment and behind it is what the bins hold. */
+static void check_between(const struct lull_timeline *timeline)
+{
+    const int64_t length = timeline->end - timeline->begin;
+    const int64_t edges[] = {timeline->begin, timeline->begin + length / 3, timeline->end};
+    for (uint32_t l = 0; l < timeline->n_leaves; l++) {
+        struct lull_timeline_counted counted = {0};
+        bool kept = true;
+        for (int i = 0; i < 2; i++)
+            kept &= lull_timeline_counted_between(timeline, l, edges[i], edges[i + 1], &counted);
+        assert_int_equal(kept, timeline->has_counts[0] || timeline->has_counts[1]);
+        int64_t ns[LULL_STEP_ACTIVITIES];
+        lull_timeline_cells(timeline, timeline->leaves[l].row, 0, 0, 1, ns);
+        assert_true(!kept || fabs(counted.useful_ns - (double)ns[LULL_USEFUL]) <= 1e-3);
+        for (int which = 0; which < LULL_TIMELINE_COUNTS; which++) {
+            uint64_t counts[1 << LULL_TIMELINE_COARSE] = {0};
+            double sum = 0;
+            lull_timeline_counts(timeline, timeline->leaves[l].row, which, counts);
+            for (unsigned bin = 0; bin < 1 << LULL_TIMELINE_COARSE; bin++)
+                sum += (double)(int64_t)counts[bin];
+            assert_true(fabs(counted.counts[which] - sum) <= 1e-9 * fabs(sum) + 1e-6);
         }
     }
 }
@@ -262,6 +288,8 @@ static void check_one(struct lull_random *random, unsigned round)
     timeline_case_make(trace, &options, 5, &five);
     check_sums(one.timeline, one.breakdown);
     check_counts(one.timeline, one.breakdown);
+    if (drawn.without_extremes) /* whose sums are modulo 2^64 */
+        check_between(one.timeline);
     check_viewports(random, &one);
     check_steps(&one);
     check_messages(trace, windows, one.timeline);

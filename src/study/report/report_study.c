@@ -44,7 +44,8 @@ static lull_status join_pass(void *context, struct lull_joint_pass *joint, struc
     lull_status status =
         lull_timeline_create(joint->trace, &wanted, joint->workers, &reading->builder, err);
     if (status == LULL_OK)
-        status = lull_iterations_create(joint->trace, joint->pass.application, options->runs.waits,
+        status = lull_iterations_create(joint->trace, joint->pass.application,
+                                        lull_runs_follow_waits(&options->runs, joint->trace),
                                         &reading->iterations, err);
     if (status != LULL_OK)
         return status;

@@ -1,4 +1,4 @@
-/* Ranks x iterations: how long each took, computed and waited. */
+/* Ranks x iterations: how long each took, computed and waited, and what was counted in it. */
 #include "view/report/report_parts.h"
 
 #include <math.h>
@@ -7,11 +7,18 @@
  * noisy run fit into the part of a page of the usual size that one layer of a matrix may take. */
 enum { MOST = 1024, MOST_CELLS = 1 << 18 };
 
-enum { TIME, WORK, WAIT, LAYERS };
+enum { TIME, WORK, WAIT, TIMES, INSTRUCTIONS = TIMES, IPC, FREQUENCY, LAYERS };
+
+/* Those of a process, which stand together in the timeline. */
+struct leaves {
+    uint32_t first, count;
+};
 
 struct shape {
     const struct lull_wave_field *field;
     uint32_t n_rows, n_columns;
+    const struct lull_timeline *timeline;
+    const struct leaves *leaves; /* [n_ranks]; NULL: nothing was counted */
 };
 
 /* The first of `all` that belongs to part `part` of `parts`. */
@@ -31,61 +38,132 @@ static const char *const *names_of(uint32_t parts, uint32_t all, struct lull_are
     return names;
 }
 
-static double value_of(const struct lull_wave_row *row, uint32_t iteration, int layer)
+static int64_t begin_of(const struct lull_wave_row *row, uint32_t iteration)
+{
+    return iteration > 0 ? row->cells[iteration - 1].end : row->begin;
+}
+
+static double time_of(const struct lull_wave_row *row, uint32_t iteration, int layer)
 {
     const struct lull_wave_cell *cell = &row->cells[iteration];
-    const int64_t begin = iteration > 0 ? cell[-1].end : row->begin;
-    return 1e-9 * (double)(layer == TIME   ? cell->end - begin
+    return 1e-9 * (double)(layer == TIME   ? cell->end - begin_of(row, iteration)
                            : layer == WORK ? lull_wave_work(row, iteration)
                                            : cell->wait);
 }
 
-static double mean_of(const struct shape *shape, uint32_t row, uint32_t column, int layer)
+/* What a rank counted in an iteration, in all of its threads. */
+static void add_counted(const struct shape *shape, uint32_t rank, uint32_t iteration,
+                        struct lull_timeline_counted *counted)
+{
+    const struct lull_wave_row *row = &shape->field->rows[rank];
+    const struct leaves *leaves = &shape->leaves[rank];
+    for (uint32_t l = leaves->first; l < leaves->first + leaves->count; l++)
+        lull_timeline_counted_between(shape->timeline, l, begin_of(row, iteration),
+                                      row->cells[iteration].end, counted);
+}
+
+static double ratio(double above, double below)
+{
+    return below > 0 ? above / below : NAN;
+}
+
+/* Of all ranks and iterations of a cell. */
+static void fill_cell(const struct shape *shape, uint32_t row, uint32_t column,
+                      double ret_values[LAYERS])
 {
     const struct lull_wave_field *field = shape->field;
     const uint32_t rank_end = first_of(row + 1, shape->n_rows, field->n_ranks);
     const uint32_t end = first_of(column + 1, shape->n_columns, field->n_iterations);
-    double sum = 0;
-    uint32_t count = 0;
+    struct lull_timeline_counted counted = {0};
+    double sums[TIMES] = {0}, count = 0;
     for (uint32_t rank = first_of(row, shape->n_rows, field->n_ranks); rank < rank_end; rank++)
         for (uint32_t i = first_of(column, shape->n_columns, field->n_iterations); i < end; i++) {
-            sum += value_of(&field->rows[rank], i, layer);
+            for (int layer = 0; layer < TIMES; layer++)
+                sums[layer] += time_of(&field->rows[rank], i, layer);
+            if (shape->leaves)
+                add_counted(shape, rank, i, &counted);
             count++;
         }
-    return count ? sum / count : NAN;
+    for (int layer = 0; layer < TIMES; layer++)
+        ret_values[layer] = ratio(sums[layer], count);
+    const double *counts = counted.counts;
+    ret_values[INSTRUCTIONS] = ratio(counts[LULL_TIMELINE_INSTRUCTIONS], count);
+    ret_values[IPC] = ratio(counts[LULL_TIMELINE_INSTRUCTIONS], counts[LULL_TIMELINE_CYCLES]);
+    ret_values[FREQUENCY] = ratio(counts[LULL_TIMELINE_CYCLES], counted.useful_ns);
 }
 
-static struct shape shape_of(const struct lull_wave_field *field)
+/* Ranks are the processes of the application in order. NULL: nothing was counted. */
+static struct leaves *find_leaves(const struct lull_timeline *timeline, uint32_t n_ranks,
+                                  struct lull_arena *arena)
 {
+    struct lull_timeline_counted nothing = {0};
+    if (!timeline || !lull_timeline_counted_between(timeline, 0, 0, 0, &nothing))
+        return NULL;
+    const struct lull_location *locations = timeline->trace->locations;
+    struct leaves *leaves = lull_arena_zero(arena, n_ranks + (size_t)1, sizeof *leaves);
+    uint32_t first_process = LULL_NONE;
+    for (uint32_t l = 0; l < timeline->n_leaves; l++) {
+        const uint32_t process = locations[timeline->leaves[l].location].process;
+        first_process = process < first_process ? process : first_process;
+    }
+    for (uint32_t l = 0; l < timeline->n_leaves; l++) {
+        const uint32_t rank = locations[timeline->leaves[l].location].process - first_process;
+        if (rank < n_ranks && leaves[rank].count++ == 0)
+            leaves[rank].first = l;
+    }
+    return leaves;
+}
+
+static struct shape shape_of(const struct lull_report_run *of, struct lull_arena *arena)
+{
+    const struct lull_wave_field *field = of->field;
     const uint32_t n_rows = field->n_ranks < MOST ? field->n_ranks : MOST;
     const uint32_t room = n_rows ? MOST_CELLS / n_rows : MOST, most = room < MOST ? room : MOST;
-    return (struct shape){field, n_rows, field->n_iterations < most ? field->n_iterations : most};
+    return (struct shape){field, n_rows, field->n_iterations < most ? field->n_iterations : most,
+                          of->timeline, find_leaves(of->timeline, field->n_ranks, arena)};
 }
 
-static void fill(const struct lull_wave_field *field, struct lull_picture_matrix *matrix,
+static bool has_layer(const struct shape *shape, int layer)
+{
+    if (layer < TIMES || !shape->leaves)
+        return layer < TIMES;
+    const bool *counts = shape->timeline->has_counts;
+    return (layer == FREQUENCY || counts[LULL_TIMELINE_INSTRUCTIONS]) &&
+           (layer == INSTRUCTIONS || counts[LULL_TIMELINE_CYCLES]);
+}
+
+static void fill(const struct lull_report_run *of, struct lull_picture_matrix *matrix,
                  struct lull_arena *arena)
 {
     static const struct lull_picture_layer about[LAYERS] = {
         [TIME] = {"time", "Time of the iteration", "s", NULL},
         [WORK] = {"work", "Time outside of its waits", "s", NULL},
-        [WAIT] = {"wait", "Time in calls that wait for messages", "s", NULL}};
-    const struct shape shape = shape_of(field);
+        [WAIT] = {"wait", "Time in calls that wait for messages", "s", NULL},
+        [INSTRUCTIONS] = {"instructions", "Instructions in useful time", "count", NULL},
+        [IPC] = {"ipc", "Instructions per cycle", "", NULL},
+        [FREQUENCY] = {"frequency", "Cycles per useful nanosecond", "GHz", NULL}};
+    const struct shape shape = shape_of(of, arena);
+    const size_t n_cells = (size_t)shape.n_rows * shape.n_columns;
     struct lull_picture_layer *layers = lull_arena_zero(arena, LAYERS, sizeof *layers);
+    double *values[LAYERS], cell[LAYERS];
     for (int l = 0; l < LAYERS; l++) {
-        double *values =
-            lull_arena_alloc(arena, ((size_t)shape.n_rows * shape.n_columns + 1) * sizeof *values);
-        for (uint32_t row = 0; row < shape.n_rows; row++)
-            for (uint32_t column = 0; column < shape.n_columns; column++)
-                values[(size_t)row * shape.n_columns + column] = mean_of(&shape, row, column, l);
-        layers[l] = about[l];
-        layers[l].values = values;
+        if (!has_layer(&shape, l))
+            continue;
+        values[l] = lull_arena_alloc(arena, (n_cells + 1) * sizeof *values[l]);
+        layers[matrix->n_layers] = about[l];
+        layers[matrix->n_layers++].values = values[l];
+    }
+    for (size_t i = 0; i < n_cells; i++) {
+        fill_cell(&shape, (uint32_t)(i / shape.n_columns), (uint32_t)(i % shape.n_columns), cell);
+        for (int l = 0; l < LAYERS; l++)
+            if (has_layer(&shape, l))
+                values[l][i] = cell[l];
     }
     matrix->layers = layers;
-    matrix->n_layers = LAYERS;
     matrix->n_rows = shape.n_rows;
     matrix->n_columns = shape.n_columns;
-    matrix->row_names = names_of(shape.n_rows, field->n_ranks, arena);
-    matrix->column_names = names_of(shape.n_columns, field->n_iterations, arena);
+    matrix->row_names = names_of(shape.n_rows, of->field->n_ranks, arena);
+    matrix->column_names = names_of(shape.n_columns, of->field->n_iterations, arena);
 }
 
 void lull_report_add_iterations(struct lull_document *document, const struct lull_run *run,
@@ -101,6 +179,6 @@ void lull_report_add_iterations(struct lull_document *document, const struct lul
     matrix->row_axis = "rank";
     matrix->column_axis = "iteration";
     if (of->field)
-        fill(of->field, matrix, arena);
+        fill(of, matrix, arena);
     lull_document_matrix(document, matrix);
 }

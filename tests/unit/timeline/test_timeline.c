@@ -1,7 +1,9 @@
 /* Timelines of small traces that are made by hand: rows, messages, waits, and what is kept. */
 #include "support/memory_trace.h"
 #include "support/timeline_case.h"
+#include "timeline/builder.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -311,6 +313,26 @@ static void read_counter(struct lull_trace *trace, int64_t time, uint64_t value)
     memory_trace_add(trace, 0, &event);
 }
 
+/* Ten amounts of 10, 20 ... 100, each in 10 ns, where there is room for four: fours become pieces.
+ */
+static void test_curve(void **state)
+{
+    (void)state;
+    struct lull_timeline_curve curve = {0};
+    for (int64_t i = 0; i < 10; i++) {
+        const struct lull_timeline_amount amount = {10 * i, 10 * i + 10, 10 * i + 10};
+        assert_true(lull_timeline_curve_add(&curve, 4, &amount));
+    }
+    assert_int_equal(curve.count, 3);
+    assert_true(lull_timeline_curve_between(&curve, 0, 100) == 550);
+    assert_true(lull_timeline_curve_between(&curve, 40, 80) == 50 + 60 + 70 + 80);
+    assert_true(lull_timeline_curve_between(&curve, 80, 95) == (90 + 100) * 0.75);
+    assert_true(lull_timeline_curve_between(&curve, 100, 200) == 0);
+    free(curve.pieces);
+    assert_int_equal(lull_timeline_curve_room(100000), 0);
+    assert_int_equal(lull_timeline_curve_room(1000) % 2, 0);
+}
+
 /* Bins are 10 ns. 100 instructions up to 20, then 90 up to 110: 10 in each bin of 10 ns; of a
  * window up to 65 (bins of about 1 ns) the second reading counts half. */
 static void test_counts(void **state)
@@ -334,6 +356,10 @@ static void test_counts(void **state)
     lull_timeline_counts(made.timeline, 0, LULL_TIMELINE_INSTRUCTIONS, counts);
     for (unsigned bin = 0; bin < 64; bin++)
         assert_int_equal(counts[bin], bin < 2 ? 50 : bin < 11 ? 10 : 0);
+    struct lull_timeline_counted counted = {0};
+    assert_true(lull_timeline_counted_between(made.timeline, 0, 15, 65, &counted));
+    assert_true(fabs(counted.counts[LULL_TIMELINE_INSTRUCTIONS] - (25 + 45)) < 1e-9);
+    assert_true(counted.counts[LULL_TIMELINE_CYCLES] == 0 && counted.useful_ns == 50);
     timeline_case_free(&made);
 
     struct lull_interval interval = {0, 65}, *intervals = &interval;
@@ -390,6 +416,7 @@ int main(void)
         cmocka_unit_test(test_waits),
         cmocka_unit_test(test_steps_around_waits),
         cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_curve),
         cmocka_unit_test(test_no_length),
         cmocka_unit_test(test_no_such_application),
     };
