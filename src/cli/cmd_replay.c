@@ -123,8 +123,7 @@ static lull_status read_settings(struct lull_supposition *supposition,
     supposition->against = settings.against;
     read_what_if(&supposition->what_if);
     if (status == LULL_OK)
-        status =
-            lull_injection_read(texts.inject, texts.seed, call, &supposition->disturbance);
+        status = lull_injection_read(texts.inject, texts.seed, call, &supposition->disturbance);
     return status == LULL_OK ? lull_supposition_read(&texts, call->arena, supposition, &call->err)
                              : status;
 }

@@ -31,8 +31,8 @@ struct lull_supposition_texts {
     const char *cpu_speed;                 /* a factor */
     char *const *regions, *const *medians; /* as lull_what_if_regions_read and
                                               lull_what_if_cuts_read take them */
-    char *const *inject; /* of a disturbance that the caller has read ... */
-    const char *seed;    /* ... with this */
+    char *const *inject;                   /* of a disturbance that the caller has read ... */
+    const char *seed;                      /* ... with this */
 };
 
 /* Sets what the texts say, and `words`, beside what the caller has set before: disturbance and
