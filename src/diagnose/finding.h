@@ -59,7 +59,8 @@ struct lull_finding {
     struct lull_finding_fact facts[LULL_FINDING_FACTS];
     uint32_t n_facts;
     const struct lull_what_if_options *fix; /* what a replay is to suppose; NULL: it cannot */
-    const char *next;                       /* a command that goes on from here; NULL: none */
+    const char *fixed; /* how that is said: "Divided among its threads"; NULL: "Without it" */
+    const char *next;  /* a command that goes on from here; NULL: none */
     struct lull_finding_gain gain;
 };
 

@@ -17,6 +17,7 @@ void lull_document_findings(struct lull_document *document,
 
 const char *lull_gain_text(const struct lull_shown_gain *gain, struct lull_arena *arena)
 {
+    const char *fixed = gain->fixed ? gain->fixed : "Without it";
     char saved[32], low[32], high[32];
     if (gain->absent)
         return gain->absent;
@@ -26,7 +27,7 @@ const char *lull_gain_text(const struct lull_shown_gain *gain, struct lull_arena
     lull_format_time(gain->low_ns, low, sizeof low);
     lull_format_time(gain->high_ns, high, sizeof high);
     if (strcmp(low, high) == 0)
-        return lull_arena_printf(arena, "Without it %.2fx as fast: %s less.", gain->factor, saved);
-    return lull_arena_printf(arena, "Without it %.2fx as fast: %s less (%s to %s).", gain->factor,
+        return lull_arena_printf(arena, "%s %.2fx as fast: %s less.", fixed, gain->factor, saved);
+    return lull_arena_printf(arena, "%s %.2fx as fast: %s less (%s to %s).", fixed, gain->factor,
                              saved, low, high);
 }

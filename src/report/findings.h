@@ -15,6 +15,7 @@ struct lull_shown_fact {
 
 /* What its removal would save of the runtime. */
 struct lull_shown_gain {
+    const char *fixed;  /* "Divided among its threads"; NULL: "Without it" */
     const char *absent; /* why that is not known; NULL: it is */
     int64_t ns, low_ns, high_ns;
     double factor;

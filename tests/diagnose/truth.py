@@ -185,10 +185,13 @@ def uneven_loop(ranks):
 
 
 def lock(ranks):
+    """Who had no core meanwhile waited perhaps for that."""
     for thread, i in sorted(ranks.rows):
-        for reading in ranks.rows[thread, i]:
-            if reading.what == "lock":
-                yield Wait(thread, None, reading.end - reading.begin, 0.0)
+        row = ranks.rows[thread, i]
+        waits = [r.end - r.begin for r in row if r.what == "lock"]
+        no_core = sum(r.end - r.begin for r in row if r.what == "no_core")
+        for waited in waits:
+            yield Wait(thread, None, waited, min(1.0, no_core / sum(waits)) if waited > 0 else 0.0)
 
 
 def serial(ranks):

@@ -65,9 +65,10 @@ static struct lull_cell cell_of(const struct lull_finding_fact *fact)
     }
 }
 
-static struct lull_shown_gain gain_of(const struct lull_finding_gain *gain)
+static struct lull_shown_gain gain_of(const struct lull_finding_gain *gain, const char *fixed)
 {
-    return (struct lull_shown_gain){.absent = gain->absent,
+    return (struct lull_shown_gain){.fixed = fixed,
+                                    .absent = gain->absent,
                                     .ns = gain->ns,
                                     .low_ns = gain->low_ns,
                                     .high_ns = gain->high_ns,
@@ -103,7 +104,7 @@ static void show(struct lull_shown_finding *shown, const struct lull_report *rep
                                          .cause = finding->cause,
                                          .next = finding->next,
                                          .lost_ns = finding->lost_ns,
-                                         .gain = gain_of(&finding->gain),
+                                         .gain = gain_of(&finding->gain, finding->fixed),
                                          .rank = index_of(place->rank),
                                          .thread = thread_of(run, place),
                                          .node = place->node_name,
@@ -152,7 +153,7 @@ static const char *append(const char *text, const char *more, struct lull_arena 
 static const char *tell_together(const struct lull_diagnosis *diagnosis, const char *of,
                                  struct lull_arena *arena)
 {
-    const struct lull_shown_gain gain = gain_of(&diagnosis->together);
+    const struct lull_shown_gain gain = gain_of(&diagnosis->together, NULL);
     return lull_arena_printf(arena, "%sAll that have a price at once (they do not add): %s", of,
                              lull_gain_text(&gain, arena));
 }

@@ -49,6 +49,19 @@ static void even_loop(int iteration, double begin, double seconds)
     work_loop(iteration, begin, 0, seconds / (THREADS - 1) / THREADS);
 }
 
+/* How long this thread could have run and had no core, as the system tells; 0: it does not. */
+static double without_core(void)
+{
+    unsigned long long on, off = 0;
+    FILE *file = fopen("/proc/thread-self/schedstat", "r");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%llu %llu", &on, &off) != 2)
+        off = 0;
+    fclose(file);
+    return 1e-9 * (double)off;
+}
+
 static void take_turn(int iteration, double length)
 {
     const int self = omp_get_thread_num();
@@ -70,10 +83,13 @@ static void critical(int iteration, double begin, double seconds)
     (void)begin;
 #pragma omp parallel num_threads(THREADS)
     {
+        struct readings *own = &kept[omp_get_thread_num()];
+        const double before = without_core();
         for (int turn = 0; turn < TURNS && length > 0; turn++)
             take_turn(iteration, length);
-        keep_reading(&kept[omp_get_thread_num()],
-                     (struct reading){phase, "arrive", iteration, -1, clock_now(), clock_now()});
+        const double missed = without_core() - before, now = clock_now();
+        keep_reading(own, (struct reading){phase, "no_core", iteration, -1, now, now + missed});
+        keep_reading(own, (struct reading){phase, "arrive", iteration, -1, now, clock_now()});
     }
 }
 

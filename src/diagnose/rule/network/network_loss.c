@@ -8,6 +8,9 @@ enum { MESSAGES_LEAST = 30, WINDOWS_LEAST = 8, WINDOW_MESSAGES = 5 };
 /* Small ones: a class whose messages take no more than that many times as long as the shortest
  * class, so that their size hardly matters. */
 #define LATENCY_MOST 1.5
+/* Of messages of 4 KiB and more that are all alike, it is not known what their size costs: there
+ * are small ones, too, or such of four times the size that take no longer. */
+enum { SMALL_CLASS = 12, CLASSES_APART = 2 };
 
 /* ---- latency ------------------------------------------------------------------------------- */
 
@@ -26,12 +29,18 @@ static double latency_of(const struct lull_messages *messages)
 static double share_of_latency(const struct lull_messages *messages, double latency)
 {
     const struct lull_messages_sum all = lull_messages_of_all(messages);
+    unsigned first = LULL_MESSAGES_CLASSES, last = 0;
     double ns = 0;
     for (unsigned i = 0; i < LULL_MESSAGES_CLASSES; i++) {
         const struct lull_messages_sum sum = lull_messages_of_class(messages, i);
-        if (sum.count > 0 && (double)sum.transit_ns <= LATENCY_MOST * latency * (double)sum.count)
-            ns += (double)sum.transit_ns;
+        if (sum.count == 0 || (double)sum.transit_ns > LATENCY_MOST * latency * (double)sum.count)
+            continue;
+        ns += (double)sum.transit_ns;
+        first = first < i ? first : i;
+        last = i;
     }
+    if (first > SMALL_CLASS && last < first + CLASSES_APART)
+        return 0;
     return all.transit_ns > 0 ? ns / (double)all.transit_ns : 0;
 }
 

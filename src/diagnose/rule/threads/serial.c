@@ -79,6 +79,7 @@ static void find(struct lull_case *c)
         lull_case_time(c, lost), limit);
     finding->cause = "One thread computes outside of parallel regions (Amdahl's law).";
     lull_threads_fix(c, finding, LULL_THREADS_NO_SERIAL, NULL);
+    finding->fixed = "Divided among its threads";
 }
 
 const struct lull_rule lull_rule_serial = {"serial", "serial part",

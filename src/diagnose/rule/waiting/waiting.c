@@ -42,9 +42,11 @@ static const char *how_long(struct lull_case *c, struct lull_finding *finding,
                           uneven.median);
     finding->bound_ns = own < (double)finding->bound_ns ? (int64_t)own : finding->bound_ns;
     if (uneven.median <= 0)
-        return lull_arena_printf(c->arena, "%s long, where most others do not compute",
+        return lull_arena_printf(c->arena, "late by %s of work that most others do not have",
                                  lull_case_time(c, (int64_t)own));
     const double ratio = own / uneven.median;
+    if (ratio >= 10)
+        return lull_arena_printf(c->arena, "%.0f times as long as the median of its peers", ratio);
     if (ratio > 1.005)
         return lull_arena_printf(c->arena, "%.0f %% longer than the median of its peers",
                                  100 * (ratio - 1));
