@@ -17,12 +17,24 @@
  *   - uneven  the last thread of each rank has 20 ms more to do in a step than the others */
 #include <math.h>
 #include <mpi.h>
-#include <omp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#else
+static int omp_get_thread_num(void)
+{
+    return 0;
+}
+static int omp_get_num_threads(void)
+{
+    return 1;
+}
+#endif
 
 enum { CHECK_EVERY = 10, EDGE_TERMS = 50 };
 enum { SLOW_MS = 24, SERIAL_MS = 28, UNEVEN_MS = 20 };
@@ -130,17 +142,16 @@ static double step(struct plate *plate)
     return change;
 }
 
-/* False if there is a word that is no fault. */
-static bool read_faults(char **words, struct faults *ret_faults)
+/* Sets those that are named. False if there is a word that is no fault. */
+static bool read_faults(char **words, struct faults *faults)
 {
-    *ret_faults = (struct faults){false, false, false};
     for (; *words; words++) {
         if (strcmp(*words, "slow") == 0)
-            ret_faults->slow = true;
+            faults->slow = true;
         else if (strcmp(*words, "serial") == 0)
-            ret_faults->serial = true;
+            faults->serial = true;
         else if (strcmp(*words, "uneven") == 0)
-            ret_faults->uneven = true;
+            faults->uneven = true;
         else
             return false;
     }
@@ -160,7 +171,7 @@ int main(int argc, char **argv)
 {
     int provided;
     struct plate plate;
-    struct faults faults;
+    struct faults faults = {false, false, false};
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &plate.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &plate.ranks);
