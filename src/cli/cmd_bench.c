@@ -155,8 +155,8 @@ static int check_usage(const char *operand)
         return lull_cli_usage("--quick and --full exclude each other");
     if (modes > 1)
         return lull_cli_usage("--list, --show and --compare exclude each other");
-    if (modes && lull_option_said(options, "quick", "full", "output", "precision", "memory", "mpi",
-                                  "mpi-launch", NULL))
+    if (modes && lull_option_said(options, LULL_OPTION_NAMES("quick", "full", "output", "precision",
+                                                             "memory", "mpi", "mpi-launch")))
         return lull_cli_usage("--list, --show and --compare measure nothing");
     if (settings.charts && (settings.list || settings.compare))
         return lull_cli_usage("--charts goes with measuring or with --show");

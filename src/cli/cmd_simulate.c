@@ -50,7 +50,7 @@ static lull_status read_settings(const char *path, struct lull_cli_call *call,
     lull_status status = lull_simulation_read(&settings.simulation, "loggops", call, inputs);
     if (status != LULL_OK)
         return status;
-    const char *single = lull_option_said(options, "output", "per-rank", NULL);
+    const char *single = lull_option_said(options, LULL_OPTION_NAMES("output", "per-rank"));
     if (inputs->sweep->n_axes > 0 && single)
         return lull_fail(&call->err, LULL_ERR_RANGE, "--%s is for one simulation, not for a sweep",
                          single);

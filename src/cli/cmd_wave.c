@@ -74,7 +74,8 @@ static lull_status read_inputs(struct lull_wave_inputs *inputs, struct lull_cli_
         status = read_least(&inputs->options, &call->err);
     if (status == LULL_OK)
         status = lull_simulation_read(&settings.simulation, "hockney", call, &inputs->simulate);
-    const char *single = lull_option_said(options, "output", "chart", "amplitude", NULL);
+    const char *single =
+        lull_option_said(options, LULL_OPTION_NAMES("output", "chart", "amplitude"));
     if (status == LULL_OK && inputs->simulate.sweep->n_axes > 0 && single)
         return lull_fail(&call->err, LULL_ERR_RANGE, "--%s is for one simulation, not for a sweep",
                          single);
@@ -89,8 +90,9 @@ static lull_status read_run_options(struct lull_wave_run_options *wanted,
                                              .no_replay = settings.no_replay,
                                              .application = (uint32_t)settings.application - 1,
                                              .progress = &call->progress};
-    const char *said = lull_option_said(options, "delay", "noise", "network", "machine",
-                                        "placement", "memory", "seed", "repeat", "output", NULL);
+    const char *said = lull_option_said(options, LULL_OPTION_NAMES("delay", "noise", "network",
+                                                                   "machine", "placement", "memory",
+                                                                   "seed", "repeat", "output"));
     lull_status status = read_least(&wanted->options, &call->err);
     if (status == LULL_OK && said)
         return lull_fail(&call->err, LULL_ERR_RANGE, "--%s is for --pattern, not for a RUN", said);

@@ -71,7 +71,7 @@ static lull_status read_drawing(enum lull_program_drawing *ret_drawing, struct l
     static const char *const drawings[] = {"time", "speedup", "efficiency", "terms", NULL};
     unsigned drawing;
     lull_status status = lull_option_word("draw", settings.draw, drawings, &drawing, err);
-    const char *swept = lull_option_said(options, "chart", "draw", NULL);
+    const char *swept = lull_option_said(options, LULL_OPTION_NAMES("chart", "draw"));
     if (status == LULL_OK && swept && !texts.sweep)
         return lull_fail(err, LULL_ERR_RANGE, "--%s is for --sweep", swept);
     *ret_drawing = (enum lull_program_drawing)drawing;

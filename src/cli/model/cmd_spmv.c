@@ -50,7 +50,8 @@ static const struct poptOption options[] = {
 
 static lull_status check_combinations(bool has_matrix, bool has_sizes, struct lull_error *err)
 {
-    const char *of_machine = lull_option_said(options, "run", "reorder", "chart", "cores", NULL);
+    const char *of_machine =
+        lull_option_said(options, LULL_OPTION_NAMES("run", "reorder", "chart", "cores"));
     if (has_matrix == has_sizes)
         return lull_fail(err, LULL_ERR_RANGE, "expected a MATRIX, or --rows and --nonzeros");
     if (has_sizes && (!texts.rows || !texts.nonzeros))

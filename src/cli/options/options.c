@@ -4,7 +4,6 @@
 #include "cli/command.h"
 #include "cli/message.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 enum { MOST_CANDIDATES = 64 };
@@ -84,19 +83,16 @@ static bool was_said(const struct poptOption *option)
                                             : *(const void *const *)option->arg != NULL;
 }
 
-const char *lull_option_said(const struct poptOption *options, ...)
+const char *lull_option_said(const struct poptOption *options, const char *const *names)
 {
-    const char *said = NULL;
-    va_list names;
-    va_start(names, options);
-    for (const char *name; !said && (name = va_arg(names, const char *));) {
+    for (; *names; names++) {
         const struct poptOption *option = options;
-        while (strcmp(option->longName, name) != 0)
+        while (strcmp(option->longName, *names) != 0)
             option++;
-        said = was_said(option) ? name : NULL;
+        if (was_said(option))
+            return *names;
     }
-    va_end(names);
-    return said;
+    return NULL;
 }
 
 const char *const *lull_operands(poptContext context, uint32_t *ret_count)

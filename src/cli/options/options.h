@@ -35,7 +35,8 @@ enum lull_option_id {
 int lull_read_options(poptContext context, const struct poptOption *options, bool *ret_help);
 
 /* Which of the options with these names, NULL at the end, was said: the first; NULL: none. */
-const char *lull_option_said(const struct poptOption *options, ...) __attribute__((sentinel));
+const char *lull_option_said(const struct poptOption *options, const char *const *names);
+#define LULL_OPTION_NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* The operands that are left, NULL at the end, and their number. */
 const char *const *lull_operands(poptContext context, uint32_t *ret_count);
