@@ -84,10 +84,10 @@ static void keep_from_children(void)
     madvise(&rec_process, sizeof rec_process, MADV_WIPEONFORK);
 }
 
-void rec_start(void)
+/* Apart from rec_start, which each thread comes through: its stack may be as small as a stack can
+ * be, and this takes more of it. */
+__attribute__((noinline)) static void start_once(void)
 {
-    if (started)
-        return;
     started = true;
     rec_self_or_null = &rec_nobody; /* whatever is called from here on passes through */
     const char *run = getenv("LULL_RECORD_DIR");
@@ -144,6 +144,12 @@ void rec_start(void)
     rec_define_clock(0);
     rec_inject_start(injected);
     rec_window_watch();
+}
+
+void rec_start(void)
+{
+    if (!started)
+        start_once();
 }
 
 __attribute__((constructor)) static void start(void)
