@@ -7,8 +7,8 @@
  * times as long as any smaller ones. Silent: where a receiver works longer than others (that is a
  * late receiver), without smaller messages to compare with, where it is not known when receives
  * were posted, and below 1 % of the core time. */
+#include "diagnose/rule/computation/uneven.h"
 #include "diagnose/rule/rules.h"
-#include "diagnose/rule/work/uneven.h"
 
 enum { SENDS_LEAST = 8 }; /* on either side of the limit */
 #define TIMES_LONGER 4.0

@@ -1,7 +1,7 @@
 #include "diagnose/rule/waiting/waiting.h"
 
-#include "diagnose/rule/work/cut.h"
-#include "diagnose/rule/work/uneven.h"
+#include "diagnose/rule/computation/cut.h"
+#include "diagnose/rule/computation/uneven.h"
 
 /* Of few processes those are told that others wait for so much of the time that they wait for all
  * of them: less is what follows from the others. */

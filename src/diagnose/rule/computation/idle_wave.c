@@ -2,8 +2,8 @@
  * Evidence: waves (wave/wave.h) and charges of waits. Formula: what others waited for the process
  * and region that began it. Silent: below 8 iterations, where a collective operation ended it at
  * once, where the process was late often, and where there is noise. */
+#include "diagnose/rule/computation/cut.h"
 #include "diagnose/rule/rules.h"
-#include "diagnose/rule/work/cut.h"
 
 enum { ITERATIONS_LEAST = 8 };
 /* Messages that the wave went along, one after the other: with one it went nowhere. */

@@ -3,8 +3,8 @@
  * others waited in regions of which nobody in particular is to blame, if it is at most twice what
  * the long bursts can cause. Silent: below 30 repeats, where more than a tenth of the bursts are
  * long, and where few processes have them. */
+#include "diagnose/rule/computation/uneven.h"
 #include "diagnose/rule/rules.h"
-#include "diagnose/rule/work/uneven.h"
 
 enum { REPEATS_LEAST = 30 }; /* fewer do not tell a rare burst from a usual one */
 /* Long bursts are rare: more of them are how the program works. */

@@ -1,6 +1,6 @@
-#include "diagnose/rule/work/cut.h"
+#include "diagnose/rule/computation/cut.h"
 
-#include "diagnose/rule/work/uneven.h"
+#include "diagnose/rule/computation/uneven.h"
 
 void lull_finding_cut(struct lull_case *c, struct lull_finding *finding,
                       const struct lull_suspect *suspect)

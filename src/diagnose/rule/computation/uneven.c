@@ -1,4 +1,4 @@
-#include "diagnose/rule/work/uneven.h"
+#include "diagnose/rule/computation/uneven.h"
 
 #include "stats/quantile.h"
 

@@ -2,8 +2,8 @@
  * Evidence: charges of waits and useful time, by process and region; counters for why. Formula: the
  * sum of the charges, of which (most - mean) x processes must explain half. Silent: where few
  * processes are to blame, where the culprits change, and below 1 % of the core time. */
+#include "diagnose/rule/computation/uneven.h"
 #include "diagnose/rule/rules.h"
-#include "diagnose/rule/work/uneven.h"
 
 static void tell(struct lull_case *c, const struct lull_suspicion *suspicion,
                  const struct lull_uneven *uneven)
