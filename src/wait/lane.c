@@ -63,13 +63,14 @@ static void number_note(struct lull_waits *waits, const struct wait_stream *stre
                         struct wait_note *note)
 {
     bool alone;
-    if (note->kind == NOTE_SEND || note->kind == NOTE_RECEIVE) {
+    const bool sends = note->kind == NOTE_SEND || note->kind == NOTE_SEND_CALL;
+    if (sends || note->kind == NOTE_RECEIVE) {
         const uint32_t index =
             note->channel == LULL_NONE ? LULL_NONE : stream->routes[note->channel].queue;
         if (index == LULL_NONE)
             return;
         struct wait_queue *queue = &waits->queues[index];
-        note->number = note->kind == NOTE_SEND ? queue->n_sent++ : queue->n_received++;
+        note->number = sends ? queue->n_sent++ : queue->n_received++;
     } else if ((note->kind == NOTE_BEGIN || note->kind == NOTE_COLLECTIVE) &&
                lull_wait_is_known(waits, note->comm, note->op, &alone) && !alone) {
         note->number = lull_wait_number_operation(waits, note, stream->process);
@@ -84,12 +85,12 @@ void lull_wait_lane_take(struct lull_waits *waits, struct wait_stream *stream,
         &lane->threads[stream->location - waits->trace->processes[stream->process].first_location];
     own->stream = stream;
     for (size_t i = 0; i < count; i++) {
-        waits->no_memory |= !lull_wait_notes_push(&own->notes, &notes[i]);
+        waits->no_memory |= !lull_wait_notes_push(&own->notes, &notes[i], 1);
         own->ended |= notes[i].kind == NOTE_END;
     }
     for (struct lane_thread *first; !waits->no_memory && (first = find_first(lane)) != NULL;) {
-        struct wait_note note;
-        lull_wait_notes_pop(&first->notes, &note);
+        struct wait_note note = *lull_wait_notes_first(&first->notes);
+        lull_wait_notes_drop(&first->notes);
         number_note(waits, first->stream, &note);
         lull_wait_stream_take(waits, first->stream, &note, 1);
     }

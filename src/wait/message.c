@@ -16,8 +16,6 @@ static void find_route(struct lull_waits *waits, struct wait_stream *stream,
     for (; stream->n_routes <= index; stream->n_routes++)
         stream->routes[stream->n_routes] = (struct wait_route){LULL_NONE, false};
     struct wait_route *route = &stream->routes[index];
-    if (route->known)
-        return;
     const struct lull_channel *channel = lull_channels_at(channels, index);
     const struct lull_process *processes = waits->trace->processes;
     const uint32_t application = waits->options.application;
@@ -49,26 +47,19 @@ void lull_wait_find_routes(struct lull_waits *waits, struct wait_stream *stream,
                            size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if ((notes[i].kind == NOTE_SEND || notes[i].kind == NOTE_RECEIVE) &&
-            notes[i].channel != LULL_NONE)
-            find_route(waits, stream, channels, notes[i].channel);
-        else if (notes[i].kind == NOTE_POST)
+        const uint8_t kind = notes[i].kind;
+        if (kind == NOTE_SEND_CALL || kind == NOTE_SEND || kind == NOTE_RECEIVE) {
+            const uint32_t channel = notes[i].channel;
+            if (channel != LULL_NONE &&
+                (channel >= stream->n_routes || !stream->routes[channel].known))
+                find_route(waits, stream, channels, channel);
+        } else if (kind == NOTE_POST) {
             name_queue(waits, stream, &notes[i]);
+        }
     }
 }
 
 /* ---- sends --------------------------------------------------------------------------------- */
-
-/* Synchronous ones do. A blocking one of the standard mode may, if it is large: then it ends after
- * its receive began, which is seen at its end. What does not block is not asked for: it may end
- * late because nobody looked. */
-static bool may_wait(const struct wait_stream *stream, const struct wait_note *note)
-{
-    if (note->op == LULL_SEND_SYNCHRONOUS)
-        return true;
-    return note->op == LULL_SEND_STANDARD && note->large && stream->in_call &&
-           stream->call_kind == LULL_CALL_SEND;
-}
 
 static void wait_for_receive(struct lull_waits *waits, struct wait_stream *stream,
                              const struct wait_note *note, uint32_t queue, uint32_t number)
@@ -99,7 +90,8 @@ static void send_message(struct lull_waits *waits, struct wait_stream *stream,
     lull_wait_send(waits, queue, note->number, &sent);
     if (!waits->follows_posts)
         return;
-    const bool waits_for_it = may_wait(stream, note);
+    const bool waits_for_it =
+        lull_wait_may_wait(note, stream->in_call ? stream->call_kind : LULL_CALL_OTHER);
     const uint32_t number = lull_wait_count_send(waits, queue, waits_for_it);
     if (waits_for_it)
         wait_for_receive(waits, stream, note, queue, number);
@@ -182,7 +174,7 @@ static void receive_message(struct lull_waits *waits, struct wait_stream *stream
 void lull_wait_note_message(struct lull_waits *waits, struct wait_stream *stream,
                             const struct wait_note *note)
 {
-    if (note->kind == NOTE_SEND)
+    if (note->kind == NOTE_SEND || note->kind == NOTE_SEND_CALL)
         send_message(waits, stream, note);
     else if (note->kind == NOTE_SEND_DONE)
         end_send(waits, stream, note->value);

@@ -2,51 +2,51 @@
 #include "wait/wait.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- queues -------------------------------------------------------------------------------- */
 
-bool lull_wait_notes_push(struct wait_note_queue *queue, const struct wait_note *note)
+static bool add_block(struct wait_note_queue *queue)
 {
-    if (!queue->last || queue->last_at == NOTES_OF_BLOCK) {
-        struct wait_note_block *block = malloc(sizeof *block);
-        if (!block)
-            return false;
-        block->next = NULL;
-        if (queue->last)
-            queue->last->next = block;
-        else
-            queue->first = block;
-        queue->last = block;
-        queue->last_at = 0;
-    }
-    queue->last->notes[queue->last_at++] = *note;
+    struct wait_note_block *block = malloc(sizeof *block);
+    if (!block)
+        return false;
+    block->next = NULL;
+    if (queue->last)
+        queue->last->next = block;
+    else
+        queue->first = block;
+    queue->last = block;
+    queue->last_at = 0;
     return true;
 }
 
-static bool is_empty(const struct wait_note_queue *queue)
+bool lull_wait_notes_push(struct wait_note_queue *queue, const struct wait_note *notes,
+                          size_t count)
 {
-    return !queue->first || (queue->first == queue->last && queue->first_at == queue->last_at);
+    while (count > 0) {
+        if ((!queue->last || queue->last_at == NOTES_OF_BLOCK) && !add_block(queue))
+            return false;
+        const size_t room = (size_t)NOTES_OF_BLOCK - queue->last_at;
+        const size_t n = count < room ? count : room;
+        memcpy(&queue->last->notes[queue->last_at], notes, n * sizeof *notes);
+        queue->last_at = (uint8_t)(queue->last_at + n);
+        notes += n;
+        count -= n;
+    }
+    return true;
 }
 
-const struct wait_note *lull_wait_notes_first(const struct wait_note_queue *queue)
+void lull_wait_notes_drop(struct wait_note_queue *queue)
 {
-    return is_empty(queue) ? NULL : &queue->first->notes[queue->first_at];
-}
-
-bool lull_wait_notes_pop(struct wait_note_queue *queue, struct wait_note *ret_note)
-{
-    if (is_empty(queue))
-        return false;
     struct wait_note_block *block = queue->first;
-    *ret_note = block->notes[queue->first_at++];
-    if (queue->first_at < NOTES_OF_BLOCK)
-        return true;
+    if (++queue->first_at < NOTES_OF_BLOCK)
+        return;
     queue->first = block->next;
     queue->first_at = 0;
     if (!queue->first)
         queue->last = NULL;
     free(block);
-    return true;
 }
 
 void lull_wait_notes_free(struct wait_note_queue *queue)
@@ -131,6 +131,56 @@ static struct wait_note note_of_operation(const struct lull_step *step)
     }
 }
 
+/* Synchronous ones do. A blocking one of the standard mode may, if it is large: then it ends after
+ * its receive began, which is seen at its end. What does not block is not asked for: it may end
+ * late because nobody looked. */
+bool lull_wait_may_wait(const struct wait_note *send, uint8_t call)
+{
+    return send->op == LULL_SEND_SYNCHRONOUS ||
+           (send->op == LULL_SEND_STANDARD && send->large && call == LULL_CALL_SEND);
+}
+
+/* The last two notes are the begin of a call and what it sent. */
+static bool is_send_call(const struct wait_note *notes, size_t count, int64_t end)
+{
+    const struct wait_note *begin = notes + count - 2, *send = notes + count - 1;
+    return count >= 2 && send->kind == NOTE_SEND && begin->kind == NOTE_CALL_BEGIN &&
+           !lull_wait_may_wait(send, begin->op) && send->time - begin->time <= UINT32_MAX &&
+           end - send->time <= UINT32_MAX;
+}
+
+/* The usual calls become one note each; those that need nothing one for all. */
+static size_t note_end(const struct wait_reading *reading, const struct lull_step *step,
+                       struct wait_note *notes, size_t count)
+{
+    const bool lost = is_lost(reading, step->op);
+    struct wait_note *last = count > 0 ? &notes[count - 1] : NULL;
+    if (last && last->kind == NOTE_CALL_BEGIN && !lost) {
+        const int64_t began = last->time;
+        struct wait_note *before = count > 1 ? last - 1 : NULL;
+        if (before && before->kind == NOTE_CALL && before->time == began) {
+            before->time = step->time;
+            before->op = last->op;
+            return count - 1;
+        }
+        *last = (struct wait_note){
+            .kind = NOTE_CALL, .op = last->op, .time = step->time, .value = (uint64_t)began};
+        return count;
+    }
+    if (!lost && is_send_call(notes, count, step->time)) {
+        struct wait_note call = *last;
+        last--;
+        call.kind = NOTE_SEND_CALL;
+        call.value = (uint64_t)(call.time - last->time) << 32 | (uint64_t)(step->time - call.time);
+        call.call = last->op;
+        call.root = (int32_t)last->region;
+        *last = call;
+        return count - 1;
+    }
+    notes[count] = (struct wait_note){.kind = NOTE_CALL_END, .time = step->time, .lost = lost};
+    return count + 1;
+}
+
 static bool is_silent(const struct lull_step *step)
 {
     return step->kind == LULL_STEP_COLLECTIVE_BEGIN && step->collective.request == LULL_NO_REQUEST;
@@ -154,8 +204,7 @@ size_t lull_wait_notes_of_steps(struct wait_reading *reading, const struct lull_
                                                 .region = step->region};
             break;
         case LULL_STEP_CALL_END:
-            notes[count++] = (struct wait_note){
-                .kind = NOTE_CALL_END, .time = step->time, .lost = is_lost(reading, step->op)};
+            count = note_end(reading, step, notes, count);
             reading->in_call = false;
             break;
         case LULL_STEP_SEND:

@@ -267,12 +267,12 @@ static void work(struct lull_waits *waits, struct wait_stream *stream, const str
     }
 }
 
-static void begin_call(struct wait_stream *stream, const struct wait_note *note)
+static void begin_call(struct wait_stream *stream, int64_t time, uint32_t region, uint8_t kind)
 {
     stream->in_call = true;
-    stream->call = note->region;
-    stream->call_kind = note->op;
-    stream->call_began = stream->told = note->time;
+    stream->call = region;
+    stream->call_kind = kind;
+    stream->call_began = stream->told = time;
 }
 
 /* Whoever waits for a receive of this process may see now that there is none. */
@@ -280,6 +280,26 @@ static void reach(struct lull_waits *waits, const struct wait_stream *stream, in
 {
     if (waits->follows_posts)
         lull_wait_reach(waits, stream->process, time);
+}
+
+/* A call, or several, in which there is nothing to wait for. */
+static void end_alone(struct lull_waits *waits, struct wait_stream *stream, int64_t end)
+{
+    const int64_t length = time_inside(waits, stream, stream->call_began, end);
+    stream->call_ends = end;
+    reach(waits, stream, end);
+    lull_wait_tell_until(stream, end);
+    stream->sums.mpi_ns += length;
+    stream->sums.transfer_ns += length;
+    stream->in_call = false;
+}
+
+static void take_send_call(struct lull_waits *waits, struct wait_stream *stream,
+                           const struct wait_note *note)
+{
+    begin_call(stream, note->time - (int64_t)(note->value >> 32), (uint32_t)note->root, note->call);
+    lull_wait_note_message(waits, stream, note);
+    end_alone(waits, stream, note->time + (uint32_t)note->value);
 }
 
 static void take_operation(struct lull_waits *waits, struct wait_stream *stream,
@@ -304,8 +324,15 @@ static void take_note(struct lull_waits *waits, struct wait_stream *stream,
     case NOTE_WORK:
         work(waits, stream, note);
         break;
+    case NOTE_CALL:
+        begin_call(stream, (int64_t)note->value, LULL_NONE, note->op);
+        end_alone(waits, stream, note->time);
+        break;
+    case NOTE_SEND_CALL:
+        take_send_call(waits, stream, note);
+        break;
     case NOTE_CALL_BEGIN:
-        begin_call(stream, note);
+        begin_call(stream, note->time, note->region, note->op);
         break;
     case NOTE_CALL_END:
         stream->call_ends = note->time;
@@ -323,11 +350,13 @@ static void take_note(struct lull_waits *waits, struct wait_stream *stream,
 
 static void go_on(struct lull_waits *waits, struct wait_stream *stream)
 {
-    struct wait_note note;
+    const struct wait_note *note;
     stream->blocked = false;
     wait_for_all(waits, stream);
-    while (!stream->blocked && lull_wait_notes_pop(&stream->notes, &note))
-        take_note(waits, stream, &note);
+    while (!stream->blocked && (note = lull_wait_notes_first(&stream->notes)) != NULL) {
+        take_note(waits, stream, note);
+        lull_wait_notes_drop(&stream->notes);
+    }
 }
 
 void lull_wait_ready(struct lull_waits *waits, struct wait_stream *stream)
@@ -348,13 +377,12 @@ static void run_ready(struct lull_waits *waits)
 void lull_wait_stream_take(struct lull_waits *waits, struct wait_stream *stream,
                            const struct wait_note *notes, size_t count)
 {
-    for (size_t i = 0; i < count && !waits->no_memory; i++) {
-        if (stream->blocked)
-            waits->no_memory |= !lull_wait_notes_push(&stream->notes, &notes[i]);
-        else
-            take_note(waits, stream, &notes[i]);
+    size_t taken = 0;
+    while (taken < count && !stream->blocked && !waits->no_memory) {
+        take_note(waits, stream, &notes[taken++]);
         run_ready(waits);
     }
+    waits->no_memory |= !lull_wait_notes_push(&stream->notes, notes + taken, count - taken);
 }
 
 void lull_wait_release(struct lull_waits *waits)
