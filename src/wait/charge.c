@@ -3,7 +3,6 @@
 #include "wait/share.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* As keys without padding. */
 struct charge_key {
@@ -15,30 +14,44 @@ struct pair_key {
     uint32_t late, other;
 };
 
-static bool is_charge_of(const struct lull_wait_charge *charge, const struct lull_wait_place *place,
-                         uint8_t kind)
-{
-    return charge->kind == kind && memcmp(&charge->place, place, sizeof *place) == 0;
-}
-
 /* Where charges that were needed lately are remembered: the same few come again and again, and a
- * look there is a third of one in the table. */
-static uint32_t *recent_charge(struct lull_waits *waits, const struct lull_wait_place *place,
-                               uint8_t kind)
+ * look there is a fifth of one in the table. */
+static struct wait_recent *recent_charge(struct lull_waits *waits, uint64_t key, uint32_t call,
+                                         uint8_t kind)
 {
-    const uint32_t mixed = (place->process * 31 + place->region) * 31 + place->call + kind;
-    return &waits->recent_charges[(mixed ^ place->thread ^ place->in_mpi << 6) % WAIT_RECENT];
+    const uint32_t mixed = lull_wait_key_process(key) * 31 + lull_wait_key_region(key);
+    return &waits->recent[((mixed * 31 + call) * 7 + kind) % WAIT_RECENT];
 }
 
-static struct lull_wait_charge *find_charge(struct lull_waits *waits,
-                                            const struct lull_wait_place *place, uint8_t kind)
+/* Where the time of a part went; `key` without the own places of a ledger. */
+static struct lull_wait_place place_of(const struct lull_waits *waits, uint64_t key, uint32_t call,
+                                       uint8_t kind)
 {
-    const struct charge_key key = {*place, kind};
+    uint32_t process = lull_wait_key_process(key), thread = LULL_NONE;
+    const uint32_t region = lull_wait_key_region(key);
+    const bool in_mpi = region == WAIT_IN_MPI;
+    if ((kind >= LULL_WAIT_MPI_KINDS || waits->lanes) && process != LULL_WAIT_ELSEWHERE) {
+        thread = process;
+        process = waits->trace->locations[thread].process;
+    }
+    return (struct lull_wait_place){.process = process,
+                                    .region = in_mpi ? LULL_NONE : region,
+                                    .call = call,
+                                    .in_mpi = in_mpi,
+                                    .thread = thread};
+}
+
+/* NULL: no memory. */
+static struct lull_wait_charge *find_charge(struct lull_waits *waits, uint64_t place, uint32_t call,
+                                            uint8_t kind)
+{
+    struct wait_recent *recent = recent_charge(waits, place, call, kind);
     const size_t count = waits->charges_by_place.count;
-    uint32_t *recent = recent_charge(waits, place, kind);
+    if (recent->key == place && recent->call == call && recent->kind == kind &&
+        recent->number > 0)
+        return &waits->charges[recent->number - 1];
+    const struct charge_key key = {place_of(waits, place, call, kind), kind};
     bool is_new;
-    if (*recent < count && is_charge_of(&waits->charges[*recent], place, kind))
-        return &waits->charges[*recent];
     uint64_t *index = NULL;
     if (lull_array_reserve(&waits->charges, &waits->charge_capacity, count + 1,
                            sizeof *waits->charges))
@@ -47,8 +60,8 @@ static struct lull_wait_charge *find_charge(struct lull_waits *waits,
         return NULL;
     if (is_new)
         waits->charges[count] =
-            (struct lull_wait_charge){.place = *place, .kind = kind, .longest.ns = -1};
-    *recent = (uint32_t)*index;
+            (struct lull_wait_charge){.place = key.place, .kind = kind, .longest.ns = -1};
+    *recent = (struct wait_recent){place, call, (uint32_t)*index + 1, kind};
     return &waits->charges[*index];
 }
 
@@ -76,51 +89,34 @@ static struct wait_pair *find_pair(struct lull_waits *waits, uint32_t late, uint
     return &waits->pairs[*index];
 }
 
-/* Where the time of a part went. */
-static struct lull_wait_place place_of(const struct lull_waits *waits,
-                                       const struct wait_charged *charged,
-                                       const struct wait_excess *part)
-{
-    uint32_t process = lull_wait_key_process(part->key), thread = LULL_NONE;
-    const uint32_t region = lull_wait_key_region(part->key);
-    const bool own = process == LULL_WAIT_OWN, in_mpi = region == WAIT_IN_MPI;
-    process = own ? charged->late : process;
-    if ((charged->kind >= LULL_WAIT_MPI_KINDS || waits->lanes) && process != LULL_WAIT_ELSEWHERE) {
-        thread = process;
-        process = waits->trace->locations[thread].process;
-    }
-    return (struct lull_wait_place){.process = process,
-                                    .region = in_mpi ? LULL_NONE : region,
-                                    .call = own ? charged->call : part->call,
-                                    .in_mpi = in_mpi,
-                                    .thread = thread};
-}
-
-/* In the order of keys, as the ledger likes it: the own places of the late one belong among those
- * that it waited for. */
+/* The own places of the late one belong among those that it waited for. */
 static bool keep_in_ledger(struct wait_stream *stream, const struct wait_excess *parts, uint32_t n)
 {
     const struct wait_cause *cause = &stream->cause;
     bool good = true;
-    for (uint32_t i = 0; i < n && good; i++) {
-        const bool own = lull_wait_key_process(parts[i].key) == LULL_WAIT_OWN;
-        const uint64_t key =
-            own ? lull_wait_key(cause->agent, lull_wait_key_region(parts[i].key)) : parts[i].key;
-        good = lull_wait_ledger_add(&stream->ledger, key, own ? cause->call : parts[i].call,
-                                    parts[i].ns);
-    }
+    for (uint32_t i = 0; i < n && good; i++)
+        if (lull_wait_key_process(parts[i].key) == LULL_WAIT_OWN)
+            good = lull_wait_ledger_add(
+                &stream->ledger,
+                lull_wait_key(cause->agent, lull_wait_key_region(parts[i].key)), cause->call,
+                parts[i].ns);
+        else
+            good = lull_wait_ledger_add_part(&stream->ledger, &parts[i]);
     return good;
 }
 
 static bool charge_part(struct lull_waits *waits, const struct wait_charged *charged,
                         const struct wait_excess *part)
 {
-    const struct lull_wait_place place = place_of(waits, charged, part);
-    struct lull_wait_charge *charge = find_charge(waits, &place, charged->kind);
+    const bool own = lull_wait_key_process(part->key) == LULL_WAIT_OWN;
+    const uint64_t place =
+        own ? lull_wait_key(charged->late, lull_wait_key_region(part->key)) : part->key;
+    struct lull_wait_charge *charge =
+        find_charge(waits, place, own ? charged->call : part->call, charged->kind);
     if (!charge)
         return false;
     charge->ns += part->ns;
-    charge->passed_ns += lull_wait_key_process(part->key) != LULL_WAIT_OWN ? part->ns : 0;
+    charge->passed_ns += own ? 0 : part->ns;
     charge->waits++;
     if (is_longer(charge, charged)) {
         charge->longest.location = charged->location;

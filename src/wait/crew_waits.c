@@ -207,7 +207,7 @@ static void end_lock(struct lull_waits *waits, struct wait_crew *crew, uint32_t 
                                          .ns = hold->ended - from,
                                          .kind = LULL_WAIT_LOCK};
         const struct wait_excess part = {lull_wait_key(LULL_WAIT_OWN, hold->region), LULL_NONE,
-                                         wait.ns, wait.ns};
+                                         LULL_NONE, wait.ns, wait.ns};
         charge_parts(waits, crew, &wait, &part, 1);
         add_time(crew, thread, lull_wait_key(crew->first_location + hold->thread, hold->region),
                  hold->call, wait.ns);

@@ -27,24 +27,28 @@ struct wait_entry {
     uint64_t key;
     int64_t ns;    /* > 0 */
     uint32_t call; /* that of the last addition */
+    uint32_t clock; /* of the ledger, then, modulo 2^32 */
 };
 
-/* In the order of keys, each once. The process's own time in MPI, which grows with each call, is
+/* In the order of keys, each once, and behind them one with the largest of all keys and no time, which
+ * ends searches. The process's own time in MPI, which grows with each call, is
  * kept beside the entries, so that what is sent in several calls shares one snapshot of them. Of
  * zeros: empty. */
 struct wait_ledger {
-    struct wait_entry *entries;
+    struct wait_entry *entries; /* [count + 1]; NULL: it never had any */
     int64_t in_mpi;
     uint32_t count, capacity;
     uint32_t last;                 /* that was added to */
     uint32_t epoch;                /* how often it began anew */
+    uint64_t clock;                /* how many snapshots were taken */
     struct wait_snapshot *current; /* of what it holds now; NULL: none was taken */
 };
 
 /* The entries of a ledger as they were, shared by all that need them. */
 struct wait_snapshot {
     uint32_t references, epoch, count;
-    struct wait_entry entries[];
+    uint64_t clock;               /* entries of a later clock have changed since */
+    struct wait_entry entries[]; /* [count + 1], as in a ledger */
 };
 
 /* A ledger as it was at a moment. */
@@ -53,8 +57,22 @@ struct wait_moment {
     int64_t in_mpi;
 };
 
+/* What one did more of than the other, of which `ns` is charged. */
+struct wait_excess {
+    uint64_t key;  /* as in the ledger */
+    uint32_t call; /* likewise */
+    uint32_t at;   /* where the other one's ledger has this place; LULL_NONE: it has not */
+    int64_t excess, ns;
+};
+
 /* False: no memory. Not for the own time in MPI, which is in_mpi. */
 bool lull_wait_ledger_add(struct wait_ledger *ledger, uint64_t key, uint32_t call, int64_t ns);
+/* The same with the ns of a part, whose place may have moved since it was divided. */
+bool lull_wait_ledger_add_part(struct wait_ledger *ledger, const struct wait_excess *part);
+const struct wait_entry *lull_wait_ledger_entries(const struct wait_ledger *ledger); /* not NULL */
+/* Where from `low` to `high` a place is, or belongs. */
+uint32_t lull_wait_find_entry(const struct wait_entry *entries, uint32_t low, uint32_t high,
+                              uint64_t key);
 void lull_wait_ledger_begin_anew(struct wait_ledger *ledger);
 void lull_wait_ledger_free(struct wait_ledger *ledger);
 
@@ -64,13 +82,6 @@ struct wait_moment lull_wait_moment_keep(const struct wait_moment *moment); /* o
 void lull_wait_moment_drop(struct wait_moment *moment);                     /* also a NULL in it */
 /* Puts a reference into *place, whose own is dropped. */
 void lull_wait_moment_move(struct wait_moment *place, struct wait_moment moment);
-
-/* What one did more of than the other, of which `ns` is charged. */
-struct wait_excess {
-    uint64_t key;  /* as in the ledger */
-    uint32_t call; /* likewise */
-    int64_t excess, ns;
-};
 
 /* Two processes, one of which waits for the other. A moment of another epoch than what came later,
  * or without a snapshot, is of an empty ledger. */

@@ -11,6 +11,7 @@
  * charge.c   waits are divided and charged
  * crew.h     threads of a process, which wait for each other
  * ledger.h   what a process spent its time on
+ * divide.c   how a wait is divided
  * wait.c     the consumer
  *
  * An agent is who waits, and is waited for: a process, or, where several threads of one
@@ -185,7 +186,14 @@ struct wait_stream {
     struct lull_wait_location sums;
 };
 
-enum { WAIT_RECENT = 1024 };
+/* A charge that was needed lately: of a place, as in a ledger, a call, and a kind of wait. */
+struct wait_recent {
+    uint64_t key;
+    uint32_t call, number; /* index of the charge + 1; 0: none */
+    uint8_t kind;
+};
+
+enum { WAIT_RECENT = 4096 };
 
 struct lull_waits {
     const struct lull_trace *trace;
@@ -214,7 +222,7 @@ struct lull_waits {
     struct lull_hash charges_by_place;
     struct lull_wait_charge *charges;
     size_t charge_capacity;
-    uint32_t recent_charges[WAIT_RECENT]; /* where the table has some of those used last */
+    struct wait_recent recent[WAIT_RECENT];
     uint64_t received, gathered, unmatched_operations;
 };
 
