@@ -170,7 +170,8 @@ struct lull_timeline_post {
     size_t capacity[2];
     uint32_t n_links[2];
     struct lull_timeline_notes notes[2];
-    struct lull_channel *channels;          /* copied at the end, where notes need them */
+    struct lull_channel *channels; /* [n_channels]: copied at the end, where notes need them */
+    uint32_t n_channels;
     struct lull_timeline_arrival *arrivals; /* in the span that goes on */
     size_t n_arrivals, arrivals_capacity;
 };

@@ -69,6 +69,49 @@ static bool own_channel(struct sides *sides, uint32_t channel, uint32_t leaf)
     return true;
 }
 
+/* The numbers of a leaf's channels among those of all leaves, as they are needed. */
+struct numbering {
+    struct lull_hash *of_all;
+    const struct lull_channel *channels;
+    uint32_t *known; /* number + 1; 0: not yet */
+};
+
+/* LULL_NONE: no memory. */
+static uint32_t number_of(const struct numbering *numbering, uint32_t channel)
+{
+    struct lull_hash *of_all = numbering->of_all;
+    uint32_t *known = &numbering->known[channel];
+    if (*known > 0)
+        return *known - 1;
+    const uint64_t *number = lull_hash_add(of_all, &numbering->channels[channel],
+                                           sizeof *numbering->channels, of_all->count, NULL);
+    if (!number)
+        return LULL_NONE;
+    *known = (uint32_t)*number + 1;
+    return (uint32_t)*number;
+}
+
+static bool gather_leaf(const struct lull_timeline_post *post, uint32_t leaf, int which,
+                        struct lull_hash *numbers, struct sides *sides)
+{
+    struct numbering numbering = {numbers, post->channels, NULL};
+    const struct lull_timeline_notes *notes = &post->notes[which];
+    bool good = true;
+    if (notes->count == 0)
+        return true;
+    numbering.known = calloc(post->n_channels + (size_t)1, sizeof *numbering.known);
+    for (size_t i = 0; numbering.known && good && i < notes->count; i++) {
+        const struct lull_timeline_note *note = &notes->items[i];
+        const uint32_t number = number_of(&numbering, note->channel);
+        good = number != LULL_NONE && own_channel(sides, number, leaf);
+        sides->items[sides->count++] = (struct side){
+            number, leaf, note->number, note->bytes, note->time, post->channels[note->channel].tag};
+    }
+    good = good && numbering.known;
+    free(numbering.known);
+    return good;
+}
+
 static bool gather(const struct lull_timeline_mail *mail, int which, struct lull_hash *numbers,
                    struct sides *sides)
 {
@@ -77,20 +120,10 @@ static bool gather(const struct lull_timeline_mail *mail, int which, struct lull
     for (uint32_t l = 0; l < n_leaves; l++)
         total += mail->posts[l].notes[which].count;
     sides->items = malloc((total + 1) * sizeof *sides->items);
-    for (uint32_t l = 0; sides->items && l < n_leaves; l++) {
-        const struct lull_timeline_post *post = &mail->posts[l];
-        for (size_t i = 0; i < post->notes[which].count; i++) {
-            const struct lull_timeline_note *note = &post->notes[which].items[i];
-            const struct lull_channel *channel = &post->channels[note->channel];
-            uint64_t *number =
-                lull_hash_add(numbers, channel, sizeof *channel, numbers->count, NULL);
-            if (!number || !own_channel(sides, (uint32_t)*number, l))
-                return false;
-            sides->items[sides->count++] = (struct side){
-                (uint32_t)*number, l, note->number, note->bytes, note->time, channel->tag};
-        }
-    }
-    return sides->items != NULL;
+    bool good = sides->items != NULL;
+    for (uint32_t l = 0; good && l < n_leaves; l++)
+        good = gather_leaf(&mail->posts[l], l, which, numbers, sides);
+    return good;
 }
 
 /* By channel, and otherwise as they were gathered. */

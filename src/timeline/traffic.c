@@ -208,6 +208,7 @@ static bool copy_channels(struct lull_timeline_post *post, const struct lull_cha
     const uint32_t n = lull_channels_count(channels);
     if (post->notes[SENT].count + post->notes[RECEIVED].count == 0)
         return true;
+    post->n_channels = n;
     post->channels = malloc((n + (size_t)1) * sizeof *post->channels);
     for (uint32_t c = 0; post->channels && c < n; c++)
         post->channels[c] = *lull_channels_at(channels, c);
