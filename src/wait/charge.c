@@ -47,8 +47,7 @@ static struct lull_wait_charge *find_charge(struct lull_waits *waits, uint64_t p
 {
     struct wait_recent *recent = recent_charge(waits, place, call, kind);
     const size_t count = waits->charges_by_place.count;
-    if (recent->key == place && recent->call == call && recent->kind == kind &&
-        recent->number > 0)
+    if (recent->key == place && recent->call == call && recent->kind == kind && recent->number > 0)
         return &waits->charges[recent->number - 1];
     const struct charge_key key = {place_of(waits, place, call, kind), kind};
     bool is_new;
@@ -74,9 +73,14 @@ static bool is_longer(const struct lull_wait_charge *charge, const struct wait_c
     return charged->location < charge->longest.location;
 }
 
-static struct wait_pair *find_pair(struct lull_waits *waits, uint32_t late, uint32_t other)
+/* NULL: no memory. A process waits for the same few again and again. */
+static struct wait_pair *find_pair(struct lull_waits *waits, struct wait_stream *stream,
+                                   uint32_t late)
 {
-    const struct pair_key key = {late, other};
+    const struct pair_key key = {late, stream->agent};
+    struct wait_known_pair *known = &stream->pairs[late % WAIT_KNOWN_PAIRS];
+    if (known->number > 0 && known->late == late)
+        return &waits->pairs[known->number - 1];
     const size_t count = waits->pairs_by_processes.count;
     uint64_t *index = NULL;
     bool is_new;
@@ -86,27 +90,27 @@ static struct wait_pair *find_pair(struct lull_waits *waits, uint32_t late, uint
         return NULL;
     if (is_new)
         waits->pairs[count] = (struct wait_pair){0};
+    *known = (struct wait_known_pair){late, (uint32_t)*index + 1};
     return &waits->pairs[*index];
 }
 
 /* The own places of the late one belong among those that it waited for. */
-static bool keep_in_ledger(struct wait_stream *stream, const struct wait_excess *parts, uint32_t n)
+static bool keep_in_ledger(struct wait_stream *stream, const struct wait_part *parts, uint32_t n)
 {
     const struct wait_cause *cause = &stream->cause;
     bool good = true;
     for (uint32_t i = 0; i < n && good; i++)
         if (lull_wait_key_process(parts[i].key) == LULL_WAIT_OWN)
             good = lull_wait_ledger_add(
-                &stream->ledger,
-                lull_wait_key(cause->agent, lull_wait_key_region(parts[i].key)), cause->call,
-                parts[i].ns);
+                &stream->ledger, lull_wait_key(cause->agent, lull_wait_key_region(parts[i].key)),
+                cause->call, parts[i].ns);
         else
             good = lull_wait_ledger_add_part(&stream->ledger, &parts[i]);
     return good;
 }
 
 static bool charge_part(struct lull_waits *waits, const struct wait_charged *charged,
-                        const struct wait_excess *part)
+                        const struct wait_part *part)
 {
     const bool own = lull_wait_key_process(part->key) == LULL_WAIT_OWN;
     const uint64_t place =
@@ -127,7 +131,7 @@ static bool charge_part(struct lull_waits *waits, const struct wait_charged *cha
 }
 
 bool lull_wait_charge_parts(struct lull_waits *waits, const struct wait_charged *charged,
-                            const struct wait_excess *parts, uint32_t count)
+                            const struct wait_part *parts, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (parts[i].ns > 0 && !charge_part(waits, charged, &parts[i]))
@@ -137,7 +141,7 @@ bool lull_wait_charge_parts(struct lull_waits *waits, const struct wait_charged 
 
 /* Now, or when it is known of which kind it is. */
 static bool charge_or_hold(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
-                           int64_t wait, int64_t inside, struct wait_excess *parts, uint32_t n)
+                           int64_t wait, int64_t inside, struct wait_part *parts, uint32_t n)
 {
     const struct wait_charged charged = {.location = stream->location,
                                          .begin = begin,
@@ -145,8 +149,6 @@ static bool charge_or_hold(struct lull_waits *waits, struct wait_stream *stream,
                                          .late = stream->cause.agent,
                                          .call = stream->cause.call,
                                          .kind = stream->cause_kind};
-    for (uint32_t i = 0; i < n && inside < wait; i++)
-        parts[i].excess = parts[i].ns;
     if (inside < wait)
         lull_wait_share_out(inside, wait, parts, n);
     return charged.kind == LULL_WAIT_LATE_SENDER
@@ -158,7 +160,7 @@ bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int6
                       int64_t wait, int64_t inside)
 {
     const struct wait_cause *cause = &stream->cause;
-    struct wait_pair *pair = stream->met_all ? NULL : find_pair(waits, cause->agent, stream->agent);
+    struct wait_pair *pair = stream->met_all ? NULL : find_pair(waits, stream, cause->agent);
     if (!pair && !stream->met_all)
         return false;
     const struct wait_between between = {.late = cause->agent,
@@ -167,7 +169,7 @@ bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int6
                                          .late_since = pair ? pair->late : cause->late_since,
                                          .ledger = &stream->ledger,
                                          .other_since = pair ? pair->other : stream->since};
-    struct wait_excess parts[LULL_WAIT_LEDGER + 2];
+    struct wait_part parts[LULL_WAIT_LEDGER + 2];
     const uint32_t n =
         lull_wait_divide(&between, wait, lull_wait_key(LULL_WAIT_OWN, WAIT_IN_MPI), parts);
     if (!keep_in_ledger(stream, parts, n))

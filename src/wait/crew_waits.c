@@ -33,7 +33,7 @@ struct thread_wait {
 };
 
 static void charge_parts(struct lull_waits *waits, struct wait_crew *crew,
-                         const struct thread_wait *wait, const struct wait_excess *parts,
+                         const struct thread_wait *wait, const struct wait_part *parts,
                          uint32_t count)
 {
     const struct wait_charged charged = {.location = crew->first_location + wait->thread,
@@ -57,7 +57,7 @@ static void charge_between(struct lull_waits *waits, struct wait_crew *crew,
                                          .at = late,
                                          .ledger = &crew->threads[wait->thread].ledger,
                                          .other_since = since};
-    struct wait_excess parts[LULL_WAIT_LEDGER + 2];
+    struct wait_part parts[LULL_WAIT_LEDGER + 2];
     const uint32_t n = lull_wait_divide(&between, wait->ns, nowhere(), parts);
     charge_parts(waits, crew, wait, parts, n);
 }
@@ -206,8 +206,8 @@ static void end_lock(struct lull_waits *waits, struct wait_crew *crew, uint32_t 
                                          .begin = note->began,
                                          .ns = hold->ended - from,
                                          .kind = LULL_WAIT_LOCK};
-        const struct wait_excess part = {lull_wait_key(LULL_WAIT_OWN, hold->region), LULL_NONE,
-                                         LULL_NONE, wait.ns, wait.ns};
+        const struct wait_part part = {lull_wait_key(LULL_WAIT_OWN, hold->region), LULL_NONE,
+                                       LULL_NONE, wait.ns};
         charge_parts(waits, crew, &wait, &part, 1);
         add_time(crew, thread, lull_wait_key(crew->first_location + hold->thread, hold->region),
                  hold->call, wait.ns);

@@ -25,30 +25,44 @@ static inline uint32_t lull_wait_key_region(uint64_t key)
 
 struct wait_entry {
     uint64_t key;
-    int64_t ns;    /* > 0 */
-    uint32_t call; /* that of the last addition */
+    int64_t ns;     /* > 0 */
+    uint32_t call;  /* that of the last addition */
     uint32_t clock; /* of the ledger, then, modulo 2^32 */
 };
 
-/* In the order of keys, each once, and behind them one with the largest of all keys and no time, which
- * ends searches. The process's own time in MPI, which grows with each call, is
- * kept beside the entries, so that what is sent in several calls shares one snapshot of them. Of
- * zeros: empty. */
-struct wait_ledger {
-    struct wait_entry *entries; /* [count + 1]; NULL: it never had any */
-    int64_t in_mpi;
+/* In the order of keys, each once, and behind them one with the largest of all keys and no time,
+ * which ends searches. */
+struct wait_places {
+    struct wait_entry *entries; /* [count + 1]; NULL: there never were any */
     uint32_t count, capacity;
-    uint32_t last;                 /* that was added to */
-    uint32_t epoch;                /* how often it began anew */
-    uint64_t clock;                /* how many snapshots were taken */
-    struct wait_snapshot *current; /* of what it holds now; NULL: none was taken */
+    uint32_t last; /* that was added to */
+};
+
+/* Own places change with all that a process does, those of others only where it waits; so snapshots
+ * share the latter. The process's own time in MPI, which grows with each call, is kept beside the
+ * entries, so that what is sent in several calls shares one snapshot of them. Of zeros: empty. */
+struct wait_ledger {
+    struct wait_places own, others;
+    int64_t in_mpi;
+    uint32_t epoch;                     /* how often it began anew */
+    uint64_t clock;                     /* how many snapshots were taken */
+    struct wait_snapshot *current;      /* of what it holds now; NULL: none was taken */
+    struct wait_shared *current_others; /* likewise, of the places of others */
+};
+
+/* Entries as they were. */
+struct wait_shared {
+    uint32_t references, count;
+    struct wait_entry entries[]; /* [count + 1], as in a ledger */
 };
 
 /* The entries of a ledger as they were, shared by all that need them. */
 struct wait_snapshot {
-    uint32_t references, epoch, count;
-    uint64_t clock;               /* entries of a later clock have changed since */
-    struct wait_entry entries[]; /* [count + 1], as in a ledger */
+    struct wait_shared *others;
+    uint32_t references, epoch;
+    uint64_t clock;          /* entries of a later clock have changed since */
+    uint32_t count;          /* of own places */
+    struct wait_entry own[]; /* [count + 1], as in a ledger */
 };
 
 /* A ledger as it was at a moment. */
@@ -57,19 +71,22 @@ struct wait_moment {
     int64_t in_mpi;
 };
 
-/* What one did more of than the other, of which `ns` is charged. */
-struct wait_excess {
+/* Of a wait, for what one did more of than the other. */
+struct wait_part {
     uint64_t key;  /* as in the ledger */
     uint32_t call; /* likewise */
-    uint32_t at;   /* where the other one's ledger has this place; LULL_NONE: it has not */
-    int64_t excess, ns;
+    uint32_t at;   /* where the other one's ledger has this place, if it is one of others;
+                      LULL_NONE: it has not */
+    int64_t ns;
 };
 
 /* False: no memory. Not for the own time in MPI, which is in_mpi. */
 bool lull_wait_ledger_add(struct wait_ledger *ledger, uint64_t key, uint32_t call, int64_t ns);
-/* The same with the ns of a part, whose place may have moved since it was divided. */
-bool lull_wait_ledger_add_part(struct wait_ledger *ledger, const struct wait_excess *part);
-const struct wait_entry *lull_wait_ledger_entries(const struct wait_ledger *ledger); /* not NULL */
+/* The same with the ns of a part, of a place of others, which may have moved since it was divided.
+ */
+bool lull_wait_ledger_add_part(struct wait_ledger *ledger, const struct wait_part *part);
+/* Not NULL. */
+const struct wait_entry *lull_wait_entries(const struct wait_places *places);
 /* Where from `low` to `high` a place is, or belongs. */
 uint32_t lull_wait_find_entry(const struct wait_entry *entries, uint32_t low, uint32_t high,
                               uint64_t key);
@@ -97,8 +114,8 @@ struct wait_between {
  * to `rest` of the late one. `ret` has room for LULL_WAIT_LEDGER + 2; returns how many there are,
  * whose ns add up to the wait. */
 uint32_t lull_wait_divide(const struct wait_between *between, int64_t wait, uint64_t rest,
-                          struct wait_excess *ret);
-/* Divides a wait again in proportion to the excesses, whose sum is `sum` >= wait > 0. */
-void lull_wait_share_out(int64_t wait, int64_t sum, struct wait_excess *parts, uint32_t count);
+                          struct wait_part *ret);
+/* Divides what of a wait is inside the windows, in proportion to its parts. */
+void lull_wait_share_out(int64_t inside, int64_t wait, struct wait_part *parts, uint32_t count);
 
 #endif

@@ -80,7 +80,8 @@ static inline const struct wait_note *lull_wait_notes_first(const struct wait_no
 void lull_wait_notes_drop(struct wait_note_queue *queue); /* the first; there is one */
 void lull_wait_notes_free(struct wait_note_queue *queue);
 
-/* Whether the send of a note may wait for its receive, in a call of that kind, or LULL_CALL_OTHER. */
+/* Whether the send of a note may wait for its receive, in a call of that kind, or LULL_CALL_OTHER.
+ */
 bool lull_wait_may_wait(const struct wait_note *send, uint8_t call);
 
 /* `notes` has room for as many as there are steps; returns how many there are. */

@@ -25,7 +25,7 @@ static bool charge_held(struct lull_waits *waits, struct wait_stream *stream,
 }
 
 bool lull_wait_hold(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
-                    int64_t wait, int64_t inside, const struct wait_excess *parts, uint32_t count)
+                    int64_t wait, int64_t inside, const struct wait_part *parts, uint32_t count)
 {
     struct wait_held *held = &stream->held[stream->n_held % LULL_WAIT_HELD];
     if (stream->n_held >= LULL_WAIT_HELD && !charge_held(waits, stream, held))

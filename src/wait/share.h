@@ -145,13 +145,19 @@ struct wait_held {
     bool wrong_order;
     uint32_t count;
     size_t capacity;
-    struct wait_excess *parts;
+    struct wait_part *parts;
 };
 
 struct wait_route {
     uint32_t queue; /* LULL_NONE: none, with a process of another program */
     bool known;
 };
+
+/* Where the pair of a process that was waited for is. */
+struct wait_known_pair {
+    uint32_t late, number; /* index of the pair + 1; 0: none */
+};
+enum { WAIT_KNOWN_PAIRS = 4 };
 
 struct wait_stream {
     uint32_t location, process, agent;
@@ -178,6 +184,7 @@ struct wait_stream {
     size_t n_posted, posted_capacity;
     struct wait_held held[LULL_WAIT_HELD]; /* the last ones; n_held were there in all */
     uint32_t n_held;
+    struct wait_known_pair pairs[WAIT_KNOWN_PAIRS];
     struct wait_route *routes; /* by channel of the location */
     size_t n_routes, route_capacity;
     struct wait_note_queue notes; /* that wait */
@@ -288,7 +295,7 @@ void lull_wait_posts_free(struct wait_queue *queue);
 /* Keeps a wait for a sender back, divided into parts; the oldest of those kept is charged when
  * there are LULL_WAIT_HELD. False: no memory. */
 bool lull_wait_hold(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
-                    int64_t wait, int64_t inside, const struct wait_excess *parts, uint32_t count);
+                    int64_t wait, int64_t inside, const struct wait_part *parts, uint32_t count);
 /* A message is received that was sent then: waits that began later, in calls before this one, were
  * of the wrong order. */
 void lull_wait_came_first(struct wait_stream *stream, int64_t sent);
@@ -341,7 +348,7 @@ struct wait_charged {
     uint8_t kind;
 };
 bool lull_wait_charge_parts(struct lull_waits *waits, const struct wait_charged *charged,
-                            const struct wait_excess *parts, uint32_t count);
+                            const struct wait_part *parts, uint32_t count);
 void lull_wait_charge_free(struct lull_waits *waits);
 
 #endif

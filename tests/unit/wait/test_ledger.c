@@ -23,7 +23,7 @@ static int64_t charged(struct wait_ledger *late, struct wait_moment late_since,
                        const struct wait_ledger *other, struct wait_moment other_since,
                        int64_t wait, uint32_t process, uint32_t region)
 {
-    struct wait_excess parts[LULL_WAIT_LEDGER + 2];
+    struct wait_part parts[LULL_WAIT_LEDGER + 2];
     struct wait_moment at = lull_wait_moment_take(late);
     const struct wait_between between = {.late = B,
                                          .other = A,
@@ -143,10 +143,12 @@ static void more_places_than_room(void **state)
         const int64_t ns = i == 3 ? MANY * MANY : 1 + i % 7;
         add(&ledger, i % 2 ? LULL_WAIT_OWN : i, i, ns);
         sum += ns;
-        assert_in_range(ledger.count, 1, LULL_WAIT_LEDGER);
+        assert_in_range(ledger.own.count + ledger.others.count, 1, LULL_WAIT_LEDGER);
     }
-    for (uint32_t i = 0; i < ledger.count; i++) {
-        const struct wait_entry *entry = &ledger.entries[i];
+    for (uint32_t i = 0; i < ledger.own.count + ledger.others.count; i++) {
+        const struct wait_entry *entry = i < ledger.own.count
+                                             ? &ledger.own.entries[i]
+                                             : &ledger.others.entries[i - ledger.own.count];
         sum -= entry->ns;
         most = entry->ns > most ? entry->ns : most;
         elsewhere += lull_wait_key_region(entry->key) == LULL_WAIT_ELSEWHERE;
