@@ -53,6 +53,13 @@ void lull_timeline_tally_release(struct lull_timeline_tally *tally)
     free(tally->curves);
 }
 
+/* That of a time which is analysed, or, where an edge was cut down to that time, the one in front. */
+static uint32_t bin_of(const struct lull_timeline *timeline, int64_t time)
+{
+    return (uint32_t)((__int128)(time - timeline->begin) * BINS /
+                      (timeline->end - timeline->begin));
+}
+
 /* Evenly over the time since the reading before, as far as it is analysed: the value is that of the
  * windows. Cut down at each edge, so that the parts add up. */
 static void spread(uint64_t *bins, const struct lull_timeline *timeline, int64_t value,
@@ -65,7 +72,7 @@ static void spread(uint64_t *bins, const struct lull_timeline *timeline, int64_t
         return;
     }
     int64_t before = 0;
-    for (uint32_t bin = 0; bin < BINS; bin++) {
+    for (uint32_t bin = bin_of(timeline, from); bin < BINS; bin++) {
         const int64_t end = lull_timeline_edge(timeline, LULL_TIMELINE_COARSE, bin + 1);
         if (end <= from && bin + 1 < BINS)
             continue;
