@@ -53,7 +53,8 @@ void lull_timeline_tally_release(struct lull_timeline_tally *tally)
     free(tally->curves);
 }
 
-/* That of a time which is analysed, or, where an edge was cut down to that time, the one in front. */
+/* That of a time which is analysed, or, where an edge was cut down to that time, the one in front.
+ */
 static uint32_t bin_of(const struct lull_timeline *timeline, int64_t time)
 {
     return (uint32_t)((__int128)(time - timeline->begin) * BINS /

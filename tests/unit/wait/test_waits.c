@@ -223,6 +223,42 @@ static void solve(struct lull_trace *trace, uint32_t location, int64_t begin, in
     add(trace, location, LULL_EVENT_LEAVE, SOLVE, end, 0);
 }
 
+/* Rank 0 is in calls that need nothing: until 70 in two, one behind the other, from 90 to 100, and
+ * from 400 to 420 in a send, whose message leaves at 410. By then it was 320 in solve, and 90 in
+ * MPI; rank 1, which waits for it from 100 on, was 100 in solve. The window is from 20 to 415. */
+static void calls_that_need_nothing(void **state)
+{
+    struct lull_interval interval = {20, 415}, *intervals[] = {&interval, &interval};
+    uint32_t counts[] = {1, 1};
+    const struct lull_windows windows = {2, intervals, counts};
+    struct lull_trace *trace = make_trace(2, 1);
+    struct lull_wait_result result;
+    (void)state;
+    call(trace, 0, IRECV, LULL_EVENT_KINDS, 0, 30, 0);
+    call(trace, 0, IRECV, LULL_EVENT_KINDS, 30, 70, 0);
+    solve(trace, 0, 70, 90);
+    call(trace, 0, IRECV, LULL_EVENT_KINDS, 90, 100, 0);
+    solve(trace, 0, 100, 400);
+    add(trace, 0, LULL_EVENT_ENTER, SEND, 400, 0);
+    operation(trace, 0, LULL_EVENT_SEND, 410, 1, 7, 8, LULL_NO_REQUEST);
+    add(trace, 0, LULL_EVENT_LEAVE, SEND, 420, 0);
+    solve(trace, 1, 0, 100);
+    message(trace, 1, RECV, LULL_EVENT_RECV, 100, 450, 0, 7, 8, LULL_NO_REQUEST);
+    find(trace, &windows, &result);
+    assert_int_equal(result.locations[0].mpi_ns, 75);
+    assert_int_equal(result.locations[0].transfer_ns, 75);
+    assert_int_equal(result.locations[0].unmatched_ns, 0);
+    assert_int_equal(result.locations[1].waited_ns[LULL_WAIT_LATE_SENDER], 310);
+    assert_int_equal(result.locations[1].transfer_ns, 5);
+    assert_int_equal(result.n_charges, 2);
+    assert_int_equal(result.charges[0].ns, 220);
+    assert_int_equal(result.charges[0].place.region, SOLVE);
+    assert_int_equal(result.charges[0].place.call, SEND);
+    assert_int_equal(result.charges[1].ns, 90);
+    assert_int_equal(result.charges[1].place.in_mpi, 1);
+    lull_trace_close(trace);
+}
+
 static int64_t late_receiver(uint32_t send, uint64_t bytes, int64_t send_ends, bool posts_first,
                              int32_t source)
 {
@@ -380,6 +416,7 @@ int main(void)
         cmocka_unit_test(what_is_missing),
         cmocka_unit_test(another_thread_communicates),
         cmocka_unit_test(threads_share_a_channel),
+        cmocka_unit_test(calls_that_need_nothing),
         cmocka_unit_test(late_receivers),
         cmocka_unit_test(a_wait_for_a_late_receiver),
         cmocka_unit_test(clocks_that_differ),
