@@ -53,9 +53,8 @@ static struct lull_messages_sum *sum_of(const struct lull_messages_collector *co
 {
     const int64_t duration = collector->trace->duration;
     const int64_t window =
-        duration > 0
-            ? (int64_t)((double)message->sent / (double)duration * LULL_MESSAGES_WINDOWS)
-            : 0;
+        duration > 0 ? (int64_t)((double)message->sent / (double)duration * LULL_MESSAGES_WINDOWS)
+                     : 0;
     const int64_t last = LULL_MESSAGES_WINDOWS - 1;
     return &collector->workers[worker]
                 ->sums[window < 0      ? 0

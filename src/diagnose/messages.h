@@ -4,8 +4,8 @@
  * was later, until it was there: what neither a sooner sender nor a later receiver takes away. Its
  * flight is from when it was sent until it was there, which is seen where its receiver waited
  * before it was sent, and of the messages of one call only of the one that was sent last: the call
- * ends with it. Each worker of a pass adds up its own, 330 KB each: of each window of the run in which
- * messages were sent, and each class of sizes; and 100 bytes for each location. */
+ * ends with it. Each worker of a pass adds up its own, 330 KB each: of each window of the run in
+ * which messages were sent, and each class of sizes; and 100 bytes for each location. */
 #ifndef LULL_DIAGNOSE_MESSAGES_H
 #define LULL_DIAGNOSE_MESSAGES_H
 

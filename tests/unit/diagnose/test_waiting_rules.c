@@ -440,14 +440,21 @@ static void below_the_clocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_rank),        cmocka_unit_test(late_sender),
-        cmocka_unit_test(uneven_work),     cmocka_unit_test(noise),
-        cmocka_unit_test(noise_at_a_root), cmocka_unit_test(no_noise_of_one),
-        cmocka_unit_test(turns),           cmocka_unit_test(late_receiver),
-        cmocka_unit_test(eager_limit),     cmocka_unit_test(late_whatever_the_limit),
+        cmocka_unit_test(one_rank),
+        cmocka_unit_test(late_sender),
+        cmocka_unit_test(uneven_work),
+        cmocka_unit_test(noise),
+        cmocka_unit_test(noise_at_a_root),
+        cmocka_unit_test(no_noise_of_one),
+        cmocka_unit_test(turns),
+        cmocka_unit_test(late_receiver),
+        cmocka_unit_test(eager_limit),
+        cmocka_unit_test(late_whatever_the_limit),
         cmocka_unit_test(receiver_as_long_as_others),
-        cmocka_unit_test(slow_node),       cmocka_unit_test(two_nodes_say_nothing),
-        cmocka_unit_test(nothing_to_tell), cmocka_unit_test(below_the_clocks),
+        cmocka_unit_test(slow_node),
+        cmocka_unit_test(two_nodes_say_nothing),
+        cmocka_unit_test(nothing_to_tell),
+        cmocka_unit_test(below_the_clocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
