@@ -18,10 +18,11 @@ import truth
 PERCENT = "20"
 # The defect removed: 0 % of it, but where the same work stays to be done.
 REPAIRED = {"imbalance": "even:" + PERCENT,
-            "lock": "free:" + PERCENT, "serial": "parallel:" + PERCENT}
+            "lock": "free:" + PERCENT, "serial": "parallel:" + PERCENT,
+            "eager_limit": "below_limit:" + PERCENT}
 # Not one rank alone is uneven; and who takes messages in the wrong order is as fast as in the right one
 # when nobody keeps to a timetable, because the sender runs ahead.
-LEFT_OUT = ("barrier_linear", "wrong_order", "right_order")
+LEFT_OUT = ("barrier_linear", "wrong_order", "right_order", "below_limit")
 
 
 def compiled(bench, program):

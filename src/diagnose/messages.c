@@ -2,10 +2,17 @@
 
 #include <stdlib.h>
 
+/* The call of a location that received last: the message of it that was sent last. */
+struct last {
+    struct lull_ideal_message message;
+    bool any;
+};
+
 struct lull_messages_collector {
     const struct lull_trace *trace;
     struct lull_messages **workers; /* [n_workers] */
     unsigned n_workers;
+    struct last *lasts; /* by location */
 };
 
 lull_status lull_messages_create(const struct lull_trace *trace, unsigned workers,
@@ -17,7 +24,8 @@ lull_status lull_messages_create(const struct lull_trace *trace, unsigned worker
     if (collector) {
         collector->trace = trace;
         collector->workers = calloc(workers + (size_t)1, sizeof *collector->workers);
-        whole = collector->workers != NULL;
+        collector->lasts = calloc(trace->n_locations + (size_t)1, sizeof *collector->lasts);
+        whole = collector->workers && collector->lasts;
     }
     for (unsigned w = 0; w < workers && whole; w++) {
         collector->workers[w] = calloc(1, sizeof **collector->workers);
@@ -40,25 +48,54 @@ unsigned lull_messages_class(uint64_t bytes)
     return size_class < LULL_MESSAGES_CLASSES ? size_class : LULL_MESSAGES_CLASSES - 1;
 }
 
+static struct lull_messages_sum *sum_of(const struct lull_messages_collector *collector,
+                                        unsigned worker, const struct lull_ideal_message *message)
+{
+    const int64_t duration = collector->trace->duration;
+    const int64_t window =
+        duration > 0 ? (int64_t)((double)message->sent / (double)duration * LULL_MESSAGES_WINDOWS)
+                     : 0;
+    const int64_t last = LULL_MESSAGES_WINDOWS - 1;
+    return &collector->workers[worker]
+                ->sums[window < 0      ? 0
+                       : window > last ? last
+                                       : window][lull_messages_class(message->bytes)];
+}
+
+static void end_call(struct lull_messages_collector *collector, unsigned worker,
+                     const struct last *last)
+{
+    const struct lull_ideal_message *message = &last->message;
+    if (!last->any || message->called > message->sent || message->received < message->sent)
+        return;
+    struct lull_messages_sum *sum = sum_of(collector, worker, message);
+    sum->flights++;
+    sum->flight_ns += message->received - message->sent;
+}
+
+/* Of those that were sent at the same time the first source counts, whoever is told first. */
+static bool is_sent_later(const struct lull_ideal_message *message, const struct last *last)
+{
+    return message->sent != last->message.sent ? message->sent > last->message.sent
+                                               : message->source < last->message.source;
+}
+
 void lull_messages_take(void *context, unsigned worker, const struct lull_ideal_message *message)
 {
     struct lull_messages_collector *collector = context;
-    const int64_t duration = collector->trace->duration;
+    struct last *last = &collector->lasts[message->location];
     const int64_t from = message->sent > message->called ? message->sent : message->called;
-    const int64_t window =
-        duration > 0
-            ? (int64_t)((double)message->received / (double)duration * LULL_MESSAGES_WINDOWS)
-            : 0;
-    const int64_t last = LULL_MESSAGES_WINDOWS - 1;
-    struct lull_messages_sum *sum =
-        &collector->workers[worker]
-             ->sums[window < 0      ? 0
-                    : window > last ? last
-                                    : window][lull_messages_class(message->bytes)];
+    struct lull_messages_sum *sum = sum_of(collector, worker, message);
     sum->count++;
     sum->bytes += message->bytes;
     if (message->received > from)
         sum->transit_ns += message->received - from;
+    if (last->any && last->message.called != message->called) {
+        end_call(collector, worker, last);
+        last->any = false;
+    }
+    if (!last->any || is_sent_later(message, last))
+        *last = (struct last){*message, true};
 }
 
 static void add_sum(struct lull_messages_sum *to, const struct lull_messages_sum *from)
@@ -66,12 +103,16 @@ static void add_sum(struct lull_messages_sum *to, const struct lull_messages_sum
     to->count += from->count;
     to->bytes += from->bytes;
     to->transit_ns += from->transit_ns;
+    to->flights += from->flights;
+    to->flight_ns += from->flight_ns;
 }
 
-const struct lull_messages *lull_messages_conclude(const struct lull_messages_collector *collector,
+const struct lull_messages *lull_messages_conclude(struct lull_messages_collector *collector,
                                                    struct lull_arena *arena)
 {
     struct lull_messages *all = lull_arena_zero(arena, 1, sizeof *all);
+    for (uint32_t l = 0; collector->n_workers > 0 && l < collector->trace->n_locations; l++)
+        end_call(collector, 0, &collector->lasts[l]);
     for (unsigned worker = 0; worker < collector->n_workers; worker++)
         for (unsigned w = 0; w < LULL_MESSAGES_WINDOWS; w++)
             for (unsigned c = 0; c < LULL_MESSAGES_CLASSES; c++)
@@ -86,6 +127,7 @@ void lull_messages_destroy(struct lull_messages_collector *collector)
     for (unsigned w = 0; w < collector->n_workers; w++)
         free(collector->workers[w]);
     free(collector->workers);
+    free(collector->lasts);
     free(collector);
 }
 

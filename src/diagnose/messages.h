@@ -1,9 +1,11 @@
 /* Messages as they were measured: how long they took beyond waiting, by size and in time.
  *
  * The transit of a message is from when it was sent, or its receiver began to wait for it if that
- * was later, until it was there: what neither a sooner sender nor a later receiver takes away. Each
- * worker of a pass adds up its own, 200 KB each: of each window of the run and each class of
- * sizes. */
+ * was later, until it was there: what neither a sooner sender nor a later receiver takes away. Its
+ * flight is from when it was sent until it was there, which is seen where its receiver waited
+ * before it was sent, and of the messages of one call only of the one that was sent last: the call
+ * ends with it. Each worker of a pass adds up its own, 330 KB each: of each window of the run in
+ * which messages were sent, and each class of sizes; and 100 bytes for each location. */
 #ifndef LULL_DIAGNOSE_MESSAGES_H
 #define LULL_DIAGNOSE_MESSAGES_H
 
@@ -19,6 +21,8 @@ struct lull_messages_sum {
     uint64_t count;
     uint64_t bytes;
     int64_t transit_ns;
+    uint64_t flights; /* that were seen */
+    int64_t flight_ns;
 };
 
 struct lull_messages {
@@ -35,8 +39,8 @@ lull_status lull_messages_create(const struct lull_trace *trace, unsigned worker
                                  struct lull_error *err);
 /* What the ideal runtime of the pass calls for each message; `context` is the collector. */
 void lull_messages_take(void *context, unsigned worker, const struct lull_ideal_message *message);
-/* The sums of all workers, in `arena`. */
-const struct lull_messages *lull_messages_conclude(const struct lull_messages_collector *collector,
+/* The sums of all workers, in `arena`; once, behind the pass. */
+const struct lull_messages *lull_messages_conclude(struct lull_messages_collector *collector,
                                                    struct lull_arena *arena);
 void lull_messages_destroy(struct lull_messages_collector *collector); /* NULL is allowed */
 

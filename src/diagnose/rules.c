@@ -2,6 +2,7 @@
 #include "diagnose/rule/rules.h"
 
 const struct lull_rule *const lull_rules[] = {
+    &lull_rule_tracer,
     &lull_rule_slow_node,
     &lull_rule_noise,
     &lull_rule_idle_wave,
@@ -26,7 +27,6 @@ const struct lull_rule *const lull_rules[] = {
     &lull_rule_computation_scaling,
     &lull_rule_memory_bandwidth,
     &lull_rule_io,
-    &lull_rule_tracer,
     &lull_rule_oversubscription,
     NULL,
 };

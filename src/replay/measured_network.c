@@ -26,7 +26,7 @@ enum { AGES = 64 };
 struct totals {
     struct sum waited[2];  /* those that their receiver waited for and that ended its call, from
                               send to receive; [1]: in calls that waited for sends to others, too */
-    struct sum sent[AGES]; /* those that were sent before the call, likewise, by age */
+    struct sum sent[AGES]; /* those that were sent before the call and ended it, by age */
     struct sum receives;   /* all, from when both sides had begun */
 };
 
@@ -88,9 +88,10 @@ static void end_call(struct lull_network_samples *samples, struct tally *tally, 
     struct last *last = &samples->lasts[location];
     const struct lull_ideal_message *message = &last->message;
     int64_t took = message->received - message->called, age = message->called - message->sent;
-    if (last->count > 0 && age <= 0)
-        add_to_sum(&tally->totals[last->reach][size_of(message->bytes)]
-                        .waited[message->with_sends && !samples->pair],
+    struct totals *totals = &tally->totals[last->reach][size_of(message->bytes)];
+    if (last->count > 0)
+        add_to_sum(age > 0 ? &totals->sent[63 - __builtin_clzll((uint64_t)age)]
+                           : &totals->waited[message->with_sends && !samples->pair],
                    message->bytes, message->received - message->sent);
     if (last->count == 1 && age > took) {
         const struct lull_sampled timing = {
@@ -131,11 +132,8 @@ void lull_network_samples_take(void *context, unsigned worker,
         return;
     for (int set = waited ? WAITED_FOR : ALL; set <= ALL; set++)
         add_timing(tally, reach, set, &timing);
-    struct totals *totals = &tally->totals[reach][size_of(message->bytes)];
-    add_to_sum(&totals->receives, message->bytes, message->received - from);
-    if (!waited)
-        add_to_sum(&totals->sent[63 - __builtin_clzll((uint64_t)(from - message->sent))],
-                   message->bytes, message->received - message->sent);
+    add_to_sum(&tally->totals[reach][size_of(message->bytes)].receives, message->bytes,
+               message->received - from);
     note_last(samples, tally, reach, message);
 }
 

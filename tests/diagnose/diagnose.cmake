@@ -29,4 +29,8 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
     add_test(NAME diagnose.faults
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/diagnose/faults.py --lull $<TARGET_FILE:lull>)
     set_tests_properties(diagnose.faults PROPERTIES LABELS quick TIMEOUT 600 PROCESSORS 2)
+    # Of runs made of simulated ones, with what these have not.
+    add_test(NAME diagnose.made
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/diagnose/test_made.py --lull $<TARGET_FILE:lull>)
+    set_tests_properties(diagnose.made PROPERTIES LABELS quick TIMEOUT 600)
 endif()

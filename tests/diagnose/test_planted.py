@@ -131,7 +131,7 @@ def matches(found, finding, culprit):
         return False
     if found.program == "threads":
         return found.culprit is None or place["thread"] in (culprit, None)
-    if finding["rule"] == "imbalance":
+    if finding["rule"] in ("imbalance", "eager_limit"):
         return place["region"] == "solve"  # of all ranks
     return (place["process"], place["region"]) == (found.culprit, "solve")
 

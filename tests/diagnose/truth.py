@@ -150,6 +150,30 @@ def two_parts(ranks):
                     yield from ranks.note([ranks.wait(rank, 0, begin, sent[part])])
 
 
+def by_turns(ranks):
+    """One of two ranks sends, and the other works before it receives: in each iteration another one. What
+    both have with the small message before, and how much later the receiver began, is perhaps counted as
+    part of what it was late."""
+    for i in ranks.iterations:
+        for rank in ranks.ranks:
+            receives = [r for r in ranks.rows[rank, i] if r.what == "MPI_Recv" and r.peer >= 0]
+            if not receives:
+                continue
+            sent = ranks.call(rank ^ 1, i, "MPI_Send", rank)
+            work = [r for r in ranks.rows[rank, i] if r.what == "solve"][-1]
+            waited = receives[0].begin - sent.begin
+            began = [ranks.call(r, i, "solve").begin for r in (rank ^ 1, rank)]
+            before = [r.end - r.begin for r in ranks.rows[rank, i] + ranks.rows[rank ^ 1, i]
+                      if r.what.startswith("MPI_") and r.peer < 0]
+            worked = work.end - work.begin - sum(before) - max(0.0, began[1] - began[0])
+            if waited > 0:
+                yield Wait(rank ^ 1, rank, waited, min(1.0, max(0.0, 1 - worked / waited)))
+
+
+def nobody(ranks):
+    return []
+
+
 def hidden(ranks):
     """What rank 2 is late for the allreduce, it waited for rank 3, apart from its receive."""
     for i in ranks.iterations:
@@ -233,6 +257,8 @@ DEFECTS = {
     "late_receiver": ("messages", late_receiver, 0, ["late_receiver"]),
     "wrong_order": ("messages", two_parts, 0, ["wrong_order"]),
     "right_order": ("messages", two_parts, 0, []),
+    "eager_limit": ("messages", by_turns, None, ["eager_limit"]),
+    "below_limit": ("messages", nobody, None, []),
     "early_reduce": ("collectives", to_root("MPI_Reduce"), 2, ["early_reduce"]),
     "early_gather": ("collectives", to_root("MPI_Gather"), 2, ["early_reduce"]),
     "early_gatherv": ("collectives", to_root("MPI_Gatherv"), 2, ["early_reduce"]),

@@ -1,7 +1,9 @@
 /* Defects of messages between two ranks: rank 0 exchanges one with each of the others. */
 #include "ranks.h"
 
-static char buffer[MOST_BYTES];
+enum { LARGE = 1 << 17, SMALL = 64 };
+
+static char buffer[LARGE];
 
 static void late_sender(double late)
 {
@@ -69,10 +71,42 @@ static void right_order(double late)
     two_parts(late, 0);
 }
 
+/* Ranks 0 and 1, and 2 and 3, by turns: one sends a small message and another one, and then has as
+ * much to do as the other, who takes both when it has done that. All work as long as each other. */
+static void exchange(double late, int bytes)
+{
+    const int peer = rank ^ 1;
+    if ((rank ^ iteration) & 1) {
+        READ_CALL("MPI_Send", -1, MPI_Send(buffer, 8, MPI_CHAR, peer, 0, MPI_COMM_WORLD));
+        READ_CALL("MPI_Send", peer, MPI_Send(buffer, bytes, MPI_CHAR, peer, 1, MPI_COMM_WORLD));
+        spend("solve", clock_now() + late);
+        return;
+    }
+    spend("solve", clock_now() + late);
+    READ_CALL("MPI_Recv", -1,
+              MPI_Recv(buffer, 8, MPI_CHAR, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    READ_CALL("MPI_Recv", peer,
+              MPI_Recv(buffer, bytes, MPI_CHAR, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
+/* The second is beyond any eager limit, and waits for its receive. */
+static void eager_limit(double late)
+{
+    exchange(late, LARGE);
+}
+
+/* It is not, and the sender goes on at once. */
+static void below_limit(double late)
+{
+    exchange(late, SMALL);
+}
+
 static const struct property properties[] = {{"late_sender", 0, 3, late_sender},
                                              {"late_receiver", 0, 3, late_receiver},
                                              {"wrong_order", RANKS, 3, wrong_order},
                                              {"right_order", RANKS, 3, right_order},
+                                             {"eager_limit", RANKS, 2, eager_limit},
+                                             {"below_limit", RANKS, 2, below_limit},
                                              {NULL, 0, 0, NULL}};
 
 int main(int argc, char **argv)

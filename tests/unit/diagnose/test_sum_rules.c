@@ -206,6 +206,21 @@ static void of_network(const struct lull_messages *messages, const char *rule)
     assert_true(fabs(finding->gain.factor - 1 / 0.9) < 1e-9);
 }
 
+/* In every second window large messages have so many bytes together, and the flights of ten of
+ * them, which are 100 us in the others, take so long together. */
+static void crowd(struct lull_messages *messages, uint64_t bytes, int64_t flight_ns)
+{
+    for (unsigned w = 0; w < LULL_MESSAGES_WINDOWS; w++) {
+        const bool crowded = w % 2 == 0;
+        messages->sums[w][20] =
+            (struct lull_messages_sum){.count = 10,
+                                       .bytes = crowded ? bytes : 10000000,
+                                       .transit_ns = 1000000,
+                                       .flights = 10,
+                                       .flight_ns = crowded ? flight_ns : 1000000};
+    }
+}
+
 static void network_costs(void **state)
 {
     (void)state;
@@ -213,26 +228,34 @@ static void network_costs(void **state)
     of_network(NULL, "transfer");
     /* In each window 10 messages of 8 B take 1 us each, and 10 of 1 MB take 100 us each. */
     for (unsigned w = 0; w < LULL_MESSAGES_WINDOWS; w++) {
-        messages->sums[w][4] = (struct lull_messages_sum){10, 80, 10000};
-        messages->sums[w][20] = (struct lull_messages_sum){10, 10000000, 1000000};
+        messages->sums[w][4] =
+            (struct lull_messages_sum){.count = 10, .bytes = 80, .transit_ns = 10000};
+        messages->sums[w][20] =
+            (struct lull_messages_sum){.count = 10, .bytes = 10000000, .transit_ns = 1000000};
     }
     of_network(messages, "transfer");
-    /* In every second window twice as many large ones, each of which takes four times as long. */
-    for (unsigned w = 0; w < LULL_MESSAGES_WINDOWS; w += 2)
-        messages->sums[w][20] = (struct lull_messages_sum){20, 20000000, 8000000};
+    crowd(messages, 20000000, 4000000);
     of_network(messages, "contention");
+    /* As long as in quiet windows; with as much traffic there. */
+    crowd(messages, 20000000, 1000000);
+    of_network(messages, "transfer");
+    crowd(messages, 10000000, 4000000);
+    of_network(messages, "transfer");
     memset(messages, 0, sizeof *messages);
     for (unsigned w = 0; w < LULL_MESSAGES_WINDOWS; w++)
-        messages->sums[w][4] = (struct lull_messages_sum){10, 80, 10000};
+        messages->sums[w][4] =
+            (struct lull_messages_sum){.count = 10, .bytes = 80, .transit_ns = 10000};
     of_network(messages, "small_messages");
     /* Of large ones of one size nobody knows what a small one takes; others of eight times the size
      * that take no longer tell that it is as much. */
     memset(messages, 0, sizeof *messages);
     for (unsigned w = 0; w < LULL_MESSAGES_WINDOWS; w++)
-        messages->sums[w][20] = (struct lull_messages_sum){10, 10000000, 1000000};
+        messages->sums[w][20] =
+            (struct lull_messages_sum){.count = 10, .bytes = 10000000, .transit_ns = 1000000};
     of_network(messages, "transfer");
     for (unsigned w = 0; w < LULL_MESSAGES_WINDOWS; w++)
-        messages->sums[w][23] = (struct lull_messages_sum){10, 80000000, 1000000};
+        messages->sums[w][23] =
+            (struct lull_messages_sum){.count = 10, .bytes = 80000000, .transit_ns = 1000000};
     of_network(messages, "small_messages");
 }
 

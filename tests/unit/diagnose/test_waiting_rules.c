@@ -174,17 +174,38 @@ static void late_sender(void **state)
     lull_trace_close(trace);
 }
 
-/* Rank 0 sends 1 MB at 100, whose receive rank 1 posts at 400. */
-static void late_receiver(void **state)
+/* Rank 0 sends 1 MB at 100, whose receive rank 1 posts at 400; then it works for `more`. */
+static struct lull_trace *make_late_receive(int64_t more)
 {
     struct lull_trace *trace = memory_trace_simple(2, 1, 1000, regions);
-    struct lull_finding *findings;
-    (void)state;
     memory_trace_world(trace, 2);
     add_work(trace, 0, 0, 100);
     add_message(trace, 0, SEND, 100, 450, 1, 1000000);
+    add_work(trace, 0, 450, 450 + more);
     add_work(trace, 1, 0, 400);
     add_message(trace, 1, RECV, 400, 450, 0, 1000000);
+    return trace;
+}
+
+/* Who works longer than the others would be as late for a send that does not wait. */
+static void late_receiver(void **state)
+{
+    struct lull_trace *trace = make_late_receive(0);
+    struct lull_finding *findings;
+    (void)state;
+    assert_int_equal(diagnose(trace, &findings), 1);
+    is(findings, "late_receiver", 1, 300);
+    assert_false(findings->fix->eager);
+    assert_string_equal(findings->next, "lull replay 'a run' --median rank=1,region=solve");
+    lull_trace_close(trace);
+}
+
+/* Where both work 400, the sender could have gone on. */
+static void receiver_as_long_as_others(void **state)
+{
+    struct lull_trace *trace = make_late_receive(300);
+    struct lull_finding *findings;
+    (void)state;
     assert_int_equal(diagnose(trace, &findings), 1);
     is(findings, "late_receiver", 1, 300);
     assert_true(findings->fix->eager);
@@ -419,13 +440,21 @@ static void below_the_clocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_rank),        cmocka_unit_test(late_sender),
-        cmocka_unit_test(uneven_work),     cmocka_unit_test(noise),
-        cmocka_unit_test(noise_at_a_root), cmocka_unit_test(no_noise_of_one),
-        cmocka_unit_test(turns),           cmocka_unit_test(late_receiver),
-        cmocka_unit_test(eager_limit),     cmocka_unit_test(late_whatever_the_limit),
-        cmocka_unit_test(slow_node),       cmocka_unit_test(two_nodes_say_nothing),
-        cmocka_unit_test(nothing_to_tell), cmocka_unit_test(below_the_clocks),
+        cmocka_unit_test(one_rank),
+        cmocka_unit_test(late_sender),
+        cmocka_unit_test(uneven_work),
+        cmocka_unit_test(noise),
+        cmocka_unit_test(noise_at_a_root),
+        cmocka_unit_test(no_noise_of_one),
+        cmocka_unit_test(turns),
+        cmocka_unit_test(late_receiver),
+        cmocka_unit_test(eager_limit),
+        cmocka_unit_test(late_whatever_the_limit),
+        cmocka_unit_test(receiver_as_long_as_others),
+        cmocka_unit_test(slow_node),
+        cmocka_unit_test(two_nodes_say_nothing),
+        cmocka_unit_test(nothing_to_tell),
+        cmocka_unit_test(below_the_clocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -238,6 +238,26 @@ static void messages_under_way_count(void **state)
     lull_arena_destroy(arena);
 }
 
+/* The first of two messages was on its way when the receiver called, and the call lasted until the
+ * second was there: that says nothing of the first. */
+static void who_waits_for_another_says_nothing(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    begin();
+    for (int turn = 0; turn < MESSAGES; turn++) {
+        struct lull_ideal_message first = message(4 * turn), second = first;
+        first.called = second.called = first.sent + 100;
+        second.sent += 100000;
+        first.received = second.received = second.sent + LATENCY;
+        lull_network_samples_take(samples, 0, &first);
+        lull_network_samples_take(samples, 0, &second);
+    }
+    struct lull_network network = fitted(arena);
+    assert_float_equal(cost(&network, 100), LATENCY, 1);
+    lull_arena_destroy(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +269,7 @@ int main(void)
         cmocka_unit_test(the_last_message_of_a_call_ends_it),
         cmocka_unit_test(sends_to_others_may_end_a_call),
         cmocka_unit_test(messages_under_way_count),
+        cmocka_unit_test(who_waits_for_another_says_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

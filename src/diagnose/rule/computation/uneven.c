@@ -34,3 +34,10 @@ bool lull_uneven_explains(const struct lull_case *c, const struct lull_uneven *u
 {
     return (uneven->most - uneven->mean) * c->processes >= EXPLAINED_LEAST * (double)suspicion->ns;
 }
+
+bool lull_uneven_is_late(const struct lull_case *c, const struct lull_suspect *suspect)
+{
+    const struct lull_uneven peers = lull_uneven_of(c, suspect->region, suspect->process);
+    const double own = (double)lull_work_of(c->evidence->work, suspect->process, suspect->region);
+    return (own - peers.median) * (c->processes - 1) >= EXPLAINED_LEAST * (double)suspect->ns;
+}

@@ -17,4 +17,8 @@ struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region, ui
 bool lull_uneven_explains(const struct lull_case *c, const struct lull_uneven *uneven,
                           const struct lull_suspicion *suspicion);
 
+/* Whether what a suspect works longer than the median of its peers, times all that may wait for it,
+ * is half of what it is charged with: else it is late at times, and others are at other times. */
+bool lull_uneven_is_late(const struct lull_case *c, const struct lull_suspect *suspect);
+
 #endif

@@ -1,8 +1,9 @@
 /* Messages of the same size are slower while there is more traffic.
- * Evidence: the transit of messages by size in 256 windows of the run, and the bytes in these.
- * Formula: what they take beyond the fastest quarter of windows, in windows with more traffic than
- * the median; that is half of all transit, and twice what they take in the others. Silent: below
- * 1 %, and with few samples, in fewer than 8 windows: then transfer tells it. */
+ * Evidence: flights of messages by size in 256 windows of the run, and the bytes that were sent in
+ * these. Formula: what they take beyond the mean of the windows with least traffic, which have 100
+ * of them; that is half of all flights, and three of four of the other windows are slower. Silent:
+ * below 1 %, where fewer were seen on either side, and where all windows have as much traffic: then
+ * transfer tells it. Limit: it does not look at how far apart two processes are. */
 #include "diagnose/rule/network/network_loss.h"
 #include "diagnose/rule/rules.h"
 

@@ -1,8 +1,12 @@
 #include "diagnose/rule/network/network_loss.h"
 
-#include "stats/quantile.h"
+#include <stdlib.h>
 
-enum { MESSAGES_LEAST = 30, WINDOWS_LEAST = 8, WINDOW_MESSAGES = 5 };
+enum { MESSAGES_LEAST = 30 };
+/* Of quiet windows and of others; flights in quiet ones: of fewer a long one among them, or that
+ * there is none, says too much. So many of the others must be slower. */
+enum { WINDOWS_LEAST = 4, FLIGHTS_LEAST = 100 };
+#define SLOWER_LEAST 0.75
 /* So much of the transit must follow from latency; from traffic. */
 #define EXPLAINED_LEAST 0.5
 /* Small ones: a class whose messages take no more than that many times as long as the shortest
@@ -54,43 +58,75 @@ static double traffic_in(const struct lull_messages *messages, unsigned window)
     return bytes;
 }
 
-/* What a class takes longer in windows with more traffic than the median of its windows, beyond a
- * quarter of its windows, in which it is fastest. */
-static double slowed_by_traffic(const struct lull_messages *messages, unsigned size_class)
+struct window {
+    double traffic; /* bytes of all sizes */
+    uint64_t flights;
+    int64_t ns;
+};
+
+static int by_traffic(const void *a, const void *b)
 {
-    double means[LULL_MESSAGES_WINDOWS], traffic[LULL_MESSAGES_WINDOWS], slowed = 0, other = 0;
+    const struct window *one = a, *other = b;
+    return (one->traffic > other->traffic) - (one->traffic < other->traffic);
+}
+
+/* The windows in which flights of a class were seen, those with least traffic first; how many. */
+static unsigned sort_windows(const struct lull_messages *messages, unsigned size_class,
+                             struct window *windows)
+{
     unsigned n = 0;
     for (unsigned w = 0; w < LULL_MESSAGES_WINDOWS; w++) {
         const struct lull_messages_sum *sum = &messages->sums[w][size_class];
-        if (sum->count < WINDOW_MESSAGES)
-            continue;
-        means[n] = (double)sum->transit_ns / (double)sum->count;
-        traffic[n++] = traffic_in(messages, w);
+        if (sum->flights > 0)
+            windows[n++] = (struct window){traffic_in(messages, w), sum->flights, sum->flight_ns};
     }
-    if (n < WINDOWS_LEAST)
-        return 0;
-    lull_sort(means, n);
-    lull_sort(traffic, n);
-    const double usual = means[n / 4], median = lull_median(traffic, n);
-    for (unsigned w = 0; w < LULL_MESSAGES_WINDOWS; w++) {
-        const struct lull_messages_sum *sum = &messages->sums[w][size_class];
-        const double excess = (double)sum->transit_ns - usual * (double)sum->count;
-        if (sum->count < WINDOW_MESSAGES || excess <= 0)
-            continue;
-        if (traffic_in(messages, w) > median)
-            slowed += excess;
-        else
-            other += excess;
-    }
-    return slowed > 2 * other ? slowed : 0;
+    qsort(windows, n, sizeof *windows, by_traffic);
+    return n;
 }
 
-static double slowed_of(const struct lull_messages *messages)
+/* How many of the first windows are quiet: they have flights enough, and none of the others has as
+ * little traffic. `ret_usual`: the mean of their flights. */
+static unsigned find_quiet(const struct window *windows, unsigned n, double *ret_usual)
 {
+    uint64_t flights = 0;
+    int64_t ns = 0;
+    unsigned i = 0;
+    for (; i < n && (i < WINDOWS_LEAST || flights < FLIGHTS_LEAST ||
+                     windows[i].traffic <= windows[i - 1].traffic);
+         i++) {
+        flights += windows[i].flights;
+        ns += windows[i].ns;
+    }
+    *ret_usual = flights > 0 ? (double)ns / (double)flights : 0;
+    return i;
+}
+
+/* What a class takes longer in the other windows than in quiet ones: 0 where fewer than most of
+ * them are slower, or nobody knows. */
+static double slowed_by_traffic(const struct lull_messages *messages, unsigned size_class)
+{
+    struct window windows[LULL_MESSAGES_WINDOWS];
+    const unsigned n = sort_windows(messages, size_class, windows);
+    double usual, slowed = 0;
+    const unsigned quiet = find_quiet(windows, n, &usual);
+    unsigned slower = 0;
+    for (unsigned w = quiet; w < n; w++) {
+        const double more = (double)windows[w].ns - usual * (double)windows[w].flights;
+        slowed += more;
+        slower += more > 0;
+    }
+    const bool known = n >= quiet + WINDOWS_LEAST;
+    return known && slower >= SLOWER_LEAST * (n - quiet) ? fmax(0, slowed) : 0;
+}
+
+/* The share of the flights that comes with traffic. */
+static double share_of_traffic(const struct lull_messages *messages)
+{
+    const int64_t all = lull_messages_of_all(messages).flight_ns;
     double ns = 0;
     for (unsigned i = 0; i < LULL_MESSAGES_CLASSES; i++)
         ns += slowed_by_traffic(messages, i);
-    return ns;
+    return all > 0 ? ns / (double)all : 0;
 }
 
 /* ---- the loss ------------------------------------------------------------------------------ */
@@ -124,8 +160,7 @@ bool lull_network_loss_of(const struct lull_case *c, struct lull_network_loss *r
         loss.all = lull_messages_of_all(messages);
         loss.latency = latency_of(messages);
         loss.share_of_latency = share_of_latency(messages, loss.latency);
-        loss.share_of_traffic =
-            loss.all.transit_ns > 0 ? slowed_of(messages) / (double)loss.all.transit_ns : 0;
+        loss.share_of_traffic = share_of_traffic(messages);
     }
     loss.cause = loss.share_of_traffic >= EXPLAINED_LEAST   ? LULL_NETWORK_CONTENTION
                  : loss.share_of_latency >= EXPLAINED_LEAST ? LULL_NETWORK_SMALL_MESSAGES

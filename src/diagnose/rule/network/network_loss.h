@@ -14,8 +14,8 @@ enum lull_network_cause {
 struct lull_network_loss {
     int64_t runtime_ns; /* that an ideal network saves: T - T_ideal */
     int64_t core_ns;    /* that as core time */
-    /* Mean transit of the smallest messages, ns; shares of all transit: of messages whose size
-     * hardly matters, and of what comes with traffic. */
+    /* Mean transit of the smallest messages, ns; the share of all transit that messages have whose
+     * size hardly matters; of flights what comes with traffic. */
     double latency, share_of_latency, share_of_traffic;
     struct lull_messages_sum all;
     enum lull_network_cause cause;

@@ -14,9 +14,6 @@ enum { SENDS_LEAST = 8 }; /* on either side of the limit */
 #define TIMES_LONGER 4.0
 /* So much of the time of large sends they wait. */
 #define WAITED_LEAST 0.5
-/* A receiver is late if what it works longer than the median of its peers, times all that may wait
- * for it, is so much of what it is charged with. */
-#define EXPLAINED_LEAST 0.5
 
 /* ---- sends by size ------------------------------------------------------------------------- */
 
@@ -63,13 +60,6 @@ static bool find_sides(const struct lull_work *work, struct sides *ret_sides)
 
 /* ---- who is charged ------------------------------------------------------------------------ */
 
-static bool is_late(const struct lull_case *c, const struct lull_suspect *suspect)
-{
-    const struct lull_uneven peers = lull_uneven_of(c, suspect->region, suspect->process);
-    const double own = (double)lull_work_of(c->evidence->work, suspect->process, suspect->region);
-    return (own - peers.median) * (c->processes - 1) >= EXPLAINED_LEAST * (double)suspect->ns;
-}
-
 /* What senders waited for its receives, where that, and what others waited for those who waited, is
  * most of what a region is suspected of, and none of its processes is late; else 0. */
 static int64_t waited_of(const struct lull_case *c, const struct lull_suspicion *suspicion)
@@ -79,7 +69,7 @@ static int64_t waited_of(const struct lull_case *c, const struct lull_suspicion 
         return 0;
     for (uint32_t i = 0; i < suspicion->count; i++) {
         const struct lull_suspect *suspect = &c->suspects[suspicion->first + i];
-        if (i < suspicion->principal && is_late(c, suspect))
+        if (i < suspicion->principal && lull_uneven_is_late(c, suspect))
             return 0;
         if (suspect->ns == 0)
             continue;

@@ -74,6 +74,14 @@ static void add_facts(struct lull_finding *finding, const struct lull_suspect *s
                               LULL_FACT_TIME, (double)suspect->passed_ns);
 }
 
+/* Whether senders need not wait for it: a receiver that works longer over the run is late for those
+ * who do not wait as well. */
+static bool could_send_ahead(const struct lull_case *c, const struct lull_suspect *suspect)
+{
+    return kind_of(suspect) == LULL_WAIT_LATE_RECEIVER &&
+           !(c->evidence->work && lull_uneven_is_late(c, suspect));
+}
+
 static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect)
 {
     const uint32_t call = suspect->most->place.call;
@@ -90,7 +98,7 @@ static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect
     const struct lull_evidence_speed speed =
         lull_evidence_speed(c->evidence, suspect->process, LULL_NONE);
     finding->cause = lull_evidence_cause(&speed, c->arena);
-    if (kind_of(suspect) == LULL_WAIT_LATE_RECEIVER)
+    if (could_send_ahead(c, suspect))
         lull_finding_fix(c, finding)->eager = true;
     else
         lull_finding_cut(c, finding, suspect);
