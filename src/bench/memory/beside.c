@@ -1,11 +1,14 @@
-/* Loads from two levels at the same time: scalar products of an array in one cache with an array in
- * the cache before it, which is run through again and again. Where transfers overlap they take as
- * long as the slower one, else as long as both: half of a scalar product in each level. */
+/* Loads from two levels at the same time: scalar products of an array in a cache or in memory with
+ * an array in a cache before it, which is run through again and again. Where transfers overlap they
+ * take as long as the slower one, else as long as both: half of a scalar product in each level, or,
+ * where they hinder each other, longer. */
 #include "bench/memory/memory.h"
 #include "bench/memory/stream.h"
 
 enum { ALIAS_BYTES = 4096, NEAR_SHARE = 2 /* of the nearer level's working set */, SPOTS = 8 };
-#define SPOT_BYTES ((uint64_t)2 << 20) /* spots begin on huge pages of their own */
+#define SPOT_BYTES  ((uint64_t)2 << 20)  /* spots begin on huge pages of their own */
+#define CHUNK_BYTES ((size_t)128 << 10)  /* of either array; a repetition on large ones */
+#define WARM_BYTES  ((uint64_t)64 << 20) /* arrays up to this are run through before timing */
 
 extern const struct lull_bench_kernel lull_kernel_dot;
 
@@ -13,8 +16,10 @@ struct job {
     lull_stream_code *code;
     struct lull_bench_memory *memory;
     double *far, *near;
-    size_t n_far, n_near, next; /* elements */
-    unsigned n_spots, visits;   /* each visit uses the next spot, as streams do (memory/stream.h) */
+    size_t n_far, n_near; /* elements; multiples of those of a repetition */
+    size_t chunk;         /* elements of a repetition */
+    size_t next_far, next_near;
+    unsigned n_spots, visits; /* each visit uses the next spot, as streams do (memory/stream.h) */
     bool clock;
     double out[LULL_KERNEL_OUT];
 };
@@ -30,7 +35,7 @@ static void go_to_spot(struct job *job, unsigned spot)
     char *first = lull_bench_memory_region(job->memory, 0);
     job->far = (double *)(void *)(first + spot * spot_bytes(job));
     job->near = job->far + job->n_far + ALIAS_BYTES / 2 / sizeof(double);
-    job->next = 0;
+    job->next_far = job->next_near = 0;
 }
 
 static void body(void *context, unsigned thread, uint64_t repetitions)
@@ -38,8 +43,11 @@ static void body(void *context, unsigned thread, uint64_t repetitions)
     struct job *job = context;
     (void)thread;
     for (uint64_t i = 0; i < repetitions; i++) {
-        job->code(job->far + job->next, job->near, job->near, job->near, job->n_near, job->out);
-        job->next = (job->next + job->n_near) % job->n_far;
+        double *near = job->near + job->next_near;
+        job->code(job->far + job->next_far, near, near, near, job->chunk, job->out);
+        job->next_far = job->next_far + job->chunk < job->n_far ? job->next_far + job->chunk : 0;
+        job->next_near =
+            job->next_near + job->chunk < job->n_near ? job->next_near + job->chunk : 0;
     }
 }
 
@@ -47,7 +55,8 @@ static void prepare(void *context, unsigned thread)
 {
     struct job *job = context;
     lull_bench_memory_touch(job->memory, thread, job->n_spots * spot_bytes(job));
-    body(context, thread, 2 * job->n_far / job->n_near);
+    if (spot_bytes(job) <= WARM_BYTES)
+        body(context, thread, 2 * job->n_far / job->chunk);
 }
 
 static lull_status visit(struct lull_bench *bench, const struct lull_task *task, double seconds,
@@ -82,11 +91,15 @@ static void plan_pair(struct lull_bench *bench, const struct lull_bench_level *n
     job->clock = far->own;
     job->n_near = near->bytes / NEAR_SHARE / sizeof(double) / LULL_KERNEL_STEP * LULL_KERNEL_STEP;
     job->n_near = job->n_near ? job->n_near : LULL_KERNEL_STEP;
+    job->chunk = CHUNK_BYTES / sizeof(double);
+    if (job->n_near < 2 * job->chunk)
+        job->chunk = job->n_near;
+    job->n_near = job->n_near / job->chunk * job->chunk;
     job->n_far = (far->bytes / sizeof(double) / job->n_near + 1) * job->n_near;
     bool room = !bench->memory_limit || SPOTS * spot_bytes(job) <= bench->memory_limit;
     job->n_spots = far->own && room ? SPOTS : 1;
     const struct lull_probe probe = {
-        .name = name, .unit = "B/s", .amount = 2.0 * (double)job->n_near * sizeof(double)};
+        .name = name, .unit = "B/s", .amount = 2.0 * (double)job->chunk * sizeof(double)};
     const struct lull_task task = {.name = name,
                                    .visit = visit,
                                    .data = job,
@@ -102,14 +115,15 @@ static lull_status plan(const struct lull_benchmark *self, struct lull_bench *be
     struct lull_bench_level levels[LULL_BENCH_MOST_LEVELS];
     size_t count =
         lull_bench_find_levels(bench->topology, 1, bench->memory_limit, bench->arena, levels);
-    for (size_t i = 1; i + 1 < count; i++)
-        plan_pair(bench, &levels[i - 1], &levels[i]);
+    for (size_t far = 1; far < count; far++)
+        for (size_t near = 0; near < far; near++)
+            plan_pair(bench, &levels[near], &levels[far]);
     return LULL_OK;
 }
 
 const struct lull_benchmark lull_bench_beside = {
     .name = "beside",
     .group = "bandwidth",
-    .summary = "scalar product of an array in one cache with one in the cache before it",
+    .summary = "scalar product of an array in a cache or in memory with one in a cache before it",
     .plan = plan,
 };

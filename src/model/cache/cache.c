@@ -234,15 +234,31 @@ static ALWAYS_INLINE void miss_first(struct lull_cache *cache, uint32_t core, lu
 
 /* ---- the interface -------------------------------------------------------------------------- */
 
+/* In the level behind it, the place of the line that will leave a level if nothing comes between.
+ * gcc drops calls of functions that do nothing but this, unless they are always inlined. */
+static ALWAYS_INLINE void expect_leaving(const struct lull_cache *cache, uint32_t core,
+                                         size_t number, uint64_t line, struct known known)
+{
+    const struct level *level = &cache->levels[number], *next = level + 1;
+    enum lull_set_order order = LULL_ORDER_DIGITS;
+    lull_set set = find_set(level, core, line, known.simple);
+    uint32_t last = *lull_set_word(&level->layout, order, set) >> level->layout.last_digit & 15;
+    lull_way way = lull_set_ways(&level->layout, order, set)[last];
+    lull_set beyond = find_set(next, core, way >> LULL_WAY_SHIFT, known.simple);
+    __builtin_prefetch(&lull_set_ways(&next->layout, order, beyond)[lull_way_beyond(way)], 1);
+}
+
 /* What a miss in the first level will touch of the last one, which has most of the memory. */
-static inline void expect(const struct lull_cache *cache, uint32_t core, uint64_t line,
-                          struct known known)
+static ALWAYS_INLINE void expect(const struct lull_cache *cache, uint32_t core, uint64_t line,
+                                 struct known known)
 {
     const struct level *level = &cache->levels[known.n_levels - 1];
     lull_set set = find_set(level, core, line, known.simple);
     __builtin_prefetch(set, 1);
     __builtin_prefetch(set + HOST_LINE, 1);
     __builtin_prefetch(set + 2 * HOST_LINE, 1);
+    if (known.simple && known.n_levels > 1)
+        expect_leaving(cache, core, known.n_levels - 2, line, known);
 }
 
 static ALWAYS_INLINE void run(struct lull_cache *cache, uint32_t core,

@@ -28,10 +28,12 @@ struct lull_ecm {
         /* Overlap as a machine file states it: with every other part, so that the link enters the
          * maximum and not the sum. */
         bool overlaps;
-        /* Overlap as it was measured; both 0 where it is stated or assumed. */
-        double share; /* of what could overlap with the data behind this link, how much does */
+        /* Overlap as it was measured; all 0 where it is stated or assumed. */
         double whole; /* cycles, from the first cache on, of a stream behind this link alone */
-    } links[LULL_ECM_LINKS]; /* nearest first; the last one is to memory */
+        double shares[LULL_ECM_LINKS]; /* of what could overlap of lines behind this link and lines
+                                          of each level before it, the first cache first, how much
+                                          does; below 0 they hinder each other */
+    } links[LULL_ECM_LINKS];           /* nearest first; the last one is to memory */
     double shared; /* cycles for which a unit of work occupies the bottleneck that all cores share,
                       the memory; most models take those of the last link */
 };
@@ -39,10 +41,13 @@ struct lull_ecm {
 /* Runtime on one core with the data beyond the first `level` links: 0 in the first cache, n_links
  * in memory. Two rules, of which a machine uses one:
  *
- * stated overlap: added = max(T_OL, links that overlap, T_nOL + sum of the other links);
- * measured overlap: added - share * (added - longest), where no link overlaps wholly, `share` is
- * that of the farthest link that is used, and longest = max(T_OL, T_nOL, `whole` of the links) is
- * what would remain if everything overlapped. With share 0 this is the first rule. */
+ * stated overlap: max(T_OL, links that overlap, T_nOL + sum of the other links);
+ * measured overlap: no link overlaps wholly. Of lines that come from one level at least the time
+ * could vanish that they take, or that the links behind that level take, whichever is shorter. Of
+ * that the share is left out that was measured of lines from that level beside lines from beyond,
+ * where these come from several levels in proportion to their times. With all shares 0 this is the
+ * first rule, with all shares 1 the largest of T_OL, T_nOL and what all lines take that pass a
+ * level. */
 double lull_ecm_time(const struct lull_ecm *ecm, size_t level);
 /* Cycles to move lines over a link: half duplex loads + stores, full duplex the larger. */
 double lull_ecm_transfer(double loads, double stores, double line_bytes, double bytes_per_cycle,
@@ -90,16 +95,21 @@ lull_status lull_ecm_memory_bandwidth(const struct lull_machine *machine,
  */
 double lull_ecm_first_cache(const struct lull_machine *machine, double loads, double stores);
 
-/* Whether transfers between the caches overlap. */
+/* Whether transfers overlap. */
 struct lull_ecm_overlap {
     enum { LULL_ECM_STATED, LULL_ECM_MEASURED, LULL_ECM_ASSUMED } source;
-    bool caches;                   /* stated or assumed: they do */
-    double shares[LULL_ECM_LINKS]; /* measured: of each link between caches, 0 to 1 */
+    bool caches; /* stated or assumed: those between the caches do */
+    /* Measured, -1 to 1: of lines from each level, L2 first, beside lines from each level before
+     * it, L1 first. Beside L1 it is at least 0, as nothing travels there. A pair of caches that was
+     * not measured has the share of the pair with the level before the farther one, or 0. */
+    double shares[LULL_ECM_LINKS][LULL_ECM_LINKS];
+    double memory[LULL_ECM_LINKS]; /* the same of lines from memory; 0 where not measured */
 };
 /* As core/overlap of the machine file says. Where it says nothing, as `lull bench dot beside` has
- * measured: the time of a scalar product of an array behind a link with one before it lies between
- * that of both one after the other (share 0) and that of the longer one (share 1). Where that was
- * not measured, as AMD's processors were known to do, and others not. */
+ * measured: the time of a scalar product of an array in one level with one in a level before it
+ * lies between that of both one after the other (share 0) and that of the longer one (share 1), or
+ * is longer (below 0). Where that was not measured, as AMD's processors were known to do, and
+ * others not. */
 struct lull_ecm_overlap lull_ecm_overlap(const struct lull_machine *machine);
 
 /* Fills the links of an ECM, and what is shared, for the lines per unit of work that travel over

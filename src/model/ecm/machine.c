@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES = 64, LINE_BYTES = 64 };
+enum { NAME_BYTES = 128, SHORT_BYTES = 24, LINE_BYTES = 64 };
 
 /* Benchmarks of bandwidth: streams that the code touches, and lines that travel for each line of
  * elements. Of two mixes that are equally near the first one counts. */
@@ -164,20 +164,36 @@ static double measured_cycles(const struct link_question *question, const char *
 
 /* ---- overlap -------------------------------------------------------------------------------- */
 
-/* From a scalar product of an array in `level` with one in the level before it. NAN: not measured.
- */
-static double measured_share(const struct link_question *question, unsigned level)
+/* From a scalar product of an array in `far` with one in `near`, a level before it, at least
+ * `least`. NAN: not measured, or nothing could overlap. */
+static double measured_share(const struct link_question *question, const char *near,
+                             const char *far, double least)
 {
     static const struct stream dot = {"dot", 2, {2, 0, 0}};
-    char near[NAME_BYTES], far[NAME_BYTES], both[NAME_BYTES];
-    snprintf(near, sizeof near, "L%u", level - 1);
-    snprintf(far, sizeof far, "L%u", level);
-    snprintf(both, sizeof both, "L%u+L%u", level, level - 1);
+    char both[2 * SHORT_BYTES];
+    snprintf(both, sizeof both, "%s+%s", far, near);
     double in_near = measured_cycles(question, near, &dot);
     double in_far = measured_cycles(question, far, &dot);
     double added = (in_near + in_far) / 2, longer = fmax(in_near, in_far / 2);
     double share = (added - measured_cycles(question, both, &dot)) / (added - longer);
-    return share < 0 ? 0 : share > 1 ? 1 : share;
+    return !(added > longer) ? NAN : share < least ? least : share > 1 ? 1 : share;
+}
+
+/* Shares beside lines from `far`; those that were not measured as in `instead`. Returns whether one
+ * was measured. */
+static bool measured_shares(const struct link_question *question, const char *far, size_t n_near,
+                            const double *instead, double shares[LULL_ECM_LINKS])
+{
+    bool any = false;
+    for (size_t i = 0; i < n_near; i++) {
+        char near[SHORT_BYTES];
+        snprintf(near, sizeof near, "L%zu", i + 1);
+        /* What is in the first cache moves no lines, and hinders none. */
+        double share = measured_share(question, near, far, i ? -1 : 0);
+        any |= !isnan(share);
+        shares[i] = !isnan(share) ? share : instead ? instead[i] : 0;
+    }
+    return any;
 }
 
 struct lull_ecm_overlap lull_ecm_overlap(const struct lull_machine *machine)
@@ -188,16 +204,19 @@ struct lull_ecm_overlap lull_ecm_overlap(const struct lull_machine *machine)
         overlap.caches = strcmp(machine->core.overlap, "caches") == 0;
         return overlap;
     }
-    overlap.source = LULL_ECM_ASSUMED;
-    bool clock =
-        !machine->core.n_links && lull_ecm_clock(machine, &question.clock, NULL) == LULL_OK;
-    for (unsigned i = 0; clock && i < LULL_ECM_LINKS; i++) {
-        double share = measured_share(&question, i + 2);
-        overlap.shares[i] = isnan(share) ? 0 : share;
-        overlap.source = isnan(share) ? overlap.source : LULL_ECM_MEASURED;
+    bool measured = false;
+    if (!machine->core.n_links && lull_ecm_clock(machine, &question.clock, NULL) == LULL_OK) {
+        for (size_t i = 0; i < LULL_ECM_LINKS; i++) {
+            char far[SHORT_BYTES];
+            snprintf(far, sizeof far, "L%zu", i + 2);
+            measured |= measured_shares(&question, far, i + 1, i ? overlap.shares[i - 1] : NULL,
+                                        overlap.shares[i]);
+        }
+        measured |= measured_shares(&question, "memory", LULL_ECM_LINKS, NULL, overlap.memory);
     }
-    overlap.caches = overlap.source == LULL_ECM_ASSUMED && machine->cpu.vendor &&
-                     strcmp(machine->cpu.vendor, "AuthenticAMD") == 0;
+    overlap.source = measured ? LULL_ECM_MEASURED : LULL_ECM_ASSUMED;
+    overlap.caches =
+        !measured && machine->cpu.vendor && strcmp(machine->cpu.vendor, "AuthenticAMD") == 0;
     return overlap;
 }
 
@@ -247,6 +266,16 @@ static lull_status derive_link(const struct link_question *question,
     return LULL_OK;
 }
 
+static void take_overlap(const struct lull_ecm_overlap *overlap,
+                         const double shares[LULL_ECM_LINKS], double whole, struct lull_ecm *ecm,
+                         size_t number)
+{
+    bool measured = overlap->source == LULL_ECM_MEASURED;
+    ecm->links[number].whole = measured ? whole : 0;
+    for (size_t i = 0; i < LULL_ECM_LINKS; i++)
+        ecm->links[number].shares[i] = measured ? shares[i] : 0;
+}
+
 static lull_status fill_link(const struct link_question *question,
                              const struct lull_ecm_overlap *overlap, size_t number,
                              const struct lull_ecm_lines *lines, struct lull_arena *arena,
@@ -266,8 +295,7 @@ static lull_status fill_link(const struct link_question *question,
     if (status != LULL_OK)
         return status;
     ecm->links[number].cycles = overlap->caches ? whole : longer;
-    ecm->links[number].whole = overlap->source == LULL_ECM_MEASURED ? whole : 0;
-    ecm->links[number].share = overlap->shares[number];
+    take_overlap(overlap, overlap->shares[number], whole, ecm, number);
     return LULL_OK;
 }
 
@@ -300,13 +328,13 @@ lull_status lull_ecm_links(const struct lull_machine *machine, const struct lull
     ecm->n_links = n_lines;
     ecm->links[n_lines - 1].name = lull_arena_printf(arena, "%s-Mem", near);
     ecm->links[n_lines - 1].overlaps = false;
-    ecm->links[n_lines - 1].share = ecm->links[n_lines - 1].whole = 0;
     ecm->shared = all_lines(memory) * LINE_BYTES * clock / ret_memory->value;
     /* Where the caches' transfers overlap, that of memory adds to nothing but the core's loads and
      * stores. */
     const struct link_question question = {machine, overlap.caches ? "L1" : near, "memory", clock};
     if (machine->core.n_links ||
         derive_link(&question, memory, &ecm->links[n_lines - 1].cycles, &whole, NULL) != LULL_OK)
-        ecm->links[n_lines - 1].cycles = ecm->shared;
+        whole = ecm->links[n_lines - 1].cycles = ecm->shared;
+    take_overlap(&overlap, overlap.memory, whole, ecm, n_lines - 1);
     return LULL_OK;
 }

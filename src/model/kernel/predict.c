@@ -1,6 +1,7 @@
 #include "model/kernel/predict.h"
 
 #include <math.h>
+#include <string.h>
 
 double lull_prediction_rate(const struct lull_kernel_prediction *prediction, double cycles)
 {
@@ -244,8 +245,10 @@ static void add_up(struct lull_kernel_prediction *loops, size_t n_loops, struct 
 {
     double units = units_of(nest), iterations = 0;
     nest->ecm.t_ol = nest->ecm.t_nol = nest->ecm.shared = 0;
-    for (size_t i = 0; i < nest->ecm.n_links; i++)
-        nest->ecm.links[i].cycles = nest->ecm.links[i].whole = nest->ecm.links[i].share = 0;
+    for (size_t i = 0; i < nest->ecm.n_links; i++) {
+        nest->ecm.links[i].cycles = nest->ecm.links[i].whole = 0;
+        memset(nest->ecm.links[i].shares, 0, sizeof nest->ecm.links[i].shares);
+    }
     nest->flops = nest->cycles = 0;
     nest->saturation = 0;
     bool saturates = true;

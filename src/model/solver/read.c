@@ -103,6 +103,14 @@ static void refuse_unknown(lua_State *L, const char *where, const char *const *k
     }
 }
 
+/* "missing", "-1", "string": what a field, on the top of the stack, is instead. */
+static const char *what_is(lua_State *L)
+{
+    if (lua_isnil(L, -1))
+        return "missing";
+    return lua_type(L, -1) == LUA_TNUMBER ? lua_tostring(L, -1) : luaL_typename(L, -1);
+}
+
 /* A number from 0 up of the table on the top; `otherwise` where it is missing, NAN: it must not. */
 static double number_field(lua_State *L, const char *where, const char *name, double otherwise)
 {
@@ -111,8 +119,17 @@ static double number_field(lua_State *L, const char *where, const char *name, do
     if (!lua_isnil(L, -1))
         value = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : NAN;
     if (!(value >= 0) || !isfinite(value))
-        luaL_error(L, "%s: '%s' is %s, expected a number from 0 up", where, name,
-                   lua_isnil(L, -1) ? "missing" : luaL_typename(L, -1));
+        luaL_error(L, "%s: '%s' is %s, expected a number from 0 up", where, name, what_is(L));
+    lua_pop(L, 1);
+    return value;
+}
+
+static double points_field(lua_State *L)
+{
+    lua_getfield(L, -1, "points");
+    double value = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : NAN;
+    if (!(value > 0) || !isfinite(value))
+        luaL_error(L, "the description: 'points' is %s, expected a number above 0", what_is(L));
     lua_pop(L, 1);
     return value;
 }
@@ -335,7 +352,7 @@ static int read_solver(lua_State *L)
         return luaL_error(L, "returns %s, expected a table with 'kernels'", luaL_typename(L, -1));
     refuse_unknown(L, "the description", known);
     solver->title = text_field(L, "the description", "title", reading->arena);
-    solver->points = number_field(L, "the description", "points", NAN);
+    solver->points = points_field(L);
     solver->bytes = number_field(L, "the description", "bytes", 0);
     lua_getfield(L, -1, "kernels");
     solver->n_kernels = lua_istable(L, -1) ? lua_rawlen(L, -1) : 0;

@@ -15,6 +15,7 @@
 static const char banner[] = "%%MatrixMarket";
 /* Text that a thread takes at a time. */
 enum { PIECE = 4 << 20 };
+#define MOST_ROWS (UINT32_MAX - 1) /* and columns */
 
 enum form { COORDINATE, ARRAY };
 enum field { REAL, INTEGER, COMPLEX, PATTERN };
@@ -220,16 +221,17 @@ static lull_status read_head(struct market *market, struct lull_error *err)
     lull_market_next_line(&place, market->end);
     skip_comments(&place, market->end);
     const char *line = place;
-    bool good = lull_market_whole(&place, market->end, UINT32_MAX - 1, &market->rows) &&
-                lull_market_whole(&place, market->end, UINT32_MAX - 1, &market->columns) &&
+    bool good = lull_market_whole(&place, market->end, MOST_ROWS, &market->rows) &&
+                lull_market_whole(&place, market->end, MOST_ROWS, &market->columns) &&
                 market->rows && market->columns;
     if (good && market->form == COORDINATE)
         good = lull_market_whole(&place, market->end, UINT64_MAX / 16, &market->entries);
     lull_market_skip_blanks(&place, market->end);
     if (!good || !lull_market_at_line_end(place, market->end))
-        return lull_fail(err, LULL_ERR_FORMAT, "%s: line %lu: expected rows, columns%s above 0",
-                         market->path, line_of(market, line),
-                         market->form == COORDINATE ? " and number of nonzeros, sizes" : "");
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: line %lu: expected rows and columns, 1 to %lu%s", market->path,
+                         line_of(market, line), (unsigned long)MOST_ROWS,
+                         market->form == COORDINATE ? ", and number of nonzeros" : "");
     if (market->form == ARRAY)
         market->entries = array_entries(market);
     lull_market_next_line(&place, market->end);

@@ -344,11 +344,24 @@ static void tell_loop(const struct drawing *drawing)
     tell_disagreements(drawing);
 }
 
+/* "L3 beside L1 92 %, beside L2 -40 %" */
+static void add_shares(const double *shares, size_t far, bool is_cache, char *text, size_t size)
+{
+    for (size_t near = 0; near < far; near++) {
+        size_t length = strlen(text);
+        char name[32] = "memory";
+        if (is_cache)
+            snprintf(name, sizeof name, "L%zu", far + 1);
+        snprintf(text + length, size - length, "%s%s%sbeside L%zu %.0f %%", length ? ", " : "",
+                 near ? "" : name, near ? "" : " ", near + 1, 100 * shares[near]);
+    }
+}
+
 static void tell_overlap(const struct drawing *drawing)
 {
     const struct lull_kernel_prediction *prediction = drawing->prediction;
     const struct lull_ecm_overlap *overlap = &prediction->overlap;
-    char text[128] = "";
+    char text[512] = "";
     if (overlap->source == LULL_ECM_ASSUMED)
         lull_document_note(
             drawing->document, LULL_NOTE_INFO,
@@ -357,14 +370,14 @@ static void tell_overlap(const struct drawing *drawing)
             overlap->caches ? "caches" : "none");
     if (overlap->source != LULL_ECM_MEASURED)
         return;
-    for (size_t i = 0; i + 1 < prediction->ecm.n_links; i++) {
-        size_t length = strlen(text);
-        snprintf(text + length, sizeof text - length, "%s%s %.0f %%", i ? ", " : "",
-                 prediction->ecm.links[i].name, 100 * overlap->shares[i]);
+    size_t caches = prediction->ecm.n_links;
+    for (size_t far = 1; far <= caches; far++) {
+        const double *shares = far < caches ? overlap->shares[far - 1] : overlap->memory;
+        add_shares(shares, far, far < caches, text, sizeof text);
     }
     lull_document_note(drawing->document, LULL_NOTE_INFO,
-                       "Transfers overlap with what is nearer to the core as was measured: %s of "
-                       "what could.",
+                       "Lines from two levels overlap as was measured: %s of what could; below 0 "
+                       "they hinder each other.",
                        text);
 }
 

@@ -151,37 +151,82 @@ static void test_overlap_of_vendors(void **state)
     }
 }
 
-/* A scalar product takes 2 cycles for its two lines in L1, 4 in L2, 12 in L3. With one array in L2
- * and one in L3, 8 cycles are both halves one after the other and 6 the longer one: 7 is half way.
- * L1 and L2 in 2.9 of 3 and 2 are one tenth. */
+/* A scalar product takes 2 cycles for its two lines in L1, 4 in L2, 12 in L3, 28 in memory. */
+static struct lull_machine *machine_with_dot(struct lull_arena *arena)
+{
+    struct lull_machine *machine = measured_machine(arena);
+    machine->cpu.vendor = "AuthenticAMD";
+    set_number(machine, arena, "L3.load.1", 16e9, NAN);
+    set_number(machine, arena, "L1.dot.1", 128 / 2.0 * 1e9, NAN);
+    set_number(machine, arena, "L2.dot.1", 128 / 4.0 * 1e9, NAN);
+    set_number(machine, arena, "L3.dot.1", 128 / 12.0 * 1e9, NAN);
+    set_number(machine, arena, "memory.dot.1", 128 / 28.0 * 1e9, NAN);
+    return machine;
+}
+
+/* With one array in L2 and one in L3, 8 cycles are both halves one after the other and 6 the longer
+ * one: 7 is half way. L1 and L2 in 2.9 of 3 and 2 are one tenth. L2 and memory in 17 of 16 and 14
+ * are half of what could overlap too long. L3 and L1 were not measured. */
 static void test_measured_overlap(void **state)
 {
-    struct lull_machine *machine = measured_machine(*state);
+    struct lull_machine *machine = machine_with_dot(*state);
     static const struct lull_ecm_lines lines[] = {{4, 0, 0}, {2, 0, 0}, {1, 0, 0}};
     struct lull_ecm ecm = {.t_ol = 1, .t_nol = 5};
     struct lull_ecm_bandwidth memory;
-    machine->cpu.vendor = "AuthenticAMD";
-    set_number(machine, *state, "L3.load.1", 16e9, NAN);
-    set_number(machine, *state, "L1.dot.1", 128 / 2.0 * 1e9, NAN);
-    set_number(machine, *state, "L2.dot.1", 128 / 4.0 * 1e9, NAN);
-    set_number(machine, *state, "L3.dot.1", 128 / 12.0 * 1e9, NAN);
     assert_int_equal(lull_ecm_overlap(machine).source, LULL_ECM_ASSUMED);
     set_number(machine, *state, "L2+L1.dot.1", 128 / 2.9 * 1e9, NAN);
     set_number(machine, *state, "L3+L2.dot.1", 128 / 7.0 * 1e9, NAN);
+    set_number(machine, *state, "memory+L2.dot.1", 128 / 17.0 * 1e9, NAN);
     struct lull_ecm_overlap overlap = lull_ecm_overlap(machine);
     assert_int_equal(overlap.source, LULL_ECM_MEASURED);
     assert_false(overlap.caches);
-    check_near("L2", overlap.shares[0], 0.1, 1e-9);
-    check_near("L3", overlap.shares[1], 0.5, 1e-9);
+    check_near("L2 beside L1", overlap.shares[0][0], 0.1, 1e-9);
+    check_near("L3 beside L1", overlap.shares[1][0], 0.1, 1e-9);
+    check_near("L3 beside L2", overlap.shares[1][1], 0.5, 1e-9);
+    check_near("memory beside L1", overlap.memory[0], 0, 1e-9);
+    check_near("memory beside L2", overlap.memory[1], -0.5, 1e-9);
     assert_int_equal(lull_ecm_links(machine, lines, 3, *state, &ecm, &memory, NULL), LULL_OK);
-    /* Loads take 1, 2, 4 and 8 cycles a line: links take 4 x 1, 2 x 2, 1 x 4 and 1 x 4, streams
-     * over the first two 4 x 2 and 2 x 4. */
+    /* Loads take 1, 2, 4 and 8 cycles a line: links take 4 x 1, 2 x 2, 1 x 4 and 1 x 4, and
+     * together with the 5 in the core 9, 13 and 17. Of the four lines that leave L2 two come from
+     * there, for 2 x 2 cycles, and 1 x 4 is for the one from L3. In the core 1 cycle is for what is
+     * in the first cache. */
     check_near("in L1", lull_ecm_time(&ecm, 0), 5, 1e-9);
-    check_near("in L2", lull_ecm_time(&ecm, 1), 9 - 0.1 * (9 - 8), 1e-9);
-    check_near("in L3", lull_ecm_time(&ecm, 2), 13 - 0.5 * (13 - 8), 1e-9);
-    check_near("in memory", lull_ecm_time(&ecm, 3), 5 + 4 + 4 + 4, 1e-9);
-    ecm.links[2].cycles = 0; /* nothing comes from memory */
-    check_near("beyond L3", lull_ecm_time(&ecm, 3), 13 - 0.5 * (13 - 8), 1e-9);
+    check_near("in L2", lull_ecm_time(&ecm, 1), 9 - 0.1 * 1, 1e-9);
+    /* The first cache's cycle beside lines from L2 and L3; 4 cycles of L2 and 4 behind it. */
+    check_near("in L3", lull_ecm_time(&ecm, 2), 13 - 0.1 * 1 - 0.5 * 4, 1e-9);
+    /* Lines from L2 take 4 cycles, from L3 4, from memory 8. */
+    double first = (4 * 0.1 + 4 * 0.1 + 8 * 0.0) / 16, second = (4 * 0.5 - 8 * 0.5) / 12;
+    check_near("in memory", lull_ecm_time(&ecm, 3), 17 - first * 1 - second * 4, 1e-9);
+}
+
+/* What was measured comes out again: a scalar product with one array in a level and one in another
+ * takes what it took there, whatever that is within what a share can say. */
+static void test_overlap_reproduced(void **state)
+{
+    static const double alone[] = {2, 4, 12, 28}; /* L1, L2, L3, memory */
+    static const char *const names[] = {"L1", "L2", "L3", "memory"};
+    for (size_t far = 1; far < 4; far++)
+        for (size_t near = 0; near < far; near++)
+            for (double off = near ? -1 : 0; off <= 1; off += 0.25) {
+                struct lull_machine *machine = machine_with_dot(*state);
+                double added = (alone[near] + alone[far]) / 2;
+                double longer = fmax(alone[near], alone[far] / 2);
+                double took = added - off * (added - longer);
+                struct lull_ecm_lines lines[3] = {{0}};
+                struct lull_ecm ecm = {.t_nol = alone[0]};
+                struct lull_ecm_bandwidth memory;
+                set_number(machine, *state, "L1.load.1", 64e9, NAN);
+                set_number(machine, *state, "memory.load.1", 64 / 14.0 * 1e9, NAN);
+                set_number(machine, *state, "L3.load.1", 64 / 6.0 * 1e9, NAN);
+                set_number(machine, *state,
+                           lull_arena_printf(*state, "%s+%s.dot.1", names[far], names[near]),
+                           128 / took * 1e9, NAN);
+                for (size_t link = 0; link < far; link++)
+                    lines[link].loads = link < near ? 2 : 1;
+                assert_int_equal(lull_ecm_links(machine, lines, 3, *state, &ecm, &memory, NULL),
+                                 LULL_OK);
+                check_near("in both", lull_ecm_time(&ecm, 3), took, 1e-9);
+            }
 }
 
 /* Of the machine above a line costs 1 cycle by loads alone, and 2 / 2 in a copy; with a triad of 6
@@ -251,6 +296,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_measured_links, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_overlap_of_vendors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_measured_overlap, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_overlap_reproduced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_first_cache, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_memory_bandwidth, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nearest_mix, set_up, tear_down),

@@ -237,7 +237,11 @@ static void refuse(const char *text, const char *message, struct lull_arena *are
 static void test_mistakes(void **state)
 {
     refuse("return 3", "expected a table", *state);
-    refuse("return {title = 'a', points = -1}", "'points' is number", *state);
+    refuse("return {title = 'a', points = -1}", "'points' is -1, expected a number above 0",
+           *state);
+    refuse("return {title = 'a', points = 0}", "'points' is 0, expected a number above 0", *state);
+    refuse("return {title = 'a', points = 8, kernels = {{name = 'k', T_OL = -1}}}",
+           "kernel 'k': 'T_OL' is -1, expected a number from 0 up", *state);
     refuse("return {title = 'a', points = 8}", "'kernels' is nil", *state);
     refuse("return {title = 'a', point = 8}", "'point' is not known", *state);
     refuse("return {title = 'a', points = 8, kernels = {{name = 'k', T_OL = 1}}}",
