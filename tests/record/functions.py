@@ -272,8 +272,8 @@ def unharmed(bench, compiler):
             options += [("--filter", bench.path("filter"))]
         for some in options:
             target = bench.record(program, "--throttle", "none", *some)
-            bench.expect("%s %s" % (source, some), bench.tree(target).get(("main",)), 1)
-            bench.expect(source + ": oddities", bench.table(target, "quirks"), {})
+            bench.expect("%s %s" % (source, some), check(bench, target, "expect 1 main\n"),
+                         "1 checked, 0 differ, 0 oddities\n")
 
 
 def check(bench, target, lines):

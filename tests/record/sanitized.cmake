@@ -63,10 +63,11 @@ if(LULL_SANITIZE MATCHES "thread")
     list(APPEND settings UCX_MEM_EVENTS=no)
     sanitized_mpi(openmpi threads_requests matched_threads intercommunicators)
     sanitized_mpi(mpich threads_requests)
-    late_program(${CMAKE_C_COMPILER} ${sanitized})
-    # Its status alone: under tsan its thread's useful time by events is some 80 us from that by sums,
-    # and why is not known. record.late, without a sanitizer, compares them.
-    sanitized_test(late --check true -- ${record_bin}/late)
+    late_programs(${CMAKE_C_COMPILER} ${sanitized})
+    sanitized_test(late -- ${record_bin}/late)
+    foreach(form barrier lock busy)
+        sanitized_test(late_calls.${form} -- ${record_bin}/late_calls ${form})
+    endforeach()
     execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libtsan.so
                     OUTPUT_VARIABLE library OUTPUT_STRIP_TRAILING_WHITESPACE)
     foreach(name omp_constructs pause_omp nested_threads)

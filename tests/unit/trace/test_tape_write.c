@@ -87,6 +87,93 @@ static void test_compact(void **state)
     lull_trace_close(tape);
 }
 
+static void add_request(unsigned kind, int64_t time, uint64_t request, int32_t peer, uint64_t bytes)
+{
+    struct lull_event event = memory_event(time, kind, 0);
+    event.message.peer = peer;
+    event.message.bytes = bytes;
+    event.message.request = request;
+    memory_trace_add(trace, 0, &event);
+}
+
+static void add_call(int64_t time, uint32_t region)
+{
+    struct lull_event call = memory_span(time, LULL_EVENT_CALL, region, 10);
+    memory_trace_add(trace, 0, &call);
+}
+
+/* Three calls, of which one posts a receive, one a send, and one completes both as they were
+ * posted. */
+static void add_exchange(int64_t time, uint64_t first)
+{
+    add_call(time, 1);
+    add_request(LULL_EVENT_RECV_POST, time, first, 1, 5);
+    add_call(time + 20, 0);
+    add_request(LULL_EVENT_SEND, time + 20, first + 1, 1, 5);
+    add_call(time + 40, 0);
+    add_request(LULL_EVENT_RECV, time + 50, first, 1, 5);
+    add_request(LULL_EVENT_SEND_DONE, time + 50, first + 1, 1, 5);
+}
+
+static void require_same_events(void)
+{
+    struct lull_trace *tape;
+    assert_int_equal(write_tape(), LULL_OK);
+    assert_int_equal(lull_trace_open(folder_path("run"), &tape, &err), LULL_OK);
+    if (!same_events(trace, tape, NULL, &err))
+        fail_msg("%s", err.text);
+    lull_trace_close(tape);
+}
+
+/* What recorders write: 32 bytes for the first call of a shape and 16 for those like it, and a
+ * wait's range of 32. */
+static void test_compact_requests(void **state)
+{
+    (void)state;
+    add_exchange(0, 0);
+    require_same_events();
+    assert_int_equal(records_size(), 32 + 32 + 32);
+    for (int64_t i = 1; i < 4; i++)
+        add_exchange(i * 100, (uint64_t)i * 2);
+    require_same_events();
+    assert_int_equal(records_size(), 96 + 3 * (16 + 16 + 32));
+}
+
+/* Requests that are not numbered in order, or are completed as a range of a wait cannot say: by
+ * themselves, by a message from elsewhere, as withdrawn, or not at all. */
+static void test_other_requests(void **state)
+{
+    (void)state;
+    add_exchange(0, 100);
+    for (uint64_t r = 0; r < 5; r++) {
+        add_call(200 + (int64_t)r * 20, 1);
+        add_request(LULL_EVENT_RECV_POST, 200 + (int64_t)r * 20, r, LULL_ANY, UINT64_C(1) << 33);
+    }
+    add_request(LULL_EVENT_REQUEST_TEST, 400, 0, 0, 0);
+    add_request(LULL_EVENT_RECV, 400, 3, 1, UINT64_C(1) << 32);
+    add_request(LULL_EVENT_RECV, 401, 1, 0, 7);
+    add_call(410, 1);
+    add_request(LULL_EVENT_REQUEST_CANCELLED, 420, 2, LULL_ANY, UINT64_C(1) << 33);
+    add_request(LULL_EVENT_RECV, 420, 0, LULL_PROC_NULL, 7);
+    require_same_events();
+}
+
+/* More completions than one record has room for. */
+static void test_many_completions(void **state)
+{
+    (void)state;
+    enum { MANY = 40 };
+    for (uint64_t r = 0; r < MANY; r++) {
+        add_call((int64_t)r * 20, 1);
+        add_request(LULL_EVENT_RECV_POST, (int64_t)r * 20, r, LULL_ANY, 8);
+    }
+    add_call(900, 1);
+    for (uint64_t r = 0; r < MANY; r++)
+        add_request(LULL_EVENT_RECV, 910, r, 1, r);
+    require_same_events();
+    assert_int_equal(records_size(), 32 + (MANY - 1) * 16 + 3 * 16 + MANY * 16);
+}
+
 /* Windows and files have no definitions: an id that a record cannot hold is left out, not cut. */
 static void test_window_beyond_22_bits(void **state)
 {
@@ -170,6 +257,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_compact),
+        TEST(test_compact_requests),
+        TEST(test_other_requests),
+        TEST(test_many_completions),
         TEST(test_window_beyond_22_bits),
         TEST(test_cores),
         TEST(test_too_many_definitions),

@@ -94,6 +94,7 @@ static lull_status close_writer(void *state, bool commit, struct lull_error *err
     for (uint32_t l = 0; l < writer->trace->n_locations; l++) {
         free(writer->locations[l].buffer);
         free(writer->locations[l].shapes);
+        lull_tape_free_numbers(&writer->locations[l]);
     }
     free(writer->locations);
     if (commit && status == LULL_OK)

@@ -1,6 +1,6 @@
 /* The state of a writer of tapes. writer.c opens and closes it, fold.c takes the events, events.c
- * makes records of them, buffers.c gathers their bytes and writes the files, sums.c
- * those of sums. */
+ * makes records of them, requests.c of their requests, buffers.c gathers their bytes and writes the
+ * files, sums.c those of sums. */
 #ifndef LULL_TRACE_FORMAT_TAPE_WRITE_WRITER_H
 #define LULL_TRACE_FORMAT_TAPE_WRITE_WRITER_H
 
@@ -10,6 +10,8 @@
 #include "trace/format/writer.h"
 
 #include <string.h>
+
+struct tape_numbers; /* requests.c */
 
 struct tape_location {
     unsigned char *buffer;
@@ -22,6 +24,7 @@ struct tape_location {
     uint8_t n_pending;
     bool created;
     struct lull_tape_shape *shapes; /* NULL until there is one; see lull_tape_shorten */
+    struct tape_numbers *numbers;   /* NULL until a request has been opened */
 };
 
 struct tape_writer {
@@ -77,6 +80,22 @@ lull_status lull_tape_take_events(struct tape_writer *writer, const struct lull_
  * shape; sets how many slots it has. Shapes share places where there are fewer of these. */
 lull_status lull_tape_shorten(struct tape_writer *writer, uint32_t location,
                               union lull_tape_slot *slots, size_t *count, struct lull_error *err);
+
+/* Whether an event opens the request that a reader numbers next, and that it does so: the record of
+ * that event is a CALL_* or has LULL_TAPE_NEXT_REQUEST. */
+bool lull_tape_opens_next(const struct tape_location *out, const struct lull_event *event);
+lull_status lull_tape_open_next(const struct tape_writer *writer, uint32_t location,
+                                const struct lull_event *event, struct lull_error *err);
+/* Holds back what completes such a request, with the call that does so or by itself; false: it
+ * completes no such one, or other than a completion can say. */
+bool lull_tape_complete(struct tape_writer *writer, uint32_t location,
+                        const struct lull_event *event, lull_status *ret_status,
+                        struct lull_error *err);
+bool lull_tape_holds_completions(const struct tape_location *out);
+/* Puts them, with their call. */
+lull_status lull_tape_put_completions(struct tape_writer *writer, uint32_t location,
+                                      struct lull_error *err);
+void lull_tape_free_numbers(struct tape_location *out);
 
 /* Puts what is held back. */
 lull_status lull_tape_release_pending(struct tape_writer *writer, uint32_t location,
