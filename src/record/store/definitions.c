@@ -269,6 +269,8 @@ static void fill_comm(struct lull_tape_builder *builder, const void *what)
     lull_tape_build_u32(builder, comm->remote);
     fill_members(builder, comm);
     lull_tape_build_text(builder, comm->name ? comm->name : "");
+    if (comm->tells_rank)
+        lull_tape_build_u64(builder, comm->rank);
 }
 
 uint32_t rec_define_comm(const struct rec_comm *comm)
@@ -302,7 +304,7 @@ static void fill_far(struct lull_tape_builder *builder, const void *what)
     lull_tape_build_u64(builder, far->own);
     lull_tape_build_u64(builder, far->group->key);
     lull_tape_build_u32(builder, far->group->size);
-    lull_tape_build_u32(builder, far->group->first);
+    lull_tape_build_u32(builder, far->group->tells_rank ? UINT32_MAX : far->group->first);
     fill_members(builder, far->group);
 }
 
