@@ -2,7 +2,7 @@
 asked MPI for, who is in each. The same number is one communicator for all of its members, another
 number is another one.
 
-    communicators.py --lull LULL --comms COMMS_OF --family openmpi|mpich [--nodes] [--spawn]
+    communicators.py --lull LULL --comms COMMS_OF --family openmpi|mpich --alone|--nodes|--spawn
 
 Each program is recorded several times: as it is; as if its world were too large for anybody to list
 members; with a rank that is not recorded, which is then missing from what lull finds.
@@ -143,8 +143,9 @@ def main():
     parser.add_argument("--lull", required=True)
     parser.add_argument("--comms", required=True)
     parser.add_argument("--family", required=True)
-    parser.add_argument("--nodes", action="store_true")
-    parser.add_argument("--spawn", action="store_true")
+    form = parser.add_mutually_exclusive_group(required=True)
+    for name in ("--alone", "--nodes", "--spawn"):
+        form.add_argument(name, action="store_true")
     settings = parser.parse_args()
     for tool in ("mpicc." + settings.family, "mpirun." + settings.family):
         if not shutil.which(tool):

@@ -39,7 +39,7 @@ static struct rec_mpi_group look_at_group(MPI_Group group, int size, bool all)
 static struct rec_mpi_group local_members(MPI_Comm comm, const struct rec_mpi_comm *info, bool all)
 {
     MPI_Group group;
-    if (!all && info->rank == 0 && rec_members_own() != UNKNOWN)
+    if ((!all || info->size == 1) && info->rank == 0 && rec_members_own() != UNKNOWN)
         return (struct rec_mpi_group){.first = rec_members_own(), .row = info->size == 1};
     if (rec_mpi.Comm_group(comm, &group) != MPI_SUCCESS)
         return (struct rec_mpi_group){.first = UNKNOWN};
