@@ -25,6 +25,7 @@ import page
 import record_app
 import record_mpi
 import record_omp
+import record_ranks
 import predicted
 import program
 import repeat
@@ -166,10 +167,10 @@ def main():
     folder = tempfile.mkdtemp(prefix="bench-", dir=arguments.build)
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
-        for part in (machine, repeat, record_mpi, record_omp, record_app, inject, simulate, wave,
-                     what_if, fit, program, predicted, kernel, sparse, page, report, diagnose):
+        for part in (machine, repeat, record_mpi, record_omp, record_ranks, record_app, inject, simulate,
+                     wave, what_if, fit, program, predicted, kernel, sparse, page, report, diagnose):
             part.rows(bench)
-        if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "heat", "inject",
+        if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "ranks", "heat", "inject",
                                      "simulate", "wave", "what if", "fit", "program",
                                      "predicted", "kernel", "sparse", "page", "report",
                                      "diagnose")):

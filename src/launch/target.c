@@ -3,6 +3,8 @@
 #include "base/file.h"
 #include "base/starters.h"
 #include "base/text.h"
+#include "launch/node.h"
+#include "launch/proc.h"
 #include "tape/layout.h"
 
 #include <errno.h>
@@ -44,44 +46,6 @@ static bool read_number(const char *name, uint32_t *ret_value)
     return true;
 }
 
-/* ---- processes by their files in /proc ----------------------------------------------------------
- */
-
-struct process {
-    int parent;
-    char name[32];  /* at most 15 bytes of it */
-    char start[32]; /* clock ticks since boot: with its number it names the process for good */
-};
-
-static bool look_at(int pid, struct process *ret_process)
-{
-    char path[64], line[1024];
-    struct process process = {.parent = 0};
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    FILE *in = fopen(path, "re");
-    bool good = in && fgets(line, sizeof line, in);
-    if (in)
-        fclose(in);
-    char *name = good ? strchr(line, '(') : NULL, *field = name ? strrchr(name, ')') : NULL;
-    if (!field)
-        return false;
-    snprintf(process.name, sizeof process.name, "%.*s", (int)(field - name - 1), name + 1);
-    for (int i = 2; field && i < 22; i++) { /* field 2 is the name, 4 the parent, 22 the start */
-        field = strchr(field + 1, ' ');
-        if (i == 3 && field)
-            process.parent = (int)strtol(field, NULL, 10);
-    }
-    good = field && sscanf(field, "%31s", process.start) == 1;
-    *ret_process = process;
-    return good;
-}
-
-static bool lives(int pid, const char *start)
-{
-    struct process process;
-    return look_at(pid, &process) && strcmp(process.start, start) == 0;
-}
-
 /* The value of an option on the command line of a process; NULL if it is not there. */
 static const char *option_of(int pid, const char *option, struct lull_arena *arena)
 {
@@ -105,11 +69,11 @@ static const char *option_of(int pid, const char *option, struct lull_arena *are
  * started us through others. NULL: it is another launcher. */
 static const char *hydra_key(struct lull_arena *arena)
 {
-    struct process process = {.parent = (int)getppid()};
+    struct lull_proc process = {.parent = (int)getppid()};
     const char *key = NULL;
     for (int i = 0; !key && i < MOST_ANCESTORS && process.parent > 1; i++) {
         key = option_of(process.parent, "--control-port", arena);
-        if (!key && !look_at(process.parent, &process))
+        if (!key && !lull_proc_look(process.parent, &process))
             break;
     }
     return key;
@@ -117,9 +81,9 @@ static const char *hydra_key(struct lull_arena *arena)
 
 static const char *parent_key(struct lull_arena *arena)
 {
-    struct process parent = {.start = ""};
+    struct lull_proc parent = {.start = ""};
     char host[256] = "";
-    look_at((int)getppid(), &parent);
+    lull_proc_look((int)getppid(), &parent);
     gethostname(host, sizeof host - 1);
     return lull_arena_printf(arena, "%s/%d/%s", host, (int)getppid(), parent.start);
 }
@@ -134,11 +98,24 @@ static const char *known_key(const char *key, bool sized, uint32_t size, struct 
                              transport ? transport : "", sized ? size : 0);
 }
 
+/* How many processes of the job are on this node, and which of them this one is, as few launchers
+ * say. */
+static void find_place(struct lull_job *job)
+{
+    static const char *const names[][2] = {
+        {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+        {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (read_number(names[i][0], &job->node_rank) && read_number(names[i][1], &job->node_size))
+            return;
+    job->node_rank = job->node_size = 0;
+}
+
 static bool is_shell(int pid)
 {
     static const char *const shells[] = {LULL_SHELLS};
-    struct process process;
-    if (!look_at(pid, &process))
+    struct lull_proc process;
+    if (!lull_proc_look(pid, &process))
         return true;
     for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
         if (strcmp(process.name, shells[i]) == 0)
@@ -163,6 +140,7 @@ void lull_job_describe(const struct lull_executable *executable, struct lull_are
         if (!key && job->family == LULL_MPI_MPICH)
             key = hydra_key(arena);
         job->key = key ? known_key(key, sized, job->size, arena) : parent_key(arena);
+        find_place(job);
         return;
     }
     job->siblings = executable->mpi != LULL_MPI_NONE && !is_shell((int)getppid());
@@ -211,15 +189,15 @@ static bool one_lives(const char *lines)
     char start[32];
     int pid, length;
     for (; sscanf(lines, "%d %31s%n", &pid, start, &length) == 2; lines += length)
-        if (lives(pid, start))
+        if (lull_proc_lives(pid, start))
             return true;
     return false;
 }
 
 static void add_sibling(const char *file)
 {
-    struct process own;
-    FILE *out = look_at((int)getpid(), &own) ? fopen(file, "ae") : NULL;
+    struct lull_proc own;
+    FILE *out = lull_proc_look((int)getpid(), &own) ? fopen(file, "ae") : NULL;
     if (!out)
         return;
     fprintf(out, "\n%d %s", (int)getpid(), own.start);
@@ -330,16 +308,12 @@ static const char *numbered(const char *path, unsigned number, struct lull_arena
     return lull_arena_printf(arena, "%.*s-%u%s", (int)(length - cut), path, number, extension);
 }
 
-enum lull_target_found lull_target_claim(const char *path, const struct lull_job *job,
-                                         const struct lull_target_options *options,
-                                         struct lull_arena *arena, const char **ret_path,
-                                         struct lull_error *err)
+/* As every process can do it by itself. */
+static enum lull_target_found claim_by_files(const char *path, const struct lull_job *job,
+                                             const struct lull_target_options *options,
+                                             struct lull_arena *arena, const char **ret_path,
+                                             struct lull_error *err)
 {
-    path = absolute(path, arena);
-    if (strlen(path) + 64 > PATH_MAX) {
-        lull_fail(err, LULL_ERR_RANGE, "%s: the name is too long", path);
-        return LULL_TARGET_FAILED;
-    }
     if (make_parents(path, arena, err) != LULL_OK)
         return LULL_TARGET_FAILED;
     const char *slash = strrchr(path, '/');
@@ -358,5 +332,29 @@ enum lull_target_found lull_target_claim(const char *path, const struct lull_job
         close(lock);
     if (found == LULL_TARGET_MADE)
         *ret_path = name;
+    return found;
+}
+
+enum lull_target_found lull_target_claim(const char *path, const struct lull_job *job,
+                                         const struct lull_target_options *options,
+                                         struct lull_arena *arena, const char **ret_path,
+                                         struct lull_error *err)
+{
+    struct lull_node node;
+    path = absolute(path, arena);
+    if (strlen(path) + 64 > PATH_MAX) {
+        lull_fail(err, LULL_ERR_RANGE, "%s: the name is too long", path);
+        return LULL_TARGET_FAILED;
+    }
+    const char *what =
+        lull_arena_printf(arena, "%s %d%d %s", job->key, options->replace, options->number, path);
+    const char *told =
+        lull_node_join(LULL_NODE_FOLDER, what, job->node_rank, job->node_size, arena, &node);
+    if (told) {
+        *ret_path = told;
+        return LULL_TARGET_MADE;
+    }
+    enum lull_target_found found = claim_by_files(path, job, options, arena, ret_path, err);
+    lull_node_tell(&node, found == LULL_TARGET_MADE ? *ret_path : NULL);
     return found;
 }

@@ -1,5 +1,6 @@
-/* The folder that a recording goes to, agreed upon by all processes of one job without a word
- * between them: each starts its own `lull record`, in any order. */
+/* The folder that a recording goes to, agreed upon by all processes of one job: each starts its own
+ * `lull record`, in any order, and can find it by itself. On a node one of them does, where the
+ * launcher says who is there, and tells the others (launch/node.h). */
 #ifndef LULL_LAUNCH_TARGET_H
 #define LULL_LAUNCH_TARGET_H
 
@@ -12,12 +13,13 @@
 
 /* What the environment says about the job that this process is part of. */
 struct lull_job {
-    bool parallel;               /* a launcher of MPI programs started us */
-    bool siblings;               /* or something that tells no rank may have: the other processes of
-                                    the job have the same parent */
-    uint32_t rank, size;         /* 0 and 1 if not */
-    enum lull_mpi_family family; /* whose launcher, as far as it can be told */
-    const char *key;             /* the same for all processes of the job, and for no other job */
+    bool parallel;       /* a launcher of MPI programs started us */
+    bool siblings;       /* or something that tells no rank may have: the other processes of
+                            the job have the same parent */
+    uint32_t rank, size; /* 0 and 1 if not */
+    uint32_t node_rank, node_size; /* the same on this node; 0 and 0 if it is not known */
+    enum lull_mpi_family family;   /* whose launcher, as far as it can be told */
+    const char *key;               /* the same for all processes of the job, and for no other job */
 };
 
 void lull_job_describe(const struct lull_executable *executable, struct lull_arena *arena,

@@ -23,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 __thread struct rec_thread *rec_self_or_null __attribute__((tls_model("initial-exec")));
@@ -40,19 +39,6 @@ static pid_t owner; /* whose files we write */
 
 /* ---- process ----------------------------------------------------------------------------------
  */
-
-static void make_anchor(const char *run)
-{
-    char path[4096];
-    mkdir(run, 0777);
-    snprintf(path, sizeof path, "%s/" LULL_TAPE_ANCHOR_NAME, run);
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return;
-    if (write(fd, LULL_TAPE_ANCHOR, strlen(LULL_TAPE_ANCHOR)) < 0)
-        unlink(path);
-    close(fd);
-}
 
 /* Two points at once, so that also a program that dies in its first moments has a clock: a fifth
  * of a millisecond apart, which bounds the error of the rate by 1e-4 until a later point comes.
@@ -118,7 +104,6 @@ __attribute__((noinline)) static void start_once(void)
     if (!rec_prepare_children() || !placed) /* takes our settings out of the environment */
         return;
     rec_report_begin();
-    make_anchor(run);
     if (!rec_definitions_begin(run)) {
         rec_report_refused(run);
         return;

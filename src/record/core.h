@@ -15,6 +15,8 @@
  *    application, and the number of its rank 0 (record/mpi/spawned.h)
  *  - LULL_RECORD_SKEW: for tests, "NS:PPM": every process is a node of its own, whose clock is NS
  *    and PPM parts in a million ahead of that of the rank before it
+ *  - LULL_RECORD_LOOKS: for tests: above how many comparisons members are not looked up
+ *    (record/mpi/members.h)
  *  - LULL_RECORD_INJECT: a file that says how the program is to be disturbed (inject/inject.h)
  *  - LULL_RECORD_CALLPATH: how many callers a call site has (record/site/site.h); unset: 1
  *  - LULL_RECORD_FILTER: path of a file that says which functions are recorded (filter/filter.h)

@@ -278,6 +278,7 @@ enum lull_tape_number {
     LULL_TAPE_NUMBERS
 };
 #define LULL_TAPE_NO_LOCATION UINT32_MAX
+#define LULL_TAPE_NO_RANK     UINT64_MAX
 
 /* ---- files of sums ----------------------------------------------------------------------------
  */
@@ -479,7 +480,9 @@ enum lull_tape_definition_kind {
                                  u32 members listed, that many u32 process numbers (or locations of
                                  a team), text name. Across processes, communicators with the same
                                  key are one; one of them lists the members unless they are the
-                                 `size` processes from `first` on */
+                                 `size` processes from `first` on. Behind it, u64 rank (optional):
+                                 the process does not know all members, but is this one of them;
+                                 LULL_TAPE_NO_RANK: it is none of them */
     LULL_TAPE_DEFINE_COUNTER, /* u64 source, u32 role, text name, text unit */
     LULL_TAPE_DEFINE_MARKER,  /* u64 source, text name */
     LULL_TAPE_DEFINE_OBJECT,  /* text path, text build id (hexadecimal or ""): a file with code */

@@ -6,6 +6,8 @@ if(Python3_FOUND)
     target_link_libraries(check_run PRIVATE lull_metrics lull_trace lull_base m)
     add_executable(listing ${CMAKE_CURRENT_LIST_DIR}/listing.c)
     target_link_libraries(listing PRIVATE lull_trace lull_base)
+    add_executable(comms_of ${CMAKE_CURRENT_LIST_DIR}/comms_of.c)
+    target_link_libraries(comms_of PRIVATE lull_trace lull_base)
     add_executable(check_waits ${CMAKE_CURRENT_LIST_DIR}/check_waits.c)
     target_link_libraries(check_waits PRIVATE lull_activity lull_trace lull_base)
     find_program(LULL_GCC NAMES gcc gcc-12 gcc-13 gcc-14)
@@ -415,6 +417,21 @@ function(record_mpi family)
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sites.py
                 --lull $<TARGET_FILE:lull> --family ${family} $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
     set_tests_properties(record.sites.${family} PROPERTIES LABELS mpi TIMEOUT 900 SKIP_RETURN_CODE 77)
+    if(family STREQUAL mpich) # whose handles a mock has
+        add_test(NAME record.million
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/million.py
+                    --lull $<TARGET_FILE:lull> --recorder $<TARGET_FILE:liblull-record-mpich>)
+        set_tests_properties(record.million PROPERTIES LABELS mpi TIMEOUT 300 SKIP_RETURN_CODE 77)
+    endif()
+    # Who is in which communicator. Open MPI 4 hangs now and then where processes spawn others.
+    foreach(form alone nodes spawn)
+        add_test(NAME record.communicators.${form}.${family}
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/communicators.py
+                    --lull $<TARGET_FILE:lull> --comms $<TARGET_FILE:comms_of> --family ${family}
+                    --${form})
+        set_tests_properties(record.communicators.${form}.${family}
+                             PROPERTIES LABELS mpi TIMEOUT 900 RUN_SERIAL ON SKIP_RETURN_CODE 77)
+    endforeach()
     add_test(NAME record.clocks.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/clocks.py
                 --lull $<TARGET_FILE:lull> --family ${family})

@@ -5,14 +5,13 @@
 #include "record/keep.h"
 #include "record/mpi/clocks.h"
 #include "record/mpi/keys.h"
+#include "record/mpi/members.h"
 #include "record/mpi/spawned.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Members are listed by rank 0 of a communicator, and by all of small ones. */
-enum { LISTED_BY_ALL = 64 };
 #define UNKNOWN REC_UNKNOWN_MEMBER
 
 struct rec_mpi_comm rec_mpi_world;
@@ -20,93 +19,56 @@ struct rec_mpi_comm rec_mpi_world;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_map comms; /* handle -> rec_mpi_comm */
 
-/* The groups of whose ranks we know the process numbers: that of the own world, and of those that
- * it has spawned or that have spawned it. */
-struct world {
-    MPI_Group group;
-    const uint32_t *numbers;
-    struct world *before;
-};
-static struct world *worlds; /* the newest first; only added to */
 static uint32_t highest_number;
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-static bool add_world(MPI_Group group, const uint32_t *numbers)
+/* Of a group that is given back: all members, or the first one. */
+static struct rec_mpi_group look_at_group(MPI_Group group, int size, bool all)
 {
-    struct world *world = malloc(sizeof *world);
-    if (!world)
-        return false;
-    *world = (struct world){group, numbers, NULL};
-    pthread_mutex_lock(&lock);
-    world->before = worlds;
-    __atomic_store_n(&worlds, world, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&lock);
-    return true;
+    struct rec_mpi_group found = {.first = UNKNOWN};
+    const uint32_t *numbers = all ? rec_members_list(group, size) : NULL;
+    if (numbers)
+        found = rec_members_group(numbers, size);
+    else if (!all)
+        found.first = rec_members_first(group);
+    rec_mpi.Group_free(&group);
+    return found;
 }
 
-/* Fills in the numbers that a world tells; returns how many are not known then. */
-static int look_into(const struct world *world, MPI_Group group, int size, const int *ranks,
-                     int *found, uint32_t *numbers)
-{
-    int unknown = 0;
-    bool good =
-        rec_mpi.Group_translate_ranks(group, size, ranks, world->group, found) == MPI_SUCCESS;
-    for (int r = 0; r < size; r++) {
-        if (good && numbers[r] == UNKNOWN && found[r] >= 0)
-            numbers[r] = world->numbers[found[r]];
-        unknown += numbers[r] == UNKNOWN;
-    }
-    return unknown;
-}
-
-/* Process numbers of a group, in memory that is kept; NULL when there is none. */
-static uint32_t *numbers_of(MPI_Group group, int size)
-{
-    int *ranks = malloc(sizeof *ranks * 2 * (size_t)(size > 0 ? size : 1));
-    uint32_t *numbers = ranks ? rec_keep(sizeof *numbers * (size_t)(size > 0 ? size : 1)) : NULL;
-    if (!numbers) {
-        free(ranks);
-        return NULL;
-    }
-    for (int r = 0; r < size; r++) {
-        ranks[r] = r;
-        numbers[r] = UNKNOWN;
-    }
-    int unknown = size;
-    for (const struct world *world = __atomic_load_n(&worlds, __ATOMIC_ACQUIRE);
-         world && unknown > 0; world = world->before)
-        unknown = look_into(world, group, size, ranks, ranks + size, numbers);
-    free(ranks);
-    return numbers;
-}
-
-static const uint32_t *local_members(MPI_Comm comm, int size)
+static struct rec_mpi_group local_members(MPI_Comm comm, const struct rec_mpi_comm *info, bool all)
 {
     MPI_Group group;
+    if ((!all || info->size == 1) && info->rank == 0 && rec_members_own() != UNKNOWN)
+        return (struct rec_mpi_group){.first = rec_members_own(), .row = info->size == 1};
     if (rec_mpi.Comm_group(comm, &group) != MPI_SUCCESS)
-        return NULL;
-    uint32_t *numbers = numbers_of(group, size);
-    rec_mpi.Group_free(&group);
-    return numbers;
+        return (struct rec_mpi_group){.first = UNKNOWN};
+    return look_at_group(group, info->size, all);
 }
 
-static const uint32_t *remote_members(MPI_Comm comm, int size)
+static struct rec_mpi_group remote_members(MPI_Comm comm, int size)
 {
     MPI_Group group;
     if (rec_mpi.Comm_remote_group(comm, &group) != MPI_SUCCESS)
-        return NULL;
-    uint32_t *numbers = numbers_of(group, size);
-    rec_mpi.Group_free(&group);
-    return numbers;
+        return (struct rec_mpi_group){.first = UNKNOWN};
+    return look_at_group(group, size, true);
 }
 
-static bool follow_each_other(const uint32_t *members, int size)
+/* Once a communicator is defined, its numbers are kept only where they are needed and few. */
+static void settle(struct rec_mpi_group *group, int size, bool needed)
 {
-    for (int r = 1; r < size; r++)
-        if (members[r] != members[0] + (uint32_t)r)
-            return false;
-    return true;
+    const size_t bytes = sizeof *group->numbers * (size_t)size;
+    uint32_t *kept = NULL;
+    void *seen;
+    if (!group->numbers)
+        return;
+    if (!group->row && needed)
+        kept = rec_keep(bytes);
+    if (kept)
+        memcpy(kept, group->numbers, bytes);
+    memcpy(&seen, &group->numbers, sizeof seen);
+    free(seen);
+    group->numbers = kept;
 }
 
 static void count_neighbours(MPI_Comm comm, struct rec_mpi_comm *info)
@@ -125,29 +87,31 @@ static void count_neighbours(MPI_Comm comm, struct rec_mpi_comm *info)
 
 /* ---- definitions ----------------------------------------------------------------------------- */
 
-static struct rec_comm definition_of(const struct rec_mpi_comm *info, const char *name)
+/* Rank 0 lists the members of a small one. Who does not know all says which rank it is (-1: it is
+ * none), so that those are known that are there. */
+static struct rec_comm definition_of(const struct rec_mpi_comm *info, uint64_t key,
+                                     const struct rec_mpi_group *group, int size, int rank)
 {
-    bool row = info->members[0] != UNKNOWN && follow_each_other(info->members, info->size);
-    bool listed = !row && (info->rank == 0 || info->size <= LISTED_BY_ALL);
-    return (struct rec_comm){.key = info->key,
+    const bool few = rec_members_are_few(size);
+    const bool lists = group->numbers && few && (info->rank == 0 || key == 0);
+    return (struct rec_comm){.key = key,
                              .paradigm = LULL_TAPE_PARADIGM_MPI,
-                             .size = (uint32_t)info->size,
-                             .first = info->members[0],
+                             .size = (uint32_t)size,
+                             .first = group->row || few ? group->first : UNKNOWN,
                              .parent = UINT32_MAX,
                              .remote = UINT32_MAX,
-                             .members = listed ? info->members : NULL,
-                             .name = name};
+                             .members = lists && !group->row ? group->numbers : NULL,
+                             .tells_rank = !group->row && !lists,
+                             .rank = rank >= 0 ? (uint64_t)rank : LULL_TAPE_NO_RANK};
 }
 
 /* Each group of an intercommunicator is a communicator of its own. */
-static void define_groups(struct rec_mpi_comm *info, struct rec_comm *local, const char *name)
+static void define_groups(struct rec_mpi_comm *info, struct rec_comm *local)
 {
-    struct rec_mpi_comm there = {.key = rec_key_of_group(info->key, info->remote),
-                                 .size = info->peers,
-                                 .rank = 0,
-                                 .members = info->remote};
-    struct rec_comm remote = definition_of(&there, name);
-    const uint64_t own = rec_key_of_group(info->key, info->members);
+    const uint64_t own = rec_key_of_group(info->key, info->local.first);
+    struct rec_comm remote = definition_of(info, rec_key_of_group(info->key, info->remote.first),
+                                           &info->remote, info->peers, -1);
+    remote.name = local->name;
     local->key = info->half != 0 ? info->half : own;
     info->id = info->half != 0 ? rec_define_half(local, info->link, own, &remote)
                                : rec_define_intercomm(local, &remote);
@@ -155,11 +119,12 @@ static void define_groups(struct rec_mpi_comm *info, struct rec_comm *local, con
 
 static void define(struct rec_mpi_comm *info, const struct rec_mpi_comm *parent, const char *name)
 {
-    struct rec_comm local = definition_of(info, name);
+    struct rec_comm local = definition_of(info, info->key, &info->local, info->size, info->rank);
+    local.name = name;
     if (parent)
         local.parent = parent->id;
     if (info->inter)
-        define_groups(info, &local, name);
+        define_groups(info, &local);
     else
         info->id = rec_define_comm(&local);
 }
@@ -175,8 +140,8 @@ uint64_t rec_mpi_spawn_key(const struct rec_mpi_comm *comm)
 uint32_t rec_mpi_persistent_comm(const struct rec_mpi_comm *comm)
 {
     struct rec_mpi_comm own = *comm;
-    if (!own.members)
-        return comm->id;
+    if (own.id == 0)
+        return 0;
     pthread_mutex_lock(&lock);
     own.key = rec_key_next(comm->key, REC_KEY_PERSISTENT);
     own.half = rec_key_next(comm->half, REC_KEY_PERSISTENT);
@@ -194,8 +159,26 @@ static void set_name(MPI_Comm comm, char *name)
         name[0] = '\0';
 }
 
+/* What a communicator comes from. */
+struct origin {
+    const struct rec_mpi_comm *parent; /* NULL: none that is known */
+    uint64_t making;                   /* of a call of all of the parent's members; 0: of others */
+    int tag;
+    bool shared; /* all members are here, in the call that makes it */
+    bool copy;   /* it has the members of its parent */
+    uint64_t half, link;
+};
+
+static uint64_t next_making(const struct rec_mpi_comm *parent)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t making = parent ? rec_key_next(parent->key, REC_KEY_MAKING) : 0;
+    pthread_mutex_unlock(&lock);
+    return making;
+}
+
 /* Fills what the library tells about a communicator. */
-static bool look_at(MPI_Comm comm, struct rec_mpi_comm *info)
+static bool look_at(MPI_Comm comm, struct rec_mpi_comm *info, const struct origin *origin)
 {
     int inter = 0;
     if (rec_mpi.Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
@@ -204,28 +187,44 @@ static bool look_at(MPI_Comm comm, struct rec_mpi_comm *info)
         return false;
     info->inter = inter;
     info->peers = info->size;
-    info->members = local_members(comm, info->size);
+    const bool few = rec_members_are_few(info->size);
+    const bool hashed = inter || (origin->shared && origin->making == 0);
+    const bool listed = few && (info->rank == 0 || !origin->shared);
+    info->local = local_members(comm, info, hashed || listed || rec_process.disturbs);
     if (inter) {
         if (rec_mpi.Comm_remote_size(comm, &info->peers) != MPI_SUCCESS || info->peers < 1)
             return false;
         info->remote = remote_members(comm, info->peers);
     }
     count_neighbours(comm, info);
-    return info->members && (!inter || info->remote);
+    return true;
 }
 
-/* `shared`: all members are here, in the call that makes it. Half and link are what they follow
- * from.
- */
+/* The two sides of an intercommunicator see each other swapped. */
+static uint32_t first_of_all(const struct rec_mpi_comm *info)
+{
+    const uint32_t local = info->local.first, remote = info->remote.first;
+    return !info->inter || local < remote ? local : remote;
+}
+
+static uint64_t key_of(const struct rec_mpi_comm *info, const struct origin *origin)
+{
+    if (!origin->shared)
+        return 0;
+    if (origin->making != 0 && (!info->inter || origin->copy))
+        return rec_key_of_child(origin->making, first_of_all(info));
+    return rec_key_of_members(info, origin->parent ? origin->parent->key : 0, origin->tag);
+}
+
 static const struct rec_mpi_comm *add(MPI_Comm comm, struct rec_mpi_comm *info,
-                                      const struct rec_mpi_comm *parent, int tag, bool shared,
-                                      const char *name)
+                                      const struct origin *origin, const char *name)
 {
     pthread_mutex_lock(&lock);
-    info->key = shared ? rec_key_make(info, parent, tag) : 0;
-    info->half = rec_key_next(info->half, REC_KEY_NEW);
-    info->link = rec_key_next(info->link, REC_KEY_NEW);
-    define(info, parent, name);
+    if (info != &rec_mpi_world)
+        info->key = key_of(info, origin);
+    info->half = rec_key_next(origin->half, REC_KEY_NEW);
+    info->link = rec_key_next(origin->link, REC_KEY_NEW);
+    define(info, origin->parent, name);
     if (info->id != 0)
         rec_map_put(&comms, (uintptr_t)comm, (uintptr_t)info);
     pthread_mutex_unlock(&lock);
@@ -239,31 +238,37 @@ const struct rec_mpi_comm *rec_mpi_add_members(const uint32_t *members, int size
     struct rec_mpi_comm *info = rec_keep(sizeof *info);
     if (!info)
         return &rec_mpi_world;
-    *info = (struct rec_mpi_comm){.size = size, .rank = rank, .peers = size, .members = members};
+    *info = (struct rec_mpi_comm){.size = size, .rank = rank, .peers = size};
+    info->local = rec_members_group(members, size);
     pthread_mutex_lock(&lock);
-    info->key = rec_key_make(info, &rec_mpi_world, TAG);
+    info->key = rec_key_of_members(info, rec_mpi_world.key, TAG);
     define(info, &rec_mpi_world, "active set");
     pthread_mutex_unlock(&lock);
     return info->id != 0 ? info : &rec_mpi_world;
 }
 
-static const struct rec_mpi_comm *add_half(MPI_Comm comm, const struct rec_mpi_comm *parent,
-                                           int tag, bool shared, uint64_t half, uint64_t link)
+static const struct rec_mpi_comm *add_new(MPI_Comm comm, const struct origin *origin)
 {
     char name[MPI_MAX_OBJECT_NAME];
     struct rec_mpi_comm *info = rec_keep(sizeof *info);
-    if (!info || !look_at(comm, info))
+    if (!info || !look_at(comm, info, origin))
         return &rec_mpi_world;
     set_name(comm, name);
-    info->half = half;
-    info->link = link;
-    return add(comm, info, parent, tag, shared, name);
+    const struct rec_mpi_comm *added = add(comm, info, origin, name);
+    const bool all = rec_process.disturbs, few = rec_members_are_few(info->size);
+    settle(&info->local, info->size, all || (few && (info->rank == 0 || info->key == 0)));
+    settle(&info->remote, info->peers, all || (few && info->rank == 0));
+    return added;
 }
 
-static const struct rec_mpi_comm *add_new(MPI_Comm comm, const struct rec_mpi_comm *parent, int tag,
-                                          bool shared)
+uint32_t *rec_mpi_list_members(MPI_Comm comm, int size)
 {
-    return add_half(comm, parent, tag, shared, 0, 0);
+    MPI_Group group;
+    if (rec_mpi.Comm_group(comm, &group) != MPI_SUCCESS)
+        return NULL;
+    uint32_t *numbers = rec_members_list(group, size);
+    rec_mpi.Group_free(&group);
+    return numbers;
 }
 
 const struct rec_mpi_comm *rec_mpi_look_at_window(MPI_Win window)
@@ -272,9 +277,12 @@ const struct rec_mpi_comm *rec_mpi_look_at_window(MPI_Win window)
     struct rec_mpi_comm *info = rec_keep(sizeof *info);
     if (!info || rec_mpi.Win_get_group(window, &group) != MPI_SUCCESS)
         return &rec_mpi_world;
-    if (rec_mpi.Group_size(group, &info->size) == MPI_SUCCESS)
-        info->members = numbers_of(group, info->size);
-    rec_mpi.Group_free(&group);
+    if (rec_mpi.Group_size(group, &info->size) != MPI_SUCCESS || info->size < 1) {
+        rec_mpi.Group_free(&group);
+        return &rec_mpi_world;
+    }
+    info->local = look_at_group(group, info->size, true);
+    settle(&info->local, info->size, true);
     return info;
 }
 
@@ -284,7 +292,7 @@ const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm)
         (const struct rec_mpi_comm *)rec_map_get(&comms, (uintptr_t)comm);
     if (REC_LIKELY(info != NULL))
         return info;
-    return comm == MPI_COMM_NULL ? &rec_mpi_world : add_new(comm, NULL, 0, false);
+    return comm == MPI_COMM_NULL ? &rec_mpi_world : add_new(comm, &(struct origin){.tag = 0});
 }
 
 /* ---- the world ------------------------------------------------------------------------------- */
@@ -294,38 +302,28 @@ const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm)
 static bool begin_numbers(MPI_Group world, int size, int rank)
 {
     uint32_t first = size > 1 ? rec_process.first : rec_process.number;
-    uint32_t *numbers = malloc(sizeof *numbers * (size_t)size);
-    if (!numbers)
-        return false;
-    for (int r = 0; r < size; r++)
-        numbers[r] = first + (uint32_t)r;
-    highest_number = numbers[size - 1];
+    const struct rec_mpi_group numbers = {.first = first, .row = true};
+    highest_number = first + (uint32_t)size - 1;
     if (highest_number < rec_process.number)
         highest_number = rec_process.number;
     rec_set_rank((uint32_t)rank);
     rec_define_world(first, (uint32_t)size, (uint32_t)rank);
-    if (add_world(world, numbers))
-        return true;
-    free(numbers);
-    return false;
+    rec_members_set_own(first + (uint32_t)rank);
+    return rec_members_add(world, size, &numbers);
 }
 
-static bool add_remote(MPI_Comm inter, const uint32_t *numbers, uint32_t count)
+static bool add_remote(MPI_Comm inter, const struct rec_mpi_group *numbers, uint32_t count)
 {
     MPI_Group group;
     int size;
     return rec_mpi.Comm_remote_size(inter, &size) == MPI_SUCCESS && size > 0 &&
            (uint32_t)size <= count && rec_mpi.Comm_remote_group(inter, &group) == MPI_SUCCESS &&
-           add_world(group, numbers);
+           rec_members_add(group, size, numbers);
 }
 
 void rec_mpi_add_spawned(MPI_Comm inter, uint32_t first, uint32_t count)
 {
-    uint32_t *numbers = malloc(sizeof *numbers * ((size_t)count + 1));
-    for (uint32_t r = 0; numbers && r < count; r++)
-        numbers[r] = first + r;
-    if (numbers && !add_remote(inter, numbers, count))
-        free(numbers);
+    add_remote(inter, &(struct rec_mpi_group){.first = first, .row = true}, count);
 }
 
 /* In a world that was spawned: its parents know it from the beginning, and so it must know them. */
@@ -336,8 +334,9 @@ static void meet_parents(void)
     if (rec_process.application == 0 || rec_mpi.Comm_get_parent(&parents) != MPI_SUCCESS ||
         parents == MPI_COMM_NULL || !rec_spawned_read(rec_process.application, &own))
         return;
-    if (add_remote(parents, own.parents, own.n_parents))
-        add_new(parents, NULL, 0, true);
+    const struct rec_mpi_group numbers = {.first = UNKNOWN, .numbers = own.parents};
+    if (own.n_parents > 0 && add_remote(parents, &numbers, own.n_parents))
+        add_new(parents, &(struct origin){.shared = true});
     else
         free(own.parents);
 }
@@ -363,11 +362,18 @@ bool rec_mpi_begin_world(MPI_Comm world)
     if (rec_mpi.Comm_group(world, &group) != MPI_SUCCESS || !begin_numbers(group, size, rank))
         return false;
     rec_mpi_clocks_begin(world, size, rank);
-    if (!look_at(world, info) || !add(world, info, NULL, 0, true, "MPI_COMM_WORLD")->id)
+    const struct rec_mpi_group numbers = {.first = rec_members_own() - (uint32_t)rank, .row = true};
+    *info = (struct rec_mpi_comm){.size = size, .rank = rank, .peers = size, .local = numbers};
+    info->key = rec_key_of_world(numbers.first, size);
+    const struct origin origin = {.shared = true};
+    if (!add(world, info, &origin, "MPI_COMM_WORLD")->id)
         return false;
     static struct rec_mpi_comm self;
-    if (look_at(MPI_COMM_SELF, &self))
-        add(MPI_COMM_SELF, &self, NULL, 0, false, "MPI_COMM_SELF");
+    const struct origin alone = {.parent = NULL};
+    if (look_at(MPI_COMM_SELF, &self, &alone)) {
+        add(MPI_COMM_SELF, &self, &alone, "MPI_COMM_SELF");
+        settle(&self.local, self.size, false);
+    }
     meet_parents();
     return true;
 }
@@ -377,7 +383,7 @@ void rec_mpi_find_processes(MPI_Session session)
 {
     MPI_Group group;
     int size = 0, rank = MPI_UNDEFINED;
-    if (!__atomic_load_n(&worlds, __ATOMIC_ACQUIRE) &&
+    if (!rec_members_known() &&
         rec_mpi.Group_from_session_pset(session, "mpi://WORLD", &group) == MPI_SUCCESS &&
         rec_mpi.Group_size(group, &size) == MPI_SUCCESS && size > 0 &&
         rec_mpi.Group_rank(group, &rank) == MPI_SUCCESS && rank >= 0)
@@ -400,8 +406,10 @@ static void end_collective(struct rec_mpi_call *call, const struct rec_mpi_comm 
 void rec_mpi_new_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh)
 {
     const struct rec_mpi_comm *info = parent == MPI_COMM_NULL ? NULL : rec_mpi_comm_of(parent);
+    const struct origin origin = {
+        .parent = info, .making = next_making(info), .tag = tag, .shared = true};
     if (fresh != MPI_COMM_NULL)
-        add_new(fresh, info, tag, true);
+        add_new(fresh, &origin);
     end_collective(call, info);
 }
 
@@ -409,10 +417,11 @@ void rec_mpi_new_intercomm(struct rec_mpi_call *call, MPI_Comm local, int leader
                            int far_leader, int tag, MPI_Comm fresh)
 {
     const struct rec_mpi_comm *info = rec_mpi_comm_of(local);
-    uint64_t link = 0;
+    struct origin origin = {
+        .parent = info, .tag = tag, .shared = true, .half = rec_key_of_halves(info, tag)};
     if (info->rank == leader)
-        link = rec_key_of_links(rec_mpi_comm_of(peer), far_leader, tag);
-    add_half(fresh, info, tag, true, rec_key_of_halves(info, tag), link);
+        origin.link = rec_key_of_links(rec_mpi_comm_of(peer), far_leader, tag);
+    add_new(fresh, &origin);
     end_collective(call, info);
 }
 
@@ -420,19 +429,29 @@ void rec_mpi_new_intercomm(struct rec_mpi_call *call, MPI_Comm local, int leader
 void rec_mpi_group_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh)
 {
     const struct rec_mpi_comm *info = NULL;
+    const struct origin origin = {.parent =
+                                      parent == MPI_COMM_NULL ? NULL : rec_mpi_comm_of(parent),
+                                  .tag = tag,
+                                  .shared = true};
     if (fresh != MPI_COMM_NULL)
-        info = add_new(fresh, parent == MPI_COMM_NULL ? NULL : rec_mpi_comm_of(parent), tag, true);
+        info = add_new(fresh, &origin);
     end_collective(call, info);
 }
 
 /* The same members; a non-blocking duplicate may not be asked about itself yet. */
 static void add_copy(MPI_Comm fresh, const struct rec_mpi_comm *info)
 {
+    const struct origin origin = {.parent = info,
+                                  .making = next_making(info),
+                                  .shared = true,
+                                  .copy = true,
+                                  .half = info->half,
+                                  .link = info->link};
     struct rec_mpi_comm *copy = rec_keep(sizeof *copy);
     if (!copy)
         return;
     *copy = *info;
-    add(fresh, copy, info, 0, true, "");
+    add(fresh, copy, &origin, "");
 }
 
 void rec_mpi_dup_comm(struct rec_mpi_call *call, MPI_Comm parent, MPI_Comm fresh)

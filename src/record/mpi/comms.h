@@ -11,8 +11,11 @@ bool rec_mpi_begin_world(MPI_Comm world);
 uint32_t rec_mpi_highest_number(void);
 /* What the members of a communicator call its next spawn alike, counted at each; 0: they do not. */
 uint64_t rec_mpi_spawn_key(const struct rec_mpi_comm *comm);
-/* The processes of a window: size and members alone. */
+/* The processes of a window: size and all members alone. */
 const struct rec_mpi_comm *rec_mpi_look_at_window(MPI_Win window);
+/* Process numbers of all members by rank, or of its own group; to be freed. NULL: there is no
+ * memory. */
+uint32_t *rec_mpi_list_members(MPI_Comm comm, int size);
 /* One that is no communicator of MPI: `members` are process numbers that are kept, of which ours is
  * the one at `rank`; made once by each of them. The world, if there is no memory. */
 const struct rec_mpi_comm *rec_mpi_add_members(const uint32_t *members, int size, int rank);

@@ -1,6 +1,8 @@
 #include "record/mpi/keys.h"
 
-static struct rec_map counts; /* hash of a kind of communicator -> how many there were */
+#include "record/mpi/members.h"
+
+static struct rec_map counts; /* hash of what is made -> how many there were */
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
@@ -8,11 +10,11 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 32;
 }
 
-static uint64_t mix_members(uint64_t hash, const uint32_t *members, int size)
+static uint64_t mix_members(uint64_t hash, const struct rec_mpi_group *group, int size)
 {
     hash = mix(hash, (uint64_t)size);
     for (int r = 0; r < size; r++)
-        hash = mix(hash, members[r]);
+        hash = mix(hash, rec_mpi_number_of(group, r));
     return hash;
 }
 
@@ -23,35 +25,45 @@ static uint64_t count(uint64_t base)
     return mix(base, number) | 1;
 }
 
-static bool all_known(const uint32_t *members, int size)
+static bool all_known(const struct rec_mpi_group *group, int size)
 {
     for (int r = 0; r < size; r++)
-        if (members[r] == REC_UNKNOWN_MEMBER)
+        if (rec_mpi_number_of(group, r) == REC_UNKNOWN_MEMBER)
             return false;
     return true;
 }
 
-uint64_t rec_key_make(const struct rec_mpi_comm *info, const struct rec_mpi_comm *parent, int tag)
+uint64_t rec_key_of_world(uint32_t first, int size)
 {
-    if (!all_known(info->members, info->size) ||
-        (info->inter && !all_known(info->remote, info->peers)))
+    return mix(mix(0x776f726c64, first), (uint64_t)size) | 1;
+}
+
+uint64_t rec_key_of_child(uint64_t making, uint32_t first)
+{
+    return making && first != REC_UNKNOWN_MEMBER ? mix(making, first) | 1 : 0;
+}
+
+uint64_t rec_key_of_members(const struct rec_mpi_comm *info, uint64_t parent, int tag)
+{
+    if (!all_known(&info->local, info->size) ||
+        (info->inter && !all_known(&info->remote, info->peers)))
         return 0;
     uint64_t base = mix(0x6c756c6c, (uint64_t)(int64_t)tag);
     if (info->inter) { /* the two sides come from different parents, and see each other swapped */
-        bool first = info->members[0] < info->remote[0];
-        base = mix_members(base, first ? info->members : info->remote,
+        bool first = info->local.first < info->remote.first;
+        base = mix_members(base, first ? &info->local : &info->remote,
                            first ? info->size : info->peers);
-        base = mix_members(base, first ? info->remote : info->members,
+        base = mix_members(base, first ? &info->remote : &info->local,
                            first ? info->peers : info->size);
     } else {
-        base = mix_members(mix(base, parent ? parent->key : 0), info->members, info->size);
+        base = mix_members(mix(base, parent), &info->local, info->size);
     }
     return count(base);
 }
 
-uint64_t rec_key_of_group(uint64_t key, const uint32_t *members)
+uint64_t rec_key_of_group(uint64_t key, uint32_t first)
 {
-    return key ? mix(key, members[0]) | 1 : 0;
+    return key ? mix(key, first) | 1 : 0;
 }
 
 uint64_t rec_key_next(uint64_t key, enum rec_key_use use)
@@ -62,18 +74,19 @@ uint64_t rec_key_next(uint64_t key, enum rec_key_use use)
 /* MPI_COMM_SELF has no key: its only member tells it from others. */
 uint64_t rec_key_of_halves(const struct rec_mpi_comm *local, int tag)
 {
-    if (!local->members || !all_known(local->members, local->size))
+    uint64_t base = mix(0x68616c66, local->key);
+    if (local->key == 0 && (local->size < 1 || !all_known(&local->local, local->size)))
         return 0;
-    return mix(mix_members(mix(0x68616c66, local->key), local->members, local->size),
-               (uint64_t)(int64_t)tag) |
-           1;
+    if (local->key == 0)
+        base = mix_members(base, &local->local, local->size);
+    return mix(base, (uint64_t)(int64_t)tag) | 1;
 }
 
 uint64_t rec_key_of_links(const struct rec_mpi_comm *peer, int rank, int tag)
 {
-    if (peer->key == 0 || !peer->members || rank < 0 || rank >= peer->size)
+    if (peer->key == 0 || peer->inter || rank < 0 || rank >= peer->size)
         return 0;
-    const uint32_t own = peer->members[peer->rank], other = peer->members[rank];
+    const uint64_t own = (uint64_t)peer->rank, other = (uint64_t)rank;
     uint64_t base = mix(mix(peer->key, 0x6c696e6b), (uint64_t)(int64_t)tag);
     base = mix(base, own < other ? own : other);
     return mix(base, own < other ? other : own) | 1;

@@ -174,12 +174,13 @@ void rec_mpi_new_window(struct rec_mpi_call *call, MPI_Comm comm, const MPI_Win 
         rec_mpi_collective(call, rec_now(), info, REC_NO_ROOT, 0, 0);
 }
 
-/* A window that was made while nothing was recorded tells its processes itself. */
+/* A window that was made while nothing was recorded, or of whose communicator not all members are
+ * known, tells its processes itself. */
 static const struct rec_mpi_comm *comm_of_window(MPI_Win window)
 {
     const struct rec_mpi_comm *comm =
         (const struct rec_mpi_comm *)rec_map_get(&handles, (uintptr_t)window);
-    if (REC_LIKELY(comm != NULL))
+    if (REC_LIKELY(comm != NULL && (comm->local.row || comm->local.numbers)))
         return comm;
     comm = rec_mpi_look_at_window(window);
     remember((uintptr_t)window, comm);
@@ -191,8 +192,8 @@ void rec_mpi_put_rma(struct rec_mpi_call *call, enum rec_rma op, uint64_t bytes,
                      const struct rec_mpi_comm *comm)
 {
     int32_t process = rec_mpi_peer(target);
-    if (process >= 0 && process < comm->size && comm->members)
-        process = (int32_t)comm->members[process];
+    if (process >= 0 && process < comm->size)
+        process = (int32_t)rec_mpi_number_of(&comm->local, process);
     rec_put_transfer(call->self, call->begin, (uint32_t)op | UINT32_C(1) << 31, LULL_TAPE_NO_ID,
                      bytes, process);
 }

@@ -36,9 +36,10 @@ static bool make_file(const char *name)
     char path[4096];
     path_of(path, sizeof path, name);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
+    if (fd < 0)
+        return false;
+    close(fd);
+    return true;
 }
 
 static void remove_file(const char *name)
@@ -68,17 +69,22 @@ static bool change_state(uint64_t key, int rank, const char *from, const char *t
     return rename(old, new) == 0;
 }
 
+static bool make_folder(void)
+{
+    char path[4096];
+    path_of(path, sizeof path, "");
+    return mkdir(path, 0777) == 0 || errno == EEXIST;
+}
+
+/* The folder is made where it is missing: who is not the first asks for one name. */
 void rec_mpi_nodes_claim(void)
 {
-    char path[4096], own[64], state[64];
+    char own[64], state[64];
     if (!rec_process.on || rec_process.application != 0)
-        return;
-    path_of(path, sizeof path, "");
-    if (mkdir(path, 0777) != 0 && errno != EEXIST)
         return;
     name_of(own, sizeof own, rec_node_key(), "", -1);
     name_of(state, sizeof state, rec_node_key(), "claimed", -1);
-    if (!make_file(own))
+    if (!make_file(own) && (errno != ENOENT || !make_folder() || !make_file(own)))
         return;
     leads = make_file(state);
     if (!leads)

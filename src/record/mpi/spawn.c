@@ -175,10 +175,11 @@ static void fill(struct made *made, struct rec_mpi_spawn *spawn, int n, const MP
 /* Why what the arguments say cannot be recorded; "" when MPI is going to refuse them. NULL: it can.
  */
 static const char *obstacle(const struct rec_mpi_spawn *spawn, int n, const int *sizes,
-                            const MPI_Info *infos, const struct rec_mpi_comm *comm)
+                            const MPI_Info *infos, const struct rec_mpi_comm *comm,
+                            const uint32_t *parents)
 {
     char value[MPI_MAX_INFO_VAL];
-    if (n < 1 || !spawn->commands || !sizes || !infos || comm->inter || !comm->members)
+    if (n < 1 || !spawn->commands || !sizes || !infos || comm->inter || !parents)
         return "";
     for (int i = 0; i < n; i++) {
         if (!spawn->commands[i] || !*spawn->commands[i] || sizes[i] < 0)
@@ -191,7 +192,7 @@ static const char *obstacle(const struct rec_mpi_spawn *spawn, int n, const int 
             return "it is looked for by a path";
     }
     for (int r = 0; r < comm->size; r++)
-        if (comm->members[r] == UINT32_MAX)
+        if (parents[r] == UINT32_MAX)
             return "not all of its parents are recorded";
     if (comm->size > 1 && spawn->key == 0)
         return "the communicator was made in a pause";
@@ -205,6 +206,19 @@ static void say(const struct rec_mpi_spawn *spawn, const char *reason)
         rec_report_say("'%s' is spawned without being recorded: %s", spawn->commands[0], reason);
 }
 
+/* Why it cannot be done; NULL: it is claimed. */
+static const char *claim(const struct rec_mpi_spawn *spawn, int n, const int *sizes,
+                         const struct rec_mpi_comm *comm, uint32_t *parents,
+                         struct rec_spawned *ret_claimed)
+{
+    struct rec_spawned wanted = {.n_parents = (uint32_t)comm->size, .parents = parents};
+    for (int i = 0; i < n; i++)
+        wanted.count += (uint32_t)sizes[i];
+    return rec_spawned_claim(spawn->key, rec_mpi_highest_number(), &wanted, ret_claimed)
+               ? NULL
+               : "the folder of the run cannot be written";
+}
+
 static void begin(struct rec_mpi_spawn *spawn, int n, const int *sizes, const MPI_Info *infos,
                   int root, MPI_Comm comm)
 {
@@ -212,19 +226,15 @@ static void begin(struct rec_mpi_spawn *spawn, int n, const int *sizes, const MP
     spawn->key = rec_mpi_spawn_key(info);
     if (info->rank != root)
         return;
-    const char *reason = rec_current()->paused ? "" : obstacle(spawn, n, sizes, infos, info);
+    uint32_t *parents = rec_current()->paused ? NULL : rec_mpi_list_members(comm, info->size);
+    const char *reason = obstacle(spawn, n, sizes, infos, info, parents);
     struct made made = {0};
+    struct rec_spawned claimed;
     if (!reason && !allocate(&made, spawn, n))
         reason = "there is no env(1), or no memory";
-    struct rec_spawned wanted = {.n_parents = (uint32_t)info->size}, claimed;
-    for (int i = 0; !reason && i < n; i++)
-        wanted.count += (uint32_t)sizes[i];
-    if (!reason) {
-        const void *members = info->members;
-        memcpy(&wanted.parents, &members, sizeof members);
-        if (!rec_spawned_claim(spawn->key, rec_mpi_highest_number(), &wanted, &claimed))
-            reason = "the folder of the run cannot be written";
-    }
+    if (!reason)
+        reason = claim(spawn, n, sizes, info, parents, &claimed);
+    free(parents);
     if (reason) {
         say(spawn, reason);
         return;

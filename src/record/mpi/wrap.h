@@ -23,15 +23,32 @@ struct rec_mpi_call {
     uint64_t begin;
 };
 
+/* Process numbers of a group's ranks; UINT32_MAX: not known. */
+struct rec_mpi_group {
+    uint32_t first;          /* of rank 0 */
+    bool row;                /* those of the others follow it */
+    const uint32_t *numbers; /* by rank; NULL: they are a row, or have not been looked up */
+};
+
 struct rec_mpi_comm {
     uint32_t id;
     int size, rank; /* of the local group */
     int peers;      /* ranks on the other side: of this group, or of the remote one */
     bool inter;
-    int sources, targets;             /* neighbours in its topology */
-    uint64_t key, half, link;         /* record/mpi/keys.h; 0: it has none */
-    const uint32_t *members, *remote; /* process numbers by rank; UINT32_MAX: not known */
+    int sources, targets;     /* neighbours in its topology */
+    uint64_t key, half, link; /* record/mpi/keys.h; 0: it has none */
+    struct rec_mpi_group local, remote;
 };
+
+/* Of a rank that the group has. */
+static inline uint32_t rec_mpi_number_of(const struct rec_mpi_group *group, int rank)
+{
+    if (group->numbers)
+        return group->numbers[rank];
+    if (group->row)
+        return group->first + (uint32_t)rank;
+    return rank == 0 ? group->first : UINT32_MAX;
+}
 
 /* What was posted, in the two words that it has in its record. */
 struct rec_posted {

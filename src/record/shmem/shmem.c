@@ -78,8 +78,7 @@ static const struct rec_mpi_comm *make_set(uintptr_t key, int first, int log_str
         return &rec_mpi_world;
     for (int i = 0; i < size; i++) {
         const int pe = first + i * (1 << log_stride);
-        members[i] =
-            pe < rec_mpi_world.size ? rec_mpi_world.members[pe] : rec_process.first + (uint32_t)pe;
+        members[i] = rec_mpi_world.local.first + (uint32_t)pe;
     }
     const struct rec_mpi_comm *set =
         rec_mpi_add_members(members, size, (rec_mpi_world.rank - first) >> log_stride);
@@ -90,7 +89,7 @@ static const struct rec_mpi_comm *make_set(uintptr_t key, int first, int log_str
 const struct rec_mpi_comm *rec_shmem_set(int first, int log_stride, int size)
 {
     if ((first == 0 && log_stride == 0 && size == rec_mpi_world.size) || size < 1 ||
-        !rec_mpi_world.members)
+        rec_mpi_world.size == 0)
         return &rec_mpi_world;
     const uintptr_t key =
         (uintptr_t)((uint64_t)first << 32 | (uint64_t)log_stride << 26 | (uint64_t)size) + 1;

@@ -69,6 +69,34 @@ static bool grow(size_t size)
     return !all.full;
 }
 
+static void make_anchor(const char *run)
+{
+    char path[4096];
+    mkdir(run, 0777);
+    snprintf(path, sizeof path, "%s/" LULL_TAPE_ANCHOR_NAME, run);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return;
+    if (write(fd, LULL_TAPE_ANCHOR, strlen(LULL_TAPE_ANCHOR)) < 0)
+        unlink(path);
+    close(fd);
+}
+
+static bool make_folder(const char *run)
+{
+    make_anchor(run);
+    return mkdir(rec_process.folder, 0777) == 0 || errno == EEXIST;
+}
+
+/* Folders are made where they are missing, after the anchor, so that only the first of a thousand
+ * processes asks a file system for more than its own file. */
+static bool create(const char *run)
+{
+    if (rec_container_create())
+        return true;
+    return errno == ENOENT && make_folder(run) && rec_container_create();
+}
+
 /* Moves rec_process.number on to the first one that is free. */
 static bool open_file(const char *run)
 {
@@ -76,10 +104,9 @@ static bool open_file(const char *run)
         uint32_t p = rec_process.number;
         int length = snprintf(rec_process.folder, sizeof rec_process.folder, "%s/%u", run,
                               p / LULL_TAPE_GROUP);
-        if (length < 0 || (size_t)length >= sizeof rec_process.folder ||
-            (mkdir(rec_process.folder, 0777) != 0 && errno != EEXIST))
+        if (length < 0 || (size_t)length >= sizeof rec_process.folder)
             return false;
-        if (rec_container_create())
+        if (create(run))
             return true;
         if (errno != EEXIST)
             return false;
@@ -269,6 +296,8 @@ static void fill_comm(struct lull_tape_builder *builder, const void *what)
     lull_tape_build_u32(builder, comm->remote);
     fill_members(builder, comm);
     lull_tape_build_text(builder, comm->name ? comm->name : "");
+    if (comm->tells_rank)
+        lull_tape_build_u64(builder, comm->rank);
 }
 
 uint32_t rec_define_comm(const struct rec_comm *comm)
@@ -302,7 +331,7 @@ static void fill_far(struct lull_tape_builder *builder, const void *what)
     lull_tape_build_u64(builder, far->own);
     lull_tape_build_u64(builder, far->group->key);
     lull_tape_build_u32(builder, far->group->size);
-    lull_tape_build_u32(builder, far->group->first);
+    lull_tape_build_u32(builder, far->group->tells_rank ? UINT32_MAX : far->group->first);
     fill_members(builder, far->group);
 }
 

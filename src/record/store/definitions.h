@@ -23,6 +23,8 @@ struct rec_comm {
     uint32_t first;          /* process number of rank 0, when the members follow each other */
     uint32_t parent, remote; /* ids or UINT32_MAX */
     const uint32_t *members; /* process numbers; NULL: `size` from `first` on */
+    bool tells_rank;         /* members NULL: they are not known, but which rank we are */
+    uint64_t rank;           /* LULL_TAPE_NO_RANK: it is the other group */
     const char *name;
 };
 

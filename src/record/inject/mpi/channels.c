@@ -39,11 +39,11 @@ uint64_t rec_channel_comm(const struct rec_mpi_comm *comm)
     return comm->size == 1 && !comm->inter ? rec_channel_mix(comm->id, 1) : 0;
 }
 
-static bool number_of(const uint32_t *members, int n, int rank, uint32_t *ret_number)
+static bool number_of(const struct rec_mpi_group *group, int n, int rank, uint32_t *ret_number)
 {
-    if (!members || rank < 0 || rank >= n || members[rank] == UINT32_MAX)
+    if (rank < 0 || rank >= n || rec_mpi_number_of(group, rank) == UINT32_MAX)
         return false;
-    *ret_number = members[rank];
+    *ret_number = rec_mpi_number_of(group, rank);
     return true;
 }
 
@@ -52,8 +52,8 @@ uint64_t rec_channel_of(const struct rec_mpi_comm *comm, int peer, int tag, bool
 {
     uint32_t here, there;
     const uint64_t key = rec_channel_comm(comm);
-    if (key == 0 || !number_of(comm->members, comm->size, comm->rank, &here) ||
-        !number_of(comm->inter ? comm->remote : comm->members, comm->peers, peer, &there))
+    if (key == 0 || !number_of(&comm->local, comm->size, comm->rank, &here) ||
+        !number_of(comm->inter ? &comm->remote : &comm->local, comm->peers, peer, &there))
         return 0;
     *ret_source = sends ? here : there;
     const uint64_t ends = (uint64_t)*ret_source << 32 | (sends ? there : here);

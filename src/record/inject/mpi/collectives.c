@@ -28,7 +28,7 @@ static uint64_t begin(struct rec_disturbed_operation *operation, MPI_Comm comm, 
 {
     const struct rec_mpi_comm *info = rec_mpi_comm_of(comm);
     *operation = (struct rec_disturbed_operation){.comm = info};
-    const bool held = rec_injected_network.on && !info->inter && info->size > 1 && info->members;
+    const bool held = rec_injected_network.on && !info->inter && info->size > 1;
     const uint64_t key = held ? rec_channel_comm(info) : 0;
     return key ? next_of(key, what) : 0;
 }
@@ -153,8 +153,9 @@ static bool last_begin(const struct rec_disturbed_operation *operation, int firs
     *ret_last = INT64_MIN;
     for (int r = first; r < end; r++) {
         int64_t began;
-        const bool known = comm->members[r] != UINT32_MAX &&
-                           rec_moment_of_part(comm->members[r], operation->key, &began);
+        const uint32_t member = rec_mpi_number_of(&comm->local, r);
+        const bool known =
+            member != UINT32_MAX && rec_moment_of_part(member, operation->key, &began);
         if (known && began > *ret_last)
             *ret_last = began;
         all &= known;

@@ -25,7 +25,27 @@ uint32_t lull_tape_new_comm(struct lull_tape_merge *merge)
     merge->drafts = lull_arena_grow(trace->arena, merge->drafts, &merge->drafts_capacity,
                                     (size_t)index + 1, sizeof *merge->drafts);
     merge->drafts[index].partner = LULL_NONE;
+    merge->drafts[index].known = false;
     return index;
+}
+
+/* What a process says of the members; who does not know them takes nothing back. */
+static lull_status define_members(struct lull_tape_merge *merge, uint32_t index, uint32_t first,
+                                  uint32_t *members, const struct lull_tape_scope *scope,
+                                  struct lull_tape_fields *fields)
+{
+    struct lull_comm *comm = &merge->trace->comms[index];
+    struct comm_draft *draft = &merge->drafts[index];
+    if ((size_t)(fields->end - fields->at) >= sizeof(uint64_t)) { /* less is padding */
+        if (!draft->known)
+            comm->first = first;
+        return lull_tape_add_claim(merge, index, lull_tape_field_u64(fields), scope);
+    }
+    comm->first = first;
+    if (members)
+        comm->members = members;
+    draft->known = true;
+    return LULL_OK;
 }
 
 lull_status lull_tape_define_comm(struct lull_tape_merge *merge,
@@ -51,7 +71,7 @@ lull_status lull_tape_define_comm(struct lull_tape_merge *merge,
     if (!fresh && comm->size != size)
         return LULL_ERR_FORMAT;
     comm->size = size;
-    comm->first = lull_tape_field_u32(fields);
+    const uint32_t first = lull_tape_field_u32(fields);
     draft->parent = lull_tape_field_u32(fields);
     draft->remote = lull_tape_field_u32(fields);
     draft->scope = scope;
@@ -59,11 +79,10 @@ lull_status lull_tape_define_comm(struct lull_tape_merge *merge,
     uint32_t listed = lull_tape_field_u32(fields);
     if (listed != 0 && listed != size)
         return LULL_ERR_FORMAT;
-    if (listed != 0)
-        comm->members = lull_tape_read_members(merge, listed, fields);
+    uint32_t *members = listed != 0 ? lull_tape_read_members(merge, listed, fields) : NULL;
     comm->name = lull_tape_take_text(merge, fields);
     *ret_index = index;
-    return LULL_OK;
+    return define_members(merge, index, first, members, scope, fields);
 }
 
 static uint32_t mapped_comm(const struct comm_draft *draft, uint32_t id)
@@ -127,6 +146,13 @@ static bool is_outsider(const struct lull_trace *trace, uint32_t number)
                                     lull_tape_member_index(trace, number) == LULL_NONE);
 }
 
+void lull_tape_tell_outsiders(struct lull_trace *trace, const struct lull_comm *comm,
+                              uint32_t known)
+{
+    lull_trace_add_quirk(trace, "a communicator has members that were not recorded",
+                         "'%s': %u of %u", comm->name, comm->size - known, comm->size);
+}
+
 /* Of the members only those are kept that were recorded; which rank the others have is not known.
  */
 static bool has_outsiders(struct lull_tape_merge *merge, struct lull_comm *comm)
@@ -151,8 +177,7 @@ static bool has_outsiders(struct lull_tape_merge *merge, struct lull_comm *comm)
     for (uint32_t p = 0; row && comm->first != UINT32_MAX && p < trace->n_processes; p++)
         if (lull_tape_member_number(trace, p) - comm->first < comm->size)
             known[n++] = p;
-    lull_trace_add_quirk(trace, "a communicator has members that were not recorded",
-                         "'%s': %u of %u", comm->name, comm->size - n, comm->size);
+    lull_tape_tell_outsiders(trace, comm, n);
     comm->members = known;
     comm->size = n;
     return true;
@@ -199,8 +224,8 @@ lull_status lull_tape_resolve_comm(struct lull_tape_merge *merge, uint32_t c,
     if (comm->paradigm == LULL_PARADIGM_OPENMP)
         return resolve_team(merge, c, err);
     struct lull_tape_data *data = trace->format_data;
-    data->outside[c] = has_outsiders(merge, comm);
-    if (data->outside[c])
+    data->outside[c] = draft->known ? has_outsiders(merge, comm) : !lull_tape_take_claims(merge, c);
+    if (data->outside[c] || !draft->known)
         return LULL_OK;
     bool missing = false;
     if (comm->members || !follow_each_other(trace, comm))

@@ -311,6 +311,7 @@ lull_status lull_tape_merge_end(struct lull_tape_merge *merge, lull_status statu
         lull_arena_zero(merge->trace->arena, merge->trace->n_comms + 1, sizeof *data->outside);
     if (status == LULL_OK)
         status = lull_tape_find_members(merge->trace, err);
+    lull_tape_sort_claims(merge);
     for (uint32_t c = 0; status == LULL_OK && c < merge->trace->n_comms; c++)
         status = lull_tape_resolve_comm(merge, c, err);
     forget(merge);

@@ -32,6 +32,7 @@ lull_status lull_tape_define_far(struct lull_tape_merge *merge, const struct lul
     half.far.members = listed ? lull_tape_read_members(merge, listed, fields) : NULL;
     half.draft = merge->drafts[half.comm];
     half.draft.remote = LULL_NONE;
+    half.draft.known = true;
     half.draft.scope = scope;
     merge->halves = lull_arena_grow(merge->trace->arena, merge->halves, &merge->halves_capacity,
                                     merge->n_halves + 1, sizeof *merge->halves);
@@ -107,6 +108,17 @@ static void pair_by_groups(struct lull_tape_merge *merge)
     }
 }
 
+/* Of those that describe the same group, which stand behind each other from `at` on, one that knows
+ * its members. */
+static const struct comm_half *best_of(const struct lull_tape_merge *merge, size_t at)
+{
+    const struct comm_half *half = &merge->halves[at];
+    for (size_t i = at; i < merge->n_halves && merge->halves[i].comm == half->comm; i++)
+        if (merge->halves[i].far.members || merge->halves[i].far.first != UINT32_MAX)
+            return &merge->halves[i];
+    return half;
+}
+
 void lull_tape_join_halves(struct lull_tape_merge *merge)
 {
     if (merge->n_halves == 0)
@@ -114,7 +126,7 @@ void lull_tape_join_halves(struct lull_tape_merge *merge)
     pair_by_links(merge);
     pair_by_groups(merge);
     for (size_t i = 0; i < merge->n_halves; i++) {
-        const struct comm_half *half = &merge->halves[i];
+        const struct comm_half *half = best_of(merge, i);
         if (!is_single(merge, half))
             continue;
         const uint32_t far = lull_tape_new_comm(merge);

@@ -13,6 +13,13 @@ struct comm_draft {
     uint32_t partner;        /* index of the other group, in place of `remote`; or LULL_NONE */
     const struct lull_tape_scope *scope;
     bool whole_run;
+    bool known; /* some process knows all members */
+};
+
+/* A process says which member of a communicator it is. */
+struct comm_claim {
+    uint32_t comm, rank; /* index */
+    const struct lull_tape_scope *scope;
 };
 
 struct lull_tape_merge {
@@ -21,6 +28,8 @@ struct lull_tape_merge {
     size_t capacity[LULL_TAPE_MAPS], processes_capacity;
     struct comm_draft *drafts; /* parallel to trace->comms */
     size_t drafts_capacity;
+    struct comm_claim *claims; /* read/claims.c */
+    size_t n_claims, claims_capacity;
     struct comm_half *halves; /* read/halves.c */
     size_t n_halves, halves_capacity;
     uint64_t most_ids; /* of the file being read: as many as it has bytes of definitions */
@@ -91,11 +100,24 @@ lull_status lull_tape_define_comm(struct lull_tape_merge *merge,
 lull_status lull_tape_resolve_comm(struct lull_tape_merge *merge, uint32_t c,
                                    struct lull_error *err);
 
+/* That only `known` members were recorded. */
+void lull_tape_tell_outsiders(struct lull_trace *trace, const struct lull_comm *comm,
+                              uint32_t known);
 /* Makes room in the trace for one more, whose draft and members are to be filled in. */
 uint32_t lull_tape_new_comm(struct lull_tape_merge *merge);
 /* A list of members; one that does not fit its definition makes the definition bad. */
 uint32_t *lull_tape_read_members(struct lull_tape_merge *merge, uint32_t listed,
                                  struct lull_tape_fields *fields);
+
+/* ---- claims.c -------------------------------------------------------------------------------- */
+
+lull_status lull_tape_add_claim(struct lull_tape_merge *merge, uint32_t comm, uint64_t rank,
+                                const struct lull_tape_scope *scope);
+/* When all is read. */
+void lull_tape_sort_claims(struct lull_tape_merge *merge);
+/* The members of a communicator that nobody knows are those that say so. False: not all of them
+ * have, or they do not agree, which is told. */
+bool lull_tape_take_claims(struct lull_tape_merge *merge, uint32_t comm);
 
 /* ---- halves.c -------------------------------------------------------------------------------- */
 
