@@ -283,7 +283,7 @@ static bool is_anchor(const char *text, size_t size)
            lull_tape_reads((uint32_t)(text[digit] - '0')) && text[digit + 1] == '\n';
 }
 
-static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
+static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
 {
     if (!lull_is_directory(trace->path)) { /* the anchor was named: the tape is around it */
         const char *slash = strrchr(trace->path, '/');
@@ -335,6 +335,16 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
     if (status == LULL_OK)
         status = lull_trace_complete(trace, err);
     return status == LULL_OK ? lull_tape_find_main(trace, err) : status;
+}
+
+/* What is damaged in the file of a node may be why others make no sense. */
+static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
+{
+    lull_status status = open_whole(trace, err);
+    const struct lull_tape_data *data = trace->format_data;
+    if (status == LULL_ERR_FORMAT && data && data->damage[0] != '\0')
+        return lull_fail(err, LULL_ERR_FORMAT, "%s", data->damage);
+    return status;
 }
 
 static const struct lull_reader reader_tape = {
