@@ -1,9 +1,9 @@
 /* Tape: the file of a node, RUN/<node>.tapes, which `lull pack` makes of the files of the node's
  * processes.
  *
- * It holds the bytes of these files in blocks, each of which can be decoded alone: chunks of records
- * by columns, all others as they are or compressed. The tables stand in front, so that of a file
- * that has been cut short all is there up to where it ends:
+ * It holds the bytes of these files in blocks, each of which can be decoded alone: chunks of
+ * records by columns, all others as they are or compressed. The tables stand in front, so that of a
+ * file that has been cut short all is there up to where it ends:
  *
  *     struct lull_tape_node_header
  *     struct lull_tape_node_file[n_files]           by process, number and kind
@@ -62,11 +62,11 @@ enum lull_tape_node_known {
 /* What opening a run has to know of a location, so that it need not read its records. */
 struct lull_tape_node_location {
     uint32_t process, number;
-    uint64_t committed;      /* bytes of records that are kept */
-    uint64_t first, last;    /* ticks, of what its first chunk and its last two hold; empty:
-                                first > last */
+    uint64_t committed;       /* bytes of records that are kept */
+    uint64_t first, last;     /* ticks, of what its first chunk and its last two hold; empty:
+                                 first > last */
     unsigned char behind[16]; /* the slot behind its last record */
-    uint32_t known;          /* enum lull_tape_node_known */
+    uint32_t known;           /* enum lull_tape_node_known */
     uint32_t reserved;
 };
 
@@ -79,10 +79,10 @@ enum lull_tape_node_coding {
 };
 
 struct lull_tape_node_block {
-    uint64_t origin; /* where it is in its file */
-    uint64_t place;  /* where it stands in this one */
-    uint32_t size;   /* bytes there */
-    uint32_t form;   /* bytes of the file in the lower 24 bits, coding in the upper 8 */
+    uint64_t origin;   /* where it is in its file */
+    uint64_t place;    /* where it stands in this one */
+    uint32_t size;     /* bytes there */
+    uint32_t form;     /* bytes of the file in the lower 24 bits, coding in the upper 8 */
     uint64_t checksum; /* of the bytes there; the seed is `origin` mixed with `form` */
 };
 

@@ -1,5 +1,5 @@
-/* Chunks by columns: whatever is in them comes back, be it records, parts of records or noise, and a
- * damaged one is refused or gives other bytes, but nothing else happens. */
+/* Chunks by columns: whatever is in them comes back, be it records, parts of records or noise, and
+ * a damaged one is refused or gives other bytes, but nothing else happens. */
 #include "lull_features.h"
 #include "stats/random.h"
 #include "support/seed.h"
@@ -21,13 +21,14 @@ enum { ROUNDS = 400, ROOM = 3 * LULL_TAPE_CHUNK };
 static union lull_tape_slot *chunk;
 static unsigned char *packed, *back;
 
-/* ---- what may be in a chunk ------------------------------------------------------------------- */
+/* ---- what may be in a chunk -------------------------------------------------------------------
+ */
 
 static void draw_noise(struct lull_random *random, size_t slots)
 {
     for (size_t i = 0; i < slots; i++)
-        chunk[i] = (union lull_tape_slot){
-            .u64 = {lull_random_u64(random), lull_random_u64(random)}};
+        chunk[i] =
+            (union lull_tape_slot){.u64 = {lull_random_u64(random), lull_random_u64(random)}};
 }
 
 /* A number with so many bits that all widths come up. */
@@ -53,8 +54,8 @@ static void draw_records(struct lull_random *random, size_t slots)
         chunk[i++].record =
             (struct lull_tape_record){.time = now, .head = head, .value = (uint32_t)(now % 1000)};
         for (unsigned e = 0; e < lull_tape_extra_of(head) && i < slots; e++)
-            chunk[i++] = (union lull_tape_slot){
-                .u64 = {count++, way > 1 ? some_number(random) : now % 3}};
+            chunk[i++] =
+                (union lull_tape_slot){.u64 = {count++, way > 1 ? some_number(random) : now % 3}};
     }
 }
 
@@ -71,8 +72,8 @@ static void draw_many_sorts(struct lull_random *random, size_t slots)
 
 static size_t draw(struct lull_random *random)
 {
-    const size_t slots = lull_random_below(random, 3) == 0 ? PACK_SLOTS
-                                                           : lull_random_below(random, PACK_SLOTS);
+    const size_t slots =
+        lull_random_below(random, 3) == 0 ? PACK_SLOTS : lull_random_below(random, PACK_SLOTS);
     memset(chunk, 0, LULL_TAPE_CHUNK);
     switch (lull_random_below(random, 5)) {
     case 0:
@@ -91,7 +92,8 @@ static size_t draw(struct lull_random *random)
     return slots * sizeof *chunk;
 }
 
-/* ---- the tests --------------------------------------------------------------------------------- */
+/* ---- the tests ---------------------------------------------------------------------------------
+ */
 
 #if LULL_HAVE_ZSTD
 static struct pack_encoder *encoder;
@@ -151,7 +153,8 @@ static void test_damaged(void **state)
             const uint64_t near = lull_random_below(&random, 2) ? got : 40;
             damaged[lull_random_below(&random, near < got ? near : got)] ^=
                 (unsigned char)(1 + lull_random_below(&random, 255));
-            const size_t cut = lull_random_below(&random, 4) ? got : lull_random_below(&random, got);
+            const size_t cut =
+                lull_random_below(&random, 4) ? got : lull_random_below(&random, got);
             lull_unpack_columns(decoder, damaged, cut, back, size);
             if (size > 0)
                 lull_unpack_columns(decoder, packed, got, back, size - sizeof *chunk);

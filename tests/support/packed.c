@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-enum { PATH = 4400 };
+enum { PATH = 4400, LONGER = PATH + 300 };
 
 /* ---- the same files ---------------------------------------------------------------------------
  */
@@ -39,7 +39,7 @@ static void check_folder(const char *a, const char *b)
     DIR *folder = opendir(a);
     assert_non_null(folder);
     for (struct dirent *entry; (entry = readdir(folder));) {
-        char a_path[PATH], b_path[PATH];
+        char a_path[LONGER], b_path[LONGER];
         if (entry->d_name[0] == '.')
             continue;
         snprintf(a_path, sizeof a_path, "%s/%s", a, entry->d_name);
@@ -114,7 +114,7 @@ static void check_nodes(const char *run, const char *packed)
     DIR *folder = opendir(packed);
     assert_non_null(folder);
     for (struct dirent *entry; (entry = readdir(folder));) {
-        char path[PATH];
+        char path[LONGER];
         snprintf(path, sizeof path, "%s/%s", packed, entry->d_name);
         if (strstr(entry->d_name, ".tapes"))
             check_node(run, path);

@@ -69,7 +69,8 @@ static const char *node_path(const char *name)
     return path;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------ */
+/* ---- nodes ------------------------------------------------------------------------------------
+ */
 
 static void test_nodes(void **state)
 {
@@ -146,7 +147,8 @@ static void test_refused(void **state)
     assert_int_not_equal(access(wish.out, F_OK), 0);
 }
 
-/* ---- damage ----------------------------------------------------------------------------------- */
+/* ---- damage -----------------------------------------------------------------------------------
+ */
 
 /* The file of a node in memory. */
 static struct {
@@ -183,7 +185,8 @@ static struct lull_tape_node_block *chunk_of(uint32_t process, uint64_t chunk)
     return &node.blocks[node.files[f].first + node.files[f].n_plain + chunk];
 }
 
-/* Process 1 has lost its calls from chunk `chunk` on, with a line that says it; the others have all.
+/* Process 1 has lost its calls from chunk `chunk` on, with a line that says it; the others have
+ * all.
  */
 static void check_loss(unsigned chunk, uint64_t offset, const char *cause)
 {
@@ -198,9 +201,8 @@ static void check_loss(unsigned chunk, uint64_t offset, const char *cause)
     }
     assert_int_equal(lull_trace_quirks(run.trace, run.arena, &quirks), 1);
     snprintf(where, sizeof where, "offset %llu: ", (unsigned long long)offset);
-    if (!strstr(quirks[0].first, "n_0.tapes: 0/1.0.tape: ") ||
-        !strstr(quirks[0].first, where) || !strstr(quirks[0].first, cause) ||
-        !strstr(quirks[0].first, "process 1, location 0"))
+    if (!strstr(quirks[0].first, "n_0.tapes: 0/1.0.tape: ") || !strstr(quirks[0].first, where) ||
+        !strstr(quirks[0].first, cause) || !strstr(quirks[0].first, "process 1, location 0"))
         fail_msg("'%s' does not say '%s' at %s", quirks[0].first, cause, where);
     run_close();
 }
@@ -314,7 +316,7 @@ static void test_bad_headers(void **state)
         size_t offset;
         unsigned char byte;
         const char *cause;
-    } cases[] = {{0, 'X', "no header"},  {8, 9, "newer lull"}, {20, 3, "newer lull"},
+    } cases[] = {{0, 'X', "no header"},   {8, 9, "newer lull"}, {20, 3, "newer lull"},
                  {27, 0xff, "truncated"}, {35, 1, "truncated"}, {48, 1, "tables"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         node_read();
@@ -345,11 +347,19 @@ static void test_twice(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PACK_TEST(test_nodes),     PACK_TEST(test_workers),   PACK_TEST(test_replace),
-        PACK_TEST(test_refused),   PACK_TEST(test_bad_block), PACK_TEST(test_overlap),
-        PACK_TEST(test_gap),       PACK_TEST(test_bad_entry), PACK_TEST(test_cut_short),
-        PACK_TEST(test_bad_tables), PACK_TEST(test_bad_tables_of_others), PACK_TEST(test_bad_headers), PACK_TEST(test_twice)};
+    const struct CMUnitTest tests[] = {PACK_TEST(test_nodes),
+                                       PACK_TEST(test_workers),
+                                       PACK_TEST(test_replace),
+                                       PACK_TEST(test_refused),
+                                       PACK_TEST(test_bad_block),
+                                       PACK_TEST(test_overlap),
+                                       PACK_TEST(test_gap),
+                                       PACK_TEST(test_bad_entry),
+                                       PACK_TEST(test_cut_short),
+                                       PACK_TEST(test_bad_tables),
+                                       PACK_TEST(test_bad_tables_of_others),
+                                       PACK_TEST(test_bad_headers),
+                                       PACK_TEST(test_twice)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 #else

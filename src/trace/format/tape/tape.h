@@ -131,9 +131,9 @@ struct lull_tape_file {
      * if there was one; NULL: all records are in the file. */
     const unsigned char *tail;
     size_t tail_size;
-    bool has_sums; /* there is a file of sums */
-    bool left_out; /* its header, or its ids, are damaged: nothing of it is read */
-    bool is_on_disk;   /* and not in the file of a node: it can be mapped */
+    bool has_sums;   /* there is a file of sums */
+    bool left_out;   /* its header, or its ids, are damaged: nothing of it is read */
+    bool is_on_disk; /* and not in the file of a node: it can be mapped */
     const struct lull_tape_node_location *known; /* what that tells of it; NULL: it does not */
 };
 
@@ -216,8 +216,9 @@ lull_status lull_tape_refresh_definitions(const struct lull_trace *trace,
                                           struct lull_tape_process *process,
                                           struct lull_error *err);
 /* As lull_tape_source_read, of the pieces as if they were a file. */
-ssize_t lull_tape_read_pieces(struct lull_tape_source *source, const struct lull_tape_pieces *pieces, void *bytes,
-                              size_t size, uint64_t offset);
+ssize_t lull_tape_read_pieces(struct lull_tape_source *source,
+                              const struct lull_tape_pieces *pieces, void *bytes, size_t size,
+                              uint64_t offset);
 /* Where that stands in the file; UINT64_MAX: behind all of them. */
 uint64_t lull_tape_place_in(const struct lull_tape_pieces *pieces, uint64_t offset);
 /* The first `size` bytes of `pieces`, added to `to`, which has an array of its own. */

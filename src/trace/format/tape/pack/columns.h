@@ -35,7 +35,7 @@ struct pack_columns_header {
     uint16_t records, sorts;
     uint16_t lead, rest; /* slots before and behind the records */
     uint32_t raw;        /* bytes of planes that are not compressed */
-    uint32_t meta;       /* bytes at the begin of the first bin: sorts, then what planes there are */
+    uint32_t meta; /* bytes at the begin of the first bin: sorts, then what planes there are */
     uint32_t frames[PACK_BINS]; /* compressed bytes */
 };
 

@@ -23,12 +23,12 @@ struct bytes {
 /* Of one sort, what its records are made of: in a cache line. */
 struct sort {
     uint32_t head, value;
-    uint64_t lasts;                   /* mask of a duration, or 0 */
+    uint64_t lasts;                    /* mask of a duration, or 0 */
     uint8_t is_long, moves, from_last; /* is_long: its value is a duration; else see pack_sort */
-    uint8_t words;                    /* of its slots */
-    uint32_t left;                    /* records to come */
-    uint32_t stride;                  /* words from one column to the next */
-    const uint64_t *column;           /* the next one's first word; NULL: in the loose slots */
+    uint8_t words;                     /* of its slots */
+    uint32_t left;                     /* records to come */
+    uint32_t stride;                   /* words from one column to the next */
+    const uint64_t *column;            /* the next one's first word; NULL: in the loose slots */
 };
 
 /* A column that is not put together: bytes of its words, from the lowest, and what they share. */
@@ -42,7 +42,7 @@ static const unsigned char nothing[PACK_SLOTS];
 
 struct pack_decoder {
     ZSTD_DCtx *zstd;
-    unsigned char *bins[PACK_BINS]; /* MOST_BIN each */
+    unsigned char *bins[PACK_BINS + 1]; /* MOST_BIN each, and PACK_SLOTS that may be read behind */
     /* Of the chunk. */
     struct sort sorts[PACK_SLOTS];
     uint64_t times[PACK_SLOTS], columns[2 * PACK_SLOTS];
@@ -56,8 +56,8 @@ struct pack_decoder *lull_pack_decoder_create(void)
         return NULL;
     decoder->zstd = ZSTD_createDCtx();
     bool good = decoder->zstd != NULL;
-    for (int b = 0; b < PACK_BINS; b++) {
-        decoder->bins[b] = malloc(MOST_BIN);
+    for (int b = 0; b <= PACK_BINS; b++) {
+        decoder->bins[b] = calloc(1, MOST_BIN + PACK_SLOTS);
         good &= decoder->bins[b] != NULL;
     }
     if (good)
@@ -71,7 +71,7 @@ void lull_pack_decoder_destroy(struct pack_decoder *decoder)
     if (!decoder)
         return;
     ZSTD_freeDCtx(decoder->zstd);
-    for (int b = 0; b < PACK_BINS; b++)
+    for (int b = 0; b <= PACK_BINS; b++)
         free(decoder->bins[b]);
     free(decoder);
 }
@@ -217,13 +217,12 @@ static inline uint64_t narrow_at(const struct narrow *narrow, size_t i)
 /* ---- columns ----------------------------------------------------------------------------------
  */
 
-static __attribute__((noinline)) bool open_bins(struct pack_decoder *decoder, const struct pack_columns_header *header,
+static bool open_bins(struct pack_decoder *decoder, const struct pack_columns_header *header,
                       struct bytes packed)
 {
-    const unsigned char *raw = take(&packed, header->raw);
-    if (!raw)
+    if (header->raw > MOST_BIN || !take_into(&packed, decoder->bins[RAW], header->raw))
         return false;
-    decoder->planes[RAW] = (struct bytes){raw, raw + header->raw};
+    decoder->planes[RAW] = (struct bytes){decoder->bins[RAW], decoder->bins[RAW] + header->raw};
     for (int b = 0; b < PACK_BINS; b++) {
         unsigned char *bin = decoder->bins[b];
         decoder->planes[b] = (struct bytes){bin, bin};
@@ -245,8 +244,8 @@ static __attribute__((noinline)) bool open_bins(struct pack_decoder *decoder, co
     return packed.at == packed.end;
 }
 
-/* What there is of each sort; *ret_values of the records have a duration, *ret_loose slots are in no
- * column. False: these are not the sorts of so many records in so many slots. */
+/* What there is of each sort; *ret_values of the records have a duration, *ret_loose slots are in
+ * no column. False: these are not the sorts of so many records in so many slots. */
 static bool take_sorts(struct pack_decoder *decoder, const struct pack_columns_header *header,
                        size_t slots, size_t *ret_values, size_t *ret_loose)
 {
@@ -276,7 +275,7 @@ static bool take_sorts(struct pack_decoder *decoder, const struct pack_columns_h
     return records == header->records && used <= slots;
 }
 
-static __attribute__((noinline)) bool take_columns(struct pack_decoder *decoder, const struct pack_columns_header *header)
+static bool take_columns(struct pack_decoder *decoder, const struct pack_columns_header *header)
 {
     uint64_t *column = decoder->columns;
     for (size_t s = 0; s < header->sorts; s++) {
@@ -318,7 +317,7 @@ static bool are_sorts(const struct records *records, size_t sorts)
     return records->n == 0 || most < sorts;
 }
 
-static __attribute__((noinline)) bool take_records(struct pack_decoder *decoder, const struct pack_columns_header *header,
+static bool take_records(struct pack_decoder *decoder, const struct pack_columns_header *header,
                          struct records *records)
 {
     struct planes planes;
@@ -362,9 +361,10 @@ static inline bool put_slots(struct sort *sort, const unsigned char **loose, uin
 }
 
 /* Where sorts are not there as often as they say, what is left of values or slots tells it. */
-static inline __attribute__((always_inline)) bool
-put_records(struct pack_decoder *decoder, const struct records *records, bool is_narrow,
-            union lull_tape_slot **at)
+static inline __attribute__((always_inline)) bool put_records(struct pack_decoder *decoder,
+                                                              const struct records *records,
+                                                              bool is_narrow,
+                                                              union lull_tape_slot **at)
 {
     union lull_tape_slot *out = *at;
     const unsigned char *loose = records->loose, *low = records->low, *high = records->high;

@@ -130,8 +130,7 @@ static void find_records(struct pack_encoder *encoder, const union lull_tape_slo
         next = i + 1 + lull_tape_extra_of(record.head);
         if (next > used)
             break;
-        const uint16_t sort =
-            sort_of(encoder, record.head, pack_lasts(kind) ? 0 : record.value);
+        const uint16_t sort = sort_of(encoder, record.head, pack_lasts(kind) ? 0 : record.value);
         encoder->sorts[sort].count++;
         if (encoder->sorts[sort].count == 1)
             encoder->bits_last[sort] = encoder->bits_end[sort] = 0;
@@ -191,8 +190,7 @@ static uint64_t differing_bits(const uint64_t *words, size_t n)
     return any ^ all;
 }
 
-static void put_planes(struct pack_encoder *encoder, const uint64_t *words, size_t n,
-                       unsigned mode)
+static void put_planes(struct pack_encoder *encoder, const uint64_t *words, size_t n, unsigned mode)
 {
     const uint64_t differing = differing_bits(words, n);
     struct pack_word word = {.mode = (uint8_t)mode};

@@ -82,10 +82,8 @@ static bool add_plan(struct node_writer *writer, uint32_t f, const struct pack_p
                                 sizeof *writer->units))
             return false;
         const size_t left = plan->n - i;
-        writer->units[writer->n_units++] =
-            (struct unit){.file = f,
-                          .count = left < UNIT ? (uint32_t)left : UNIT,
-                          .first = writer->n_blocks + i};
+        writer->units[writer->n_units++] = (struct unit){
+            .file = f, .count = left < UNIT ? (uint32_t)left : UNIT, .first = writer->n_blocks + i};
     }
     writer->n_blocks += plan->n;
     return true;

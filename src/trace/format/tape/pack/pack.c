@@ -52,9 +52,9 @@ static lull_status take_file(void *context, const char *path, bool *ret_taken,
     if (!lull_array_reserve(&packing->files, &packing->capacity, packing->n_files + 1,
                             sizeof *packing->files))
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
-    packing->files[packing->n_files++] = (struct pack_file){
-        .file = {.process = name.process, .number = name.number, .kind = kind},
-        .node = trace->processes[process].node};
+    packing->files[packing->n_files++] =
+        (struct pack_file){.file = {.process = name.process, .number = name.number, .kind = kind},
+                           .node = trace->processes[process].node};
     *ret_taken = true;
     char whole[LULL_TAPE_PATH];
     struct stat info;
@@ -127,8 +127,7 @@ static lull_status measure_process(const struct lull_trace *trace, uint32_t numb
                                    union lull_tape_slot *slots, struct lull_error *err)
 {
     const struct lull_tape_data *data = trace->format_data;
-    const struct lull_process *process =
-        &trace->processes[lull_tape_process_index(trace, number)];
+    const struct lull_process *process = &trace->processes[lull_tape_process_index(trace, number)];
     lull_status status = LULL_OK;
     for (uint32_t l = process->first_location;
          status == LULL_OK && l < process->first_location + process->n_locations; l++)
@@ -156,8 +155,8 @@ static lull_status pack_node(struct packing *packing, const struct pack_file *fi
     for (uint32_t f = 0; status == LULL_OK && f < n; f++) {
         list[f] = files[f].file;
         if (f == 0 || files[f].file.process != files[f - 1].file.process)
-            status = measure_process(trace, files[f].file.process, locations, &n_locations, slots,
-                                     err);
+            status =
+                measure_process(trace, files[f].file.process, locations, &n_locations, slots, err);
     }
     free(slots);
     if (status == LULL_OK)
@@ -182,6 +181,35 @@ static lull_status pack_files(struct packing *packing, struct lull_error *err)
     return status;
 }
 
+/* What the header of a location said when the run was opened must be what it says now. */
+static lull_status check_unchanged(const struct lull_trace *trace,
+                                   const struct lull_tape_file *file, struct lull_error *err)
+{
+    struct lull_tape_source source;
+    struct lull_tape_header now;
+    char path[LULL_TAPE_PATH];
+    lull_status status = lull_tape_open_records(trace, file, &source, err);
+    if (status != LULL_OK)
+        return status;
+    const ssize_t got = lull_tape_source_read(&source, &now, sizeof now, file->head);
+    lull_tape_source_close(&source);
+    if (got == sizeof now && now.committed == file->header.committed + file->lost)
+        return LULL_OK;
+    return lull_fail(err, LULL_ERR_FORMAT,
+                     "%s: changes while it is packed: is it still being recorded?",
+                     lull_tape_file_path(trace, file, path, sizeof path));
+}
+
+static lull_status check_ended(const struct lull_trace *trace, struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    lull_status status = LULL_OK;
+    for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++)
+        if (!data->files[l].left_out)
+            status = check_unchanged(trace, &data->files[l], err);
+    return status;
+}
+
 lull_status lull_pack(const struct lull_pack_wish *wish, struct lull_error *err)
 {
     struct packing packing = {.progress = {.report = wish->report, .context = wish->context}};
@@ -195,6 +223,8 @@ lull_status lull_pack(const struct lull_pack_wish *wish, struct lull_error *err)
         status = lull_pack_copy_rest(&packing.run, take_file, &packing, err);
     if (status == LULL_OK)
         status = pack_files(&packing, err);
+    if (status == LULL_OK)
+        status = check_ended(packing.run.trace, err);
     free(packing.files);
     return lull_pack_end(wish, &packing.run, status, err);
 }

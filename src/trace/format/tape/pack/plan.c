@@ -38,10 +38,10 @@ static lull_status find_leads(struct lull_tape_source *source, struct pack_part 
     for (size_t i = 1; i < n; i++) {
         const struct pack_part *before = &parts[i - 1];
         const ssize_t got = lull_tape_source_read(source, bytes, before->length, before->origin);
-        parts[i].lead = got == (ssize_t)before->length
-                            ? (uint16_t)missing_slots((const void *)bytes, before->length / 16,
-                                                      before->lead)
-                            : 0;
+        parts[i].lead =
+            got == (ssize_t)before->length
+                ? (uint16_t)missing_slots((const void *)bytes, before->length / 16, before->lead)
+                : 0;
     }
     free(bytes);
     return LULL_OK;

@@ -112,8 +112,7 @@ static lull_status copy_file(const char *path, const char *target, struct lull_e
     lull_status status = lull_open_read(path, &from, &info, err);
     if (status != LULL_OK)
         return status;
-    const int to =
-        open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, info.st_mode & 0777);
+    const int to = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, info.st_mode & 0777);
     if (to < 0)
         status = lull_fail_errno(err, "%s: cannot create", target);
     else

@@ -24,8 +24,7 @@ struct unpacking {
 };
 
 /* The files of nodes, which are not copied. */
-static lull_status is_node(void *context, const char *path, bool *ret_taken,
-                           struct lull_error *err)
+static lull_status is_node(void *context, const char *path, bool *ret_taken, struct lull_error *err)
 {
     const struct unpacking *unpacking = context;
     const struct lull_tape_packed *packed = unpacking->packed;
@@ -36,9 +35,8 @@ static lull_status is_node(void *context, const char *path, bool *ret_taken,
     return LULL_OK;
 }
 
-static lull_status create(const struct unpacking *unpacking,
-                          const struct lull_tape_node_file *file, char *path, int *ret_fd,
-                          struct lull_error *err)
+static lull_status create(const struct unpacking *unpacking, const struct lull_tape_node_file *file,
+                          char *path, int *ret_fd, struct lull_error *err)
 {
     const char *folder = lull_output_path(unpacking->run.output);
     char name[LULL_TAPE_PATH];

@@ -292,11 +292,10 @@ static lull_status walk_stored(struct lull_tape_merge *merge, struct lull_tape_s
     unsigned char *bytes = malloc((size_t)piece.size + 1);
     if (!bytes)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
-    const ssize_t got =
-        lull_tape_source_read(source, bytes, (size_t)piece.size, piece.offset);
-    lull_status status = got < 0 ? lull_tape_source_fail(source, path, err)
-                                 : walk(merge, path, process, bytes, (size_t)piece.offset,
-                                        (size_t)got, scope, err);
+    const ssize_t got = lull_tape_source_read(source, bytes, (size_t)piece.size, piece.offset);
+    lull_status status =
+        got < 0 ? lull_tape_source_fail(source, path, err)
+                : walk(merge, path, process, bytes, (size_t)piece.offset, (size_t)got, scope, err);
     free(bytes);
     return status;
 }
@@ -306,8 +305,8 @@ lull_status lull_tape_read_stored_definitions(struct lull_tape_merge *merge, con
                                               struct lull_error *err)
 {
     struct lull_tape_source source;
-    lull_status status = lull_tape_source_open(merge->trace, LULL_TAPE_NODE_DEFINITIONS, process,
-                                               0, &source, err);
+    lull_status status =
+        lull_tape_source_open(merge->trace, LULL_TAPE_NODE_DEFINITIONS, process, 0, &source, err);
     merge->most_ids = 0;
     if (status == LULL_OK)
         status = walk_stored(merge, &source, path, process,
@@ -322,8 +321,8 @@ static lull_status read_stored_pieces(struct lull_tape_merge *merge, const char 
                                       struct lull_tape_scope *scope, struct lull_error *err)
 {
     struct lull_tape_source source;
-    lull_status status = lull_tape_source_open(merge->trace, LULL_TAPE_NODE_PROCESS, process, 0,
-                                               &source, err);
+    lull_status status =
+        lull_tape_source_open(merge->trace, LULL_TAPE_NODE_PROCESS, process, 0, &source, err);
     merge->most_ids = 0;
     for (size_t i = 0; status == LULL_OK && i < pieces->n; i++)
         status = walk_stored(merge, &source, path, process, pieces->list[i], scope, err);

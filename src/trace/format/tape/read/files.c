@@ -35,8 +35,7 @@ static bool parse_process_name(const char *name, const char *ending, uint32_t *r
     const char *dot = strchr(name, '.');
     uint64_t process;
     if (!dot || strcmp(dot + 1, ending) != 0 ||
-        !parse_number(name, (size_t)(dot - name), &process) ||
-        process >= UINT32_MAX)
+        !parse_number(name, (size_t)(dot - name), &process) || process >= UINT32_MAX)
         return false;
     *ret_process = (uint32_t)process;
     return true;
@@ -45,9 +44,8 @@ static bool parse_process_name(const char *name, const char *ending, uint32_t *r
 static const struct {
     const char *ending;
     enum lull_tape_node_kind kind;
-} endings[] = {{"tape", LULL_TAPE_NODE_TAPE},
-               {"tail", LULL_TAPE_NODE_TAIL},
-               {"sums", LULL_TAPE_NODE_SUMS}};
+} endings[] = {
+    {"tape", LULL_TAPE_NODE_TAPE}, {"tail", LULL_TAPE_NODE_TAIL}, {"sums", LULL_TAPE_NODE_SUMS}};
 
 bool lull_tape_parse_name(const char *name, struct lull_tape_name *ret_name,
                           enum lull_tape_node_kind *ret_kind)

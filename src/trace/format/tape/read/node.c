@@ -53,11 +53,9 @@ static lull_status take_files(struct lull_trace *trace, const struct lull_tape_n
     for (uint32_t f = 0; f < n; f++) {
         if (!is_file(&files[f], node))
             return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: bad entry of a file",
-                             node->path,
-                             sizeof(struct lull_tape_node_header) + f * sizeof *files);
-        packed->files =
-            lull_arena_grow(trace->arena, packed->files, &packed->files_capacity,
-                            packed->n_files + 1, sizeof *packed->files);
+                             node->path, sizeof(struct lull_tape_node_header) + f * sizeof *files);
+        packed->files = lull_arena_grow(trace->arena, packed->files, &packed->files_capacity,
+                                        packed->n_files + 1, sizeof *packed->files);
         packed->files[packed->n_files++] = (struct lull_tape_packed_file){files[f], node};
     }
     return LULL_OK;
@@ -98,14 +96,13 @@ static lull_status read_tables(struct lull_trace *trace, struct lull_tape_node *
         status = lull_fail_errno(err, "%s: cannot read", node->path);
     else if (lull_tape_checksum(header.n_blocks, tables, size) != header.checksum)
         status = lull_fail(err, LULL_ERR_FORMAT,
-                           "%s: offset %zu: the tables are not those that were written",
-                           node->path, sizeof header);
+                           "%s: offset %zu: the tables are not those that were written", node->path,
+                           sizeof header);
     else
         status = take_files(trace, node, (const void *)tables, header.n_files, err);
     if (status == LULL_OK)
         take_locations(trace, node,
-                       (const void *)(tables +
-                                      header.n_files * sizeof(struct lull_tape_node_file)),
+                       (const void *)(tables + header.n_files * sizeof(struct lull_tape_node_file)),
                        header.n_locations);
     free(tables);
     return status;
@@ -152,7 +149,7 @@ static int compare_files(const void *a, const void *b)
 {
     const struct lull_tape_node_file *x = &((const struct lull_tape_packed_file *)a)->file,
                                      *y = &((const struct lull_tape_packed_file *)b)->file;
-    return x->process != y->process  ? compare_u32(x->process, y->process)
+    return x->process != y->process ? compare_u32(x->process, y->process)
            : x->number != y->number ? compare_u32(x->number, y->number)
                                     : compare_u32(x->kind, y->kind);
 }
@@ -175,8 +172,7 @@ lull_status lull_tape_nodes_join(struct lull_trace *trace, struct lull_error *er
     if (packed->n_files > 0)
         qsort(packed->files, packed->n_files, sizeof *packed->files, compare_files);
     if (packed->n_locations > 0)
-        qsort(packed->locations, packed->n_locations, sizeof *packed->locations,
-              compare_locations);
+        qsort(packed->locations, packed->n_locations, sizeof *packed->locations, compare_locations);
     for (size_t f = 1; f < packed->n_files; f++)
         if (compare_files(&packed->files[f - 1], &packed->files[f]) == 0)
             return lull_fail(err, LULL_ERR_FORMAT, "%s: has files of process %u that %s has, too",
@@ -193,9 +189,9 @@ const struct lull_tape_packed_file *lull_tape_packed_find(const struct lull_trac
     const struct lull_tape_packed *packed = data->packed_run;
     const struct lull_tape_packed_file key = {
         .file = {.process = process, .number = number, .kind = kind}};
-    return packed && packed->n_files > 0 ? bsearch(&key, packed->files, packed->n_files,
-                                                   sizeof key, compare_files)
-                                         : NULL;
+    return packed && packed->n_files > 0
+               ? bsearch(&key, packed->files, packed->n_files, sizeof key, compare_files)
+               : NULL;
 }
 
 const struct lull_tape_node_location *lull_tape_packed_location(const struct lull_trace *trace,
@@ -206,8 +202,8 @@ const struct lull_tape_node_location *lull_tape_packed_location(const struct lul
     const struct lull_tape_packed_location key = {
         .location = {.process = process, .number = number}};
     const struct lull_tape_packed_location *found =
-        packed && packed->n_locations > 0 ? bsearch(&key, packed->locations, packed->n_locations,
-                                                    sizeof key, compare_locations)
-                                          : NULL;
+        packed && packed->n_locations > 0
+            ? bsearch(&key, packed->locations, packed->n_locations, sizeof key, compare_locations)
+            : NULL;
     return found ? &found->location : NULL;
 }

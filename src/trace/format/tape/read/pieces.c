@@ -43,8 +43,9 @@ uint64_t lull_tape_place_in(const struct lull_tape_pieces *pieces, uint64_t offs
     return UINT64_MAX;
 }
 
-ssize_t lull_tape_read_pieces(struct lull_tape_source *source, const struct lull_tape_pieces *pieces, void *bytes,
-                              size_t size, uint64_t offset)
+ssize_t lull_tape_read_pieces(struct lull_tape_source *source,
+                              const struct lull_tape_pieces *pieces, void *bytes, size_t size,
+                              uint64_t offset)
 {
     size_t done = 0;
     for (size_t i = 0; i < pieces->n && done < size; i++) {
@@ -55,7 +56,8 @@ ssize_t lull_tape_read_pieces(struct lull_tape_source *source, const struct lull
         }
         const uint64_t left = piece->size - offset;
         const size_t part = left < size - done ? (size_t)left : size - done;
-        const ssize_t got = lull_tape_source_read(source, (char *)bytes + done, part, piece->offset + offset);
+        const ssize_t got =
+            lull_tape_source_read(source, (char *)bytes + done, part, piece->offset + offset);
         if (got < 0)
             return got;
         done += (size_t)got;
@@ -122,7 +124,8 @@ static uint64_t place_of(const struct lull_tape_process_header *header, uint32_t
 }
 
 /* As many extents as there are from one on, in one of the tables. */
-static bool read_part(struct lull_tape_source *source, const struct lull_tape_process_header *header, uint32_t first,
+static bool read_part(struct lull_tape_source *source,
+                      const struct lull_tape_process_header *header, uint32_t first,
                       struct lull_tape_extent *extents, uint32_t *ret_count)
 {
     uint32_t place, count = header->n_extents - first;
@@ -135,7 +138,8 @@ static bool read_part(struct lull_tape_source *source, const struct lull_tape_pr
     const uint64_t offset = place_of(header, first);
     const size_t size = count * sizeof *extents;
     *ret_count = count;
-    return offset <= INT64_MAX - size && lull_tape_source_read(source, extents, size, offset) == (ssize_t)size;
+    return offset <= INT64_MAX - size &&
+           lull_tape_source_read(source, extents, size, offset) == (ssize_t)size;
 }
 
 static lull_status read_extents(struct lull_tape_source *source, const char *path,
@@ -185,8 +189,8 @@ static lull_status take_extents(struct lull_tape_source *source, const char *pat
     return status;
 }
 
-static lull_status read_table(struct lull_tape_source *source, const char *path, uint32_t process, struct table *table,
-                              struct lull_error *err)
+static lull_status read_table(struct lull_tape_source *source, const char *path, uint32_t process,
+                              struct table *table, struct lull_error *err)
 {
     struct lull_tape_process_header header;
     const ssize_t got = lull_tape_source_read(source, &header, sizeof header, 0);

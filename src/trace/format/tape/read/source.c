@@ -93,8 +93,8 @@ static bool fail_at(struct lull_tape_source *source, uint64_t offset, const char
     char path[LULL_TAPE_PATH];
     lull_tape_source_path(source->trace, file->kind, file->process, file->number, path,
                           sizeof path);
-    lull_fail(&source->error, LULL_ERR_FORMAT, "%s: offset %llu: %s, process %u, location %u",
-              path, (unsigned long long)offset, what, file->process, file->number);
+    lull_fail(&source->error, LULL_ERR_FORMAT, "%s: offset %llu: %s, process %u, location %u", path,
+              (unsigned long long)offset, what, file->process, file->number);
     return false;
 }
 
@@ -184,8 +184,7 @@ static const struct lull_tape_node_block *find_block(struct lull_tape_source *so
 static bool check_block(struct lull_tape_source *source, const struct lull_tape_node_block *block)
 {
     const struct lull_tape_node *node = source->packed->node;
-    const uint64_t entry = place_in_table(
-        node, source->first + (uint64_t)(block - source->window));
+    const uint64_t entry = place_in_table(node, source->first + (uint64_t)(block - source->window));
     if (lull_tape_block_length(block) > PACK_MOST_LENGTH || block->size > PACK_MOST_LENGTH ||
         block->place < node->payload)
         return fail_at(source, entry, "bad entry of a block");
@@ -208,8 +207,7 @@ static bool decode(struct lull_tape_source *source, const struct lull_tape_node_
 }
 
 /* From `offset` on, in one block; 0: it is damaged. */
-static size_t read_part(struct lull_tape_source *source, void *bytes, size_t size,
-                        uint64_t offset)
+static size_t read_part(struct lull_tape_source *source, void *bytes, size_t size, uint64_t offset)
 {
     const struct lull_tape_node_block *block = find_block(source, offset);
     if (!block)

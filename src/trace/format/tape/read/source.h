@@ -13,8 +13,8 @@
 struct lull_tape_node {
     const char *path;
     int fd;
-    uint64_t size;      /* that it has */
-    uint64_t blocks;    /* where the table of blocks stands */
+    uint64_t size;              /* that it has */
+    uint64_t blocks;            /* where the table of blocks stands */
     uint64_t n_blocks, payload; /* payload: where the first block stands */
 };
 

@@ -52,8 +52,8 @@ static lull_status check_header(const char *path, const struct lull_tape_file *f
 }
 
 /* Of sums, which may be a part of a file. */
-static ssize_t read_at(struct lull_tape_source *source, const struct lull_tape_file *file, void *bytes, size_t size,
-                       uint64_t offset)
+static ssize_t read_at(struct lull_tape_source *source, const struct lull_tape_file *file,
+                       void *bytes, size_t size, uint64_t offset)
 {
     return file->packed ? lull_tape_read_pieces(source, &file->sums, bytes, size, offset)
                         : lull_tape_source_read(source, bytes, size, offset);
@@ -61,8 +61,8 @@ static ssize_t read_at(struct lull_tape_source *source, const struct lull_tape_f
 
 /* `file`: a copy, whose sums may be found to have grown. */
 static lull_status read_header(const struct lull_trace *trace, struct lull_tape_source *source,
-                               const char *path, struct lull_tape_file *file, struct lull_tape_sums_header *header,
-                               struct lull_error *err)
+                               const char *path, struct lull_tape_file *file,
+                               struct lull_tape_sums_header *header, struct lull_error *err)
 {
     struct stat info;
     ssize_t got = read_at(source, file, header, sizeof *header, 0);
@@ -79,8 +79,7 @@ static lull_status read_header(const struct lull_trace *trace, struct lull_tape_
         status = lull_tape_refresh(trace, file, err);
     if (status != LULL_OK)
         return status;
-    return check_header(path, file, header, file->packed ? file->sums.size : source->size,
-                        err);
+    return check_header(path, file, header, file->packed ? file->sums.size : source->size, err);
 }
 
 static lull_status open_sums(const struct lull_trace *trace, const struct lull_tape_file *file,
@@ -277,8 +276,8 @@ static lull_status take_all(struct reader *reader, struct lull_sums *sums)
 
 static lull_status read_sums(struct lull_tape_source *source, struct reader *reader)
 {
-    lull_status status =
-        read_header(reader->trace, source, reader->path, reader->file, &reader->header, reader->err);
+    lull_status status = read_header(reader->trace, source, reader->path, reader->file,
+                                     &reader->header, reader->err);
     if (status != LULL_OK)
         return status;
     size_t size = size_of(&reader->header);
@@ -292,8 +291,8 @@ static lull_status read_sums(struct lull_tape_source *source, struct reader *rea
     if ((size_t)got < size)
         return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: truncated since it was opened",
                          reader->path);
-    status =
-        read_header(reader->trace, source, reader->path, reader->file, &reader->header, reader->err);
+    status = read_header(reader->trace, source, reader->path, reader->file, &reader->header,
+                         reader->err);
     reader->header.regions = regions;
     return status;
 }

@@ -82,7 +82,8 @@ static lull_status read_header(const struct lull_trace *trace, struct lull_tape_
 
 /* Reads the tail that belongs to file->header, and one slot more. *ret_got is 0 if there is no such
  * file. */
-static lull_status read_tail(struct lull_tape_source *source, const char *path, const struct lull_tape_pieces *pieces,
+static lull_status read_tail(struct lull_tape_source *source, const char *path,
+                             const struct lull_tape_pieces *pieces,
                              const struct lull_tape_file *file, unsigned char *bytes,
                              size_t *ret_got, struct lull_error *err)
 {
@@ -101,8 +102,9 @@ static lull_status read_tail(struct lull_tape_source *source, const char *path, 
 }
 
 /* The same of a tail that is a file of its own. */
-static lull_status read_tail_file(const struct lull_trace *trace, const char *path, const struct lull_tape_file *file,
-                                  unsigned char *bytes, size_t *ret_got, struct lull_error *err)
+static lull_status read_tail_file(const struct lull_trace *trace, const char *path,
+                                  const struct lull_tape_file *file, unsigned char *bytes,
+                                  size_t *ret_got, struct lull_error *err)
 {
     struct lull_tape_piece whole = {0, LULL_TAPE_CHUNK};
     const struct lull_tape_pieces pieces = {.list = &whole, .n = 1, .size = whole.size};
@@ -132,7 +134,8 @@ static void join_tail(const struct lull_trace *trace, struct lull_tape_file *fil
 /* The program may be writing at this moment. What it has committed stays where it is until it says
  * in the header that the chunk is in the file: when that has not changed, all belongs together. */
 static lull_status read_snapshot(const struct lull_trace *trace, struct lull_tape_source *source,
-                                 const char *path, struct lull_tape_file *file, struct lull_error *err)
+                                 const char *path, struct lull_tape_file *file,
+                                 struct lull_error *err)
 {
     unsigned char bytes[LULL_TAPE_CHUNK];
     char tail_path[LULL_TAPE_PATH];
@@ -186,10 +189,9 @@ static lull_status check_known(const char *path, const struct lull_tape_file *fi
 {
     if (!file->known || file->known->committed == file->header.committed)
         return LULL_OK;
-    return lull_fail(err, LULL_ERR_FORMAT,
-                     "%s: %llu bytes of records, expected %llu as in the table", path,
-                     (unsigned long long)file->header.committed,
-                     (unsigned long long)file->known->committed);
+    return lull_fail(
+        err, LULL_ERR_FORMAT, "%s: %llu bytes of records, expected %llu as in the table", path,
+        (unsigned long long)file->header.committed, (unsigned long long)file->known->committed);
 }
 
 lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_tape_file *file,
