@@ -21,6 +21,7 @@ import fit
 import inject
 import kernel
 import machine
+import pack
 import page
 import record_app
 import record_mpi
@@ -168,12 +169,13 @@ def main():
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
         for part in (machine, repeat, record_mpi, record_omp, record_ranks, record_app, inject, simulate,
-                     wave, what_if, fit, program, predicted, kernel, sparse, page, report, diagnose):
+                     wave, what_if, fit, program, predicted, kernel, sparse, page, report, diagnose,
+                     pack):
             part.rows(bench)
         if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "ranks", "heat", "inject",
                                      "simulate", "wave", "what if", "fit", "program",
                                      "predicted", "kernel", "sparse", "page", "report",
-                                     "diagnose")):
+                                     "diagnose", "pack")):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"

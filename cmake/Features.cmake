@@ -25,6 +25,9 @@ lull_feature(LIBDW LIBDW_FOUND "show call sites with function, file and line"
 pkg_check_modules(ISAL IMPORTED_TARGET libisal)
 lull_feature(ISAL ISAL_FOUND "inflate compressed Paraver traces at full speed"
              "library isal was not found at build time; zlib takes its place")
+pkg_check_modules(ZSTD IMPORTED_TARGET libzstd)
+lull_feature(ZSTD ZSTD_FOUND "pack runs, and read packed ones"
+             "library libzstd was not found at build time")
 pkg_check_modules(HWLOC IMPORTED_TARGET hwloc)
 lull_feature(HWLOC HWLOC_FOUND "measure this machine" "library hwloc was not found at build time")
 # libclang reads the loops of lull model kernel: its header here, its library when that command runs.

@@ -65,6 +65,7 @@ LIBRARIES = {
     "OTF2": "BSD-3-Clause",
     "HWLOC": "BSD-3-Clause",
     "ISAL": "BSD-3-Clause",
+    "ZSTD": "BSD-3-Clause",
     "LIBDW": "LGPL-3.0 or GPL-2.0, optional, linked as a shared library",
     "CMOCKA": "Apache-2.0, tests only",
     "Python3": "makes the wrappers of MPI functions, runs tests",

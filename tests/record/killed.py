@@ -14,6 +14,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import packed
+
 LONGEST = 0.1  # s from the start of lull record to the end
 THREADS = 2
 OF_CHUNK = 65536 // 64 - 4  # iterations, each of three records, without what else a chunk has
@@ -119,6 +122,8 @@ def main():
             run, counts = kill_once(settings, folder, after)
             wrong = check(settings, run, counts)
             done_some += sum(counts) > 0
+            if not wrong and sum(counts) > 0 and done_some % 4 == 1:
+                wrong = "; ".join(packed.check(settings.lull, run))
             if wrong:
                 print("round %d, after %.6f s: %s" % (i, after, wrong))
                 return 1

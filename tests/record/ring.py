@@ -18,6 +18,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
+import packed
 import tape_parts
 
 CHUNK = 65536
@@ -99,6 +100,7 @@ class Test:
         self.settings = settings
         self.wrong = []
         self.in_pauses = 0
+        self.packed = False  # a ring that was full
 
     def demand(self, good, what):
         if not good:
@@ -163,6 +165,9 @@ class Test:
                             (name, len(events), len(all_events[name]), events[:5]))
             self.demand(self.bytes_kept(ring) <= kib * 1024, "%d bytes" % self.bytes_kept(ring))
             self.tell(ring, lost > 0)
+            if not self.packed:
+                self.packed = lost > 0
+                self.demand(not packed.check(self.settings.lull, ring), "packed")
             sums = self.visits(ring)
             self.demand(sums == self.visits(whole), "the sums are %s" % sums)
             return lost

@@ -12,6 +12,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
+import packed
 import tape_parts
 
 
@@ -58,6 +59,10 @@ def main():
         check = subprocess.run([settings.check, run], input=recorded.stdout, text=True,
                                capture_output=True, timeout=240)
         print(check.stdout)
+        complaints = packed.check(settings.lull, run)
+        print("".join(f"packed: {complaint}\n" for complaint in complaints), end="")
+        if complaints:
+            return 1
         if settings.bytes and too_large(run, settings.bytes):
             return 1
         return check.returncode

@@ -12,6 +12,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
+import packed
 
 ROUNDS = "4000"
 HINTS = ("expect", "processes", "threads")
@@ -40,6 +41,7 @@ class Bench:
         print(name + ": " + done.stdout)
         if done.returncode != 0:
             self.wrong.append(f"{name}: differs from what the program says")
+        self.wrong += [f"{name}: packed: {wrong}" for wrong in packed.check(self.settings.lull, run)]
 
     def json(self, command, run, *options):
         done = subprocess.run([self.settings.lull, command, "--format", "json", run, *options],

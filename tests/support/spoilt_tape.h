@@ -20,7 +20,8 @@ int spoilt_tear_down(void **state);
 /* Definitions and tape again as if they had never been begun, for tests that make their own. */
 void spoilt_drop(void);
 void spoilt_write(void);
-/* Opens and reads everything; every promise about events must hold whatever the files say. */
+/* Opens and reads everything; every promise about events must hold whatever the files say. Every
+ * 16th that can be opened says the same packed and comes back. */
 lull_status spoilt_read(void);
 /* The run is refused with a text that holds both. */
 void spoilt_check(const char *file, const char *cause);

@@ -2,6 +2,7 @@
 
 #include "support/check_trace.h"
 #include "support/folder.h"
+#include "support/packed.h"
 #include "trace/format.h"
 
 #include <setjmp.h>
@@ -36,6 +37,7 @@ int run_tear_down(void **state)
 
 void run_open(const char *path)
 {
+    packed_check_some(path);
     struct lull_error broken;
     if (lull_trace_open(path, &run.trace, &run.err) != LULL_OK)
         fail_msg("%s", run.err.text);

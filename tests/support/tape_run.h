@@ -19,7 +19,8 @@ extern struct tape_run {
 int run_set_up(void **state);
 int run_tear_down(void **state);
 
-/* Opens `path` as run.trace and checks what holds for every trace; ends the test if it does not. */
+/* Opens `path` as run.trace and checks what holds for every trace, and of
+ * every 16th that it says the same packed and comes back; ends the test if it does not. */
 void run_open(const char *path);
 void run_close(void);
 

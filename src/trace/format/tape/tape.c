@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "trace/format.h"
+#include "trace/format/tape/read/source.h"
 #include "trace/format/tape/read/sums.h"
 
 #include <assert.h>
@@ -26,16 +27,14 @@ const char *lull_tape_file_path(const struct lull_trace *trace, const struct lul
 {
     if (file->packed)
         return lull_tape_process_path(trace, file->process, buffer, size);
-    snprintf(buffer, size, "%s/%u/%u.%u.tape", trace->path, file->process / LULL_TAPE_GROUP,
-             file->process, file->number);
-    return buffer;
+    return lull_tape_source_path(trace, LULL_TAPE_NODE_TAPE, file->process, file->number, buffer,
+                                 size);
 }
 
 const char *lull_tape_process_path(const struct lull_trace *trace, uint32_t process, char *buffer,
                                    size_t size)
 {
-    snprintf(buffer, size, "%s/%u/%u.tape", trace->path, process / LULL_TAPE_GROUP, process);
-    return buffer;
+    return lull_tape_source_path(trace, LULL_TAPE_NODE_PROCESS, process, 0, buffer, size);
 }
 
 uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number)
@@ -192,8 +191,11 @@ static lull_status read_definitions_of(const struct lull_trace *trace,
                                  : lull_tape_read_packed_definitions(
                                        merge, path, number, &packed->definitions, scope, err);
     }
-    snprintf(path, LULL_TAPE_PATH, "%s/%u/%u.definitions", trace->path, number / LULL_TAPE_GROUP,
-             number);
+    lull_tape_source_path(trace, LULL_TAPE_NODE_DEFINITIONS, number, 0, path, LULL_TAPE_PATH);
+    if (lull_tape_packed_find(trace, LULL_TAPE_NODE_DEFINITIONS, number, 0)) {
+        *ret_found = true;
+        return lull_tape_read_stored_definitions(merge, path, number, scope, err);
+    }
     return lull_tape_read_definitions(merge, path, number, scope, ret_found, err);
 }
 
@@ -281,7 +283,7 @@ static bool is_anchor(const char *text, size_t size)
            lull_tape_reads((uint32_t)(text[digit] - '0')) && text[digit + 1] == '\n';
 }
 
-static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
+static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
 {
     if (!lull_is_directory(trace->path)) { /* the anchor was named: the tape is around it */
         const char *slash = strrchr(trace->path, '/');
@@ -335,11 +337,22 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
     return status == LULL_OK ? lull_tape_find_main(trace, err) : status;
 }
 
+/* What is damaged in the file of a node may be why others make no sense. */
+static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
+{
+    lull_status status = open_whole(trace, err);
+    const struct lull_tape_data *data = trace->format_data;
+    if (status == LULL_ERR_FORMAT && data && data->damage[0] != '\0')
+        return lull_fail(err, LULL_ERR_FORMAT, "%s", data->damage);
+    return status;
+}
+
 static const struct lull_reader reader_tape = {
     .expected = "a lull tape",
     .leaves_out_damage = true,
     .recognise = recognise,
     .open = open_tape,
+    .close = lull_tape_nodes_close,
     .stream_open = lull_tape_stream_open,
     .stream_read = lull_tape_stream_read,
     .stream_close = lull_tape_stream_close,

@@ -131,8 +131,10 @@ struct lull_tape_file {
      * if there was one; NULL: all records are in the file. */
     const unsigned char *tail;
     size_t tail_size;
-    bool has_sums; /* there is a file of sums */
-    bool left_out; /* its header, or its ids, are damaged: nothing of it is read */
+    bool has_sums;   /* there is a file of sums */
+    bool left_out;   /* its header, or its ids, are damaged: nothing of it is read */
+    bool is_on_disk; /* and not in the file of a node: it can be mapped */
+    const struct lull_tape_node_location *known; /* what that tells of it; NULL: it does not */
 };
 
 /* A file with all of one process. */
@@ -153,12 +155,18 @@ struct lull_tape_name {
     uint32_t process, number;
 };
 
+struct lull_tape_packed;
+struct lull_tape_source;
+struct lull_tape_node_location;
+
 struct lull_tape_data {
     struct lull_tape_file *files; /* per location */
     size_t n_files, files_capacity;
     struct lull_tape_name *sums; /* the files of sums, in the same order */
     size_t n_sums, sums_capacity;
-    struct lull_tape_process *packed; /* files of processes, by number */
+    struct lull_tape_packed *packed_run; /* the files of nodes; NULL: there are none */
+    char damage[1024];                   /* of the first of them that is damaged */
+    struct lull_tape_process *packed;    /* files of processes, by number */
     size_t n_packed, packed_capacity;
     struct lull_tape_scope run;
     struct lull_tape_scope *scopes;   /* per process that has its own definitions */
@@ -202,14 +210,15 @@ lull_status lull_tape_refresh(const struct lull_trace *trace, struct lull_tape_f
 /* With the header of a ring just read, and its parts after that: which chunks are kept. */
 void lull_tape_keep_ring(const struct lull_trace *trace, struct lull_tape_file *file);
 /* Whether they are there still, and none of them has given way. */
-bool lull_tape_has_kept(int fd, const struct lull_tape_file *file);
+bool lull_tape_has_kept(struct lull_tape_source *source, const struct lull_tape_file *file);
 /* The same for definitions. */
 lull_status lull_tape_refresh_definitions(const struct lull_trace *trace,
                                           struct lull_tape_process *process,
                                           struct lull_error *err);
-/* As pread, of the pieces as if they were a file. */
-ssize_t lull_tape_read_pieces(int fd, const struct lull_tape_pieces *pieces, void *bytes,
-                              size_t size, uint64_t offset);
+/* As lull_tape_source_read, of the pieces as if they were a file. */
+ssize_t lull_tape_read_pieces(struct lull_tape_source *source,
+                              const struct lull_tape_pieces *pieces, void *bytes, size_t size,
+                              uint64_t offset);
 /* Where that stands in the file; UINT64_MAX: behind all of them. */
 uint64_t lull_tape_place_in(const struct lull_tape_pieces *pieces, uint64_t offset);
 /* The first `size` bytes of `pieces`, added to `to`, which has an array of its own. */
@@ -224,6 +233,14 @@ lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_ta
 lull_status lull_tape_read_records(const struct lull_trace *trace,
                                    const struct lull_tape_file *file, uint64_t begin, size_t size,
                                    void *bytes, size_t *ret_got, struct lull_error *err);
+/* The file that the records of a location are in, and reading them from there. */
+lull_status lull_tape_open_records(const struct lull_trace *trace,
+                                   const struct lull_tape_file *file,
+                                   struct lull_tape_source *ret_source, struct lull_error *err);
+lull_status lull_tape_read_records_from(struct lull_tape_source *source,
+                                        const struct lull_tape_file *file, uint64_t begin,
+                                        size_t size, void *bytes, size_t *ret_got,
+                                        struct lull_error *err);
 /* Where a record of a packed file stands in it; `begin` as in lull_tape_read_records. */
 uint64_t lull_tape_offset_of(const struct lull_tape_file *file, uint64_t begin);
 /* Header and records in a row; the first *ret_in_file bytes are the mapped file itself, what
@@ -261,6 +278,13 @@ lull_status lull_tape_list_files(struct lull_trace *trace, struct lull_error *er
  * locations that did not end in an orderly way may have gone on longer. Sets duration, origin, and
  * which events there are. */
 lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error *err);
+/* What it looks at in the records of a location, which may be kept in its place. `slots`: room for
+ * a chunk. */
+lull_status lull_tape_measure_location(const struct lull_trace *trace,
+                                       const struct lull_tape_file *file,
+                                       union lull_tape_slot *slots,
+                                       struct lull_tape_node_location *ret_known,
+                                       struct lull_error *err);
 
 /* read/main_part.c: main_begin and main_end of processes, and trace->has_main. */
 lull_status lull_tape_find_main(struct lull_trace *trace, struct lull_error *err);
@@ -272,6 +296,10 @@ struct lull_tape_merge *lull_tape_merge_begin(struct lull_trace *trace);
 lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char *path,
                                        uint32_t process, struct lull_tape_scope *scope,
                                        bool *ret_found, struct lull_error *err);
+/* The same of those of a process that are in the file of a node. */
+lull_status lull_tape_read_stored_definitions(struct lull_tape_merge *merge, const char *path,
+                                              uint32_t process, struct lull_tape_scope *scope,
+                                              struct lull_error *err);
 /* The same of definitions in the file of a process, which are in `pieces`. */
 lull_status lull_tape_read_packed_definitions(struct lull_tape_merge *merge, const char *path,
                                               uint32_t process,

@@ -4,6 +4,7 @@
  * them (same content; for communicators the same key) becomes one definition of the trace. */
 #include "base/file.h"
 #include "trace/format/tape/read/merge.h"
+#include "trace/format/tape/read/source.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -205,18 +206,17 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
     }
 }
 
-/* Those between two offsets of a file. */
+/* Those in `size` bytes, which stand in the file from `begin` on. */
 static lull_status walk(struct lull_tape_merge *merge, const char *path, uint32_t process,
-                        const struct lull_mapping *file, size_t begin, size_t stop,
+                        const unsigned char *bytes, size_t begin, size_t size,
                         struct lull_tape_scope *scope, struct lull_error *err)
 {
     bool whole_run = process == LULL_TAPE_WHOLE_RUN;
     struct lull_tape_definitions_header header;
-    const size_t size = stop - begin;
     if (size < sizeof header)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %zu bytes, expected a header of %zu",
                          path, size, sizeof header);
-    memcpy(&header, file->data + begin, sizeof header);
+    memcpy(&header, bytes, sizeof header);
     if (memcmp(header.magic, LULL_TAPE_DEFINITIONS_MAGIC, sizeof header.magic) != 0 ||
         header.byte_order != LULL_TAPE_BYTE_ORDER || header.header_size < sizeof header ||
         header.header_size > size)
@@ -231,29 +231,29 @@ static lull_status walk(struct lull_tape_merge *merge, const char *path, uint32_
                          path, begin + offsetof(struct lull_tape_definitions_header, process),
                          header.process, process);
     uint64_t committed = __atomic_load_n(
-        &((const struct lull_tape_definitions_header *)(const void *)(file->data + begin))
-             ->committed,
+        &((const struct lull_tape_definitions_header *)(const void *)bytes)->committed,
         __ATOMIC_ACQUIRE);
     if (committed > size - header.header_size)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: truncated: %llu bytes of definitions, the file holds %zu", path,
                          (unsigned long long)committed, size - header.header_size);
     merge->most_ids += committed;
-    for (size_t at = begin + header.header_size, end = at + committed; at < end;) {
+    for (size_t at = header.header_size, end = at + committed; at < end;) {
         struct lull_tape_definition definition;
         if (end - at < sizeof definition)
-            return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: definition is cut", path, at);
-        memcpy(&definition, file->data + at, sizeof definition);
+            return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: definition is cut", path,
+                             begin + at);
+        memcpy(&definition, bytes + at, sizeof definition);
         if (definition.size < sizeof definition || definition.size > end - at ||
             definition.size % 8 != 0)
             return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: definition of %u bytes", path,
-                             at, definition.size);
-        struct lull_tape_fields fields = {file->data + at + sizeof definition,
-                                          file->data + at + definition.size, false};
+                             begin + at, definition.size);
+        struct lull_tape_fields fields = {bytes + at + sizeof definition,
+                                          bytes + at + definition.size, false};
         lull_status status = define(merge, scope, whole_run, &definition, &fields);
         if (status != LULL_OK || fields.bad)
             return lull_fail(err, status != LULL_OK ? status : LULL_ERR_FORMAT,
-                             "%s: offset %zu: bad definition of kind %u, id %u", path, at,
+                             "%s: offset %zu: bad definition of kind %u, id %u", path, begin + at,
                              definition.kind, definition.id);
         at += definition.size;
     }
@@ -272,10 +272,61 @@ lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char
     if (status != LULL_OK)
         return status;
     merge->most_ids = 0;
-    status = walk(merge, path, process, &file, 0, file.size, scope, err);
+    status = walk(merge, path, process, file.data, 0, file.size, scope, err);
     lull_unmap(&file);
     if (status == LULL_OK)
         *ret_found = true;
+    return status;
+}
+
+/* A part of the file of a node. */
+static lull_status walk_stored(struct lull_tape_merge *merge, struct lull_tape_source *source,
+                               const char *path, uint32_t process, struct lull_tape_piece piece,
+                               struct lull_tape_scope *scope, struct lull_error *err)
+{
+    if (piece.offset > source->size || piece.size > source->size - piece.offset)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: truncated: definitions up to byte %llu, the file holds %llu", path,
+                         (unsigned long long)(piece.offset + piece.size),
+                         (unsigned long long)source->size);
+    unsigned char *bytes = malloc((size_t)piece.size + 1);
+    if (!bytes)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
+    const ssize_t got = lull_tape_source_read(source, bytes, (size_t)piece.size, piece.offset);
+    lull_status status =
+        got < 0 ? lull_tape_source_fail(source, path, err)
+                : walk(merge, path, process, bytes, (size_t)piece.offset, (size_t)got, scope, err);
+    free(bytes);
+    return status;
+}
+
+lull_status lull_tape_read_stored_definitions(struct lull_tape_merge *merge, const char *path,
+                                              uint32_t process, struct lull_tape_scope *scope,
+                                              struct lull_error *err)
+{
+    struct lull_tape_source source;
+    lull_status status =
+        lull_tape_source_open(merge->trace, LULL_TAPE_NODE_DEFINITIONS, process, 0, &source, err);
+    merge->most_ids = 0;
+    if (status == LULL_OK)
+        status = walk_stored(merge, &source, path, process,
+                             (struct lull_tape_piece){0, source.size}, scope, err);
+    lull_tape_source_close(&source);
+    return status;
+}
+
+/* Of a process that is in the file of a node. */
+static lull_status read_stored_pieces(struct lull_tape_merge *merge, const char *path,
+                                      uint32_t process, const struct lull_tape_pieces *pieces,
+                                      struct lull_tape_scope *scope, struct lull_error *err)
+{
+    struct lull_tape_source source;
+    lull_status status =
+        lull_tape_source_open(merge->trace, LULL_TAPE_NODE_PROCESS, process, 0, &source, err);
+    merge->most_ids = 0;
+    for (size_t i = 0; status == LULL_OK && i < pieces->n; i++)
+        status = walk_stored(merge, &source, path, process, pieces->list[i], scope, err);
+    lull_tape_source_close(&source);
     return status;
 }
 
@@ -284,6 +335,8 @@ lull_status lull_tape_read_packed_definitions(struct lull_tape_merge *merge, con
                                               const struct lull_tape_pieces *pieces,
                                               struct lull_tape_scope *scope, struct lull_error *err)
 {
+    if (lull_tape_packed_find(merge->trace, LULL_TAPE_NODE_PROCESS, process, 0))
+        return read_stored_pieces(merge, path, process, pieces, scope, err);
     struct lull_mapping file;
     lull_status status = lull_map_file(path, &file, err);
     if (status != LULL_OK)
@@ -292,7 +345,8 @@ lull_status lull_tape_read_packed_definitions(struct lull_tape_merge *merge, con
     for (size_t i = 0; status == LULL_OK && i < pieces->n; i++) {
         const uint64_t begin = pieces->list[i].offset, stop = begin + pieces->list[i].size;
         status = stop <= file.size
-                     ? walk(merge, path, process, &file, (size_t)begin, (size_t)stop, scope, err)
+                     ? walk(merge, path, process, file.data + begin, (size_t)begin,
+                            (size_t)(stop - begin), scope, err)
                      : lull_fail(err, LULL_ERR_FORMAT,
                                  "%s: truncated: definitions up to byte %llu, the file holds %zu",
                                  path, (unsigned long long)stop, file.size);

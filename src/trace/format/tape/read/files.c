@@ -1,6 +1,6 @@
 /* Which files a tape has, by their names. */
 #include "base/text.h"
-#include "trace/format/tape/tape.h"
+#include "trace/format/tape/read/source.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -30,15 +30,44 @@ static bool parse_file_name(const char *name, struct lull_tape_name *ret_name,
 }
 
 /* "12.tape" -> 12 */
-static bool parse_process_name(const char *name, uint32_t *ret_process)
+static bool parse_process_name(const char *name, const char *ending, uint32_t *ret_process)
 {
     const char *dot = strchr(name, '.');
     uint64_t process;
-    if (!dot || strcmp(dot, ".tape") != 0 || !parse_number(name, (size_t)(dot - name), &process) ||
-        process >= UINT32_MAX)
+    if (!dot || strcmp(dot + 1, ending) != 0 ||
+        !parse_number(name, (size_t)(dot - name), &process) || process >= UINT32_MAX)
         return false;
     *ret_process = (uint32_t)process;
     return true;
+}
+
+static const struct {
+    const char *ending;
+    enum lull_tape_node_kind kind;
+} endings[] = {
+    {"tape", LULL_TAPE_NODE_TAPE}, {"tail", LULL_TAPE_NODE_TAIL}, {"sums", LULL_TAPE_NODE_SUMS}};
+
+bool lull_tape_parse_name(const char *name, struct lull_tape_name *ret_name,
+                          enum lull_tape_node_kind *ret_kind)
+{
+    const char *what;
+    ret_name->number = 0;
+    if (parse_process_name(name, "tape", &ret_name->process)) {
+        *ret_kind = LULL_TAPE_NODE_PROCESS;
+        return true;
+    }
+    if (parse_process_name(name, "definitions", &ret_name->process)) {
+        *ret_kind = LULL_TAPE_NODE_DEFINITIONS;
+        return true;
+    }
+    if (!parse_file_name(name, ret_name, &what))
+        return false;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(what, endings[i].ending) == 0) {
+            *ret_kind = endings[i].kind;
+            return true;
+        }
+    return false;
 }
 
 static void note_process(struct lull_trace *trace, uint32_t number)
@@ -49,15 +78,18 @@ static void note_process(struct lull_trace *trace, uint32_t number)
     data->packed[data->n_packed++] = (struct lull_tape_process){.number = number};
 }
 
-static void note_file(struct lull_trace *trace, struct lull_tape_name name, const char *what)
+static void note_file(struct lull_trace *trace, struct lull_tape_name name,
+                      enum lull_tape_node_kind kind)
 {
     struct lull_tape_data *data = trace->format_data;
-    if (strcmp(what, "tape") == 0) {
+    if (kind == LULL_TAPE_NODE_PROCESS) {
+        note_process(trace, name.process);
+    } else if (kind == LULL_TAPE_NODE_TAPE) {
         data->files = lull_arena_grow(trace->arena, data->files, &data->files_capacity,
                                       data->n_files + 1, sizeof *data->files);
         data->files[data->n_files++] = (struct lull_tape_file){
             .process = name.process, .number = name.number, .open_region = LULL_NONE};
-    } else if (strcmp(what, "sums") == 0) {
+    } else if (kind == LULL_TAPE_NODE_SUMS) {
         data->sums = lull_arena_grow(trace->arena, data->sums, &data->sums_capacity,
                                      data->n_sums + 1, sizeof *data->sums);
         data->sums[data->n_sums++] = name;
@@ -73,13 +105,10 @@ static lull_status list_group(struct lull_trace *trace, uint32_t group, struct l
         return lull_fail_errno(err, "%s: cannot open", path);
     for (struct dirent *entry; (entry = readdir(folder));) {
         struct lull_tape_name name;
-        const char *what;
-        uint32_t process;
-        if (parse_process_name(entry->d_name, &process) && process / LULL_TAPE_GROUP == group)
-            note_process(trace, process);
-        else if (parse_file_name(entry->d_name, &name, &what) &&
-                 name.process / LULL_TAPE_GROUP == group)
-            note_file(trace, name, what);
+        enum lull_tape_node_kind kind;
+        if (lull_tape_parse_name(entry->d_name, &name, &kind) &&
+            name.process / LULL_TAPE_GROUP == group)
+            note_file(trace, name, kind);
     }
     closedir(folder);
     return LULL_OK;
@@ -153,6 +182,38 @@ static lull_status read_processes(struct lull_trace *trace, struct lull_error *e
     return status;
 }
 
+/* One that is damaged is told, and all of its processes are missing. */
+static lull_status open_node(struct lull_trace *trace, const char *name, struct lull_error *err)
+{
+    lull_status status = lull_tape_node_open(trace, name, err);
+    if (status != LULL_ERR_FORMAT)
+        return status;
+    struct lull_tape_data *data = trace->format_data;
+    lull_trace_add_quirk(trace, "a file of a node is damaged; what it holds is left out", "%s",
+                         err->text);
+    if (data->damage[0] == '\0')
+        snprintf(data->damage, sizeof data->damage, "%s", err->text);
+    return LULL_OK;
+}
+
+static bool is_node(const char *name)
+{
+    const size_t length = strlen(name), ending = strlen(LULL_TAPE_NODE_ENDING);
+    return length > ending && strcmp(name + length - ending, LULL_TAPE_NODE_ENDING) == 0;
+}
+
+static lull_status note_packed(struct lull_trace *trace, struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    lull_status status = lull_tape_nodes_join(trace, err);
+    for (size_t f = 0; status == LULL_OK && data->packed_run && f < data->packed_run->n_files;
+         f++) {
+        const struct lull_tape_node_file *file = &data->packed_run->files[f].file;
+        note_file(trace, (struct lull_tape_name){file->process, file->number}, file->kind);
+    }
+    return status;
+}
+
 lull_status lull_tape_list_files(struct lull_trace *trace, struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
@@ -165,16 +226,25 @@ lull_status lull_tape_list_files(struct lull_trace *trace, struct lull_error *er
         if (parse_number(entry->d_name, strlen(entry->d_name), &group) &&
             group <= UINT32_MAX / LULL_TAPE_GROUP)
             status = list_group(trace, (uint32_t)group, err);
+        else if (is_node(entry->d_name))
+            status = open_node(trace, entry->d_name, err);
     }
     closedir(folder);
+    if (status == LULL_OK)
+        status = note_packed(trace, err);
     if (status == LULL_OK)
         status = read_processes(trace, err);
     if (status != LULL_OK)
         return status;
+    if (data->n_files == 0 && data->damage[0] != '\0')
+        return lull_fail(err, LULL_ERR_FORMAT, "%s", data->damage);
     if (data->n_files == 0)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: holds no tape files, expected 0/0.tape or 0/0.0.tape", trace->path);
     qsort(data->files, data->n_files, sizeof *data->files, compare_files);
+    for (size_t f = 0; f < data->n_files; f++)
+        data->files[f].known =
+            lull_tape_packed_location(trace, data->files[f].process, data->files[f].number);
     match_sums(trace);
     return LULL_OK;
 }

@@ -1,8 +1,10 @@
 /* How long a run was that did not say it: a recorded program was killed, or still goes on. */
+#include "tape/node.h"
 #include "trace/format/tape/read/sums.h"
 #include "trace/format/tape/tape.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* In ticks; empty: first > last. */
 struct span {
@@ -70,10 +72,17 @@ static void find_open_call(struct lull_tape_file *file, const union lull_tape_sl
 
 /* The first chunk tells the begin; the last two tell the end, as a long call may be followed by
  * the messages in it. Behind a damage nothing is read, here or later. */
-static lull_status span_of_file(const struct lull_trace *trace, struct lull_tape_file *file,
-                                union lull_tape_slot *slots, struct span *span,
-                                struct lull_error *err)
+lull_status lull_tape_measure_location(const struct lull_trace *trace,
+                                       const struct lull_tape_file *file,
+                                       union lull_tape_slot *slots,
+                                       struct lull_tape_node_location *ret_known,
+                                       struct lull_error *err)
 {
+    struct lull_tape_node_location known = {.process = file->process,
+                                            .number = file->number,
+                                            .committed = file->header.committed,
+                                            .known = LULL_TAPE_NODE_MEASURED};
+    struct span span = {UINT64_MAX, 0};
     uint64_t committed = file->header.committed;
     uint64_t chunks = (committed + LULL_TAPE_CHUNK - 1) / LULL_TAPE_CHUNK;
     size_t got = 0;
@@ -86,15 +95,41 @@ static lull_status span_of_file(const struct lull_trace *trace, struct lull_tape
         status = lull_tape_read_records(
             trace, file, begin, left < LULL_TAPE_CHUNK ? left : LULL_TAPE_CHUNK, slots, &got, err);
         if (status == LULL_OK)
-            sound = span_chunk(slots, got / sizeof *slots, span);
+            sound = span_chunk(slots, got / sizeof *slots, &span);
     }
-    if (!sound)
-        return status;
-    if (status == LULL_OK)
+    known.first = span.first;
+    known.last = span.last;
+    if (status == LULL_OK && sound) {
+        known.known |= LULL_TAPE_NODE_SOUND;
         status = lull_tape_read_records(trace, file, committed, sizeof *slots, slots, &got, err);
-    if (status == LULL_OK && got == sizeof *slots)
-        find_open_call(file, slots, span);
+    }
+    if (status == LULL_OK && sound && got == sizeof *slots) {
+        known.known |= LULL_TAPE_NODE_BEHIND;
+        memcpy(known.behind, slots, sizeof known.behind);
+    }
+    if (status == LULL_OK)
+        *ret_known = known;
     return status;
+}
+
+static lull_status span_of_file(const struct lull_trace *trace, struct lull_tape_file *file,
+                                union lull_tape_slot *slots, struct span *span,
+                                struct lull_error *err)
+{
+    struct lull_tape_node_location known = {0};
+    lull_status status = LULL_OK;
+    if (file->known && file->known->known & LULL_TAPE_NODE_MEASURED)
+        known = *file->known;
+    else
+        status = lull_tape_measure_location(trace, file, slots, &known, err);
+    if (status != LULL_OK)
+        return status;
+    *span = (struct span){known.first, known.last};
+    if (known.known & LULL_TAPE_NODE_BEHIND) {
+        memcpy(slots, known.behind, sizeof known.behind);
+        find_open_call(file, slots, span);
+    }
+    return LULL_OK;
 }
 
 static int64_t ns_of(const struct lull_tape_file *file, uint64_t ticks)

@@ -81,6 +81,8 @@ static lull_status search_chunk(const struct search *search, const struct lull_t
     lull_status status = lull_tape_read_records(search->trace, file, begin,
                                                 left < LULL_TAPE_CHUNK ? left : LULL_TAPE_CHUNK,
                                                 search->slots, &got, err);
+    if (status == LULL_ERR_FORMAT) /* damaged, which who reads it all is told */
+        return LULL_OK;
     if (status == LULL_OK)
         *ret_call = find_call(file, search->slots, got / sizeof *search->slots, marks);
     return status;

@@ -1,11 +1,9 @@
 /* Files of processes: which extents belong to what. See struct lull_tape_process_header. */
-#include "base/file.h"
 #include "tape/process.h"
-#include "trace/format/tape/tape.h"
+#include "trace/format/tape/read/source.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- pieces -----------------------------------------------------------------------------------
  */
@@ -45,8 +43,9 @@ uint64_t lull_tape_place_in(const struct lull_tape_pieces *pieces, uint64_t offs
     return UINT64_MAX;
 }
 
-ssize_t lull_tape_read_pieces(int fd, const struct lull_tape_pieces *pieces, void *bytes,
-                              size_t size, uint64_t offset)
+ssize_t lull_tape_read_pieces(struct lull_tape_source *source,
+                              const struct lull_tape_pieces *pieces, void *bytes, size_t size,
+                              uint64_t offset)
 {
     size_t done = 0;
     for (size_t i = 0; i < pieces->n && done < size; i++) {
@@ -57,7 +56,8 @@ ssize_t lull_tape_read_pieces(int fd, const struct lull_tape_pieces *pieces, voi
         }
         const uint64_t left = piece->size - offset;
         const size_t part = left < size - done ? (size_t)left : size - done;
-        const ssize_t got = pread(fd, (char *)bytes + done, part, (off_t)(piece->offset + offset));
+        const ssize_t got =
+            lull_tape_source_read(source, (char *)bytes + done, part, piece->offset + offset);
         if (got < 0)
             return got;
         done += (size_t)got;
@@ -95,7 +95,7 @@ static int compare_entries(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-static lull_status check_header(const char *path, uint32_t process, off_t file_size,
+static lull_status check_header(const char *path, uint32_t process, uint64_t file_size,
                                 const struct lull_tape_process_header *header,
                                 struct lull_error *err)
 {
@@ -108,9 +108,9 @@ static lull_status check_header(const char *path, uint32_t process, off_t file_s
                          header->version, LULL_TAPE_VERSION);
     if (header->process != process)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: belongs to process %u", path, header->process);
-    if (header->n_extents > (uint64_t)file_size / sizeof(struct lull_tape_extent))
-        return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %u extents in %lld bytes", path,
-                         header->n_extents, (long long)file_size);
+    if (header->n_extents > file_size / sizeof(struct lull_tape_extent))
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %u extents in %llu bytes", path,
+                         header->n_extents, (unsigned long long)file_size);
     return LULL_OK;
 }
 
@@ -124,7 +124,8 @@ static uint64_t place_of(const struct lull_tape_process_header *header, uint32_t
 }
 
 /* As many extents as there are from one on, in one of the tables. */
-static bool read_part(int fd, const struct lull_tape_process_header *header, uint32_t first,
+static bool read_part(struct lull_tape_source *source,
+                      const struct lull_tape_process_header *header, uint32_t first,
                       struct lull_tape_extent *extents, uint32_t *ret_count)
 {
     uint32_t place, count = header->n_extents - first;
@@ -137,15 +138,16 @@ static bool read_part(int fd, const struct lull_tape_process_header *header, uin
     const uint64_t offset = place_of(header, first);
     const size_t size = count * sizeof *extents;
     *ret_count = count;
-    return offset <= INT64_MAX - size && pread(fd, extents, size, (off_t)offset) == (ssize_t)size;
+    return offset <= INT64_MAX - size &&
+           lull_tape_source_read(source, extents, size, offset) == (ssize_t)size;
 }
 
-static lull_status read_extents(int fd, const char *path,
+static lull_status read_extents(struct lull_tape_source *source, const char *path,
                                 const struct lull_tape_process_header *header,
                                 struct lull_tape_extent *extents, struct lull_error *err)
 {
     for (uint32_t i = 0, count; i < header->n_extents; i += count)
-        if (!read_part(fd, header, i, extents + i, &count))
+        if (!read_part(source, header, i, extents + i, &count))
             return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: no table with extent %u", path,
                              i);
     return LULL_OK;
@@ -171,12 +173,12 @@ static lull_status check_extent(const char *path, const struct lull_tape_process
     return LULL_OK;
 }
 
-static lull_status take_extents(int fd, const char *path,
+static lull_status take_extents(struct lull_tape_source *source, const char *path,
                                 const struct lull_tape_process_header *header,
                                 struct lull_tape_extent *extents, struct table *table,
                                 struct lull_error *err)
 {
-    lull_status status = read_extents(fd, path, header, extents, err);
+    lull_status status = read_extents(source, path, header, extents, err);
     for (uint32_t i = 0; status == LULL_OK && i < header->n_extents; i++) {
         if (extents[i].part == LULL_TAPE_PART_NONE || extents[i].part >= LULL_TAPE_PARTS)
             continue;
@@ -187,24 +189,23 @@ static lull_status take_extents(int fd, const char *path,
     return status;
 }
 
-static lull_status read_table(int fd, const char *path, uint32_t process, struct table *table,
-                              struct lull_error *err)
+static lull_status read_table(struct lull_tape_source *source, const char *path, uint32_t process,
+                              struct table *table, struct lull_error *err)
 {
     struct lull_tape_process_header header;
-    struct stat info;
-    const ssize_t got = pread(fd, &header, sizeof header, 0);
-    if (got < 0 || fstat(fd, &info) != 0)
-        return lull_fail_errno(err, "%s: cannot read", path);
+    const ssize_t got = lull_tape_source_read(source, &header, sizeof header, 0);
+    if (got < 0)
+        return lull_tape_source_fail(source, path, err);
     if (got < (ssize_t)sizeof header)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %zd bytes, expected a header of %zu",
                          path, got, sizeof header);
-    lull_status status = check_header(path, process, info.st_size, &header, err);
+    lull_status status = check_header(path, process, source->size, &header, err);
     if (status != LULL_OK)
         return status;
     const size_t most = header.n_extents + (size_t)1;
     struct lull_tape_extent *extents = malloc(most * sizeof *extents);
     table->entries = malloc(most * sizeof *table->entries);
-    status = extents && table->entries ? take_extents(fd, path, &header, extents, table, err)
+    status = extents && table->entries ? take_extents(source, path, &header, extents, table, err)
                                        : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
     free(extents);
     return status;
@@ -214,15 +215,15 @@ static lull_status open_table(const struct lull_trace *trace, uint32_t process, 
                               struct lull_error *err)
 {
     char path[LULL_TAPE_PATH];
-    int fd;
-    struct stat info;
+    struct lull_tape_source source;
     lull_tape_process_path(trace, process, path, sizeof path);
     *table = (struct table){0};
-    lull_status status = lull_open_read(path, &fd, &info, err);
+    lull_status status =
+        lull_tape_source_open(trace, LULL_TAPE_NODE_PROCESS, process, 0, &source, err);
     if (status != LULL_OK)
         return status;
-    status = read_table(fd, path, process, table, err);
-    close(fd);
+    status = read_table(&source, path, process, table, err);
+    lull_tape_source_close(&source);
     return status;
 }
 
@@ -353,12 +354,12 @@ void lull_tape_keep_ring(const struct lull_trace *trace, struct lull_tape_file *
     file->header.committed -= file->lost;
 }
 
-bool lull_tape_has_kept(int fd, const struct lull_tape_file *file)
+bool lull_tape_has_kept(struct lull_tape_source *source, const struct lull_tape_file *file)
 {
     for (size_t i = file->n_ring - file->n_kept; i < file->n_ring; i++) {
         const struct lull_tape_ring_chunk *chunk = &file->ring[i];
         struct lull_tape_extent now;
-        if (pread(fd, &now, sizeof now, (off_t)chunk->entry) != (ssize_t)sizeof now ||
+        if (lull_tape_source_read(source, &now, sizeof now, chunk->entry) != (ssize_t)sizeof now ||
             now.part != LULL_TAPE_PART_RING || now.location != file->number ||
             now.pages != chunk->number || now.page != chunk->page)
             return false;

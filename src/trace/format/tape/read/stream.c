@@ -12,9 +12,10 @@ lull_status lull_tape_bad_record(const struct lull_stream *stream, const char *w
                                  unsigned long long value, struct lull_error *err)
 {
     char path[4096];
-    uint64_t offset = (uint64_t)((const uint8_t *)stream->at - stream->mapping.data);
-    if (stream->file->packed)
-        offset = lull_tape_offset_of(stream->file, offset - LULL_TAPE_HEADER_SIZE);
+    const uint64_t begin =
+        stream->base + (uint64_t)(stream->at - stream->first) * sizeof *stream->at;
+    const uint64_t offset = stream->file->packed ? lull_tape_offset_of(stream->file, begin)
+                                                 : LULL_TAPE_HEADER_SIZE + begin;
     return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %llu: %s %llu",
                      lull_tape_file_path(stream->trace, stream->file, path, sizeof path),
                      (unsigned long long)offset, what, value);
@@ -140,7 +141,7 @@ static lull_status decode_one(struct lull_stream *stream, struct tape_out *out,
 static void slide_window(struct lull_stream *stream)
 {
     enum { WINDOW = 1 << 20 };
-    if (!stream->at)
+    if (!stream->at || !stream->mapping.data)
         return;
     size_t done = (size_t)((const uint8_t *)stream->at - stream->mapping.data);
     if (done < stream->window || done >= stream->in_file)
@@ -203,6 +204,29 @@ static void end_at_damage(struct lull_stream *stream, struct tape_out *out)
         tape_add(out, LULL_EVENT_MEASURE_OFF, time, LULL_NONE)->number = 0;
 }
 
+/* The next chunk of a packed file takes the place of the one before. */
+static lull_status read_chunk(struct lull_stream *stream, struct lull_error *err)
+{
+    const struct lull_tape_file *file = stream->file;
+    const uint64_t left = file->header.committed - stream->next;
+    const size_t size = left < LULL_TAPE_CHUNK ? (size_t)left : LULL_TAPE_CHUNK;
+    size_t got = 0;
+    lull_status status = lull_tape_read_records_from(&stream->source, file, stream->next, size,
+                                                     stream->chunk, &got, err);
+    stream->first = stream->at = stream->chunk;
+    stream->end = stream->chunk + (status == LULL_OK ? got : 0) / sizeof *stream->chunk;
+    stream->base = stream->next;
+    stream->next += size;
+    if (status == LULL_OK && got < size)
+        status = lull_tape_bad_record(stream, "records are missing, of bytes", size, err);
+    return status;
+}
+
+static bool has_more_chunks(const struct lull_stream *stream)
+{
+    return stream->chunk && stream->next < stream->file->header.committed;
+}
+
 enum { MOST_PER_RECORD = 3 };
 
 static lull_status decode_some(struct lull_stream *stream, size_t capacity, struct tape_out *out,
@@ -216,6 +240,10 @@ static lull_status decode_some(struct lull_stream *stream, size_t capacity, stru
         }
         if (!stream->at)
             break;
+        if (stream->at == stream->end && has_more_chunks(stream)) {
+            status = read_chunk(stream, err);
+            continue;
+        }
         if (stream->at == stream->end) {
             decode_open_call(stream, out);
             break;
@@ -244,7 +272,7 @@ lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event 
     lull_status status = decode_some(stream, capacity - 1, &out, &wrong);
     if (status == LULL_OK)
         status = check_block(stream, events, out.count, &wrong);
-    if (stream->mapping.data == NULL && !stream->damaged)
+    if (!stream->first && !stream->damaged)
         end_at_damage(stream, &out); /* it was left out when the tape was opened */
     if (status != LULL_OK) {
         status = lull_trace_leave_out(stream->trace, stream->location, status, &wrong);
@@ -256,6 +284,25 @@ lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event 
         stream->last_time = events[out.count - 1].time;
     *ret_count = out.count;
     return LULL_OK;
+}
+
+static lull_status open_records(struct lull_stream *stream, struct lull_error *err)
+{
+    const struct lull_tape_file *file = stream->file;
+    if (file->is_on_disk) {
+        lull_status status =
+            lull_tape_map(stream->trace, file, &stream->mapping, &stream->in_file, err);
+        if (status != LULL_OK)
+            return status;
+        stream->first = (const void *)(stream->mapping.data + LULL_TAPE_HEADER_SIZE);
+        stream->end = stream->first + file->header.committed / sizeof *stream->first;
+        return LULL_OK;
+    }
+    stream->chunk = aligned_alloc(64, LULL_TAPE_CHUNK);
+    if (!stream->chunk)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
+    stream->first = stream->end = stream->chunk;
+    return lull_tape_open_records(stream->trace, file, &stream->source, err);
 }
 
 lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
@@ -291,15 +338,12 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
         *ret_stream = stream;
         return LULL_OK;
     }
-    lull_status status =
-        lull_tape_map(trace, stream->file, &stream->mapping, &stream->in_file, err);
+    lull_status status = open_records(stream, err);
     if (status != LULL_OK) {
         lull_tape_stream_close(stream);
         return status;
     }
-    stream->first = (const void *)(stream->mapping.data + LULL_TAPE_HEADER_SIZE);
     stream->at = stream->first;
-    stream->end = stream->first + stream->file->header.committed / sizeof *stream->first;
     stream->joins = stream->begins_late = stream->file->lost > 0;
     *ret_stream = stream;
     return LULL_OK;
@@ -308,6 +352,9 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
 void lull_tape_stream_close(struct lull_stream *stream)
 {
     lull_unmap(&stream->mapping);
+    if (stream->chunk)
+        lull_tape_source_close(&stream->source);
+    free(stream->chunk);
     free(stream->requests.table);
     free(stream->readings);
     free(stream->shapes);

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "trace/format.h"
-#include "trace/format/tape/tape.h"
+#include "trace/format/tape/read/source.h"
 
 /* What a request was opened as, until it completes. */
 struct tape_request {
@@ -48,7 +48,14 @@ struct lull_stream {
     const struct lull_tape_file *file;
     const struct lull_tape_data *data;
     struct lull_mapping mapping;
+    /* Records that are there: all of them where the file is mapped, else those of one chunk. NULL:
+     * there are none. */
     const union lull_tape_slot *first, *at, *end;
+    /* Of a packed file: room for a chunk, from which `next` bytes of records on are not read yet;
+     * `first` is `base` bytes from the begin. */
+    union lull_tape_slot *chunk;
+    uint64_t base, next;
+    struct lull_tape_source source;
     size_t in_file; /* bytes of the mapping that are the file's; the tail's copy follows */
     size_t window;  /* bytes of the mapping that have been asked for; see slide_window */
     uint64_t mask;

@@ -1,13 +1,11 @@
 /* The files of sums. The recorder updates them in place, so that a reader may see a sum that is
  * newer than another: the header, which bounds them all, is therefore read last. */
 #include "trace/format/tape/read/sums.h"
-#include "base/file.h"
+#include "trace/format/tape/read/source.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const char *path_of(const struct lull_trace *trace, const struct lull_tape_file *file,
                            char *path)
@@ -54,22 +52,24 @@ static lull_status check_header(const char *path, const struct lull_tape_file *f
 }
 
 /* Of sums, which may be a part of a file. */
-static ssize_t read_at(int fd, const struct lull_tape_file *file, void *bytes, size_t size,
-                       uint64_t offset)
+static ssize_t read_at(struct lull_tape_source *source, const struct lull_tape_file *file,
+                       void *bytes, size_t size, uint64_t offset)
 {
-    return file->packed ? lull_tape_read_pieces(fd, &file->sums, bytes, size, offset)
-                        : pread(fd, bytes, size, (off_t)offset);
+    return file->packed ? lull_tape_read_pieces(source, &file->sums, bytes, size, offset)
+                        : lull_tape_source_read(source, bytes, size, offset);
 }
 
 /* `file`: a copy, whose sums may be found to have grown. */
-static lull_status read_header(const struct lull_trace *trace, int fd, const char *path,
-                               struct lull_tape_file *file, struct lull_tape_sums_header *header,
-                               struct lull_error *err)
+static lull_status read_header(const struct lull_trace *trace, struct lull_tape_source *source,
+                               const char *path, struct lull_tape_file *file,
+                               struct lull_tape_sums_header *header, struct lull_error *err)
 {
     struct stat info;
-    ssize_t got = read_at(fd, file, header, sizeof *header, 0);
-    if (got < 0 || fstat(fd, &info) != 0)
-        return lull_fail_errno(err, "%s: cannot read", path);
+    ssize_t got = read_at(source, file, header, sizeof *header, 0);
+    if (got < 0)
+        return lull_tape_source_fail(source, path, err);
+    if (!source->packed && fstat(source->fd, &info) == 0) /* it may have grown */
+        source->size = (uint64_t)info.st_size;
     if (got < (ssize_t)sizeof *header)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: truncated: %lld bytes, expected a header of %zu", path,
@@ -79,8 +79,15 @@ static lull_status read_header(const struct lull_trace *trace, int fd, const cha
         status = lull_tape_refresh(trace, file, err);
     if (status != LULL_OK)
         return status;
-    return check_header(path, file, header, file->packed ? file->sums.size : (uint64_t)info.st_size,
-                        err);
+    return check_header(path, file, header, file->packed ? file->sums.size : source->size, err);
+}
+
+static lull_status open_sums(const struct lull_trace *trace, const struct lull_tape_file *file,
+                             struct lull_tape_source *ret_source, struct lull_error *err)
+{
+    return file->packed ? lull_tape_open_records(trace, file, ret_source, err)
+                        : lull_tape_source_open(trace, LULL_TAPE_NODE_SUMS, file->process,
+                                                file->number, ret_source, err);
 }
 
 lull_status lull_tape_sums_life(const struct lull_trace *trace, const struct lull_tape_file *file,
@@ -89,13 +96,12 @@ lull_status lull_tape_sums_life(const struct lull_trace *trace, const struct lul
     char path[LULL_TAPE_PATH];
     struct lull_tape_sums_header header;
     struct lull_tape_file now = *file;
-    int fd;
-    struct stat info;
-    lull_status status = lull_open_read(path_of(trace, file, path), &fd, &info, err);
+    struct lull_tape_source source;
+    lull_status status = open_sums(trace, file, &source, err);
     if (status != LULL_OK)
         return status;
-    status = read_header(trace, fd, path, &now, &header, err);
-    close(fd);
+    status = read_header(trace, &source, path_of(trace, file, path), &now, &header, err);
+    lull_tape_source_close(&source);
     if (status != LULL_OK)
         return status;
     *ret_begin = header.begin;
@@ -268,10 +274,10 @@ static lull_status take_all(struct reader *reader, struct lull_sums *sums)
     return take_regions(reader, &rate, sums);
 }
 
-static lull_status read_sums(int fd, struct reader *reader)
+static lull_status read_sums(struct lull_tape_source *source, struct reader *reader)
 {
-    lull_status status =
-        read_header(reader->trace, fd, reader->path, reader->file, &reader->header, reader->err);
+    lull_status status = read_header(reader->trace, source, reader->path, reader->file,
+                                     &reader->header, reader->err);
     if (status != LULL_OK)
         return status;
     size_t size = size_of(&reader->header);
@@ -279,14 +285,14 @@ static lull_status read_sums(int fd, struct reader *reader)
     reader->bytes = malloc(size + 1);
     if (!reader->bytes)
         return lull_fail(reader->err, LULL_ERR_MEMORY, "%s: out of memory", reader->path);
-    ssize_t got = read_at(fd, reader->file, reader->bytes, size, sizeof reader->header);
+    ssize_t got = read_at(source, reader->file, reader->bytes, size, sizeof reader->header);
     if (got < 0)
-        return lull_fail_errno(reader->err, "%s: cannot read", reader->path);
+        return lull_tape_source_fail(source, reader->path, reader->err);
     if ((size_t)got < size)
         return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: truncated since it was opened",
                          reader->path);
-    status =
-        read_header(reader->trace, fd, reader->path, reader->file, &reader->header, reader->err);
+    status = read_header(reader->trace, source, reader->path, reader->file, &reader->header,
+                         reader->err);
     reader->header.regions = regions;
     return status;
 }
@@ -300,13 +306,12 @@ lull_status lull_tape_read_sums(const struct lull_trace *trace, uint32_t locatio
     struct lull_tape_file now = data->files[location];
     struct reader reader = {.trace = trace, .file = &now, .arena = arena, .err = err};
     reader.path = path_of(trace, reader.file, path);
-    int fd;
-    struct stat info;
-    lull_status status = lull_open_read(path, &fd, &info, err);
+    struct lull_tape_source source;
+    lull_status status = open_sums(trace, &now, &source, err);
     if (status != LULL_OK)
         return status;
-    status = read_sums(fd, &reader);
-    close(fd);
+    status = read_sums(&source, &reader);
+    lull_tape_source_close(&source);
     struct lull_sums sums = {0};
     if (status == LULL_OK)
         status = take_all(&reader, &sums);

@@ -2,7 +2,7 @@
  * when its program died. See struct lull_tape_header. */
 #include "base/file.h"
 #include "tape/process.h"
-#include "trace/format/tape/tape.h"
+#include "trace/format/tape/read/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 enum { ATTEMPTS = 1000 };
 
 static lull_status check_header(const char *path, const struct lull_tape_file *file,
-                                off_t file_size, struct lull_error *err)
+                                uint64_t file_size, struct lull_error *err)
 {
     const struct lull_tape_header *header = &file->header;
     if (memcmp(header->magic, LULL_TAPE_MAGIC, sizeof header->magic) != 0 ||
@@ -29,7 +29,7 @@ static lull_status check_header(const char *path, const struct lull_tape_file *f
         return lull_fail(err, LULL_ERR_FORMAT, "%s: belongs to process %u", path, header->process);
     bool tailed = header->flags & LULL_TAPE_TAILED;
     uint64_t in_file = tailed ? header->flushed : header->committed,
-             there = file->packed ? file->chunks.size : (uint64_t)file_size - LULL_TAPE_HEADER_SIZE;
+             there = file->packed ? file->chunks.size : file_size - LULL_TAPE_HEADER_SIZE;
     if (header->committed % 16 != 0 || in_file > there)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: truncated: %llu bytes of records, the file holds %llu", path,
@@ -56,16 +56,20 @@ static bool lacks_parts(const struct lull_tape_file *file)
             header->committed - header->flushed > file->rest.size);
 }
 
-static lull_status read_header(const struct lull_trace *trace, int fd, const char *path,
-                               struct lull_tape_file *file, struct lull_error *err)
+static lull_status read_header(const struct lull_trace *trace, struct lull_tape_source *source,
+                               const char *path, struct lull_tape_file *file,
+                               struct lull_error *err)
 {
     struct stat info;
-    ssize_t got = pread(fd, &file->header, sizeof file->header, (off_t)file->head);
-    if (got < 0 || fstat(fd, &info) != 0)
-        return lull_fail_errno(err, "%s: cannot read", path);
-    if (got < (ssize_t)sizeof file->header || info.st_size < LULL_TAPE_HEADER_SIZE)
-        return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %lld bytes, expected a header of %d",
-                         path, (long long)info.st_size, LULL_TAPE_HEADER_SIZE);
+    const ssize_t got =
+        lull_tape_source_read(source, &file->header, sizeof file->header, file->head);
+    if (got < 0)
+        return lull_tape_source_fail(source, path, err);
+    if (!source->packed && fstat(source->fd, &info) == 0) /* it may have grown */
+        source->size = (uint64_t)info.st_size;
+    if (got < (ssize_t)sizeof file->header || source->size < LULL_TAPE_HEADER_SIZE)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %llu bytes, expected a header of %d",
+                         path, (unsigned long long)source->size, LULL_TAPE_HEADER_SIZE);
     lull_status status = LULL_OK;
     const bool ring = file->packed && file->header.flags & LULL_TAPE_RING;
     file->lost = 0;
@@ -73,12 +77,13 @@ static lull_status read_header(const struct lull_trace *trace, int fd, const cha
         status = lull_tape_refresh(trace, file, err);
     if (status == LULL_OK && ring)
         lull_tape_keep_ring(trace, file);
-    return status == LULL_OK ? check_header(path, file, info.st_size, err) : status;
+    return status == LULL_OK ? check_header(path, file, source->size, err) : status;
 }
 
 /* Reads the tail that belongs to file->header, and one slot more. *ret_got is 0 if there is no such
  * file. */
-static lull_status read_tail(int fd, const char *path, const struct lull_tape_pieces *pieces,
+static lull_status read_tail(struct lull_tape_source *source, const char *path,
+                             const struct lull_tape_pieces *pieces,
                              const struct lull_tape_file *file, unsigned char *bytes,
                              size_t *ret_got, struct lull_error *err)
 {
@@ -86,9 +91,9 @@ static lull_status read_tail(int fd, const char *path, const struct lull_tape_pi
     size_t size = used + sizeof(union lull_tape_slot);
     if (size > LULL_TAPE_CHUNK)
         size = LULL_TAPE_CHUNK;
-    ssize_t got = lull_tape_read_pieces(fd, pieces, bytes, size, 0);
+    ssize_t got = lull_tape_read_pieces(source, pieces, bytes, size, 0);
     if (got < 0)
-        return lull_fail_errno(err, "%s: cannot read", path);
+        return lull_tape_source_fail(source, path, err);
     if ((size_t)got < used)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %zd bytes, expected %zu", path, got,
                          used);
@@ -97,21 +102,22 @@ static lull_status read_tail(int fd, const char *path, const struct lull_tape_pi
 }
 
 /* The same of a tail that is a file of its own. */
-static lull_status read_tail_file(const char *path, const struct lull_tape_file *file,
-                                  unsigned char *bytes, size_t *ret_got, struct lull_error *err)
+static lull_status read_tail_file(const struct lull_trace *trace, const char *path,
+                                  const struct lull_tape_file *file, unsigned char *bytes,
+                                  size_t *ret_got, struct lull_error *err)
 {
     struct lull_tape_piece whole = {0, LULL_TAPE_CHUNK};
     const struct lull_tape_pieces pieces = {.list = &whole, .n = 1, .size = whole.size};
     *ret_got = 0;
-    if (access(path, F_OK) != 0)
+    if (!lull_tape_source_there(trace, LULL_TAPE_NODE_TAIL, file->process, file->number))
         return LULL_OK;
-    int fd;
-    struct stat info;
-    lull_status status = lull_open_read(path, &fd, &info, err);
+    struct lull_tape_source source;
+    lull_status status = lull_tape_source_open(trace, LULL_TAPE_NODE_TAIL, file->process,
+                                               file->number, &source, err);
     if (status != LULL_OK)
         return status;
-    status = read_tail(fd, path, &pieces, file, bytes, ret_got, err);
-    close(fd);
+    status = read_tail(&source, path, &pieces, file, bytes, ret_got, err);
+    lull_tape_source_close(&source);
     return status;
 }
 
@@ -127,8 +133,9 @@ static void join_tail(const struct lull_trace *trace, struct lull_tape_file *fil
 
 /* The program may be writing at this moment. What it has committed stays where it is until it says
  * in the header that the chunk is in the file: when that has not changed, all belongs together. */
-static lull_status read_snapshot(const struct lull_trace *trace, int fd, const char *path,
-                                 struct lull_tape_file *file, struct lull_error *err)
+static lull_status read_snapshot(const struct lull_trace *trace, struct lull_tape_source *source,
+                                 const char *path, struct lull_tape_file *file,
+                                 struct lull_error *err)
 {
     unsigned char bytes[LULL_TAPE_CHUNK];
     char tail_path[LULL_TAPE_PATH];
@@ -136,7 +143,7 @@ static lull_status read_snapshot(const struct lull_trace *trace, int fd, const c
     memcpy(tail_path, path, length + 1);
     memcpy(tail_path + length - 4, "tail", 4);
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        lull_status status = read_header(trace, fd, path, file, err);
+        lull_status status = read_header(trace, source, path, file, err);
         if (status != LULL_OK || !(file->header.flags & LULL_TAPE_TAILED))
             return status;
         if (file->packed && file->header.flags & LULL_TAPE_CLOSED) {
@@ -144,11 +151,11 @@ static lull_status read_snapshot(const struct lull_trace *trace, int fd, const c
             return LULL_OK;
         }
         size_t got;
-        status = file->packed ? read_tail(fd, path, &file->rest, file, bytes, &got, err)
-                              : read_tail_file(tail_path, file, bytes, &got, err);
+        status = file->packed ? read_tail(source, path, &file->rest, file, bytes, &got, err)
+                              : read_tail_file(trace, tail_path, file, bytes, &got, err);
         struct lull_tape_file after = *file;
         if (status == LULL_OK)
-            status = read_header(trace, fd, path, &after, err);
+            status = read_header(trace, source, path, &after, err);
         if (status != LULL_OK)
             return status;
         if (after.header.flushed != file->header.flushed || after.lost != file->lost ||
@@ -166,24 +173,48 @@ static lull_status read_snapshot(const struct lull_trace *trace, int fd, const c
     return lull_fail(err, LULL_ERR_FORMAT, "%s: changes faster than it can be read", path);
 }
 
+lull_status lull_tape_open_records(const struct lull_trace *trace,
+                                   const struct lull_tape_file *file,
+                                   struct lull_tape_source *ret_source, struct lull_error *err)
+{
+    return file->packed ? lull_tape_source_open(trace, LULL_TAPE_NODE_PROCESS, file->process, 0,
+                                                ret_source, err)
+                        : lull_tape_source_open(trace, LULL_TAPE_NODE_TAPE, file->process,
+                                                file->number, ret_source, err);
+}
+
+/* What the file of a node tells of the location must be of these records. */
+static lull_status check_known(const char *path, const struct lull_tape_file *file,
+                               struct lull_error *err)
+{
+    if (!file->known || file->known->committed == file->header.committed)
+        return LULL_OK;
+    return lull_fail(
+        err, LULL_ERR_FORMAT, "%s: %llu bytes of records, expected %llu as in the table", path,
+        (unsigned long long)file->header.committed, (unsigned long long)file->known->committed);
+}
+
 lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_tape_file *file,
                                   struct lull_error *err)
 {
     char path[LULL_TAPE_PATH];
+    struct lull_tape_source source;
     lull_tape_file_path(trace, file, path, sizeof path);
-    int fd;
-    struct stat info;
-    lull_status status = lull_open_read(path, &fd, &info, err);
+    lull_status status = lull_tape_open_records(trace, file, &source, err);
     if (status != LULL_OK)
         return status;
-    status = read_snapshot(trace, fd, path, file, err);
-    close(fd);
+    status = read_snapshot(trace, &source, path, file, err);
+    file->is_on_disk = !source.packed;
+    lull_tape_source_close(&source);
+    if (status == LULL_OK)
+        status = check_known(path, file, err);
     return status;
 }
 
-lull_status lull_tape_read_records(const struct lull_trace *trace,
-                                   const struct lull_tape_file *file, uint64_t begin, size_t size,
-                                   void *bytes, size_t *ret_got, struct lull_error *err)
+lull_status lull_tape_read_records_from(struct lull_tape_source *source,
+                                        const struct lull_tape_file *file, uint64_t begin,
+                                        size_t size, void *bytes, size_t *ret_got,
+                                        struct lull_error *err)
 {
     if (file->tail && begin >= file->header.flushed) {
         uint64_t at = begin - file->header.flushed;
@@ -192,19 +223,28 @@ lull_status lull_tape_read_records(const struct lull_trace *trace,
         memcpy(bytes, file->tail + file->tail_size - left, *ret_got);
         return LULL_OK;
     }
-    char path[LULL_TAPE_PATH];
-    lull_tape_file_path(trace, file, path, sizeof path);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return lull_fail_errno(err, "%s: cannot open", path);
-    ssize_t got = file->packed ? lull_tape_read_pieces(fd, &file->chunks, bytes, size, begin)
-                               : pread(fd, bytes, size, (off_t)(LULL_TAPE_HEADER_SIZE + begin));
-    lull_status status = LULL_OK;
-    if (got < 0)
-        status = lull_fail_errno(err, "%s: cannot read", path);
-    else
-        *ret_got = (size_t)got;
-    close(fd);
+    const ssize_t got =
+        file->packed ? lull_tape_read_pieces(source, &file->chunks, bytes, size, begin)
+                     : lull_tape_source_read(source, bytes, size, LULL_TAPE_HEADER_SIZE + begin);
+    if (got < 0) {
+        char path[LULL_TAPE_PATH];
+        return lull_tape_source_fail(
+            source, lull_tape_file_path(source->trace, file, path, sizeof path), err);
+    }
+    *ret_got = (size_t)got;
+    return LULL_OK;
+}
+
+lull_status lull_tape_read_records(const struct lull_trace *trace,
+                                   const struct lull_tape_file *file, uint64_t begin, size_t size,
+                                   void *bytes, size_t *ret_got, struct lull_error *err)
+{
+    struct lull_tape_source source;
+    lull_status status = lull_tape_open_records(trace, file, &source, err);
+    if (status != LULL_OK)
+        return status;
+    status = lull_tape_read_records_from(&source, file, begin, size, bytes, ret_got, err);
+    lull_tape_source_close(&source);
     return status;
 }
 
@@ -323,7 +363,8 @@ static lull_status map_packed(const struct lull_trace *trace, const char *path,
     lull_tape_add_pieces(scratch, &used, &file->chunks, records);
     const bool changes = may_give_way(trace, file), map = can_map_pieces() && !changes;
     status = take_pieces(fd, path, info.st_size, map, &used, data + LULL_TAPE_HEADER_SIZE, err);
-    if (status == LULL_OK && changes && !lull_tape_has_kept(fd, file))
+    struct lull_tape_source source = {.trace = trace, .fd = fd};
+    if (status == LULL_OK && changes && !lull_tape_has_kept(&source, file))
         status = lull_fail(err, LULL_ERR_FORMAT, "%s: changes faster than it can be read", path);
     lull_arena_destroy(scratch);
     close(fd);

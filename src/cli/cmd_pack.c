@@ -1,0 +1,52 @@
+#include "base/process.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "trace/pack.h"
+
+static struct {
+    char *out;
+    int replace;
+} settings;
+
+static const struct poptOption options[] = {
+    {"output", 'o', POPT_ARG_STRING, &settings.out, 0, "folder to make (default: RUN.packed)",
+     "DIR"},
+    {"replace", '\0', POPT_ARG_NONE, &settings.replace, 0, "put it in the place of RUN", NULL},
+    POPT_TABLEEND,
+};
+
+static int run(struct lull_cli_call *call)
+{
+    const char *name;
+    int status = lull_cli_operand(call, "run", &name);
+    if (status != LULL_EXIT_OK)
+        return status;
+    if (!name)
+        return lull_cli_usage("expected the name of a run");
+    if (settings.out && settings.replace)
+        return lull_cli_usage("--output and --replace exclude each other");
+    lull_interrupt_clean_up();
+    lull_limits_raise_files();
+    const struct lull_pack_wish wish = {.run = name,
+                                        .out = settings.out,
+                                        .replace = settings.replace,
+                                        .report = lull_progress_update,
+                                        .context = &call->line};
+    lull_progress_begin(&call->line, name);
+    lull_status done = lull_pack(&wish, &call->err);
+    lull_progress_end(&call->line);
+    return lull_cli_done(call, done);
+}
+
+const struct lull_command lull_cmd_pack = {
+    .name = "pack",
+    .summary = "make a recorded or simulated run small: one file for each node",
+    .operands = "RUN",
+    .details = "All commands read packed runs. What comes out appears when it is complete, or not\n"
+               "at all; RUN stays as it is unless --replace is given, and must have ended.\n\n"
+               "examples:\n"
+               "  lull pack heat                   heat.packed, for lull metrics and all others\n"
+               "  lull pack --replace heat         heat is packed from now on\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,261 @@
+/* Reading files as if all were on disk. Of a packed one as many blocks are decoded as are asked
+ * for; a whole one goes where it is wanted, others through a buffer. */
+#include "trace/format/tape/read/source.h"
+
+#include "base/file.h"
+#include "trace/format/tape/pack/blocks.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const endings[LULL_TAPE_NODE_KINDS] = {[LULL_TAPE_NODE_PROCESS] = "tape",
+                                                          [LULL_TAPE_NODE_DEFINITIONS] =
+                                                              "definitions",
+                                                          [LULL_TAPE_NODE_TAPE] = "tape",
+                                                          [LULL_TAPE_NODE_TAIL] = "tail",
+                                                          [LULL_TAPE_NODE_SUMS] = "sums"};
+
+const char *lull_tape_source_path(const struct lull_trace *trace, enum lull_tape_node_kind kind,
+                                  uint32_t process, uint32_t number, char *buffer, size_t size)
+{
+    const struct lull_tape_packed_file *packed =
+        lull_tape_packed_find(trace, kind, process, number);
+    const char *where = packed ? packed->node->path : trace->path;
+    const char *between = packed ? ": " : "/";
+    if (kind == LULL_TAPE_NODE_PROCESS || kind == LULL_TAPE_NODE_DEFINITIONS)
+        snprintf(buffer, size, "%s%s%u/%u.%s", where, between, process / LULL_TAPE_GROUP, process,
+                 endings[kind]);
+    else
+        snprintf(buffer, size, "%s%s%u/%u.%u.%s", where, between, process / LULL_TAPE_GROUP,
+                 process, number, endings[kind]);
+    return buffer;
+}
+
+lull_status lull_tape_source_open(const struct lull_trace *trace, enum lull_tape_node_kind kind,
+                                  uint32_t process, uint32_t number,
+                                  struct lull_tape_source *ret_source, struct lull_error *err)
+{
+    char path[LULL_TAPE_PATH];
+    struct stat info;
+    *ret_source = (struct lull_tape_source){
+        .trace = trace, .packed = lull_tape_packed_find(trace, kind, process, number), .fd = -1};
+    if (ret_source->packed) {
+        ret_source->size = ret_source->packed->file.size;
+        return LULL_OK;
+    }
+    lull_tape_source_path(trace, kind, process, number, path, sizeof path);
+    lull_status status = lull_open_read(path, &ret_source->fd, &info, err);
+    if (status == LULL_OK)
+        ret_source->size = (uint64_t)info.st_size;
+    return status;
+}
+
+bool lull_tape_source_there(const struct lull_trace *trace, enum lull_tape_node_kind kind,
+                            uint32_t process, uint32_t number)
+{
+    char path[LULL_TAPE_PATH];
+    if (lull_tape_packed_find(trace, kind, process, number))
+        return true;
+    lull_tape_source_path(trace, kind, process, number, path, sizeof path);
+    return access(path, F_OK) == 0;
+}
+
+void lull_tape_source_close(struct lull_tape_source *source)
+{
+    if (source->fd >= 0)
+        close(source->fd);
+    source->fd = -1;
+}
+
+lull_status lull_tape_source_fail(const struct lull_tape_source *source, const char *path,
+                                  struct lull_error *err)
+{
+    if (source->packed)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s", source->error.text);
+    return lull_fail_errno(err, "%s: cannot read", path);
+}
+
+/* ---- blocks -----------------------------------------------------------------------------------
+ */
+
+static uint64_t place_in_table(const struct lull_tape_node *node, uint64_t block)
+{
+    return node->blocks + block * sizeof(struct lull_tape_node_block);
+}
+
+/* What is wrong with the container there. */
+static bool fail_at(struct lull_tape_source *source, uint64_t offset, const char *what)
+{
+    const struct lull_tape_node_file *file = &source->packed->file;
+    char path[LULL_TAPE_PATH];
+    lull_tape_source_path(source->trace, file->kind, file->process, file->number, path,
+                          sizeof path);
+    lull_fail(&source->error, LULL_ERR_FORMAT, "%s: offset %llu: %s, process %u, location %u", path,
+              (unsigned long long)offset, what, file->process, file->number);
+    return false;
+}
+
+/* Entries of the table from `first` on; false: they cannot be had. */
+static bool read_entries(struct lull_tape_source *source, uint64_t first, uint32_t n,
+                         struct lull_tape_node_block *entries)
+{
+    const struct lull_tape_node *node = source->packed->node;
+    const uint64_t offset = place_in_table(node, first);
+    const size_t size = n * sizeof *entries;
+    return pread(node->fd, entries, size, (off_t)offset) == (ssize_t)size ||
+           fail_at(source, offset, "the table of blocks cannot be read");
+}
+
+/* Of the `n` blocks from `first` on, sorted, how many begin at `offset` or before. */
+static bool count_before(struct lull_tape_source *source, uint64_t first, uint64_t n,
+                         uint64_t offset, uint64_t *ret_count)
+{
+    uint64_t low = 0, high = n;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        struct lull_tape_node_block block;
+        if (!read_entries(source, first + middle, 1, &block))
+            return false;
+        if (block.origin <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *ret_count = low;
+    return true;
+}
+
+static const struct lull_tape_node_block *find_in_window(const struct lull_tape_source *source,
+                                                         uint64_t offset)
+{
+    uint32_t low = 0, high = source->n_window;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (source->window[middle].origin <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct lull_tape_node_block *block = low > 0 ? &source->window[low - 1] : NULL;
+    return block && offset - block->origin < lull_tape_block_length(block) ? block : NULL;
+}
+
+/* Looks for the block among `n` from `first` on, and keeps those around it. */
+static const struct lull_tape_node_block *find_among(struct lull_tape_source *source,
+                                                     uint64_t first, uint64_t n, uint64_t offset)
+{
+    uint64_t count = 0;
+    source->n_window = 0;
+    if (n > TAPE_WINDOW && !count_before(source, first, n, offset, &count))
+        return NULL;
+    if (count > 0)
+        count--;
+    if (count > n - (n < TAPE_WINDOW ? n : TAPE_WINDOW))
+        count = n - (n < TAPE_WINDOW ? n : TAPE_WINDOW);
+    const uint32_t many = n - count < TAPE_WINDOW ? (uint32_t)(n - count) : TAPE_WINDOW;
+    if (!read_entries(source, first + count, many, source->window))
+        return NULL;
+    source->first = first + count;
+    source->n_window = many;
+    return find_in_window(source, offset);
+}
+
+/* NULL: there is none, and source->error tells it. */
+static const struct lull_tape_node_block *find_block(struct lull_tape_source *source,
+                                                     uint64_t offset)
+{
+    const struct lull_tape_node_file *file = &source->packed->file;
+    const struct lull_tape_node_block *block = find_in_window(source, offset);
+    source->error.text[0] = '\0';
+    if (!block && file->n_chunks > 0)
+        block = find_among(source, file->first + file->n_plain, file->n_chunks, offset);
+    if (!block && file->n_plain > 0 && source->error.text[0] == '\0')
+        block = find_among(source, file->first, file->n_plain, offset);
+    if (!block && source->error.text[0] == '\0')
+        fail_at(source, place_in_table(source->packed->node, file->first),
+                "there is a gap between blocks");
+    return block;
+}
+
+/* Whether the block can be where it says. */
+static bool check_block(struct lull_tape_source *source, const struct lull_tape_node_block *block)
+{
+    const struct lull_tape_node *node = source->packed->node;
+    const uint64_t entry = place_in_table(node, source->first + (uint64_t)(block - source->window));
+    if (lull_tape_block_length(block) > PACK_MOST_LENGTH || block->size > PACK_MOST_LENGTH ||
+        block->place < node->payload)
+        return fail_at(source, entry, "bad entry of a block");
+    if (block->place > node->size || block->size > node->size - block->place)
+        return fail_at(source, block->place, "the file is cut short before the end of a block");
+    return true;
+}
+
+static bool decode(struct lull_tape_source *source, const struct lull_tape_node_block *block,
+                   void *bytes)
+{
+    unsigned char packed[PACK_MOST_LENGTH];
+    if (!check_block(source, block))
+        return false;
+    if (pread(source->packed->node->fd, packed, block->size, (off_t)block->place) !=
+        (ssize_t)block->size)
+        return fail_at(source, block->place, "a block cannot be read");
+    return lull_unpack_block(block, packed, bytes) ||
+           fail_at(source, block->place, "a damaged block");
+}
+
+/* From `offset` on, in one block; 0: it is damaged. */
+static size_t read_part(struct lull_tape_source *source, void *bytes, size_t size, uint64_t offset)
+{
+    const struct lull_tape_node_block *block = find_block(source, offset);
+    if (!block)
+        return 0;
+    const size_t length = lull_tape_block_length(block), skip = (size_t)(offset - block->origin);
+    const size_t part = size < length - skip ? size : length - skip;
+    if (part == length && ((uintptr_t)bytes & 15) == 0)
+        return decode(source, block, bytes) ? part : 0;
+    void *whole = aligned_alloc(16, PACK_MOST_LENGTH);
+    if (!whole) {
+        lull_fail(&source->error, LULL_ERR_MEMORY, "out of memory");
+        return 0;
+    }
+    const bool good = decode(source, block, whole);
+    if (good)
+        memcpy(bytes, (unsigned char *)whole + skip, part);
+    free(whole);
+    return good ? part : 0;
+}
+
+ssize_t lull_tape_source_read(struct lull_tape_source *source, void *bytes, size_t size,
+                              uint64_t offset)
+{
+    if (!source->packed)
+        return pread(source->fd, bytes, size, (off_t)offset);
+    if (offset >= source->size)
+        return 0;
+    if (size > source->size - offset)
+        size = (size_t)(source->size - offset);
+    for (size_t done = 0; done < size;) {
+        const size_t part =
+            read_part(source, (unsigned char *)bytes + done, size - done, offset + done);
+        if (part == 0)
+            return -1;
+        done += part;
+    }
+    return (ssize_t)size;
+}
+
+ssize_t lull_tape_source_read_block(struct lull_tape_source *source, void *bytes, uint64_t offset)
+{
+    const struct lull_tape_node_block *block = find_block(source, offset);
+    if (!block || !decode(source, block, bytes))
+        return -1;
+    const uint32_t length = lull_tape_block_length(block);
+    if (block->origin != offset || length > source->size - offset) {
+        fail_at(source, block->place, "a block that lies in another");
+        return -1;
+    }
+    return (ssize_t)length;
+}
