@@ -3,6 +3,7 @@
 #include "base/text/suggest.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/join.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
 
@@ -100,7 +101,10 @@ static int run_command(const struct lull_command *command, int argc, const char 
     call.operands = lull_operands(context, &call.n_operands);
     call.progress = lull_progress_of_study(&call.line);
     if (status == LULL_EXIT_OK && !help)
+        status = lull_cli_join(command, &call);
+    if (status == LULL_EXIT_OK && !help)
         status = command->run(&call);
+    status = lull_cli_part(&call, status);
     lull_arena_destroy(arena);
     poptFreeContext(context);
     return status;

@@ -21,8 +21,9 @@ struct lull_team_backend {
                  size_t size);
     enum lull_team_probe (*probe)(void *state, uint32_t *from, size_t *size);
     void (*fetch)(void *state, void *bytes);
-    /* `orderly`: nothing is on its way, and all others close, too. */
-    void (*close)(void *state, bool orderly);
+    /* `orderly`: nothing is on its way, and all others close, too. False: on the first, another ended
+     * with a failure, as far as that is told. */
+    bool (*close)(void *state, bool orderly);
 };
 
 extern const struct lull_team_backend lull_team_alone, lull_team_chaos, lull_team_mpi;

@@ -242,9 +242,11 @@ static void fetch_chaos(void *state, void *bytes)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void close_chaos(void *state, bool orderly)
+static bool close_chaos(void *state, bool orderly)
 {
     struct chaos *chaos = state;
+    bool good = true;
+    int status;
     for (uint32_t i = 0; i < chaos->size; i++) {
         struct peer *peer = &chaos->peers[i];
         while (orderly && peer->socket >= 0 && peer->out.begin < peer->out.end) {
@@ -258,8 +260,9 @@ static void close_chaos(void *state, bool orderly)
     }
     for (uint32_t i = 1; chaos->index == 0 && i < chaos->size; i++)
         if (chaos->children[i] > 0)
-            waitpid(chaos->children[i], NULL, 0);
+            good &= waitpid(chaos->children[i], &status, 0) == chaos->children[i] && status == 0;
     free(chaos);
+    return good;
 }
 
 const struct lull_team_backend lull_team_chaos = {recognise_chaos, open_chaos,  send_chaos,

@@ -79,10 +79,11 @@ static void fetch_mpi(void *state, void *bytes)
     library->fetch(bytes);
 }
 
-static void close_mpi(void *state, bool orderly)
+static bool close_mpi(void *state, bool orderly)
 {
     (void)state;
     library->end(orderly);
+    return true;
 }
 
 const struct lull_team_backend lull_team_mpi = {recognise_mpi, open_mpi,  send_mpi,

@@ -175,9 +175,9 @@ lull_status lull_team_expect(struct lull_team *team, uint32_t from, struct lull_
         mail = find_mail(team, from, head.kind);
         if (!mail)
             status = find_failure(team, err);
-        if (!mail && status == LULL_OK && (team->last[from] || team->last[0]))
-            status = lull_fail(err, LULL_ERR_CANCELLED, "rank %u has ended before the others",
-                               team->last[from] ? from : 0);
+        if (!mail && status == LULL_OK && team->last[from])
+            status =
+                lull_fail(err, LULL_ERR_CANCELLED, "rank %u has ended before the others", from);
         pthread_mutex_unlock(&team->lock);
         if (some)
             looks = 0;
@@ -297,15 +297,16 @@ static lull_status greet(struct lull_team *team, const char *version, struct lul
     return lull_team_agree(team, status, err);
 }
 
-static void release(struct lull_team *team, bool orderly)
+static bool release(struct lull_team *team, bool orderly)
 {
-    team->backend->close(team->state, orderly);
+    const bool good = team->backend->close(team->state, orderly);
     pthread_mutex_destroy(&team->lock);
     free_list(&team->parcels);
     free_list(&team->others);
     free(team->hosts);
     free(team->last);
     free(team);
+    return good;
 }
 
 static lull_status join(const struct lull_team_backend *backend,
@@ -373,10 +374,10 @@ static bool wait_for_last(struct lull_team *team)
     return good;
 }
 
-void lull_team_end(struct lull_team *team)
+bool lull_team_end(struct lull_team *team)
 {
     if (!team)
-        return;
+        return true;
     send_last(team);
-    release(team, wait_for_last(team));
+    return release(team, wait_for_last(team));
 }

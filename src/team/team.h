@@ -31,8 +31,9 @@ struct lull_team_start {
 lull_status lull_team_open(const struct lull_team_start *start, struct lull_team **ret_team,
                            struct lull_error *err);
 /* Takes leave of the others, who all have called this when it returns, and releases the team. Where
- * a member failed, the others stop at what they do next together. */
-void lull_team_end(struct lull_team *team);
+ * a member failed, the others stop at what they do next together. False: on the first, where the
+ * processes of others ended with a failure, as far as that is told. */
+bool lull_team_end(struct lull_team *team);
 
 uint32_t lull_team_index(const struct lull_team *team);
 uint32_t lull_team_size(const struct lull_team *team);

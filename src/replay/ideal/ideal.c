@@ -35,7 +35,7 @@ static bool deal_out(struct lull_ideal *ideal)
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         const struct lull_process *process = &trace->processes[p];
         bool is_mine = process->application == ideal->options->application;
-        unsigned reader = lull_pass_worker_of(trace, ideal->n_readers, p);
+        unsigned reader = lull_pass_worker_of(trace, ideal->options->range, ideal->n_readers, p);
         ideal->share_of[p] = is_mine ? (uint16_t)(reader / per_share) : (uint16_t)NOBODY;
         ideal->n_ranks += is_mine && process->n_threads > 0;
         ideal->has_crews |= is_mine && lull_share_is_crew(ideal, p);
@@ -278,6 +278,7 @@ lull_status lull_ideal_runtime(const struct lull_trace *trace,
     const struct lull_pass_options pass = {
         .windows = options->has_span ? one_window(options, trace, arena) : NULL,
         .application = options->application,
+        .range = options->range,
         .masters_only = options->masters_only,
         .workers = options->workers,
         .progress = options->progress,

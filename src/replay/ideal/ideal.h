@@ -37,7 +37,7 @@
 #ifndef LULL_REPLAY_IDEAL_IDEAL_H
 #define LULL_REPLAY_IDEAL_IDEAL_H
 
-#include "trace/trace.h"
+#include "trace/scan.h"
 
 #include <stddef.h>
 
@@ -54,6 +54,7 @@ struct lull_ideal_message {
 
 struct lull_ideal_options {
     uint32_t application;
+    struct lull_process_range range; /* of the pass */
     bool masters_only; /* the pass reads only the first thread of each process */
     /* All threads are read, and those beside the masters are taken not to communicate, as in most
      * runs: that saves bringing what the threads of a process do into one order. Should one do so

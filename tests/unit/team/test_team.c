@@ -49,7 +49,7 @@ static void run_members(body_fn *body, unsigned members, unsigned seed)
                     wrong);
         int64_t bad = wrong != NULL;
         lull_team_max(team, &bad, 1, &err);
-        lull_team_end(team);
+        bad |= !lull_team_end(team);
         _exit(bad != 0);
     }
     int status;

@@ -1,0 +1,12 @@
+/* Where mpirun has started several of lull with the same command. */
+#ifndef LULL_CLI_JOIN_H
+#define LULL_CLI_JOIN_H
+
+#include "cli/command.h"
+
+/* Sets call->team, and mutes all but the first. Returns an exit status, and has told mistakes. */
+int lull_cli_join(const struct lull_command *command, struct lull_cli_call *call);
+/* All have done their work, this one with that exit status. Returns the one to end with. */
+int lull_cli_part(struct lull_cli_call *call, int status);
+
+#endif
