@@ -13,18 +13,24 @@ static bool was_started_as_team(const struct lull_job *job)
     return job->parallel && job->size > 1 && job->family != LULL_MPI_NONE;
 }
 
-int lull_cli_join(const struct lull_command *command, struct lull_cli_call *call)
+static struct lull_job job;
+
+void lull_cli_look_at_launcher(const struct lull_command *command, struct lull_cli_call *call)
 {
     static const struct lull_executable self = {.name = "lull"};
-    struct lull_job job;
+    lull_job_describe(&self, call->arena, &job);
+    if (command->under_mpirun == LULL_EACH_BY_ITSELF || !was_started_as_team(&job))
+        return;
+    lull_output_pass_on();
+    if (job.rank != 0)
+        lull_cli_mute();
+}
+
+int lull_cli_join(const struct lull_command *command, struct lull_cli_call *call)
+{
+    const bool team = was_started_as_team(&job);
     if (command->under_mpirun == LULL_EACH_BY_ITSELF)
         return LULL_EXIT_OK;
-    lull_job_describe(&self, call->arena, &job);
-    const bool team = was_started_as_team(&job);
-    if (team && job.rank != 0)
-        lull_cli_mute();
-    if (team)
-        lull_output_pass_on();
     if (command->under_mpirun == LULL_REFUSES)
         return team ? lull_cli_fail("does not work under mpirun yet, start it alone") : LULL_EXIT_OK;
     const struct lull_team_start start = {.rank = team ? job.rank : 0,

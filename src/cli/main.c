@@ -93,6 +93,7 @@ static int run_command(const struct lull_command *command, int argc, const char 
     struct lull_arena *arena = lull_cli_arena();
     struct lull_cli_call call = {.arena = arena, .notices = {.arena = arena}};
     bool help;
+    lull_cli_look_at_launcher(command, &call);
     int status = lull_read_options(context, options, &help);
     if (status == LULL_EXIT_OK && help)
         lull_help_command(command, stdout);

@@ -43,7 +43,11 @@ static lull_status conclude_ideal(const struct lull_joint_pass *joint, const str
                                   struct lull_arena *arena, struct lull_ideal_result *ideal,
                                   struct lull_error *err)
 {
-    if (!lull_ideal_others_call(parts->ideal))
+    bool others;
+    lull_status status = lull_ideal_others_call_all(parts->ideal, &others, err);
+    if (status != LULL_OK)
+        return status;
+    if (!others)
         return lull_ideal_conclude(parts->ideal, arena, ideal, err);
     struct lull_ideal_options options = joint->ideal;
     options.presumes_masters = false;
@@ -51,20 +55,6 @@ static lull_status conclude_ideal(const struct lull_joint_pass *joint, const str
     options.progress = joint->pass.progress;
     options.progress_context = joint->pass.progress_context;
     return lull_ideal_runtime(joint->trace, &options, arena, ideal, err);
-}
-
-/* Of a team, the first replays the whole run by itself. */
-static lull_status read_ideal_alone(const struct lull_joint_pass *joint, struct lull_arena *arena,
-                                    struct lull_ideal_result **ret_ideal, struct lull_error *err)
-{
-    struct lull_ideal_options options = joint->ideal;
-    struct lull_ideal_result *ideal = lull_arena_zero(arena, 1, sizeof *ideal);
-    options.presumes_masters = false;
-    options.workers = joint->pass.workers;
-    lull_status status = lull_ideal_runtime(joint->trace, &options, arena, ideal, err);
-    if (status == LULL_OK)
-        *ret_ideal = ideal;
-    return status;
 }
 
 static lull_status conclude(const struct lull_joint_pass *joint, const struct parts *parts,
@@ -99,12 +89,14 @@ lull_status lull_joint_pass_run(const struct lull_trace *trace,
                                              .range = lull_pass_range(options->division),
                                              .progress = options->progress,
                                              .progress_context = options->progress_context},
-                                    .wants_ideal = ideal != NULL && !team,
+                                    .wants_ideal = ideal != NULL,
                                     .is_first = lull_team_is_first(team)};
     struct parts parts = {0};
     if (ideal)
         joint.ideal = *ideal;
     joint.ideal.application = options->application;
+    joint.ideal.range = joint.pass.range;
+    joint.ideal.division = options->division;
     joint.workers = lull_pass_workers(trace, &joint.pass);
     lull_status status = add_breakdown(&joint, options, &parts, err);
     if (status == LULL_OK && companion)
@@ -121,7 +113,5 @@ lull_status lull_joint_pass_run(const struct lull_trace *trace,
     lull_collector_destroy(parts.collector);
     if (status == LULL_OK)
         status = lull_division_gather_quirks(options->division, trace, err);
-    if (status == LULL_OK && ideal && team && joint.is_first)
-        status = read_ideal_alone(&joint, arena, ret_ideal, err);
     return status;
 }
