@@ -61,6 +61,10 @@ lull_feature(BENCH_OPENMPI LULL_MPICC_openmpi "measure messages of Open MPI"
              "mpicc.openmpi was not found at build time")
 lull_feature(BENCH_MPICH LULL_MPICC_mpich "measure messages of MPICH"
              "mpicc.mpich was not found at build time")
+lull_feature(TEAM_OPENMPI LULL_MPICC_openmpi "read runs under mpirun of Open MPI"
+             "mpicc.openmpi was not found at build time")
+lull_feature(TEAM_MPICH LULL_MPICC_mpich "read runs under mpirun of MPICH"
+             "mpicc.mpich was not found at build time")
 foreach(compiler gcc clang)
     find_program(LULL_CC_${compiler} NAMES ${compiler})
     set(LULL_OPENMP_${compiler} FALSE)

@@ -7,6 +7,7 @@ function(lull_room name)
         list(FILTER sources EXCLUDE REGEX "/format/otf2")
     endif()
     list(FILTER sources EXCLUDE REGEX "/bench/helper/") # programs of their own: cmake/Bench.cmake
+    list(FILTER sources EXCLUDE REGEX "/team/mpi/") # a library per family of MPI: cmake/Team.cmake
     list(TRANSFORM ROOM_SEES PREPEND lull_)
     if(sources)
         add_library(lull_${name} STATIC ${sources})

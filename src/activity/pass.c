@@ -98,6 +98,7 @@ static struct lull_scan_options scan_options(const struct lull_pass_options *opt
     return (struct lull_scan_options){.mask = mask,
                                       .workers = options->workers,
                                       .application = options->application,
+                                      .range = options->range,
                                       .masters_only = options->masters_only,
                                       .progress = options->progress,
                                       .progress_context = options->progress_context};
@@ -109,9 +110,10 @@ unsigned lull_pass_workers(const struct lull_trace *trace, const struct lull_pas
     return lull_scan_workers(trace, &scan);
 }
 
-unsigned lull_pass_worker_of(const struct lull_trace *trace, unsigned workers, uint32_t process)
+unsigned lull_pass_worker_of(const struct lull_trace *trace, struct lull_process_range range,
+                             unsigned workers, uint32_t process)
 {
-    return lull_scan_worker_of(trace, workers, process);
+    return lull_scan_worker_of(trace, range, workers, process);
 }
 
 static lull_status read_all(struct lull_pass *pass, struct lull_error *err)

@@ -54,6 +54,7 @@ struct lull_consumer {
 struct lull_pass_options {
     const struct lull_windows *windows; /* NULL: the whole run */
     uint32_t application;               /* only its locations; LULL_NONE: all */
+    struct lull_process_range range;    /* only their locations */
     bool masters_only;                  /* only the first thread of each process */
     unsigned workers;                   /* threads; 0: as many as there are processors */
     const uint8_t
@@ -69,8 +70,9 @@ struct lull_pass_options {
 
 /* How many workers a pass will have at most. */
 unsigned lull_pass_workers(const struct lull_trace *trace, const struct lull_pass_options *options);
-/* Which of `workers` reads a process. */
-unsigned lull_pass_worker_of(const struct lull_trace *trace, unsigned workers, uint32_t process);
+/* Which of `workers` reads a process of the range. */
+unsigned lull_pass_worker_of(const struct lull_trace *trace, struct lull_process_range range,
+                             unsigned workers, uint32_t process);
 
 /* Reads the run once and returns when all consumers have everything; options and consumers are
  * borrowed until then. Fails as lull_scan does, with the status of a consumer, and with

@@ -17,6 +17,23 @@ int lull_cli_done(const struct lull_cli_call *call, lull_status status)
     return status == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", call->err.text);
 }
 
+void lull_cli_tell_idle(const struct lull_cli_call *call, const struct lull_division *division,
+                        const struct lull_trace *trace)
+{
+    const uint32_t idle = lull_division_idle(division), members = lull_team_size(call->team);
+    if (idle == 0)
+        return;
+    if (division->cuts[1] == trace->n_processes && idle + 1 == members)
+        lull_cli_warn("%s: is read by one process, the other %u of lull have nothing to do%s",
+                      trace->path, idle,
+                      trace->n_processes > 1
+                          ? " (its events are one sequence; lull convert makes a tape of it)"
+                          : "");
+    else
+        lull_cli_warn("%s: has %u processes, so that %u of the %u of lull have nothing to do",
+                      trace->path, trace->n_processes, idle, members);
+}
+
 int lull_cli_operand(const struct lull_cli_call *call, const char *what, const char **ret_operand)
 {
     *ret_operand = call->operands[0];

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "cli/progress.h"
 #include "study/notices.h"
+#include "team/division.h"
+#include "trace/trace.h"
 
 #include <stdint.h>
 
@@ -17,6 +19,7 @@ struct lull_cli_call {
     struct lull_study_progress progress; /* for studies; for the others it is `line` */
     struct lull_progress line;
     struct lull_error err; /* of what failed last */
+    struct lull_team *team; /* of a command that works as one; NULL: alone */
 };
 
 /* The exit status after options and operands were read, of which LULL_ERR_RANGE is wrong usage.
@@ -24,6 +27,10 @@ struct lull_cli_call {
 int lull_cli_read(const struct lull_cli_call *call, lull_status status);
 /* The exit status after the work: tells warnings, and call->err where it failed. */
 int lull_cli_done(const struct lull_cli_call *call, lull_status status);
+
+/* Says who of the team has nothing to do with a run, and why. */
+void lull_cli_tell_idle(const struct lull_cli_call *call, const struct lull_division *division,
+                        const struct lull_trace *trace);
 
 /* The only operand, NULL where there is none; `what` it may be. Returns an exit status and has told
  * mistakes. */

@@ -26,5 +26,6 @@ const struct lull_command lull_cmd_help = {
     .name = "help",
     .summary = "explain lull or one of its commands",
     .operands = "[COMMAND [PART]]",
+    .under_mpirun = LULL_EACH_BY_ITSELF,
     .run = run,
 };

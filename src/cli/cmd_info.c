@@ -3,6 +3,7 @@
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "study/census.h"
+#include "study/division.h"
 #include "view/info_document.h"
 
 static struct lull_output_settings output;
@@ -18,14 +19,20 @@ static int describe_run(const char *path, struct lull_cli_call *call)
 {
     struct lull_trace *trace;
     struct lull_census *census;
-    if (lull_trace_open(path, &trace, &call->err) != LULL_OK)
+    if (lull_division_open(call->team, path, &trace, &call->err) != LULL_OK)
         return lull_cli_fail("%s", call->err.text);
+    struct lull_division *division;
+    lull_status done = lull_division_of_run(call->team, trace, LULL_NONE, call->arena, &division,
+                                            &call->err);
     lull_progress_begin(&call->line, path);
-    lull_status done = lull_census_take(trace, (unsigned)threads, lull_progress_update, &call->line,
-                                        call->arena, &census, &call->err);
+    if (done == LULL_OK)
+        done = lull_census_take(trace, division, (unsigned)threads, lull_progress_update,
+                                &call->line, call->arena, &census, &call->err);
     lull_progress_end(&call->line);
     int status = lull_cli_done(call, done);
-    if (status == LULL_EXIT_OK)
+    if (status == LULL_EXIT_OK && lull_team_is_first(call->team))
+        lull_cli_tell_idle(call, division, trace);
+    if (status == LULL_EXIT_OK && lull_team_is_first(call->team))
         status = lull_output_write(&output, lull_info_run(trace, census, path, call->arena));
     lull_trace_close(trace);
     return status;
@@ -38,6 +45,8 @@ static int run(struct lull_cli_call *call)
     int status = lull_cli_operand(call, "RUN", &path);
     if (status != LULL_EXIT_OK)
         return status;
+    if (!path && !lull_team_is_first(call->team))
+        return LULL_EXIT_OK;
     return path ? describe_run(path, call)
                 : lull_output_write(&output, lull_info_build(call->arena));
 }
@@ -51,5 +60,6 @@ const struct lull_command lull_cmd_info = {
                "  lull info traces.otf2 --format json | jq .facts.duration\n",
     .options = options,
     .output = &output,
+    .under_mpirun = LULL_WORKS_AS_TEAM,
     .run = run,
 };

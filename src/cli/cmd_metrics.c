@@ -77,6 +77,7 @@ static lull_status read_settings(struct wishes *wishes, struct lull_cli_call *ca
     wishes->runs.regions = metrics->part && metrics->part->regions;
     wishes->runs.files = metrics->part && metrics->part->files;
     wishes->runs.waits = metrics->part && metrics->part->waits;
+    wishes->runs.team = call->team;
     metrics->raw = settings.raw;
     metrics->counters = settings.counters;
     metrics->reference_named = shared.reference != NULL;
@@ -97,10 +98,16 @@ static int run(struct lull_cli_call *call)
     int status = lull_cli_read(call, read_settings(&wishes, call));
     if (status != LULL_EXIT_OK)
         return status;
+    if (lull_team_size(call->team) > 1 && (wishes.runs.files || wishes.runs.waits))
+        return lull_cli_fail("--by %s does not work under mpirun yet, start it alone", settings.by);
     status = lull_cli_done(call, lull_study_compare(call->operands, call->n_operands, &wishes.runs,
                                                     &wishes.comparison, &call->notices, call->arena,
                                                     &runs, &call->err));
-    if (status == LULL_EXIT_OK)
+    const bool shows = status == LULL_EXIT_OK && lull_team_is_first(call->team);
+    for (uint32_t i = 0; shows && i < runs.count; i++)
+        if (runs.runs[i].trace)
+            lull_cli_tell_idle(call, runs.runs[i].division, runs.runs[i].trace);
+    if (shows)
         status = lull_output_write(
             &output, lull_metrics_document(&runs, &wishes.metrics, &call->notices, call->arena));
     lull_runs_close(&runs);
@@ -119,5 +126,6 @@ const struct lull_command lull_cmd_metrics = {
                "  lull metrics run1.json run4.prv.gz --scheme all --format csv -o table.csv\n",
     .options = options,
     .output = &output,
+    .under_mpirun = LULL_WORKS_AS_TEAM,
     .run = run,
 };

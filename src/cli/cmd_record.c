@@ -185,6 +185,7 @@ const struct lull_command lull_cmd_record = {
                "  mpirun -n 4 lull record -o before ./app\n"
                "  lull record --max-size 200MiB mpirun -n 4 ./app && lull metrics app.4x1.lull\n",
     .options = options,
+    .under_mpirun = LULL_EACH_BY_ITSELF,
     .run = run,
     .launches = true,
 };

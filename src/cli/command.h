@@ -17,6 +17,13 @@ enum { LULL_EXIT_OK = 0, LULL_EXIT_FAILURE = 1, LULL_EXIT_USAGE = 2 };
 /* No name of a file that anybody has. */
 #define LULL_DIVIDER "\x1f--"
 
+/* What several processes do that mpirun has started with the same command. */
+enum lull_under_mpirun {
+    LULL_REFUSES,       /* which would do the same several times */
+    LULL_WORKS_AS_TEAM, /* the work of one */
+    LULL_EACH_BY_ITSELF
+};
+
 struct lull_command {
     const char *name;                 /* "metrics"; of a part with its command: "model kernel" */
     const char *summary;              /* one line, lower case */
@@ -28,6 +35,7 @@ struct lull_command {
     const struct lull_output_settings *output;
     /* The options have been read when this is called. Returns an exit status. */
     int (*run)(struct lull_cli_call *call);
+    uint8_t under_mpirun; /* enum lull_under_mpirun */
     /* The operands are another program's command line: options end at the first of them, and
      * signals stay as they were. */
     bool launches;

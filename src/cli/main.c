@@ -3,6 +3,7 @@
 #include "base/text/suggest.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/join.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
 
@@ -95,6 +96,7 @@ static int run_command(const struct lull_command *command, int argc, const char 
     struct lull_arena *arena = lull_cli_arena();
     struct lull_cli_call call = {.arena = arena, .notices = {.arena = arena}};
     bool help;
+    lull_cli_look_at_launcher(command, &call);
     int status = lull_read_options(context, options, &help);
     if (status == LULL_EXIT_OK && help)
         lull_help_command(command, stdout);
@@ -103,7 +105,10 @@ static int run_command(const struct lull_command *command, int argc, const char 
     call.operands = lull_operands(context, &call.n_operands);
     call.progress = lull_progress_of_study(&call.line);
     if (status == LULL_EXIT_OK && !help)
+        status = lull_cli_join(command, &call);
+    if (status == LULL_EXIT_OK && !help)
         status = command->run(&call);
+    status = lull_cli_part(&call, status);
     lull_arena_destroy(arena);
     poptFreeContext(context);
     return status;

@@ -4,14 +4,27 @@
 #include "cli/command.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const char *command;
+static bool muted;
 
 void lull_cli_set_command(const char *name)
 {
     command = name;
+}
+
+void lull_cli_mute(void)
+{
+    muted = true;
+}
+
+bool lull_cli_is_muted(void)
+{
+    return muted;
 }
 
 static void put_line(const char *kind, const char *format, va_list arguments)
@@ -35,6 +48,8 @@ static void put_line(const char *kind, const char *format, va_list arguments)
 int lull_cli_fail(const char *format, ...)
 {
     va_list arguments;
+    if (muted)
+        return LULL_EXIT_FAILURE;
     va_start(arguments, format);
     put_line("", format, arguments);
     va_end(arguments);
@@ -45,6 +60,8 @@ int lull_cli_fail(const char *format, ...)
 int lull_cli_usage(const char *format, ...)
 {
     va_list arguments;
+    if (muted)
+        return LULL_EXIT_USAGE;
     va_start(arguments, format);
     put_line("", format, arguments);
     va_end(arguments);
@@ -55,6 +72,8 @@ int lull_cli_usage(const char *format, ...)
 void lull_cli_warn(const char *format, ...)
 {
     va_list arguments;
+    if (muted)
+        return;
     va_start(arguments, format);
     put_line("warning: ", format, arguments);
     va_end(arguments);
@@ -70,6 +89,12 @@ void lull_cli_warn_all(const struct lull_notices *notices)
 
 void lull_cli_out_of_memory(void)
 {
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    if (muted) {
+        muted = false;
+        exit(lull_cli_fail("a process on %s: out of memory", host));
+    }
     exit(lull_cli_fail("out of memory"));
 }
 

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "study/notices.h"
 
+#include <stdbool.h>
+
 /* From now on lines begin with "lull NAME: "; NULL: "lull: ". */
 void lull_cli_set_command(const char *name);
 
@@ -17,6 +19,11 @@ int lull_cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2))
 
 /* "lull metrics: warning: <message>". */
 void lull_cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* From now on nothing is told, as the first of the processes of lull does, but for what ends this
+ * one alone. */
+void lull_cli_mute(void);
+bool lull_cli_is_muted(void);
 
 /* The warnings among the notices, a line for each. */
 void lull_cli_warn_all(const struct lull_notices *notices);

@@ -39,6 +39,13 @@ int lull_output_check(const struct lull_output_settings *settings)
 
 /* ---- documents ----------------------------------------------------------------------------- */
 
+static int shown_on = STDOUT_FILENO;
+
+void lull_output_pass_on(void)
+{
+    shown_on = -1;
+}
+
 struct rendering {
     const struct lull_output_settings *settings;
     const struct lull_document *document;
@@ -87,7 +94,7 @@ int lull_output_probe(const char *path)
 int lull_output_write(const struct lull_output_settings *settings,
                       const struct lull_document *document)
 {
-    const struct rendering shown = prepare(settings, document, STDOUT_FILENO);
+    const struct rendering shown = prepare(settings, document, shown_on);
     const struct lull_renderer *renderer = renderer_of(settings);
     struct lull_error err;
     if (renderer->check && renderer->check(document, &shown.options, &err) != LULL_OK)

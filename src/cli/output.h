@@ -49,4 +49,8 @@ int lull_output_chart(const char *path, const struct lull_chart *chart);
  * failure has been told. */
 int lull_output_probe(const char *path);
 
+/* From now on standard output is taken to be no terminal: a launcher passes on what it reads there,
+ * and some let it look like one. */
+void lull_output_pass_on(void);
+
 #endif

@@ -1,6 +1,7 @@
 #include "cli/progress.h"
 
 #include "base/clock.h"
+#include "cli/message.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@ void lull_progress_begin(void *context, const char *what)
     struct lull_progress *progress = context;
     int64_t now = lull_clock_read(CLOCK_MONOTONIC);
     *progress = (struct lull_progress){.what = what,
-                                       .terminal = isatty(STDERR_FILENO),
+                                       .terminal = isatty(STDERR_FILENO) && !lull_cli_is_muted(),
                                        .begin_ns = now,
                                        .next_ns = now + PATIENCE_NS};
 }

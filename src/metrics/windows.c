@@ -190,28 +190,60 @@ static bool keep_visits(const struct search *search, struct lull_arena *arena,
     return any;
 }
 
-static lull_status run_search(struct search *search, const char *name, struct lull_arena *arena,
+struct lull_process_range lull_pass_range(const struct lull_division *division)
+{
+    if (!division)
+        return (struct lull_process_range){0, 0};
+    const uint32_t own = lull_team_index(division->team);
+    const uint32_t first = division->cuts[own], end = division->cuts[own + 1];
+    if (first == end) /* not all, but none */
+        return (struct lull_process_range){UINT32_MAX, UINT32_MAX};
+    return (struct lull_process_range){first, end};
+}
+
+/* Whether any member of the team has found something; told to all. */
+static lull_status look_at_all(const struct lull_division *division, bool found, lull_status status,
+                               bool *ret_any, struct lull_error *err)
+{
+    struct lull_team *team = division ? division->team : NULL;
+    int64_t any = found;
+    status = lull_team_agree(team, status, err);
+    if (status == LULL_OK)
+        status = lull_team_max(team, &any, 1, err);
+    if (status == LULL_OK)
+        status = lull_team_broadcast(team, &any, sizeof any, err);
+    *ret_any = any;
+    return status;
+}
+
+static lull_status run_search(struct search *search, const char *name,
+                              const struct lull_division *division, struct lull_arena *arena,
                               struct lull_windows **ret_windows, struct lull_error *err)
 {
     const struct lull_trace *trace = search->trace;
     if (!mark_wanted(trace, name, search->wanted))
         return no_such_region(trace, name, err);
     const struct lull_pass_options options = {
-        .application = LULL_NONE, .masters_only = true, .visits = search->wanted};
+        .application = LULL_NONE,
+        .range = lull_pass_range(division),
+        .masters_only = true,
+        .visits = search->wanted};
     const struct lull_consumer consumer = {
         .context = search, .wants = LULL_STEP_MASK(LULL_STEP_VISIT), .steps = search_steps};
     lull_status status = lull_pass_run(trace, &options, &consumer, 1, err);
+    struct lull_windows *windows = make_windows(trace->n_processes, arena);
+    bool any = keep_visits(search, arena, windows);
+    status = look_at_all(division, any, status, &any, err);
     if (status != LULL_OK)
         return status;
-    struct lull_windows *windows = make_windows(trace->n_processes, arena);
-    if (!keep_visits(search, arena, windows))
+    if (!any)
         return no_such_region(trace, name, err);
     *ret_windows = windows;
     return LULL_OK;
 }
 
 lull_status lull_windows_of_region(const struct lull_trace *trace, const char *name,
-                                   struct lull_arena *arena, struct lull_windows **ret_windows,
+                                   const struct lull_division *division, struct lull_arena *arena, struct lull_windows **ret_windows,
                                    struct lull_error *err)
 {
     struct search search = {
@@ -221,7 +253,7 @@ lull_status lull_windows_of_region(const struct lull_trace *trace, const char *n
     };
     lull_status status = LULL_ERR_MEMORY;
     if (search.wanted && search.visits)
-        status = run_search(&search, name, arena, ret_windows, err);
+        status = run_search(&search, name, division, arena, ret_windows, err);
     else
         lull_fail(err, status, "not enough memory for windows");
     for (uint32_t p = 0; search.visits && p < trace->n_processes; p++)

@@ -3,6 +3,7 @@
 #define LULL_METRICS_WINDOWS_H
 
 #include "activity/windows.h"
+#include "team/division.h"
 #include "trace/scan.h"
 
 /* The same interval for all processes, clipped to the run; LULL_ERR_RANGE if nothing is left. */
@@ -11,10 +12,15 @@ lull_status lull_windows_of_time(const struct lull_trace *trace, int64_t from, i
                                  struct lull_error *err);
 
 /* For each process, when its master thread is inside the region called `name` (outermost visits).
- * LULL_ERR_RANGE when no process ever enters it; the message lists similar names. */
+ * LULL_ERR_RANGE when no process ever enters it; the message lists similar names. A member of a team
+ * (NULL: alone) has the windows of its own processes. */
 lull_status lull_windows_of_region(const struct lull_trace *trace, const char *name,
+                                   const struct lull_division *division,
                                    struct lull_arena *arena, struct lull_windows **ret_windows,
                                    struct lull_error *err);
+
+/* The processes that this member of a team reads. */
+struct lull_process_range lull_pass_range(const struct lull_division *division);
 
 /* What both have in common. */
 struct lull_windows *lull_windows_intersect(const struct lull_windows *a,

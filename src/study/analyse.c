@@ -125,7 +125,7 @@ static lull_status choose_windows(struct lull_run *run, const struct lull_runs_o
     }
     if (options->region) {
         lull_status status =
-            lull_windows_of_region(run->trace, options->region, arena, &region, err);
+            lull_windows_of_region(run->trace, options->region, run->division, arena, &region, err);
         if (status != LULL_OK)
             return status;
     }
@@ -480,6 +480,7 @@ static lull_status read_run(struct lull_run *run, const struct lull_runs_options
                                                   .main_part = run->main_part,
                                                   .life_ns = run->life_ns,
                                                   .workers = options->workers,
+                                                  .division = run->division,
                                                   .progress = progress->update,
                                                   .progress_context = progress->context};
     struct lull_ideal_options ideal;
@@ -508,6 +509,8 @@ lull_status lull_run_analyse(struct lull_run *run, const struct lull_runs_option
     run->windows = windows;
     if (status == LULL_OK)
         status = read_run(run, options, windows, arena, err);
+    if (status == LULL_OK && !lull_team_is_first(options->team))
+        return LULL_OK; /* the first goes on with the numbers */
     if (status == LULL_OK)
         status = lull_run_evaluate(run, options, notices, arena, err);
     if (status != LULL_OK)

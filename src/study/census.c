@@ -1,5 +1,7 @@
 #include "study/census.h"
 
+#include "metrics/windows.h"
+#include "study/division.h"
 #include "trace/scan.h"
 
 /* One census per worker, added up at the end, so that workers share nothing. */
@@ -95,13 +97,40 @@ static void add(struct lull_census *sum, const struct lull_census *part, uint32_
         sum->readings[i] += part->readings[i];
 }
 
-lull_status lull_census_take(const struct lull_trace *trace, unsigned workers,
+/* What others of a team have counted comes to the first. */
+static lull_status sum_up(struct lull_team *team, struct lull_census *census, uint32_t n_counters,
+                          struct lull_error *err)
+{
+    struct {
+        uint64_t *numbers;
+        size_t count;
+    } const sums[] = {{census->events, LULL_EVENT_KINDS},
+                      {census->collectives, LULL_COLLECTIVES},
+                      {census->collective_bytes, LULL_COLLECTIVES},
+                      {&census->sent, 1},
+                      {&census->received, 1},
+                      {&census->sent_bytes, 1},
+                      {&census->received_bytes, 1},
+                      {&census->rma_bytes, 1},
+                      {&census->io_bytes, 1},
+                      {census->readings, n_counters}};
+    lull_status status = LULL_OK;
+    for (size_t i = 0; i < sizeof sums / sizeof *sums && status == LULL_OK; i++)
+        status = lull_team_sum(team, (int64_t *)sums[i].numbers, sums[i].count, err);
+    if (status == LULL_OK)
+        status = lull_team_max(team, (int64_t *)&census->largest_message, 1, err);
+    return status;
+}
+
+lull_status lull_census_take(const struct lull_trace *trace, const struct lull_division *division,
+                             unsigned workers,
                              void (*progress)(void *context, double share), void *progress_context,
                              struct lull_arena *arena, struct lull_census **ret_census,
                              struct lull_error *err)
 {
     struct lull_scan_options options = {.workers = workers,
                                         .application = LULL_NONE,
+                                        .range = lull_pass_range(division),
                                         .unordered = true,
                                         .progress = progress,
                                         .progress_context = progress_context};
@@ -111,11 +140,16 @@ lull_status lull_census_take(const struct lull_trace *trace, unsigned workers,
         counting.parts[i].readings =
             lull_arena_zero(arena, trace->n_counters + 1, sizeof(*counting.parts[i].readings));
     struct lull_visitor visitor = {.context = &counting, .block = count_block};
-    lull_status status = lull_scan(trace, &options, &visitor, err);
+    struct lull_team *team = division ? division->team : NULL;
+    lull_status status = lull_team_agree(team, lull_scan(trace, &options, &visitor, err), err);
     if (status != LULL_OK)
         return status;
     for (unsigned i = 1; i < parts; i++)
         add(&counting.parts[0], &counting.parts[i], trace->n_counters);
-    *ret_census = counting.parts;
-    return LULL_OK;
+    status = sum_up(team, counting.parts, trace->n_counters, err);
+    if (status == LULL_OK)
+        status = lull_division_gather_quirks(division, trace, err);
+    if (status == LULL_OK)
+        *ret_census = counting.parts;
+    return status;
 }

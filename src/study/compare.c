@@ -234,6 +234,7 @@ lull_status lull_study_compare(const char *const *paths, uint32_t count,
                                struct lull_runs *ret_runs, struct lull_error *err)
 {
     lull_status status = lull_runs_load(paths, count, options, notices, arena, ret_runs, err);
-    return status == LULL_OK ? lull_study_compare_loaded(ret_runs, wish, notices, arena, err)
-                             : status;
+    if (status != LULL_OK || !lull_team_is_first(options->team))
+        return status; /* the first compares */
+    return lull_study_compare_loaded(ret_runs, wish, notices, arena, err);
 }

@@ -1,5 +1,7 @@
 #include "study/joint_pass.h"
 
+#include "study/division.h"
+
 /* What belongs to a joint pass while it goes on. */
 struct parts {
     struct lull_collector *collector;
@@ -41,7 +43,11 @@ static lull_status conclude_ideal(const struct lull_joint_pass *joint, const str
                                   struct lull_arena *arena, struct lull_ideal_result *ideal,
                                   struct lull_error *err)
 {
-    if (!lull_ideal_others_call(parts->ideal))
+    bool others;
+    lull_status status = lull_ideal_others_call_all(parts->ideal, &others, err);
+    if (status != LULL_OK)
+        return status;
+    if (!others)
         return lull_ideal_conclude(parts->ideal, arena, ideal, err);
     struct lull_ideal_options options = joint->ideal;
     options.presumes_masters = false;
@@ -56,7 +62,10 @@ static lull_status conclude(const struct lull_joint_pass *joint, const struct pa
                             struct lull_ideal_result **ret_ideal, struct lull_error *err)
 {
     struct lull_ideal_result *ideal = NULL;
-    lull_status status = lull_collector_result(parts->collector, arena, ret_breakdown, err);
+    lull_status status = lull_collector_gather(parts->collector, err);
+    *ret_breakdown = NULL;
+    if (status == LULL_OK && joint->is_first)
+        status = lull_collector_result(parts->collector, arena, ret_breakdown, err);
     if (status == LULL_OK && parts->ideal) {
         ideal = lull_arena_zero(arena, 1, sizeof *ideal);
         status = conclude_ideal(joint, parts, arena, ideal, err);
@@ -73,16 +82,21 @@ lull_status lull_joint_pass_run(const struct lull_trace *trace,
                                 struct lull_breakdown **ret_breakdown,
                                 struct lull_ideal_result **ret_ideal, struct lull_error *err)
 {
+    struct lull_team *team = options->division ? options->division->team : NULL;
     struct lull_joint_pass joint = {.trace = trace,
                                     .pass = {.workers = options->workers,
                                              .application = options->application,
+                                             .range = lull_pass_range(options->division),
                                              .progress = options->progress,
                                              .progress_context = options->progress_context},
-                                    .wants_ideal = ideal != NULL};
+                                    .wants_ideal = ideal != NULL,
+                                    .is_first = lull_team_is_first(team)};
     struct parts parts = {0};
     if (ideal)
         joint.ideal = *ideal;
     joint.ideal.application = options->application;
+    joint.ideal.range = joint.pass.range;
+    joint.ideal.division = options->division;
     joint.workers = lull_pass_workers(trace, &joint.pass);
     lull_status status = add_breakdown(&joint, options, &parts, err);
     if (status == LULL_OK && companion)
@@ -92,9 +106,12 @@ lull_status lull_joint_pass_run(const struct lull_trace *trace,
         status = add_ideal(&joint, &parts, err);
     if (status == LULL_OK)
         status = lull_pass_run(trace, &joint.pass, joint.consumers, joint.n_consumers, err);
+    status = lull_team_agree(team, status, err);
     if (status == LULL_OK)
         status = conclude(&joint, &parts, arena, ret_breakdown, ret_ideal, err);
     lull_ideal_destroy(parts.ideal);
     lull_collector_destroy(parts.collector);
+    if (status == LULL_OK)
+        status = lull_division_gather_quirks(options->division, trace, err);
     return status;
 }

@@ -16,6 +16,7 @@ struct lull_joint_pass {
     struct lull_pass_options pass;
     struct lull_ideal_options ideal;
     bool wants_ideal;
+    bool is_first; /* of a team, or alone */
     struct lull_consumer consumers[LULL_JOINT_PASS_MOST];
     uint32_t n_consumers;
 };
@@ -30,8 +31,8 @@ struct lull_companion {
 /* Reads a trace of which there are events, in one pass. `ideal` is NULL, or its application, span
  * and whether it is wanted at all; a companion (NULL: none) may want it, too. Unless a companion
  * wants its messages, a second pass follows for the ideal runtime where threads beside the masters
- * communicate. The
- * results live in `arena`; *ret_ideal is NULL if it was not wanted. */
+ * communicate. The results live in `arena`; *ret_ideal is NULL if it was not wanted, and both where
+ * another member of a team has them (options->division). */
 lull_status lull_joint_pass_run(const struct lull_trace *trace,
                                 const struct lull_breakdown_options *options,
                                 const struct lull_ideal_options *ideal,

@@ -4,6 +4,7 @@
 #include "study/analyse.h"
 #include "study/cores.h"
 #include "study/disturbed.h"
+#include "study/division.h"
 #include "study/run_name.h"
 #include "study/saved.h"
 
@@ -116,7 +117,7 @@ static lull_status load_trace(const char *path, const struct lull_runs_options *
                               struct lull_runs *runs, struct lull_error *err)
 {
     struct lull_run *run = lull_runs_add(runs, path, arena);
-    lull_status status = lull_trace_open(path, &run->trace, err);
+    lull_status status = lull_division_open(options->team, path, &run->trace, err);
     if (status != LULL_OK)
         return lull_run_fail(run, status, err);
     run->name = lull_run_name(path, arena);
@@ -125,8 +126,11 @@ static lull_status load_trace(const char *path, const struct lull_runs_options *
     if (options->application >= run->trace->n_applications)
         return lull_fail(err, LULL_ERR_RANGE, "%s: has no application %u, expected 1 to %u", path,
                          options->application + 1, run->trace->n_applications);
-    status = lull_run_analyse(run, options, notices, arena, err);
-    if (status != LULL_OK)
+    status = lull_division_of_run(options->team, run->trace, options->application, arena,
+                                  &run->division, err);
+    if (status == LULL_OK)
+        status = lull_run_analyse(run, options, notices, arena, err);
+    if (status != LULL_OK || !lull_team_is_first(options->team))
         return status;
     tell_of_sums(run, options, notices);
     lull_notices_add_quirks(notices, run->trace, path);
@@ -190,6 +194,8 @@ lull_status lull_runs_load(const char *const *paths, uint32_t count,
         if (status != LULL_OK)
             return status;
     }
+    if (!lull_team_is_first(options->team))
+        return LULL_OK;
     qsort(ret_runs->runs, ret_runs->count, sizeof(*ret_runs->runs), compare_runs);
     lull_run_make_names_differ(ret_runs, arena);
     tell_of_parts(ret_runs, notices);

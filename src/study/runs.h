@@ -6,6 +6,7 @@
 #include "metrics/pop/pop.h"
 #include "study/joint_pass.h"
 #include "study/notices.h"
+#include "team/division.h"
 #include "wait/wait.h"
 
 /* Long work, one piece after the other, for whoever wants to show it. */
@@ -32,6 +33,9 @@ struct lull_runs_options {
                          study/replay/measured.h; 0: do not */
     bool raw_names;   /* names of functions as the run has them */
     unsigned workers; /* 0: all */
+    /* Reads each run together: others than the first have runs without numbers, and know nothing of
+     * files and waits. NULL: alone. */
+    struct lull_team *team;
     const struct lull_study_progress *progress; /* may be NULL */
     const struct lull_companion *companion; /* of the reading of each trace of events; NULL: none */
 };
@@ -52,6 +56,7 @@ struct lull_run {
     uint32_t order;                     /* of the operands */
     const char *name;                   /* heads its column; different from those of other runs */
     struct lull_trace *trace;           /* NULL: a saved profile */
+    struct lull_division *division;     /* who of a team reads what; NULL: alone */
     const struct lull_windows *windows; /* that were analysed; NULL: all of the run */
     bool main_part;                     /* that is what is between MPI_Init and MPI_Finalize */
     int64_t life_ns;                    /* of its application, from begin to end, where that was

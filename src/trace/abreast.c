@@ -3,6 +3,7 @@
 #include "base/parallel.h"
 #include "trace/format.h"
 #include "trace/lane.h"
+#include "trace/shared.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -32,10 +33,15 @@ struct scan {
     struct lull_error *err;
 };
 
-unsigned lull_scan_worker_of(const struct lull_trace *trace, unsigned workers, uint32_t process)
+unsigned lull_scan_worker_of(const struct lull_trace *trace, struct lull_process_range range,
+                             unsigned workers, uint32_t process)
 {
-    uint64_t first = trace->processes[process].first_location, n = trace->n_locations;
-    return first < n ? (unsigned)(first * workers / n) : 0; /* a process may have no locations */
+    uint32_t begin, end;
+    lull_locations_of(trace, range, &begin, &end);
+    const uint64_t first = trace->processes[process].first_location;
+    if (first < begin || first >= end) /* a process may have no locations */
+        return 0;
+    return (unsigned)((first - begin) * workers / (end - begin));
 }
 
 /* ---- the heap ------------------------------------------------------------------------------ */
@@ -73,7 +79,7 @@ static bool is_mine(const struct scan *scan, unsigned worker, uint32_t location)
 {
     uint32_t process = scan->trace->locations[location].process;
     return lull_lane_is_wanted(scan->trace, scan->options, location) &&
-           lull_scan_worker_of(scan->trace, scan->workers, process) == worker;
+           lull_scan_worker_of(scan->trace, scan->options->range, scan->workers, process) == worker;
 }
 
 static lull_status open_share(const struct scan *scan, unsigned worker, struct share *share,

@@ -78,5 +78,7 @@ bool lull_lane_is_wanted(const struct lull_trace *trace, const struct lull_scan_
     const struct lull_process *process = &trace->processes[trace->locations[location].process];
     if (options->application != LULL_NONE && process->application != options->application)
         return false;
+    if (!lull_in_range(options->range, trace->locations[location].process))
+        return false;
     return !options->masters_only || process->first_location == location;
 }

@@ -10,6 +10,7 @@
 #include "trace/format.h"
 #include "trace/format/sink.h"
 #include "trace/lane.h"
+#include "trace/shared.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -348,13 +349,48 @@ static const struct lull_reader *reader_of(const struct lull_trace *trace)
     return trace->format ? trace->format->reader : NULL;
 }
 
+bool lull_in_range(struct lull_process_range range, uint32_t process)
+{
+    return range.end == 0 || (process >= range.first && process < range.end);
+}
+
+void lull_locations_of(const struct lull_trace *trace, struct lull_process_range range,
+                       uint32_t *ret_first, uint32_t *ret_end)
+{
+    uint32_t first = range.first, end = range.end;
+    *ret_first = 0;
+    *ret_end = trace->n_locations;
+    if (end == 0)
+        return;
+    while (first < end && trace->processes[first].n_locations == 0)
+        first++;
+    while (end > first && trace->processes[end - 1].n_locations == 0)
+        end--;
+    *ret_first = first < end ? trace->processes[first].first_location : 0;
+    *ret_end =
+        first < end ? trace->processes[end - 1].first_location + trace->processes[end - 1].n_locations
+                    : 0;
+}
+
 unsigned lull_scan_workers(const struct lull_trace *trace, const struct lull_scan_options *options)
 {
     const struct lull_reader *reader = reader_of(trace);
+    uint32_t first, end;
     if (!reader || !reader->stream_open)
         return 1;
+    lull_locations_of(trace, options->range, &first, &end);
     unsigned workers = options->workers ? options->workers : lull_worker_count();
-    return workers < trace->n_locations ? workers : trace->n_locations;
+    if (workers < end - first)
+        return workers;
+    return end > first ? end - first : options->range.end > 0;
+}
+
+/* Whether there is anything to read. */
+static bool has_locations(const struct lull_trace *trace, const struct lull_scan_options *options)
+{
+    uint32_t first, end;
+    lull_locations_of(trace, options->range, &first, &end);
+    return end > first || options->range.end == 0;
 }
 
 lull_status lull_scan(const struct lull_trace *trace, const struct lull_scan_options *options,
@@ -365,6 +401,8 @@ lull_status lull_scan(const struct lull_trace *trace, const struct lull_scan_opt
     if (!reader || !(reader->stream_open || reader->drive))
         return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: this trace has no events", trace->path);
     struct lull_quirk_tally tally;
+    if (!has_locations(trace, options))
+        return LULL_OK;
     lull_quirk_tally_begin(&tally, trace);
     return reader->stream_open ? scan_pull(&tally.trace, options, mask, visitor, err)
                                : scan_push(&tally.trace, options, mask, visitor, err);

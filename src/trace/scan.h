@@ -47,11 +47,18 @@ struct lull_visitor {
     lull_status (*end)(void *context, unsigned worker, uint32_t location, struct lull_error *err);
 };
 
+/* Neighbouring processes, [first, end) by index; end 0: all. None where first is end. */
+struct lull_process_range {
+    uint32_t first, end;
+};
+bool lull_in_range(struct lull_process_range range, uint32_t process);
+
 struct lull_scan_options {
     uint64_t mask;        /* kinds wanted; 0: LULL_MASK_ALL */
     unsigned workers;     /* threads; 0: lull_worker_count(). Where one worker visits all, others
                              take the file apart for it. */
     uint32_t application; /* only the locations of this application; LULL_NONE: all */
+    struct lull_process_range range; /* only the locations of these processes */
     bool masters_only;    /* only the first thread of each process */
     bool unordered;       /* messages may come out of order (counting): saves sorting them */
     /* Called now and then from one thread at a time with the share done, 0 .. 1; may be NULL. */
@@ -84,8 +91,9 @@ struct lull_abreast {
     void (*stop)(void *context);
 };
 
-/* Which of `workers` has the locations of a process. */
-unsigned lull_scan_worker_of(const struct lull_trace *trace, unsigned workers, uint32_t process);
+/* Which of `workers` has the locations of a process of the range. */
+unsigned lull_scan_worker_of(const struct lull_trace *trace, struct lull_process_range range,
+                             unsigned workers, uint32_t process);
 
 /* As lull_scan; uses exactly lull_scan_workers() threads. */
 lull_status lull_scan_abreast(const struct lull_trace *trace,

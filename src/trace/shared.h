@@ -3,7 +3,7 @@
 #define LULL_TRACE_SHARED_H
 
 #include "base/file.h"
-#include "trace/trace.h"
+#include "trace/scan.h"
 
 #include <pthread.h>
 
@@ -30,5 +30,9 @@ struct lull_trace_shared {
     struct lull_trace *by_location;
     struct lull_output *by_location_output;
 };
+
+/* The locations of a range of processes, [*ret_first, *ret_end). */
+void lull_locations_of(const struct lull_trace *trace, struct lull_process_range range,
+                       uint32_t *ret_first, uint32_t *ret_end);
 
 #endif

@@ -2,6 +2,7 @@
  * blocks and any order, against an independent longest path.
  * (support/random_run.h). */
 #include "activity/pass.h"
+#include "metrics/windows.h"
 #include "replay/ideal/ideal.h"
 #include "support/brief.h"
 #include "support/random_run.h"
@@ -14,8 +15,11 @@
 #include <cmocka.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { MOST_WORKERS = 8, PROGRAMS = 3000 };
 
@@ -25,6 +29,7 @@ struct feed {
     const struct random_run *run;
     const struct run_steps *locations; /* [run->n_locations]: as the consumer wants them */
     const struct lull_consumer *consumer;
+    struct lull_process_range range;
     unsigned workers;
     uint64_t seed;
     atomic_int status;
@@ -61,7 +66,8 @@ static uint32_t choose_location(const struct feeder *feeder, const size_t *at,
     *ret_unread = false;
     for (uint32_t l = 0; l < run->n_locations; l++) {
         uint32_t process = run->trace->locations[l].process;
-        if (lull_pass_worker_of(run->trace, feeder->feed->workers, process) != feeder->worker ||
+        if (!lull_in_range(feeder->feed->range, process) ||
+            lull_pass_worker_of(run->trace, feeder->feed->range, feeder->feed->workers, process) != feeder->worker ||
             at[l] == feeder->feed->locations[l].count)
             continue;
         *ret_unread = true;
@@ -112,11 +118,16 @@ static void shorten_steps(const struct random_run *run, struct run_steps *ret_lo
 }
 
 /* `ret_others`: other threads are presumed not to communicate; whether they did. NULL: any may. */
-static struct lull_ideal_result evaluate(const struct random_run *run, unsigned workers,
-                                         uint64_t seed, size_t waiting, bool *ret_others)
+static struct lull_ideal_result evaluate_part(const struct random_run *run, unsigned workers,
+                                              uint64_t seed, size_t waiting,
+                                              const struct lull_division *division,
+                                              bool *ret_others)
 {
-    struct lull_ideal_options options = {
-        .waiting = waiting, .presumes_masters = ret_others, .readers = (unsigned)(seed % 5)};
+    struct lull_ideal_options options = {.waiting = waiting,
+                                         .range = lull_pass_range(division),
+                                         .division = division,
+                                         .presumes_masters = ret_others,
+                                         .readers = (unsigned)(seed % 5)};
     struct lull_ideal_result result;
     struct lull_ideal *ideal;
     struct lull_consumer consumer;
@@ -129,6 +140,7 @@ static struct lull_ideal_result evaluate(const struct random_run *run, unsigned 
     struct feed feed = {.run = run,
                         .locations = in_short ? brief : run->locations,
                         .consumer = &consumer,
+                        .range = options.range,
                         .workers = workers,
                         .seed = seed};
     struct feeder feeders[MOST_WORKERS];
@@ -147,6 +159,12 @@ static struct lull_ideal_result evaluate(const struct random_run *run, unsigned 
     for (uint32_t l = 0; l < run->n_locations; l++)
         free(brief[l].steps);
     return result;
+}
+
+static struct lull_ideal_result evaluate(const struct random_run *run, unsigned workers,
+                                         uint64_t seed, size_t waiting, bool *ret_others)
+{
+    return evaluate_part(run, workers, seed, waiting, NULL, ret_others);
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
@@ -270,11 +288,88 @@ static void what_is_missing_is_told_the_same_by_all(void **state)
     assert_true(count < 10 || (absent > 0 && absent < count));
 }
 
+/* ---- teams ----------------------------------------------------------------------------------- */
+
+enum { TEAMS = 600, MOST_MEMBERS = 7 };
+
+/* Processes of a run to the members of a team, as the weights of a few of them say. */
+static struct lull_division *divide(const struct random_run *run, struct lull_team *team,
+                                    struct lull_random *random)
+{
+    uint64_t weights[RUN_PROCESSES] = {0};
+    struct lull_division *division;
+    for (uint32_t p = 0; p < run->trace->n_processes; p++)
+        weights[p] = lull_random_below(random, 4);
+    const struct lull_division_items items = {.count = run->trace->n_processes, .weights = weights};
+    assert_int_equal(lull_division_make(team, &items, run->arena, &division, NULL), LULL_OK);
+    return division;
+}
+
+/* The same run, by one and by a team: 0 where the first of the team finds what one does. */
+static int differs(struct random_run *run, uint64_t seed, struct lull_random *random)
+{
+    char wish[64];
+    struct lull_team *team;
+    const size_t waiting =
+        lull_random_below(random, 2) ? 0 : 1 + (size_t)lull_random_below(random, 20);
+    const struct lull_ideal_result alone = evaluate(run, 1, seed, 0, NULL);
+    snprintf(wish, sizeof wish, "%u:%u", 1 + (unsigned)lull_random_below(random, MOST_MEMBERS),
+             (unsigned)seed);
+    setenv("LULL_TEAM_CHAOS", wish, 1);
+    const struct lull_team_start start = {.size = 1, .version = "1"};
+    if (lull_team_open(&start, &team, NULL) != LULL_OK)
+        return 2;
+    alarm(60);
+    const struct lull_division *division = divide(run, team, random);
+    const unsigned workers = 1 + (unsigned)((seed + lull_team_index(team)) % 3);
+    const struct lull_ideal_result result =
+        evaluate_part(run, workers, seed, waiting, division, NULL);
+    int wrong = 0;
+    if (lull_team_is_first(team) &&
+        (!alone.detail != !result.detail ||
+         (alone.detail && strcmp(alone.detail, result.detail) != 0) ||
+         (!alone.absent && (alone.messages != result.messages || alone.lost_ns != result.lost_ns ||
+ alone.runtime != result.runtime || alone.steps != result.steps ||
+                            alone.collectives != result.collectives ||
+                            alone.unmatched_sends != result.unmatched_sends)))) {
+        fprintf(stderr, "seed %lu, team %s: %ld ns and '%s', alone %ld and '%s'\n", seed, wish,
+                result.runtime, result.detail, alone.runtime, alone.detail);
+        wrong = 1;
+    }
+    return lull_team_end(team) ? wrong : 3;
+}
+
+/* Also where a send is missing. */
+static void teams_find_what_one_finds(void **state)
+{
+    (void)state;
+    const uint64_t first = lull_test_seed();
+    const unsigned count = lull_test_rounds(TEAMS);
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        const pid_t child = fork();
+        int status;
+        assert_true(child >= 0);
+        if (child == 0) {
+            struct lull_random random;
+            struct random_run run;
+            lull_random_seed(&random, seed);
+            random_run_draw(&run, &random, seed % 4 == 0);
+            int wrong = differs(&run, seed, &random);
+            random_run_free(&run);
+            _exit(wrong);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+            fail_msg("seed %lu: status %x", seed, (unsigned)status);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_last_as_long_as_their_longest_path),
         cmocka_unit_test(other_threads_are_found_out),
-        cmocka_unit_test(what_is_missing_is_told_the_same_by_all)};
+        cmocka_unit_test(what_is_missing_is_told_the_same_by_all),
+        cmocka_unit_test(teams_find_what_one_finds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,11 @@ lull_status lull_breakdown_find_source(const struct lull_trace *trace,
     return status;
 }
 
+static struct lull_team *team_of(const struct lull_breakdown_options *options)
+{
+    return options->division ? options->division->team : NULL;
+}
+
 static lull_status compute_from_events(const struct lull_trace *trace,
                                        const struct lull_breakdown_options *options,
                                        struct lull_arena *arena,
@@ -59,6 +64,7 @@ static lull_status compute_from_events(const struct lull_trace *trace,
 {
     struct lull_pass_options pass = {.workers = options->workers,
                                      .application = options->application,
+                                     .range = lull_pass_range(options->division),
                                      .progress = options->progress,
                                      .progress_context = options->progress_context};
     struct lull_collector *collector;
@@ -69,7 +75,11 @@ static lull_status compute_from_events(const struct lull_trace *trace,
     lull_collector_prepare(collector, &pass);
     const struct lull_consumer consumer = lull_collector_consumer(collector);
     status = lull_pass_run(trace, &pass, &consumer, 1, err);
+    status = lull_team_agree(team_of(options), status, err);
     if (status == LULL_OK)
+        status = lull_collector_gather(collector, err);
+    *ret_breakdown = NULL;
+    if (status == LULL_OK && lull_team_is_first(team_of(options)))
         status = lull_collector_result(collector, arena, ret_breakdown, err);
     lull_collector_destroy(collector);
     return status;
@@ -84,6 +94,10 @@ lull_status lull_breakdown_compute(const struct lull_trace *trace,
     lull_status status = lull_breakdown_find_source(trace, options, &source, err);
     if (status != LULL_OK)
         return status;
+    if (source == LULL_FROM_SUMS && !lull_team_is_first(team_of(options))) {
+        *ret_breakdown = NULL; /* they are few, and the first reads them */
+        return LULL_OK;
+    }
     return source == LULL_FROM_SUMS
                ? lull_breakdown_of_sums(trace, options, arena, ret_breakdown, err)
                : compute_from_events(trace, options, arena, ret_breakdown, err);

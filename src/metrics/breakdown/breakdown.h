@@ -15,6 +15,7 @@
 
 #include "activity/pass.h"
 #include "metrics/windows.h"
+#include "team/division.h"
 
 /* [activity][1: inside an OpenMP parallel region] */
 struct lull_times {
@@ -114,11 +115,15 @@ struct lull_breakdown_options {
                         of the run; from events the windows say so */
     int64_t life_ns; /* from sums: from when the application begins until it ends; 0: the run */
     unsigned workers; /* 0: all */
+    /* Each member of a team reads its processes, and the first has the breakdown; others have none.
+     * NULL: alone. */
+    const struct lull_division *division;
     void (*progress)(void *context, double share);
     void *progress_context;
 };
 
-/* The result lives in `arena`. LULL_ERR_RANGE when windows are wanted of a run without events. */
+/* The result lives in `arena`; NULL where another member of a team has it. LULL_ERR_RANGE when
+ * windows are wanted of a run without events. */
 lull_status lull_breakdown_compute(const struct lull_trace *trace,
                                    const struct lull_breakdown_options *options,
                                    struct lull_arena *arena, struct lull_breakdown **ret_breakdown,
@@ -135,7 +140,9 @@ lull_status lull_collector_create(const struct lull_trace *trace,
 void lull_collector_prepare(const struct lull_collector *collector,
                             struct lull_pass_options *pass_options);
 struct lull_consumer lull_collector_consumer(struct lull_collector *collector);
-/* After the pass; the result lives in `arena`. */
+/* After the pass, by all members of a team: the first gets what the others have. */
+lull_status lull_collector_gather(struct lull_collector *collector, struct lull_error *err);
+/* Then, by the first; the result lives in `arena`. */
 lull_status lull_collector_result(const struct lull_collector *collector, struct lull_arena *arena,
                                   struct lull_breakdown **ret_breakdown, struct lull_error *err);
 void lull_collector_destroy(struct lull_collector *collector); /* NULL is allowed */

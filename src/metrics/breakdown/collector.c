@@ -145,6 +145,7 @@ void lull_collector_prepare(const struct lull_collector *collector, struct lull_
     pass->application = collector->options->application;
     pass->tick = collector->trace->duration / PIECES + 1;
     pass->regions = collector->regions;
+    pass->range = lull_pass_range(collector->options->division);
 }
 
 /* ---- making -------------------------------------------------------------------------------- */

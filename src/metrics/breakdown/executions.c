@@ -407,3 +407,14 @@ uint32_t lull_executions_result(const struct lull_executions *executions,
     *ret_regions = executions->regions;
     return executions->n_sums;
 }
+
+void lull_executions_adopt(struct lull_executions *executions, uint32_t n_sums,
+                           struct lull_parallel_breakdown *sums, uint32_t *regions)
+{
+    free(executions->sums);
+    free(executions->regions);
+    executions->sums = sums;
+    executions->regions = regions;
+    executions->n_sums = n_sums;
+    executions->sums_capacity = executions->regions_capacity = n_sums;
+}

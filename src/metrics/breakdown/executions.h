@@ -58,5 +58,9 @@ lull_status lull_executions_pass(struct lull_executions *executions, uint32_t th
 uint32_t lull_executions_result(const struct lull_executions *executions,
                                 const struct lull_parallel_breakdown **ret_sums,
                                 const uint32_t **ret_regions);
+/* The sums of executions that another process has read, of which there are none here. Takes over
+ * both arrays, which are malloc'd. */
+void lull_executions_adopt(struct lull_executions *executions, uint32_t n_sums,
+                           struct lull_parallel_breakdown *sums, uint32_t *regions);
 
 #endif

@@ -2,11 +2,13 @@
 #include "activity/pass.h"
 #include "base/text.h"
 #include "replay/ideal/channels.h"
+#include "replay/ideal/facts.h"
 #include "replay/ideal/share.h"
 
 struct conclusion {
     const struct lull_ideal *ideal;
     struct lull_arena *arena;
+    struct lull_facts facts;
     struct lull_ideal_result result;
 };
 
@@ -46,14 +48,11 @@ struct stream *lull_ideal_first_blocked(const struct lull_ideal *ideal)
     return first;
 }
 
-static void explain_message(struct conclusion *conclusion, const struct stream *stream,
+static void explain_message(struct conclusion *conclusion, const struct lull_blocked *blocked,
                             const char *place)
 {
     const struct lull_ideal *ideal = conclusion->ideal;
-    const struct pending *pending = &stream->pending[stream->pending_at];
-    const struct share *share = ideal->shares[ideal->share_of[stream->process->index]];
-    const struct lull_channel channel = lull_channel_of_queue(share, pending->what);
-    const struct lull_process *source = &ideal->trace->processes[channel.source];
+    const struct lull_process *source = &ideal->trace->processes[blocked->source];
     if (source->application != ideal->options->application)
         give_up(conclusion, "messages come from another application",
                 lull_arena_printf(conclusion->arena,
@@ -65,28 +64,49 @@ static void explain_message(struct conclusion *conclusion, const struct stream *
                 lull_arena_printf(conclusion->arena,
                                   "%s waits for a message of rank %u with tag %d that is "
                                   "not sent in this trace",
-                                  place, source->rank, channel.tag));
+                                  place, source->rank, blocked->tag));
+}
+
+/* What a stream waits for. */
+static struct lull_blocked describe(const struct lull_ideal *ideal, const struct stream *stream)
+{
+    struct lull_blocked blocked = {.any = stream != NULL};
+    if (!stream)
+        return blocked;
+    blocked.blocked = stream->blocked;
+    blocked.process = stream->process->index;
+    blocked.stopped_at = stream->stopped_at;
+    if (stream->blocked != ON_MESSAGE && stream->blocked != ON_GATHERING)
+        return blocked;
+    const struct pending *pending = &stream->pending[stream->pending_at];
+    blocked.op = pending->op;
+    blocked.comm = pending->comm;
+    if (stream->blocked == ON_GATHERING)
+        return blocked;
+    const struct share *share = ideal->shares[ideal->share_of[blocked.process]];
+    const struct lull_channel channel = lull_channel_of_queue(share, pending->what);
+    blocked.source = channel.source;
+    blocked.tag = channel.tag;
+    return blocked;
 }
 
 /* Nobody can go on: what the first of them waits for is not in the trace. */
-static void explain_stream(struct conclusion *conclusion, const struct stream *stream)
+static void explain_blocked(struct conclusion *conclusion, const struct lull_blocked *blocked)
 {
     const struct lull_trace *trace = conclusion->ideal->trace;
-    const char *place = place_of(conclusion, stream->process->index, stream->stopped_at);
-    if (stream->blocked == ON_MESSAGE) {
-        explain_message(conclusion, stream, place);
-    } else if (stream->blocked == ON_GATHERING) {
-        const struct pending *pending = &stream->pending[stream->pending_at];
+    const char *place = place_of(conclusion, blocked->process, blocked->stopped_at);
+    if (blocked->blocked == ON_MESSAGE)
+        explain_message(conclusion, blocked, place);
+    else if (blocked->blocked == ON_GATHERING)
         give_up(conclusion, "collectives were not recorded",
                 lull_arena_printf(conclusion->arena,
                                   "%s waits in %s on '%s' for processes that do not come in "
                                   "this trace",
-                                  place, lull_collective_name(pending->op),
-                                  trace->comms[pending->comm].name));
-    } else {
+                                  place, lull_collective_name(blocked->op),
+                                  trace->comms[blocked->comm].name));
+    else
         give_up(conclusion, "the threads do not meet",
                 lull_arena_printf(conclusion->arena, "%s waits for threads of its process", place));
-    }
 }
 
 /* ---- collective operations that contradict each other -------------------------------------- */
@@ -94,7 +114,7 @@ static void explain_stream(struct conclusion *conclusion, const struct stream *s
 static const struct complaint *find_complaint(const struct lull_ideal *ideal)
 {
     const struct complaint *first = NULL;
-    for (unsigned s = 0; s < ideal->n_shares; s++) {
+    for (unsigned s = ideal->first_share; s < ideal->end_share; s++) {
         struct share *share = ideal->shares[s];
         lull_gather_complain(share);
         const struct complaint *complaint = &share->complaint;
@@ -124,10 +144,8 @@ static void explain_complaint(struct conclusion *conclusion, const struct compla
 
 /* ---- lost time ----------------------------------------------------------------------------- */
 
-static void add_losses(struct conclusion *conclusion, const struct losses *losses,
-                       const bool *recorded)
+static void add_losses(struct lull_facts *facts, const struct losses *losses, const bool *recorded)
 {
-    struct lull_ideal_result *result = &conclusion->result;
     int64_t lost = 0;
     uint32_t region = LULL_NONE;
     for (int call = 0; call < FORMS_OF_CALLS; call++) {
@@ -137,9 +155,9 @@ static void add_losses(struct conclusion *conclusion, const struct losses *losse
         lost += losses->ns[call];
         region = losses->region[call];
     }
-    if (lost > result->lost_ns) {
-        result->lost_ns = lost;
-        result->lost = conclusion->ideal->trace->regions[region].name;
+    if (lost > facts->lost_ns) {
+        facts->lost_ns = lost;
+        facts->lost = region;
     }
 }
 
@@ -161,55 +179,84 @@ static void judge_losses(struct conclusion *conclusion)
 
 /* ---- the sum ------------------------------------------------------------------------------- */
 
-static void add_shares(struct conclusion *conclusion)
+static void add_shares(const struct lull_ideal *ideal, struct lull_facts *facts)
 {
-    struct lull_ideal_result *result = &conclusion->result;
-    for (unsigned s = 0; s < conclusion->ideal->n_shares; s++) {
-        const struct share *share = conclusion->ideal->shares[s];
-        result->messages += share->n_received;
-        result->collectives += share->n_collectives;
-        result->unmatched_sends += lull_channel_left(share) + share->n_nobody;
+    for (unsigned s = ideal->first_share; s < ideal->end_share; s++) {
+        const struct share *share = ideal->shares[s];
+        facts->messages += share->n_received;
+        facts->collectives += share->n_collectives;
+        facts->unmatched_sends += lull_channel_left(share) + share->n_nobody;
     }
-    for (unsigned r = 0; r < conclusion->ideal->n_readers; r++)
-        result->steps += conclusion->ideal->readers[r]->n_steps;
+    for (unsigned r = 0; r < ideal->n_readers; r++)
+        facts->steps += ideal->readers[r]->n_steps;
 }
 
-/* Which forms of calls have records, of any thread. */
-static void find_recorded(const struct lull_ideal *ideal, bool ret_recorded[FORMS_OF_CALLS])
+/* Of the streams and shares here. */
+static struct lull_facts find_facts(const struct lull_ideal *ideal, const bool *recorded)
 {
-    for (uint32_t l = 0; l < ideal->trace->n_locations; l++)
-        for (int call = 0; ideal->streams[l] && call < FORMS_OF_CALLS; call++)
-            ret_recorded[call] |= ideal->streams[l]->reading.recorded[call];
+    struct lull_facts facts = {0};
+    add_shares(ideal, &facts);
+    for (uint32_t l = 0; l < ideal->trace->n_locations; l++) {
+        const struct stream *stream = ideal->streams[l];
+        if (!stream || !stream->calls)
+            continue;
+        if (stream->time > facts.runtime)
+            facts.runtime = stream->time;
+        if (stream->losses)
+            add_losses(&facts, stream->losses, recorded);
+    }
+    const struct complaint *complaint = find_complaint(ideal);
+    if (complaint)
+        facts.complaint = *complaint;
+    facts.blocked = describe(
+        ideal, ideal->first_blocked ? ideal->first_blocked : lull_ideal_first_blocked(ideal));
+    return facts;
+}
+
+static void judge_facts(struct conclusion *conclusion)
+{
+    const struct lull_facts *facts = &conclusion->facts;
+    struct lull_ideal_result *result = &conclusion->result;
+    result->messages = facts->messages;
+    result->collectives = facts->collectives;
+    result->unmatched_sends = facts->unmatched_sends;
+    result->steps = facts->steps;
+    result->runtime = facts->runtime;
+    result->lost_ns = facts->lost_ns;
+    if (facts->lost_ns > 0)
+        result->lost = conclusion->ideal->trace->regions[facts->lost].name;
+    if (facts->complaint.kind != NO_COMPLAINT)
+        explain_complaint(conclusion, &facts->complaint);
+    else if (facts->blocked.any)
+        explain_blocked(conclusion, &facts->blocked);
+    else
+        judge_losses(conclusion);
+}
+
+static lull_status failure_of_shares(const struct lull_ideal *ideal, struct lull_error *err)
+{
+    for (unsigned s = ideal->first_share; s < ideal->end_share; s++)
+        if (ideal->shares[s]->status != LULL_OK)
+            return lull_fail(err, ideal->shares[s]->status, "%s", ideal->shares[s]->error.text);
+    return LULL_OK;
 }
 
 lull_status lull_ideal_conclude(struct lull_ideal *ideal, struct lull_arena *arena,
                                 struct lull_ideal_result *ret_result, struct lull_error *err)
 {
+    struct lull_team *team = ideal->options->division ? ideal->options->division->team : NULL;
     struct conclusion conclusion = {.ideal = ideal, .arena = arena};
     bool recorded[FORMS_OF_CALLS] = {false};
-    for (unsigned s = 0; s < ideal->n_shares; s++)
-        if (ideal->shares[s]->status != LULL_OK)
-            return lull_fail(err, ideal->shares[s]->status, "%s", ideal->shares[s]->error.text);
-    add_shares(&conclusion);
-    find_recorded(ideal, recorded);
-    for (uint32_t l = 0; l < ideal->trace->n_locations; l++) {
-        const struct stream *stream = ideal->streams[l];
-        if (!stream || !stream->calls)
-            continue;
-        if (stream->time > conclusion.result.runtime)
-            conclusion.result.runtime = stream->time;
-        if (stream->losses)
-            add_losses(&conclusion, stream->losses, recorded);
-    }
-    const struct complaint *complaint = find_complaint(ideal);
-    const struct stream *blocked =
-        ideal->first_blocked ? ideal->first_blocked : lull_ideal_first_blocked(ideal);
-    if (complaint)
-        explain_complaint(&conclusion, complaint);
-    else if (blocked)
-        explain_stream(&conclusion, blocked);
-    else
-        judge_losses(&conclusion);
+    lull_status status = lull_team_agree(team, failure_of_shares(ideal, err), err);
+    if (status == LULL_OK)
+        status = lull_facts_recorded(ideal, recorded, err);
+    if (status != LULL_OK)
+        return status;
+    conclusion.facts = find_facts(ideal, recorded);
+    status = lull_facts_gather(ideal, &conclusion.facts, err);
+    if (status != LULL_OK)
+        return status;
+    judge_facts(&conclusion);
     *ret_result = conclusion.result;
     return LULL_OK;
 }

@@ -1,9 +1,11 @@
 #include "replay/ideal/ideal.h"
 #include "replay/ideal/crew.h"
+#include "replay/ideal/mail.h"
 
 #include "activity/pass.h"
 #include "replay/ideal/read.h"
 #include "replay/program/lost.h"
+#include "trace/silent.h"
 
 enum {
     /* Notes of a share that wait before its blocked streams are not welcome any more: 2.6 MB. */
@@ -18,12 +20,87 @@ static lull_status no_memory(const struct lull_trace *trace, struct lull_error *
     return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
 }
 
+static unsigned readers_of_share(const struct lull_ideal *ideal)
+{
+    return ideal->options->readers ? ideal->options->readers : READERS_OF_SHARE;
+}
+
+/* How many so many workers have. */
+static unsigned shares_of(const struct lull_ideal *ideal, unsigned workers)
+{
+    const unsigned per_share = readers_of_share(ideal);
+    return (workers + per_share - 1) / per_share;
+}
+
+/* The shares of a team are numbered member by member. */
+static bool number_members(struct lull_ideal *ideal, const int64_t *workers, unsigned n_members)
+{
+    const unsigned own = lull_team_index(ideal->options->division->team);
+    unsigned total = 0;
+    for (unsigned m = 0; m < n_members; m++) {
+        ideal->workers_of[m] = (unsigned)workers[m];
+        if (m == own)
+            ideal->first_share = total;
+        total += shares_of(ideal, (unsigned)workers[m]);
+        if (m == own)
+            ideal->end_share = total;
+    }
+    ideal->n_shares = total;
+    if (!(ideal->member_of = calloc(total, sizeof *ideal->member_of)))
+        return false;
+    for (unsigned m = 0, share = 0; m < n_members; m++)
+        for (unsigned i = shares_of(ideal, (unsigned)workers[m]); i > 0; i--)
+            ideal->member_of[share++] = m;
+    return (ideal->mail = lull_mail_create(ideal)) != NULL;
+}
+
+/* All members do this together. */
+static lull_status number_shares(struct lull_ideal *ideal, struct lull_error *err)
+{
+    const struct lull_division *division = ideal->options->division;
+    ideal->n_shares = ideal->end_share = shares_of(ideal, ideal->n_readers);
+    if (!division)
+        return LULL_OK;
+    const unsigned n_members = lull_team_size(division->team);
+    int64_t *workers = calloc(n_members, sizeof *workers);
+    ideal->workers_of = calloc(n_members, sizeof *ideal->workers_of);
+    lull_team_begin(division->team);
+    if (!workers || !ideal->workers_of) {
+        free(workers);
+        return no_memory(ideal->trace, err);
+    }
+    workers[lull_team_index(division->team)] = ideal->n_readers;
+    lull_status status = lull_team_sum(division->team, workers, n_members, err);
+    if (status == LULL_OK)
+        status = lull_team_broadcast(division->team, workers, n_members * sizeof *workers, err);
+    if (status == LULL_OK && !number_members(ideal, workers, n_members))
+        status = no_memory(ideal->trace, err);
+    free(workers);
+    return status;
+}
+
+/* The share of a process. */
+static unsigned find_share(const struct lull_ideal *ideal, uint32_t process)
+{
+    const struct lull_division *division = ideal->options->division;
+    const struct lull_trace *trace = ideal->trace;
+    const unsigned per_share = readers_of_share(ideal);
+    struct lull_process_range range = ideal->options->range;
+    unsigned member = 0, before = 0, workers = ideal->n_readers;
+    while (division && process >= division->cuts[member + 1])
+        before += shares_of(ideal, ideal->workers_of[member++]);
+    if (division) {
+        range = (struct lull_process_range){division->cuts[member], division->cuts[member + 1]};
+        workers = ideal->workers_of[member];
+    }
+    return before + lull_pass_worker_of(trace, range, workers, process) / per_share;
+}
+
 /* Who has which process. */
 static bool deal_out(struct lull_ideal *ideal)
 {
     const struct lull_trace *trace = ideal->trace;
-    const unsigned per_share = ideal->options->readers ? ideal->options->readers : READERS_OF_SHARE;
-    ideal->n_shares = (ideal->n_readers + per_share - 1) / per_share;
+    const unsigned per_share = readers_of_share(ideal);
     ideal->share_of = calloc(trace->n_processes + (size_t)1, sizeof *ideal->share_of);
     ideal->processes = calloc(trace->n_processes + (size_t)1, sizeof(struct process *));
     ideal->streams = calloc(trace->n_locations + (size_t)1, sizeof(struct stream *));
@@ -35,16 +112,15 @@ static bool deal_out(struct lull_ideal *ideal)
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         const struct lull_process *process = &trace->processes[p];
         bool is_mine = process->application == ideal->options->application;
-        unsigned reader = lull_pass_worker_of(trace, ideal->n_readers, p);
-        ideal->share_of[p] = is_mine ? (uint16_t)(reader / per_share) : (uint16_t)NOBODY;
+        ideal->share_of[p] = is_mine ? (uint16_t)find_share(ideal, p) : (uint16_t)NOBODY;
         ideal->n_ranks += is_mine && process->n_threads > 0;
         ideal->has_crews |= is_mine && lull_share_is_crew(ideal, p);
     }
-    for (unsigned s = 0; s < ideal->n_shares; s++)
+    for (unsigned s = ideal->first_share; s < ideal->end_share; s++)
         if (!(ideal->shares[s] = lull_share_create(ideal, s)))
             return false;
     for (unsigned r = 0; r < ideal->n_readers; r++) {
-        struct share *share = ideal->shares[r / per_share];
+        struct share *share = ideal->shares[ideal->first_share + r / per_share];
         if (!(ideal->readers[r] = lull_reader_create()))
             return false;
         ideal->readers[r]->share = share;
@@ -79,12 +155,16 @@ lull_status lull_ideal_create(const struct lull_trace *trace,
     pthread_mutex_init(&ideal->lost_lock, NULL);
     atomic_init(&ideal->bound, options->waiting ? options->waiting : FIRST_BOUND);
     atomic_init(&ideal->unsettled, workers);
-    if (!deal_out(ideal)) {
+    lull_status status = number_shares(ideal, err);
+    if (status == LULL_OK)
+        status = deal_out(ideal) ? LULL_OK : no_memory(trace, err);
+    if (options->division)
+        status = lull_team_agree(options->division->team, status, err);
+    if (status == LULL_OK)
+        *ret_ideal = ideal;
+    else
         lull_ideal_destroy(ideal);
-        return no_memory(trace, err);
-    }
-    *ret_ideal = ideal;
-    return LULL_OK;
+    return status;
 }
 
 void lull_ideal_destroy(struct lull_ideal *ideal)
@@ -103,10 +183,14 @@ void lull_ideal_destroy(struct lull_ideal *ideal)
         free(ideal->processes[p]);
     }
     lull_lost_destroy(ideal->lost);
+    lull_trace_silent_destroy(ideal->silent);
     pthread_mutex_destroy(&ideal->lost_lock);
     free(ideal->shares);
     free(ideal->readers);
     free(ideal->share_of);
+    free(ideal->member_of);
+    free(ideal->workers_of);
+    lull_mail_destroy(ideal->mail);
     free(ideal->processes);
     free(ideal->streams);
     free(ideal);
@@ -195,7 +279,7 @@ static lull_status failure_of(struct share *share, struct lull_error *err)
     pthread_mutex_lock(&share->evaluation);
     lull_status status = lull_reader_failure(share, err);
     pthread_mutex_unlock(&share->evaluation);
-    return status;
+    return status == LULL_OK ? lull_mail_failure(share->ideal->mail, err) : status;
 }
 
 static lull_status rest(void *context, unsigned worker, struct lull_error *err)
@@ -223,6 +307,8 @@ static lull_status finish(void *context, unsigned worker, struct lull_error *err
 static void stop(void *context)
 {
     struct lull_ideal *ideal = context;
+    if (ideal->mail)
+        lull_team_stop(ideal->options->division->team);
     atomic_store(&ideal->stopped, true);
     lull_post_rouse_all(ideal);
 }
@@ -278,6 +364,7 @@ lull_status lull_ideal_runtime(const struct lull_trace *trace,
     const struct lull_pass_options pass = {
         .windows = options->has_span ? one_window(options, trace, arena) : NULL,
         .application = options->application,
+        .range = options->range,
         .masters_only = options->masters_only,
         .workers = options->workers,
         .progress = options->progress,
@@ -290,6 +377,8 @@ lull_status lull_ideal_runtime(const struct lull_trace *trace,
         return status;
     lull_ideal_consumer(ideal, &consumer);
     status = lull_pass_run(trace, &pass, &consumer, 1, err);
+    if (options->division)
+        status = lull_team_agree(options->division->team, status, err);
     if (status == LULL_OK)
         status = lull_ideal_conclude(ideal, arena, ret_result, err);
     lull_ideal_destroy(ideal);

@@ -24,7 +24,8 @@
  * That is a recurrence of sums and maxima without an event queue: each thread runs ahead until it
  * needs something that has not been sent. It rides on a pass (activity/pass.h): the processes of a
  * few workers are a share, which one of them evaluates while the others read on, and shares post
- * each other what they send, in batches. The result does not depend on the number of workers, nor
+ * each other what they send, in batches, also to shares of other members of a team. The result
+ * does not depend on the number of members and workers, nor
  * on the order in which they read. Memory: a stream per thread, and what is in flight. Of a process
  * with several threads also what its other threads have not yet been read up to; for each thread
  * that the program makes about 100 bytes to the end, as it may be joined as late as that. Where the
@@ -37,7 +38,8 @@
 #ifndef LULL_REPLAY_IDEAL_IDEAL_H
 #define LULL_REPLAY_IDEAL_IDEAL_H
 
-#include "trace/trace.h"
+#include "team/division.h"
+#include "trace/scan.h"
 
 #include <stddef.h>
 
@@ -54,6 +56,10 @@ struct lull_ideal_message {
 
 struct lull_ideal_options {
     uint32_t application;
+    struct lull_process_range range; /* of the pass */
+    /* Of a team, whose members all do the same at the same time (create, pass, conclude), each with the
+     * range that is its own: the first has the result. NULL: alone. */
+    const struct lull_division *division;
     bool masters_only; /* the pass reads only the first thread of each process */
     /* All threads are read, and those beside the masters are taken not to communicate, as in most
      * runs: that saves bringing what the threads of a process do into one order. Should one do so
@@ -109,6 +115,9 @@ void lull_ideal_consumer(struct lull_ideal *ideal, struct lull_consumer *ret_con
 
 /* After a pass: whether `presumes_masters` was wrong. */
 bool lull_ideal_others_call(const struct lull_ideal *ideal);
+/* The same of all members of a team, which call this together. */
+lull_status lull_ideal_others_call_all(const struct lull_ideal *ideal, bool *ret_any,
+                                       struct lull_error *err);
 
 /* After a pass that went well. What makes an ideal runtime impossible is told in the result; the
  * texts live in `arena`. */

@@ -4,6 +4,7 @@
 #include "replay/ideal/channels.h"
 #include "replay/ideal/share.h"
 #include "replay/program/lost.h"
+#include "trace/silent.h"
 
 static struct losses *losses_of(struct share *share, struct stream *stream)
 {
@@ -26,6 +27,18 @@ static void lose(struct share *share, struct stream *stream, const struct note *
     losses->region[call->op] = call->what;
 }
 
+/* A member of a team reads all of the run for it, and counts what is odd there no second time. */
+static lull_status create_lost(struct lull_ideal *ideal, struct lull_error *err)
+{
+    const struct lull_trace *trace = ideal->trace;
+    if (ideal->mail && !ideal->silent)
+        ideal->silent = lull_trace_silent_create(trace);
+    if (ideal->mail && !ideal->silent)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
+    return lull_lost_create(ideal->mail ? ideal->silent : trace, ideal->options->application,
+                            &ideal->lost, err);
+}
+
 /* All threads share one list, made when the first needs it. NULL: a failure, which is noted. */
 static struct lull_lost *open_lost(struct share *share)
 {
@@ -34,7 +47,7 @@ static struct lull_lost *open_lost(struct share *share)
     lull_status status = LULL_OK;
     pthread_mutex_lock(&ideal->lost_lock);
     if (!ideal->lost)
-        status = lull_lost_create(ideal->trace, ideal->options->application, &ideal->lost, &err);
+        status = create_lost(ideal, &err);
     struct lull_lost *lost = ideal->lost;
     pthread_mutex_unlock(&ideal->lost_lock);
     if (status != LULL_OK)

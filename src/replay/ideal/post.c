@@ -9,13 +9,16 @@
 #include "base/clock.h"
 #include "replay/ideal/channels.h"
 #include "replay/ideal/crew.h"
+#include "replay/ideal/mail.h"
+
+#include <time.h>
 
 enum { BLOCKS_BETWEEN_LETTERS = 8 };
 /* Letters are often answered at once by another processor, and going to sleep for each would take
  * ten times as long as the evaluation. So a share looks out for them for so long before it sleeps.
  * It keeps its processor meanwhile: where others compute beside lull, whoever yields it waits for
  * milliseconds, and whoever sleeps gets it back as soon as it is woken. */
-enum { LOOK_OUT_NS = 5000 };
+enum { LOOK_OUT_NS = 5000, LOOK_AGAIN_NS = 2000000 };
 
 /* One of the share's readers takes its letters; who is awake does so in any case. */
 static void wake_one(struct share *share)
@@ -27,6 +30,21 @@ static void wake_one(struct share *share)
         pthread_cond_signal(&share->readers[r]->wake);
 }
 
+void lull_post_put(struct share *target, struct batch *batch, bool wakes)
+{
+    atomic_fetch_add(&target->ideal->unsettled, 1);
+    pthread_mutex_lock(&target->lock);
+    if (target->inbox)
+        target->inbox_last->next = batch;
+    else
+        target->inbox = batch;
+    target->inbox_last = batch;
+    atomic_store_explicit(&target->has_mail, true, memory_order_release);
+    if (wakes)
+        wake_one(target);
+    pthread_mutex_unlock(&target->lock);
+}
+
 static void hand_over(struct share *share, uint32_t to)
 {
     struct outbox *outbox = &share->outboxes[to];
@@ -35,17 +53,13 @@ static void hand_over(struct share *share, uint32_t to)
     if (!batch || batch->count == 0)
         return;
     outbox->batch = NULL;
-    atomic_fetch_add(&share->ideal->unsettled, 1);
-    pthread_mutex_lock(&target->lock);
-    if (target->inbox)
-        target->inbox_last->next = batch;
-    else
-        target->inbox = batch;
-    target->inbox_last = batch;
-    atomic_store_explicit(&target->has_mail, true, memory_order_release);
-    if (!share->helps)
-        wake_one(target);
-    pthread_mutex_unlock(&target->lock);
+    if (target) {
+        lull_post_put(target, batch, !share->helps);
+        return;
+    }
+    lull_mail_send(share, to, batch);
+    batch->next = share->spare;
+    share->spare = batch;
 }
 
 struct letter *lull_post(struct share *share, uint32_t to, uint8_t kind)
@@ -78,6 +92,12 @@ void lull_post_flush(struct share *share)
             hand_over(share, to);
 }
 
+/* That is not known of shares of other members. */
+static bool is_waited_for(const struct share *target)
+{
+    return target && atomic_load_explicit(&target->waits, memory_order_relaxed);
+}
+
 /* Whoever waits gets letters at once, others in larger batches. */
 void lull_post_flush_now_and_then(struct share *share)
 {
@@ -85,9 +105,10 @@ void lull_post_flush_now_and_then(struct share *share)
     if (now)
         share->blocks = 0;
     for (uint32_t to = 0; to < share->ideal->n_shares; to++)
-        if (share->outboxes[to].batch &&
-            (now || atomic_load_explicit(&share->ideal->shares[to]->waits, memory_order_relaxed)))
+        if (share->outboxes[to].batch && (now || is_waited_for(share->ideal->shares[to])))
             hand_over(share, to);
+    if (now && share->ideal->mail)
+        lull_mail_take(share->ideal);
 }
 
 /* Reads what has come. */
@@ -150,24 +171,48 @@ static bool is_more_to_come(const struct lull_ideal *ideal)
 }
 
 /* All readers sleep, and nothing is on its way; so all shares may be looked at. */
-static void decide(struct lull_ideal *ideal)
+struct lull_rest lull_post_look_at_rest(const struct lull_ideal *ideal)
 {
-    bool resting = false;
+    struct lull_rest rest = {.more = is_more_to_come(ideal)};
     for (unsigned r = 0; r < ideal->n_readers; r++)
-        resting |= ideal->readers[r]->sleep == RESTING;
-    if (!resting && !lull_synchronous_release(ideal)) {
+        rest.resting |= ideal->readers[r]->sleep == RESTING;
+    rest.releases = lull_synchronous_asks(ideal, false);
+    rest.releases_all = rest.releases || lull_synchronous_asks(ideal, true);
+    return rest;
+}
+
+enum lull_verdict lull_rest_judge(const struct lull_rest *rest)
+{
+    if (rest->resting)
+        return rest->more ? LULL_VERDICT_READ_ON : LULL_VERDICT_STUCK;
+    if (rest->releases)
+        return LULL_VERDICT_RELEASE_SOME;
+    return rest->releases_all ? LULL_VERDICT_RELEASE_ALL : LULL_VERDICT_OVER;
+}
+
+/* What this posts may wake others; they must not decide before it has been done. */
+void lull_post_decide(struct lull_ideal *ideal, enum lull_verdict verdict)
+{
+    atomic_fetch_add(&ideal->unsettled, 1);
+    switch (verdict) {
+    case LULL_VERDICT_OVER:
         atomic_store(&ideal->state, OVER);
-    } else if (!resting) {
-        /* they go on */
-    } else if (is_more_to_come(ideal)) {
+        break;
+    case LULL_VERDICT_RELEASE_SOME:
+    case LULL_VERDICT_RELEASE_ALL:
+        lull_synchronous_release(ideal, verdict == LULL_VERDICT_RELEASE_ALL);
+        break;
+    case LULL_VERDICT_READ_ON:
         atomic_store(&ideal->bound, 2 * atomic_load(&ideal->bound));
-    } else {
+        break;
+    case LULL_VERDICT_STUCK:
         ideal->first_blocked = lull_ideal_first_blocked(ideal);
-        for (unsigned s = 0; s < ideal->n_shares; s++)
+        for (unsigned s = ideal->first_share; s < ideal->end_share; s++)
             lull_share_drop_notes(ideal->shares[s]);
         atomic_store(&ideal->state, STUCK);
     }
     lull_post_rouse_all(ideal);
+    atomic_fetch_sub(&ideal->unsettled, 1);
 }
 
 /* Whether there were letters for a share that nobody else was at. What goes wrong is told by the
@@ -199,18 +244,35 @@ static bool serve(struct reader *own, struct share *share)
 static void serve_all(struct reader *own)
 {
     struct lull_ideal *ideal = own->share->ideal;
-    const unsigned n = ideal->n_shares;
+    const unsigned first = ideal->first_share, n = ideal->end_share - first;
+    const unsigned at = own->share->index - first;
     int64_t until = 0; /* 0: something has just been done */
-    while (n > 1 && !atomic_load(&ideal->stopped)) {
-        bool served = false;
+    while ((n > 1 || ideal->mail) && !atomic_load(&ideal->stopped)) {
+        bool served = ideal->mail && lull_mail_take(ideal);
         for (unsigned s = 0; s < n; s++)
-            served |= serve(own, ideal->shares[(own->share->index + s) % n]);
+            served |= serve(own, ideal->shares[first + (at + s) % n]);
         const int64_t now = served ? 0 : lull_clock_read(CLOCK_MONOTONIC);
         if (!served && until != 0 && now >= until)
             return;
         if (served || until == 0)
             until = served ? 0 : now + LOOK_OUT_NS;
     }
+}
+
+/* Where there is mail, a reader that waits may be the last that could look out for it. */
+static void wait_for_wake(struct reader *reader)
+{
+    struct share *share = reader->share;
+    struct timespec until;
+    if (!share->ideal->mail) {
+        pthread_cond_wait(&reader->wake, &share->lock);
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += LOOK_AGAIN_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&reader->wake, &share->lock, &until);
 }
 
 static void sleep_until_roused(struct reader *reader, enum sleep why)
@@ -225,15 +287,18 @@ static void sleep_until_roused(struct reader *reader, enum sleep why)
     }
     reader->sleep = why;
     pthread_mutex_unlock(&share->lock);
-    if (atomic_fetch_sub(&ideal->unsettled, 1) == 1) {
-        /* What it posts may wake others; they must not decide before this has been done. */
-        atomic_fetch_add(&ideal->unsettled, 1);
-        decide(ideal);
-        atomic_fetch_sub(&ideal->unsettled, 1);
+    if (atomic_fetch_sub(&ideal->unsettled, 1) == 1 && !ideal->mail) {
+        const struct lull_rest rest = lull_post_look_at_rest(ideal);
+        lull_post_decide(ideal, lull_rest_judge(&rest));
     }
     pthread_mutex_lock(&share->lock);
-    while (!share->inbox && !reader->roused)
-        pthread_cond_wait(&reader->wake, &share->lock);
+    while (!share->inbox && !reader->roused) {
+        pthread_mutex_unlock(&share->lock);
+        const bool looks = ideal->mail && lull_mail_look_out(ideal);
+        pthread_mutex_lock(&share->lock);
+        if (!looks && !share->inbox && !reader->roused)
+            wait_for_wake(reader);
+    }
     if (!reader->roused)
         atomic_fetch_add(&ideal->unsettled, 1);
     reader->roused = false;

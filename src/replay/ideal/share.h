@@ -16,6 +16,7 @@
  * lives.c    threads that the program makes: their lives, joins and barriers
  * losses.c   calls of which nothing was recorded
  * post.c     letters, rest, and how shares find out that all is over
+ * mail.c     the same among members of a team; facts.c: what they know at the end
  * explain.c  the result, and why there is none
  * ideal.c    the consumer */
 #ifndef LULL_REPLAY_IDEAL_SHARE_H
@@ -313,8 +314,12 @@ struct lull_ideal {
     const struct lull_ideal_options *options;
     bool has_span;
     int64_t from, to;      /* the analysed span */
-    struct share **shares; /* [n_shares] */
-    unsigned n_shares;
+    struct share **shares; /* [n_shares]; NULL: of another member of the team */
+    unsigned n_shares;     /* of all members, those here are [first_share, end_share) */
+    unsigned first_share, end_share;
+    uint32_t *member_of;  /* [n_shares]; NULL: alone */
+    unsigned *workers_of; /* [members]: of the pass; NULL: alone */
+    struct mail *mail;   /* of other members; NULL: alone */
     struct reader **readers; /* [n_readers]: of the workers of the pass */
     unsigned n_readers;
     uint16_t *share_of;              /* [n_processes]; NOBODY: of another application */
@@ -329,6 +334,7 @@ struct lull_ideal {
     struct stream *first_blocked; /* when stuck: who tells it best */
     pthread_mutex_t lost_lock;
     struct lull_lost *lost;        /* when needed */
+    struct lull_trace *silent;     /* that a member of a team has read for it */
     struct lull_quirk_tally tally; /* of quirks found here */
 
     char apart[LULL_APART]; /* what changes seldom from what changes often */
@@ -405,8 +411,10 @@ void lull_synchronous_letter(struct share *share, uint32_t from, const struct le
 /* When the receive began, if that is known; then it is gone. */
 bool lull_synchronous_answer(struct share *share, uint32_t link, uint32_t number,
                              int64_t *ret_time);
-/* Those whose message nobody is known to receive go on. All sleep; whether there were any. */
-bool lull_synchronous_release(struct lull_ideal *ideal);
+/* All sleep. Whether there are sends whose message nobody is known to receive; `all`: or will. */
+bool lull_synchronous_asks(const struct lull_ideal *ideal, bool all);
+/* Those go on. */
+void lull_synchronous_release(struct lull_ideal *ideal, bool all);
 
 /* losses.c: what should have been recorded of a call that ends. */
 void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,
@@ -436,6 +444,8 @@ void lull_gather_complain(struct share *share); /* about those that are open at 
 void lull_gather_free(struct share *share);
 
 /* post.c */
+/* Puts a batch into the inbox of a share that is here. */
+void lull_post_put(struct share *target, struct batch *batch, bool wakes);
 struct letter *lull_post(struct share *share, uint32_t to, uint8_t kind); /* NULL: no memory */
 void lull_post_flush(struct share *share);
 void lull_post_flush_now_and_then(struct share *share);

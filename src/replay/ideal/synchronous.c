@@ -130,10 +130,8 @@ void lull_synchronous_letter(struct share *share, uint32_t from, const struct le
                       (uint64_t)from << 32 | letter->c);
 }
 
-/* Whether there were any; `all`: also those whose message will be received. */
-static bool release_asked(struct share *share, struct queue *queue, bool all)
+static void release_asked(struct share *share, struct queue *queue, bool all)
 {
-    bool any = false;
     for (uint32_t *at = &queue->asked; *at != LULL_NONE;) {
         const uint32_t place = *at;
         const struct message asked = share->messages[place];
@@ -145,34 +143,41 @@ static bool release_asked(struct share *share, struct queue *queue, bool all)
         share->messages[place].next = share->free_message;
         share->free_message = place;
         tell_sender(share, (uint64_t)asked.sent, asked.number, 0);
-        any = true;
     }
-    return any;
 }
 
-static bool release(struct lull_ideal *ideal, bool all)
+static bool asks(const struct share *share, const struct queue *queue, bool all)
 {
-    bool any = false;
-    for (unsigned s = 0; s < ideal->n_shares; s++) {
-        struct share *share = ideal->shares[s];
+    for (uint32_t at = queue->asked; at != LULL_NONE; at = share->messages[at].next)
+        if (all || (int32_t)(share->messages[at].number - queue->received) >= 0)
+            return true;
+    return false;
+}
+
+bool lull_synchronous_asks(const struct lull_ideal *ideal, bool all)
+{
+    for (unsigned s = ideal->first_share; ideal->synchronous && s < ideal->end_share; s++) {
+        const struct share *share = ideal->shares[s];
         for (size_t q = 0; q < share->queues_by_channel.count; q++)
-            any |= release_asked(share, &share->queues[q], all);
-        lull_post_flush(share);
+            if (asks(share, &share->queues[q], all))
+                return true;
     }
-    return any;
+    return false;
 }
 
 /* Who gets a letter wakes, but does nothing before all are done with. */
-bool lull_synchronous_release(struct lull_ideal *ideal)
+void lull_synchronous_release(struct lull_ideal *ideal, bool all)
 {
-    if (!ideal->synchronous)
-        return false;
-    for (unsigned s = 0; s < ideal->n_shares; s++)
+    for (unsigned s = ideal->first_share; s < ideal->end_share; s++)
         pthread_mutex_lock(&ideal->shares[s]->evaluation);
-    const bool any = release(ideal, false) || release(ideal, true);
-    for (unsigned s = 0; s < ideal->n_shares; s++)
+    for (unsigned s = ideal->first_share; s < ideal->end_share; s++) {
+        struct share *share = ideal->shares[s];
+        for (size_t q = 0; q < share->queues_by_channel.count; q++)
+            release_asked(share, &share->queues[q], all);
+        lull_post_flush(share);
+    }
+    for (unsigned s = ideal->first_share; s < ideal->end_share; s++)
         pthread_mutex_unlock(&ideal->shares[s]->evaluation);
-    return any;
 }
 
 /* ---- posts --------------------------------------------------------------------------------- */

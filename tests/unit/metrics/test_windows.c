@@ -142,7 +142,7 @@ static void test_of_region(void **state)
     struct lull_trace *trace = open_tape();
     struct lull_windows *windows = NULL, *cut = NULL;
     struct lull_error err = {""};
-    must(lull_windows_of_region(trace, "step", trace->arena, &windows, &err), &err);
+    must(lull_windows_of_region(trace, "step", NULL, trace->arena, &windows, &err), &err);
     assert_int_equal(windows->counts[0], 2);
     check_interval(windows, 0, 0, 100, 400); /* two visits without a gap */
     check_interval(windows, 0, 1, 600, 700);
@@ -164,15 +164,15 @@ static void test_unknown_region(void **state)
     struct lull_trace *trace = open_tape();
     struct lull_windows *windows = NULL;
     struct lull_error err = {""};
-    assert_int_equal(lull_windows_of_region(trace, "stp", trace->arena, &windows, &err),
+    assert_int_equal(lull_windows_of_region(trace, "stp", NULL, trace->arena, &windows, &err),
                      LULL_ERR_RANGE);
     assert_non_null(strstr(err.text, "ever enters a region 'stp'; similar names: 'step'"));
-    assert_int_equal(lull_windows_of_region(trace, "mpi_send", trace->arena, &windows, &err),
+    assert_int_equal(lull_windows_of_region(trace, "mpi_send", NULL, trace->arena, &windows, &err),
                      LULL_ERR_RANGE);
     assert_non_null(strstr(err.text, "'MPI_Send'"));
-    assert_int_equal(lull_windows_of_region(trace, "Time_Steps", trace->arena, &windows, &err),
+    assert_int_equal(lull_windows_of_region(trace, "Time_Steps", NULL, trace->arena, &windows, &err),
                      LULL_ERR_RANGE); /* defined, but never entered */
-    assert_int_equal(lull_windows_of_region(trace, "zzzzzzzz", trace->arena, &windows, &err),
+    assert_int_equal(lull_windows_of_region(trace, "zzzzzzzz", NULL, trace->arena, &windows, &err),
                      LULL_ERR_RANGE);
     assert_null(strstr(err.text, "similar"));
     assert_null(windows);
@@ -186,7 +186,7 @@ static void test_breakdown_of_windows(void **state)
     struct lull_windows *windows = NULL;
     struct lull_breakdown *breakdown = NULL;
     struct lull_error err = {""};
-    must(lull_windows_of_region(trace, "step", trace->arena, &windows, &err), &err);
+    must(lull_windows_of_region(trace, "step", NULL, trace->arena, &windows, &err), &err);
     for (unsigned workers = 1; workers < 4; workers++) {
         const struct lull_breakdown_options options = {
             .windows = windows, .regions = true, .workers = workers};

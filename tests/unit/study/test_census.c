@@ -27,7 +27,7 @@ static void test_nobody_is_no_partner(void **state)
     run_empty_processes(1, 3, 3);
     run_open(run.path);
     struct lull_census *census;
-    assert_int_equal(lull_census_take(run.trace, 1, NULL, NULL, run.arena, &census, &run.err),
+    assert_int_equal(lull_census_take(run.trace, NULL, 1, NULL, NULL, run.arena, &census, &run.err),
                      LULL_OK);
     assert_int_equal(census->sent, 1);
     assert_int_equal(census->sent_bytes, 40);
@@ -51,7 +51,7 @@ static void test_impossible_size(void **state)
     run_empty_processes(1, 2, 2);
     run_open(run.path);
     struct lull_census *census;
-    assert_int_equal(lull_census_take(run.trace, 1, NULL, NULL, run.arena, &census, &run.err),
+    assert_int_equal(lull_census_take(run.trace, NULL, 1, NULL, NULL, run.arena, &census, &run.err),
                      LULL_OK);
     assert_int_equal(census->received, 2);
     assert_int_equal(census->received_bytes, 100);

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+static const struct lull_process_range everybody = {0, 0};
+
 enum { MOST_WORKERS = 8 };
 
 struct watch {
@@ -147,7 +149,7 @@ static void check_all_seen(const struct watch *watch)
         memory_trace_events(watch->trace, l, &count);
         assert_true(watch->begun[l] && watch->ended[l]);
         assert_int_equal(watch->events[l], count);
-        assert_int_equal(watch->worker[l], lull_scan_worker_of(watch->trace, watch->workers,
+        assert_int_equal(watch->worker[l], lull_scan_worker_of(watch->trace, everybody, watch->workers,
                                                                watch->trace->locations[l].process));
     }
     for (unsigned w = 0; w < watch->workers; w++)
@@ -216,9 +218,9 @@ static void test_a_process_without_locations_has_a_worker(void **state)
     struct lull_process *last = &trace->processes[PROCESSES - 1];
     for (unsigned workers = 1; workers <= MOST_WORKERS; workers++) {
         last->first_location = LOCATIONS;
-        assert_true(lull_scan_worker_of(trace, workers, PROCESSES - 1) < workers);
+        assert_true(lull_scan_worker_of(trace, everybody, workers, PROCESSES - 1) < workers);
         last->first_location = LULL_NONE;
-        assert_true(lull_scan_worker_of(trace, workers, PROCESSES - 1) < workers);
+        assert_true(lull_scan_worker_of(trace, everybody, workers, PROCESSES - 1) < workers);
     }
     lull_trace_close(trace);
 }

@@ -1,0 +1,20 @@
+# How processes of lull that mpirun started reach each other: a library per family of MPI, which lull opens when
+# it was started by that family's launcher. They are installed beside the recorder. With the family's own
+# compiler, as MPI is linked here; never sanitized.
+set(team_sources ${PROJECT_SOURCE_DIR}/src/team/mpi/library.c)
+set(team_flags -std=c17 -D_GNU_SOURCE -O2 -g -fPIC -shared -fvisibility=hidden -Wall -Wextra -Wshadow
+               -I${PROJECT_SOURCE_DIR}/src)
+if(LULL_WERROR)
+    list(APPEND team_flags -Werror)
+endif()
+foreach(family openmpi mpich)
+    if(LULL_MPICC_${family})
+        set(team_library ${CMAKE_BINARY_DIR}/liblull-team-${family}.so)
+        add_custom_command(OUTPUT ${team_library}
+            COMMAND ${LULL_MPICC_${family}} ${team_flags} ${team_sources} -o ${team_library}
+            DEPENDS ${team_sources} ${PROJECT_SOURCE_DIR}/src/team/mpi/library.h
+            COMMENT "Building team library of ${family}" VERBATIM)
+        add_custom_target(liblull-team-${family} ALL DEPENDS ${team_library})
+        install(PROGRAMS ${team_library} DESTINATION ${LULL_RECORD_FOLDER})
+    endif()
+endforeach()

@@ -1,0 +1,54 @@
+#include "cli/join.h"
+
+#include "cli/message.h"
+#include "launch/installed.h"
+#include "launch/target.h"
+
+#include <stdlib.h>
+
+/* What a batch system says of a job is true of its script, too, which starts one of lull: so only the
+ * launcher of an MPI counts, which says so to each of several. */
+static bool was_started_as_team(const struct lull_job *job)
+{
+    return job->parallel && job->size > 1 && job->family != LULL_MPI_NONE;
+}
+
+static struct lull_job job;
+
+void lull_cli_look_at_launcher(const struct lull_command *command, struct lull_cli_call *call)
+{
+    static const struct lull_executable self = {.name = "lull"};
+    lull_job_describe(&self, call->arena, &job);
+    if (command->under_mpirun == LULL_EACH_BY_ITSELF || !was_started_as_team(&job))
+        return;
+    lull_output_pass_on();
+    if (job.rank != 0)
+        lull_cli_mute();
+}
+
+int lull_cli_join(const struct lull_command *command, struct lull_cli_call *call)
+{
+    const bool team = was_started_as_team(&job);
+    if (command->under_mpirun == LULL_EACH_BY_ITSELF)
+        return LULL_EXIT_OK;
+    if (command->under_mpirun == LULL_REFUSES)
+        return team ? lull_cli_fail("does not work under mpirun yet, start it alone") : LULL_EXIT_OK;
+    const struct lull_team_start start = {.rank = team ? job.rank : 0,
+                                          .size = team ? job.size : 1,
+                                          .family = lull_mpi_family_name(job.family),
+                                          .folders = lull_own_folders(call->arena),
+                                          .version = LULL_VERSION};
+    if (lull_team_open(&start, &call->team, &call->err) != LULL_OK)
+        return lull_cli_fail("%s", call->err.text);
+    if (!lull_team_is_first(call->team))
+        lull_cli_mute();
+    return LULL_EXIT_OK;
+}
+
+int lull_cli_part(struct lull_cli_call *call, int status)
+{
+    const bool good = lull_team_end(call->team);
+    call->team = NULL;
+    return good || status != LULL_EXIT_OK ? status
+                                          : lull_cli_fail("another process of lull has failed");
+}

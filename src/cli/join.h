@@ -1,0 +1,14 @@
+/* Where mpirun has started several of lull with the same command. */
+#ifndef LULL_CLI_JOIN_H
+#define LULL_CLI_JOIN_H
+
+#include "cli/command.h"
+
+/* Before options are read: mutes all but the first. */
+void lull_cli_look_at_launcher(const struct lull_command *command, struct lull_cli_call *call);
+/* Sets call->team. Returns an exit status, and has told mistakes. */
+int lull_cli_join(const struct lull_command *command, struct lull_cli_call *call);
+/* All have done their work, this one with that exit status. Returns the one to end with. */
+int lull_cli_part(struct lull_cli_call *call, int status);
+
+#endif

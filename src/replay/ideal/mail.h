@@ -1,0 +1,54 @@
+/* Shares of other members of a team: letters to them, and when all of all members rest; internal to
+ * the room.
+ *
+ * A batch for a share of another member is posted as a parcel, and one that comes is put into the
+ * inbox of its share. All rest when each member has settled (its readers sleep and no batch of its
+ * own is on its way) and as many parcels have come as were sent, which counting twice shows: settled
+ * members report what they have sent and received to the first; when that adds up, it asks all once
+ * more, and if nothing has changed meanwhile, nothing was on its way at the end of the first count
+ * (F. Mattern, Distributed Computing 2, 1987, the method of four counters). With their answers
+ * members tell what a decision depends on, so that the first decides for all as one process would.
+ *
+ * What a member posts behind a decision must not come to one that does not know of it yet. So the
+ * decisions are counted (the era), and a parcel of a later era waits. */
+#ifndef LULL_REPLAY_IDEAL_MAIL_H
+#define LULL_REPLAY_IDEAL_MAIL_H
+
+#include "replay/ideal/share.h"
+
+/* What all do when they rest. */
+enum lull_verdict {
+    LULL_VERDICT_OVER,         /* all is read and evaluated */
+    LULL_VERDICT_RELEASE_SOME, /* sends whose message nobody is known to receive go on */
+    LULL_VERDICT_RELEASE_ALL,  /* likewise those whose message will be received */
+    LULL_VERDICT_READ_ON,      /* more may wait */
+    LULL_VERDICT_STUCK
+};
+
+/* What it depends on. */
+struct lull_rest {
+    bool resting;      /* a reader has not read all */
+    bool more;         /* a step that is to come may let somebody go on */
+    bool releases;     /* there are sends for RELEASE_SOME ... */
+    bool releases_all; /* ... for RELEASE_ALL */
+};
+
+enum lull_verdict lull_rest_judge(const struct lull_rest *rest);
+/* post.c: of the shares here, all of which rest; and what is to be done with them. */
+struct lull_rest lull_post_look_at_rest(const struct lull_ideal *ideal);
+void lull_post_decide(struct lull_ideal *ideal, enum lull_verdict verdict);
+
+/* NULL: no memory. */
+struct mail *lull_mail_create(struct lull_ideal *ideal);
+void lull_mail_destroy(struct mail *mail); /* NULL is allowed */
+/* A batch for a share of another member. */
+void lull_mail_send(struct share *share, uint32_t to, const struct batch *batch);
+/* Puts what has come into inboxes; whether there was anything. By any reader. */
+bool lull_mail_take(struct lull_ideal *ideal);
+/* By a reader that sleeps: looks out for mail, tells that this member has settled, and waits a
+ * little. Another one may do so already: false. */
+bool lull_mail_look_out(struct lull_ideal *ideal);
+/* Whether another member has failed, or is not there any more. */
+lull_status lull_mail_failure(struct mail *mail, struct lull_error *err);
+
+#endif

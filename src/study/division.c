@@ -1,0 +1,134 @@
+#include "study/division.h"
+
+#include "trace/format.h"
+
+#include <string.h>
+
+/* ---- the same run --------------------------------------------------------------------------- */
+
+/* What must be the same on all members. */
+struct sight {
+    int64_t duration;
+    uint64_t names; /* of the regions */
+    uint32_t processes, locations, regions, comms, counters, events;
+};
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash * UINT64_C(0x100000001b3);
+}
+
+static struct sight look_at(const struct lull_trace *trace)
+{
+    struct sight sight = {.duration = trace->duration,
+                          .names = UINT64_C(0xcbf29ce484222325),
+                          .processes = trace->n_processes,
+                          .locations = trace->n_locations,
+                          .regions = trace->n_regions,
+                          .comms = trace->n_comms,
+                          .counters = trace->n_counters,
+                          .events = trace->events};
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        sight.names = hash_text(sight.names, trace->regions[r].name);
+    return sight;
+}
+
+static lull_status compare(struct lull_team *team, const struct lull_trace *trace,
+                           struct lull_error *err)
+{
+    const struct sight own = look_at(trace);
+    struct sight first = own;
+    lull_status status = lull_team_broadcast(team, &first, sizeof first, err);
+    if (status == LULL_OK && memcmp(&first, &own, sizeof own) != 0)
+        status = lull_fail(err, LULL_ERR_RANGE,
+                           "%s: is another run here, of %u processes and %u threads, expected %u "
+                           "and %u as on the first",
+                           trace->path, own.processes, own.locations, first.processes,
+                           first.locations);
+    return lull_team_agree(team, status, err);
+}
+
+lull_status lull_division_open(struct lull_team *team, const char *path,
+                               struct lull_trace **ret_trace, struct lull_error *err)
+{
+    struct lull_trace *trace = NULL;
+    lull_status status = lull_team_agree(team, lull_trace_open(path, &trace, err), err);
+    if (status == LULL_OK)
+        status = compare(team, trace, err);
+    if (status == LULL_OK)
+        *ret_trace = trace;
+    else
+        lull_trace_close(trace);
+    return status;
+}
+
+/* ---- who reads what -------------------------------------------------------------------------- */
+
+lull_status lull_division_of_run(struct lull_team *team, const struct lull_trace *trace,
+                                 uint32_t application, struct lull_arena *arena,
+                                 struct lull_division **ret_division, struct lull_error *err)
+{
+    uint64_t *weights = lull_arena_zero(arena, trace->n_processes + (size_t)1, sizeof *weights);
+    uint32_t *nodes = lull_arena_zero(arena, trace->n_processes + (size_t)1, sizeof *nodes);
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        const struct lull_process *process = &trace->processes[p];
+        if (application == LULL_NONE || process->application == application)
+            weights[p] = process->n_locations;
+        nodes[p] = process->node;
+    }
+    const struct lull_reader *reader = trace->format ? trace->format->reader : NULL;
+    const struct lull_division_items items = {.count = trace->n_processes,
+                                              .weights = weights,
+                                              .groups = nodes,
+                                              .whole = !reader || !reader->stream_open};
+    return lull_division_make(team, &items, arena, ret_division, err);
+}
+
+/* ---- quirks ---------------------------------------------------------------------------------- */
+
+struct adding {
+    const struct lull_trace *trace;
+    int64_t left_out; /* locations, by all */
+};
+
+static lull_status add_quirks(void *context, uint32_t member, const void *bytes, size_t size,
+                              struct lull_error *err)
+{
+    const struct adding *adding = context;
+    return member == 0 ? LULL_OK : lull_trace_quirks_add(adding->trace, bytes, size, err);
+}
+
+static int64_t count_left_out(const struct lull_division *division, const struct lull_trace *trace)
+{
+    const uint32_t own = lull_team_index(division->team);
+    int64_t left_out = 0;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        const uint32_t process = trace->locations[l].process;
+        left_out += process >= division->cuts[own] && process < division->cuts[own + 1] &&
+                    lull_trace_is_left_out(trace, l);
+    }
+    return left_out;
+}
+
+lull_status lull_division_gather_quirks(const struct lull_division *division,
+                                        const struct lull_trace *trace, struct lull_error *err)
+{
+    if (!division)
+        return LULL_OK;
+    struct lull_arena *scratch = lull_arena_create(NULL);
+    struct adding adding = {.trace = trace, .left_out = count_left_out(division, trace)};
+    size_t size;
+    const void *bytes = lull_trace_quirks_pack(trace, scratch, &size);
+    lull_status status =
+        lull_team_collect(division->team, bytes, size, add_quirks, &adding, err);
+    if (status == LULL_OK)
+        status = lull_team_sum(division->team, &adding.left_out, 1, err);
+    lull_arena_destroy(scratch);
+    if (status == LULL_OK && lull_team_is_first(division->team) && trace->n_locations > 0 &&
+        adding.left_out == trace->n_locations)
+        status = lull_fail(err, LULL_ERR_FORMAT, "%s: the records of all threads are damaged",
+                           trace->path);
+    return lull_team_agree(division->team, status, err);
+}

@@ -1,0 +1,269 @@
+/* For tests: LULL_TEAM_CHAOS=MEMBERS:SEED makes a team of processes of this machine, joined by
+ * sockets. What has come is held back for a while, and the next is taken from any member, as the seed
+ * says; in order within a pair. With ":other" behind the seed the last member is of another version.
+ */
+#include "team/backend.h"
+#include "team/chaos.h"
+
+#include "base/array.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_MEMBERS = 32, LONGEST_HOLD = 8 };
+
+struct bytes {
+    unsigned char *bytes;
+    size_t begin, end, capacity;
+};
+
+/* Another member. */
+struct peer {
+    int socket; /* -1: gone, or oneself */
+    bool gone, told;
+    uint32_t hold; /* so often it is passed over */
+    struct bytes in, out;
+};
+
+struct chaos {
+    uint32_t index, size;
+    uint64_t random;
+    uint32_t next; /* whom fetch takes from */
+    struct peer peers[MOST_MEMBERS];
+    pid_t children[MOST_MEMBERS]; /* of the first */
+};
+
+static const char *wish(void)
+{
+    return getenv("LULL_TEAM_CHAOS");
+}
+
+static bool recognise_chaos(const struct lull_team_start *start)
+{
+    (void)start;
+    return wish() != NULL;
+}
+
+bool lull_team_chaos_is_other(uint32_t index, uint32_t size)
+{
+    return wish() && strstr(wish(), ":other") && index + 1 == size;
+}
+
+static uint32_t draw(struct chaos *chaos)
+{
+    chaos->random ^= chaos->random << 13;
+    chaos->random ^= chaos->random >> 7;
+    chaos->random ^= chaos->random << 17;
+    return (uint32_t)(chaos->random >> 32);
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static void close_sockets(int sockets[MOST_MEMBERS][MOST_MEMBERS], uint32_t size, uint32_t but)
+{
+    for (uint32_t i = 0; i < size; i++)
+        for (uint32_t j = 0; j < size; j++)
+            if (i != but && sockets[i][j] >= 0)
+                close(sockets[i][j]);
+}
+
+static bool make_sockets(int sockets[MOST_MEMBERS][MOST_MEMBERS], uint32_t size)
+{
+    for (uint32_t i = 0; i < size; i++)
+        for (uint32_t j = i; j < size; j++) {
+            int pair[2] = {-1, -1};
+            if (i != j && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+                return false;
+            sockets[i][j] = pair[0];
+            sockets[j][i] = pair[1];
+        }
+    return true;
+}
+
+/* Who this process is then. */
+static uint32_t divide(struct chaos *chaos)
+{
+    for (uint32_t i = 1; i < chaos->size; i++) {
+        pid_t child = fork();
+        if (child == 0)
+            return i;
+        chaos->children[i] = child;
+    }
+    return 0;
+}
+
+static lull_status open_chaos(const struct lull_team_start *start, void **ret_state,
+                              uint32_t *ret_index, uint32_t *ret_size, struct lull_error *err)
+{
+    (void)start;
+    int sockets[MOST_MEMBERS][MOST_MEMBERS];
+    unsigned size, seed;
+    if (sscanf(wish(), "%u:%u", &size, &seed) != 2 || size < 1 || size > MOST_MEMBERS)
+        return lull_fail(err, LULL_ERR_RANGE, "LULL_TEAM_CHAOS is '%s', expected MEMBERS:SEED",
+                         wish());
+    struct chaos *chaos = calloc(1, sizeof *chaos);
+    if (!chaos)
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for a team");
+    chaos->size = size;
+    if (!make_sockets(sockets, size)) {
+        free(chaos);
+        return lull_fail_errno(err, "cannot make sockets");
+    }
+    chaos->index = divide(chaos);
+    chaos->random = (seed * UINT64_C(64) + chaos->index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    close_sockets(sockets, size, chaos->index);
+    for (uint32_t i = 0; i < size; i++)
+        chaos->peers[i] = (struct peer){.socket = sockets[chaos->index][i],
+                                        .gone = i == chaos->index,
+                                        .told = i == chaos->index};
+    *ret_state = chaos;
+    *ret_index = chaos->index;
+    *ret_size = size;
+    return LULL_OK;
+}
+
+/* ---- sockets --------------------------------------------------------------------------------- */
+
+static bool append(struct bytes *to, const void *bytes, size_t size)
+{
+    if (!lull_array_reserve(&to->bytes, &to->capacity, to->end + size, 1))
+        return false;
+    if (size)
+        memcpy(to->bytes + to->end, bytes, size);
+    to->end += size;
+    return true;
+}
+
+static void leave(struct peer *peer)
+{
+    if (peer->socket >= 0)
+        close(peer->socket);
+    peer->socket = -1;
+    peer->gone = true;
+}
+
+static void push_out(struct peer *peer)
+{
+    struct bytes *out = &peer->out;
+    while (out->begin < out->end && peer->socket >= 0) {
+        ssize_t sent = send(peer->socket, out->bytes + out->begin, out->end - out->begin,
+                            MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (sent <= 0)
+            out->begin = out->end; /* what it has sent before may still be read */
+        else
+            out->begin += (size_t)sent;
+    }
+    out->begin = out->end = 0;
+}
+
+static void pull_in(struct peer *peer)
+{
+    unsigned char room[16384];
+    ssize_t got = 1;
+    while (peer->socket >= 0 && got > 0) {
+        got = recv(peer->socket, room, sizeof room, MSG_DONTWAIT);
+        if (got > 0 && !append(&peer->in, room, (size_t)got))
+            got = 0;
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+            leave(peer);
+    }
+}
+
+static bool send_chaos(void *state, uint32_t to, const void *head, size_t head_size,
+                       const void *bytes, size_t size)
+{
+    struct chaos *chaos = state;
+    struct peer *peer = &chaos->peers[to];
+    const uint64_t all = head_size + size;
+    if (!append(&peer->out, &all, sizeof all) || !append(&peer->out, head, head_size) ||
+        !append(&peer->out, bytes, size))
+        return false;
+    push_out(peer);
+    return true;
+}
+
+/* The size of the message that is there. */
+static bool is_whole(const struct peer *peer, uint64_t *ret_size)
+{
+    const size_t there = peer->in.end - peer->in.begin;
+    if (there < sizeof *ret_size)
+        return false;
+    memcpy(ret_size, peer->in.bytes + peer->in.begin, sizeof *ret_size);
+    return there - sizeof *ret_size >= *ret_size;
+}
+
+static enum lull_team_probe probe_chaos(void *state, uint32_t *from, size_t *size)
+{
+    struct chaos *chaos = state;
+    const uint32_t first = draw(chaos) % chaos->size;
+    for (uint32_t i = 0; i < chaos->size; i++) {
+        push_out(&chaos->peers[i]);
+        pull_in(&chaos->peers[i]);
+    }
+    for (uint32_t i = 0; i < chaos->size; i++) {
+        const uint32_t at = (first + i) % chaos->size;
+        struct peer *peer = &chaos->peers[at];
+        uint64_t whole;
+        *from = chaos->next = at;
+        if (is_whole(peer, &whole) && peer->hold == 0) {
+            *size = whole;
+            return LULL_TEAM_MAIL;
+        }
+        peer->hold -= peer->hold > 0;
+        if (peer->gone && !peer->told && !is_whole(peer, &whole)) {
+            peer->told = true;
+            return LULL_TEAM_GONE;
+        }
+    }
+    return LULL_TEAM_NOTHING;
+}
+
+static void fetch_chaos(void *state, void *bytes)
+{
+    struct chaos *chaos = state;
+    struct peer *peer = &chaos->peers[chaos->next];
+    uint64_t size;
+    if (!is_whole(peer, &size))
+        return;
+    memcpy(bytes, peer->in.bytes + peer->in.begin + sizeof size, size);
+    peer->in.begin += sizeof size + size;
+    if (peer->in.begin == peer->in.end)
+        peer->in.begin = peer->in.end = 0;
+    peer->hold = draw(chaos) % 4 == 0 ? draw(chaos) % LONGEST_HOLD : 0;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static bool close_chaos(void *state, bool orderly)
+{
+    struct chaos *chaos = state;
+    bool good = true;
+    int status;
+    for (uint32_t i = 0; i < chaos->size; i++) {
+        struct peer *peer = &chaos->peers[i];
+        while (orderly && peer->socket >= 0 && peer->out.begin < peer->out.end) {
+            struct pollfd ready = {.fd = peer->socket, .events = POLLOUT};
+            poll(&ready, 1, 100);
+            push_out(peer);
+        }
+        leave(peer);
+        free(peer->in.bytes);
+        free(peer->out.bytes);
+    }
+    for (uint32_t i = 1; chaos->index == 0 && i < chaos->size; i++)
+        if (chaos->children[i] > 0)
+            good &= waitpid(chaos->children[i], &status, 0) == chaos->children[i] && status == 0;
+    free(chaos);
+    return good;
+}
+
+const struct lull_team_backend lull_team_chaos = {recognise_chaos, open_chaos,  send_chaos,
+                                                  probe_chaos,     fetch_chaos, close_chaos};

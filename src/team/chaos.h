@@ -1,0 +1,11 @@
+/* What tests ask of a team; internal to the room. */
+#ifndef LULL_TEAM_CHAOS_H
+#define LULL_TEAM_CHAOS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Whether this member is to say that it is of another version. */
+bool lull_team_chaos_is_other(uint32_t index, uint32_t size);
+
+#endif

@@ -1,0 +1,90 @@
+/* Started by the launcher of an MPI: its family's library is opened, which was built where that
+ * family's mpi.h was. */
+#include "team/backend.h"
+#include "team/mpi/library.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static const struct lull_team_library *library;
+
+static bool recognise_mpi(const struct lull_team_start *start)
+{
+    return start->size > 1;
+}
+
+static lull_status no_library(const struct lull_team_start *start, struct lull_error *err)
+{
+    if (start->family)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "started as %u processes of %s, and there is no library liblull-team-%s.so",
+                         start->size, start->family, start->family);
+    return lull_fail(err, LULL_ERR_UNSUPPORTED, "started as %u processes of an unknown MPI",
+                     start->size);
+}
+
+/* MPI loads parts of itself that look for its symbols everywhere. */
+static lull_status load_library(const struct lull_team_start *start, struct lull_error *err)
+{
+    char path[PATH_MAX];
+    for (int i = 0; start->family && start->folders && start->folders[i]; i++) {
+        snprintf(path, sizeof path, "%s/liblull-team-%s.so", start->folders[i], start->family);
+        if (access(path, R_OK) != 0)
+            continue;
+        void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+        library = handle ? dlsym(handle, LULL_TEAM_LIBRARY) : NULL;
+        if (!library)
+            return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: cannot load: %s", path, dlerror());
+        return LULL_OK;
+    }
+    return no_library(start, err);
+}
+
+static lull_status open_mpi(const struct lull_team_start *start, void **ret_state,
+                            uint32_t *ret_index, uint32_t *ret_size, struct lull_error *err)
+{
+    lull_status status = load_library(start, err);
+    if (status != LULL_OK)
+        return status;
+    *ret_state = NULL;
+    if (!library->begin(ret_index, ret_size))
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "this MPI does not let several threads call it, one at a time");
+    if (*ret_size != start->size)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "the launcher speaks of %u processes, and MPI of %u: it is of another "
+                         "family than %s",
+                         start->size, *ret_size, start->family);
+    return LULL_OK;
+}
+
+static bool send_mpi(void *state, uint32_t to, const void *head, size_t head_size,
+                     const void *bytes, size_t size)
+{
+    (void)state;
+    return library->send(to, head, head_size, bytes, size);
+}
+
+static enum lull_team_probe probe_mpi(void *state, uint32_t *from, size_t *size)
+{
+    (void)state;
+    return library->probe(from, size) ? LULL_TEAM_MAIL : LULL_TEAM_NOTHING;
+}
+
+static void fetch_mpi(void *state, void *bytes)
+{
+    (void)state;
+    library->fetch(bytes);
+}
+
+static bool close_mpi(void *state, bool orderly)
+{
+    (void)state;
+    library->end(orderly);
+    return true;
+}
+
+const struct lull_team_backend lull_team_mpi = {recognise_mpi, open_mpi,  send_mpi,
+                                                probe_mpi,     fetch_mpi, close_mpi};

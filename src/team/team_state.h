@@ -1,0 +1,65 @@
+/* A team from inside; internal to the room.
+ *
+ * team.c: mail, parcels, begin and end; tree.c: what all do together, along a binomial tree whose
+ * root is the first: the parent of a member is its number without the lowest bit. */
+#ifndef LULL_TEAM_TEAM_STATE_H
+#define LULL_TEAM_TEAM_STATE_H
+
+#include "team/backend.h"
+
+#include <pthread.h>
+
+enum lull_mail_kind {
+    LULL_MAIL_PARCEL,
+    LULL_MAIL_UP,   /* along the tree */
+    LULL_MAIL_DOWN, /* likewise */
+    LULL_MAIL_STOP, /* the sender has failed in a reading */
+    LULL_MAIL_LAST  /* of its sender */
+};
+
+struct lull_mail_head {
+    uint32_t kind;
+    /* A parcel, STOP: of the reading; UP, DOWN: of the operation; LAST: 1 + a member that has gone
+     * without a word, or 0. */
+    uint32_t number;
+};
+
+struct lull_mail {
+    struct lull_mail *next;
+    uint32_t from;
+    size_t size; /* without the head */
+    struct lull_mail_head head;
+    unsigned char bytes[]; /* aligned to 8 */
+};
+
+struct lull_mail_list {
+    struct lull_mail *first, **end; /* NULL: empty */
+};
+
+struct lull_team {
+    const struct lull_team_backend *backend;
+    void *state;
+    uint32_t index, size;
+    char (*hosts)[64]; /* [size], on the first */
+    uint32_t reading;  /* its number */
+    uint32_t operation;
+    uint32_t stopped; /* the last reading that a member has stopped */
+
+    pthread_mutex_t lock; /* of all below, and of the back-end */
+    struct lull_mail_list parcels, others;
+    bool *last; /* [size]: has sent its last */
+    uint32_t n_last;
+    uint32_t gone; /* a member that has gone without; LULL_NOBODY_GONE */
+    bool no_memory;
+};
+
+enum { LULL_NOBODY_GONE = UINT32_MAX };
+
+/* Sends, and fails where there is no memory. */
+lull_status lull_team_send(struct lull_team *team, uint32_t to, struct lull_mail_head head,
+                           const void *bytes, size_t size, struct lull_error *err);
+/* Waits for the mail of a kind that a member sends; it is the caller's then, to be freed. */
+lull_status lull_team_expect(struct lull_team *team, uint32_t from, struct lull_mail_head head,
+                             struct lull_mail **ret_mail, struct lull_error *err);
+
+#endif

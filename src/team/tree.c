@@ -1,0 +1,228 @@
+/* What all members do together: up the tree to the first, and down again. */
+#include "base/array.h"
+#include "team/team_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t parent_of(uint32_t member)
+{
+    return member & (member - 1);
+}
+
+/* The children of a member are its number with one of these bits, the lowest first. */
+static uint32_t lowest_bit(uint32_t member, uint32_t size)
+{
+    uint32_t bit = 1;
+    while (bit < size && !(member & bit))
+        bit *= 2;
+    return bit;
+}
+
+static bool is_alone(const struct lull_team *team)
+{
+    return !team || team->size == 1;
+}
+
+/* ---- vectors --------------------------------------------------------------------------------- */
+
+static void add(int64_t *to, const int64_t *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = (int64_t)((uint64_t)to[i] + (uint64_t)from[i]);
+}
+
+static void keep_larger(int64_t *to, const int64_t *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = from[i] > to[i] ? from[i] : to[i];
+}
+
+static lull_status reduce(struct lull_team *team, int64_t *values, size_t count,
+                          void (*join)(int64_t *to, const int64_t *from, size_t count),
+                          struct lull_error *err)
+{
+    const size_t size = count * sizeof *values;
+    if (is_alone(team))
+        return LULL_OK;
+    const uint32_t end = lowest_bit(team->index, team->size);
+    const struct lull_mail_head head = {LULL_MAIL_UP, ++team->operation};
+    lull_status status = LULL_OK;
+    for (uint32_t bit = 1; status == LULL_OK && bit < end && (team->index | bit) < team->size;
+         bit *= 2) {
+        struct lull_mail *mail;
+        status = lull_team_expect(team, team->index | bit, head, &mail, err);
+        if (status != LULL_OK)
+            return status;
+        if (mail->size == size)
+            join(values, (const int64_t *)(const void *)mail->bytes, count);
+        else
+            status = lull_fail(err, LULL_ERR_FORMAT,
+                               "rank %u speaks of another run than the others", mail->from);
+        free(mail);
+    }
+    if (status == LULL_OK && team->index != 0)
+        status = lull_team_send(team, parent_of(team->index), head, values, size, err);
+    return status;
+}
+
+lull_status lull_team_sum(struct lull_team *team, int64_t *values, size_t count,
+                          struct lull_error *err)
+{
+    return reduce(team, values, count, add, err);
+}
+
+lull_status lull_team_max(struct lull_team *team, int64_t *values, size_t count,
+                          struct lull_error *err)
+{
+    return reduce(team, values, count, keep_larger, err);
+}
+
+/* ---- blobs ----------------------------------------------------------------------------------- */
+
+/* In front of the bytes of each member, which are filled up to a multiple of 8. */
+struct frame {
+    uint64_t member, size;
+};
+
+struct heap {
+    unsigned char *bytes;
+    size_t size, capacity;
+};
+
+static bool lay_down(struct heap *heap, const void *bytes, size_t size)
+{
+    const size_t room = (size + 7) / 8 * 8;
+    if (!lull_array_reserve(&heap->bytes, &heap->capacity, heap->size + room, 1))
+        return false;
+    if (size)
+        memcpy(heap->bytes + heap->size, bytes, size);
+    memset(heap->bytes + heap->size + size, 0, room - size);
+    heap->size += room;
+    return true;
+}
+
+/* Its own bytes, and those of the subtrees of its children behind them, in the order of members. */
+static lull_status gather(struct lull_team *team, const void *bytes, size_t size,
+                          struct heap *heap, struct lull_error *err)
+{
+    const uint32_t end = lowest_bit(team->index, team->size);
+    const struct lull_mail_head head = {LULL_MAIL_UP, ++team->operation};
+    const struct frame frame = {team->index, size};
+    bool fits = lay_down(heap, &frame, sizeof frame) && lay_down(heap, bytes, size);
+    lull_status status = LULL_OK;
+    for (uint32_t bit = 1; fits && status == LULL_OK && bit < end &&
+                           (team->index | bit) < team->size;
+         bit *= 2) {
+        struct lull_mail *mail;
+        status = lull_team_expect(team, team->index | bit, head, &mail, err);
+        if (status != LULL_OK)
+            break;
+        fits = lay_down(heap, mail->bytes, mail->size);
+        free(mail);
+    }
+    if (!fits)
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for what the members say");
+    if (status == LULL_OK && team->index != 0)
+        status =
+            lull_team_send(team, parent_of(team->index), head, heap->bytes, heap->size, err);
+    return status;
+}
+
+lull_status lull_team_collect(struct lull_team *team, const void *bytes, size_t size,
+                              lull_status (*take)(void *context, uint32_t member, const void *bytes,
+                                                  size_t size, struct lull_error *err),
+                              void *context, struct lull_error *err)
+{
+    struct heap heap = {0};
+    if (is_alone(team))
+        return take(context, 0, bytes, size, err);
+    lull_status status = gather(team, bytes, size, &heap, err);
+    for (size_t at = 0; team->index == 0 && status == LULL_OK && at < heap.size;) {
+        struct frame frame;
+        memcpy(&frame, heap.bytes + at, sizeof frame);
+        at += sizeof frame;
+        status = take(context, (uint32_t)frame.member, heap.bytes + at, frame.size, err);
+        at += (frame.size + 7) / 8 * 8;
+    }
+    free(heap.bytes);
+    return status;
+}
+
+/* ---- down ------------------------------------------------------------------------------------ */
+
+lull_status lull_team_broadcast(struct lull_team *team, void *bytes, size_t size,
+                                struct lull_error *err)
+{
+    if (is_alone(team))
+        return LULL_OK;
+    const uint32_t end = lowest_bit(team->index, team->size);
+    const struct lull_mail_head head = {LULL_MAIL_DOWN, ++team->operation};
+    lull_status status = LULL_OK;
+    if (team->index != 0) {
+        struct lull_mail *mail;
+        status = lull_team_expect(team, parent_of(team->index), head, &mail, err);
+        if (status != LULL_OK)
+            return status;
+        if (mail->size == size)
+            memcpy(bytes, mail->bytes, size);
+        else
+            status = lull_fail(err, LULL_ERR_FORMAT, "the members speak of different runs");
+        free(mail);
+    }
+    for (uint32_t bit = 1; status == LULL_OK && bit < end && (team->index | bit) < team->size;
+         bit *= 2)
+        status = lull_team_send(team, team->index | bit, head, bytes, size, err);
+    return status;
+}
+
+/* ---- agreement ------------------------------------------------------------------------------- */
+
+/* What has gone wrong, at the first member that knows why. */
+struct outcome {
+    int64_t status;
+    uint64_t member;
+    struct lull_error error;
+};
+
+static lull_status take_outcome(void *context, uint32_t member, const void *bytes, size_t size,
+                                struct lull_error *err)
+{
+    struct outcome *worst = context;
+    (void)member;
+    (void)err;
+    if (size != sizeof *worst)
+        return LULL_OK; /* all is well */
+    struct outcome outcome;
+    memcpy(&outcome, bytes, sizeof outcome);
+    if (worst->status == LULL_OK ||
+        (worst->status == LULL_ERR_CANCELLED && outcome.status != LULL_ERR_CANCELLED))
+        *worst = outcome;
+    return LULL_OK;
+}
+
+lull_status lull_team_agree(struct lull_team *team, lull_status status, struct lull_error *err)
+{
+    if (is_alone(team))
+        return status;
+    struct outcome own = {.status = status, .member = team->index}, worst = {0};
+    struct lull_error ignored;
+    if (status != LULL_OK && err)
+        own.error = *err;
+    lull_status reached =
+        lull_team_collect(team, &own, status == LULL_OK ? 0 : sizeof own, take_outcome, &worst,
+                          status == LULL_OK ? err : &ignored);
+    int64_t all = worst.status;
+    if (reached == LULL_OK)
+        reached = lull_team_broadcast(team, &all, sizeof all, status == LULL_OK ? err : &ignored);
+    if (reached != LULL_OK)
+        return status == LULL_OK ? reached : status;
+    if (all == LULL_OK)
+        return LULL_OK;
+    if (team->index != 0)
+        return lull_fail(err, LULL_ERR_CANCELLED, "another process of lull has failed");
+    if (worst.member == 0)
+        return lull_fail(err, (lull_status)all, "%s", worst.error.text);
+    return lull_fail(err, (lull_status)all, "rank %u on %s: %s", (unsigned)worst.member,
+                     team->hosts[worst.member], worst.error.text);
+}

@@ -1,0 +1,155 @@
+#!/usr/bin/python3
+"""What one process of lull prints, several print together, to the byte: on the first's standard output alone.
+
+    identical.py --lull LULL --data TESTS_DATA [--family FAMILY]
+
+Without a family the members are forked and joined by sockets, with delays and orders by a seed
+(LULL_TEAM_CHAOS); with one, mpiexec of the family starts them. Runs are recorded ones (of tests/data), damaged
+and spawned ones, simulated ones, and with LULL_CONFORMANCE_DIR those of others. Also: what does not work under
+mpirun says so once, and a run that is not there, an option that is none.
+"""
+
+import argparse
+import glob
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+COMMANDS = (
+    ["metrics", "RUN", "-f", "json", "--by", "region", "--raw"],
+    ["metrics", "RUN", "--by", "thread", "--whole"],
+    ["metrics", "RUN", "-f", "json", "--by", "callsite", "--window", "1us:"],
+    ["metrics", "RUN", "-f", "json", "--by", "process", "--no-replay"],
+    ["info", "RUN", "-f", "json"],
+    ["info", "RUN"],
+)
+SIMULATED = (
+    ["-p", "chain:ranks=9,exec=1ms+2ms,iterations=20,collective=allreduce,every=3", "--noise", "exponential:mean=50us"],
+    ["-p", "grid:ranks=4x4,bytes=128KiB,iterations=10"],
+    ["-p", "collective:op=allreduce,ranks=13,exec=1ms"],
+    ["-p", "collective:op=scan,ranks=8,exec=1ms"],
+)
+
+
+class Difference(Exception):
+    pass
+
+
+class Case:
+    def __init__(self, options, folder):
+        self.options, self.folder, self.seed, self.checks = options, folder, 0, 0
+        self.environment = {key: value for key, value in os.environ.items() if key != "LULL_TEAM_CHAOS"}
+
+    def start(self, words, members):
+        environment, launcher = dict(self.environment), []
+        if members and self.options.family:
+            launcher = ["mpiexec." + self.options.family, "-n", str(members)]
+        elif members:
+            self.seed += 1
+            environment["LULL_TEAM_CHAOS"] = "%d:%d" % (members, self.seed)
+        return subprocess.run(launcher + [self.options.lull] + words, env=environment, timeout=300,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+
+    def compare(self, words, sizes):
+        alone = self.start(words, 0)
+        for members in sizes:
+            team = self.start(words, members)
+            self.checks += 1
+            what = "%s, %d processes, seed %d" % (" ".join(words), members, self.seed)
+            if (alone.returncode != 0) != (team.returncode != 0):
+                raise Difference("%s: ends with %d, not %d: %s" % (what, team.returncode, alone.returncode,
+                                                                   team.stderr.decode(errors="replace")))
+            if alone.stdout != team.stdout:
+                raise Difference(what + ": prints something else")
+            said = [line for line in alone.stderr.splitlines() if line.startswith(b"lull ")]
+            for line in said:
+                if team.stderr.splitlines().count(line) != 1:
+                    raise Difference("%s: says not once, as one does: %s" % (what, line.decode(errors="replace")))
+
+    def refuse(self, words, text, members):
+        team = self.start(words, members)
+        self.checks += 1
+        lines = [line for line in team.stderr.decode(errors="replace").splitlines() if line.startswith("lull ")]
+        if team.returncode == 0 or team.stdout and not self.options.family or len(lines) != 1 or text not in lines[0]:
+            raise Difference("%s: expected one line with '%s', got %d and %s" % (" ".join(words), text,
+                                                                                team.returncode, lines))
+
+
+def find_runs(case):
+    runs = sorted(glob.glob(case.options.data + "/tape/*/"))
+    runs += sorted(glob.glob(case.options.data + "/golden/*.prv"))[:3]
+    for i, words in enumerate(SIMULATED):
+        run = os.path.join(case.folder, "simulated%d.lull" % i)
+        made = case.start(["simulate", *words, "-o", run], 0)
+        if made.returncode != 0:
+            raise Difference("simulate: " + made.stderr.decode())
+        runs.append(run)
+    spoilt = os.path.join(case.folder, "spoilt.lull")
+    shutil.copytree(case.options.data + "/tape/heat-2x1", spoilt)
+    spoil(spoilt)
+    return [run.rstrip("/") for run in runs + [spoilt]]
+
+
+def spoil(run):
+    """Overwrites some bytes in the middle of the records of the last location."""
+    tapes = sorted(glob.glob(run + "/**/*.tape", recursive=True))
+    with open(tapes[-1], "r+b") as tape:
+        tape.seek(os.path.getsize(tapes[-1]) // 2 // 8 * 8)
+        tape.write(b"\xee" * 64)
+
+
+def conformance():
+    folder = os.environ.get("LULL_CONFORMANCE_DIR", "")
+    found = glob.glob(folder + "/epoch-mpi/*4proc*.prv*") + glob.glob(folder + "/eztrace*/*.otf2")
+    found += glob.glob(folder + "/sstmacro*/*.otf2") + glob.glob(folder + "/pipit*/*.otf2")
+    return sorted(found) if folder else []
+
+
+def check_all(case):
+    runs, mpi = find_runs(case), case.options.family is not None
+    for i, run in enumerate(runs):
+        for j, command in enumerate(COMMANDS):
+            if mpi and (i + j) % 4:
+                continue
+            sizes = [random.Random(i * 7 + j).choice([2, 3, 4, 7])] if mpi else [1, 2, 3, 4, 7]
+            case.compare([run if word == "RUN" else word for word in command], sizes)
+    for i, run in enumerate(conformance()):
+        sizes = [[2], [3], [4]][i % 3] if mpi else [1, 2, 3, 4, 7]
+        case.compare(["metrics", run, "-f", "json"], sizes)
+        case.compare(["info", run, "-f", "json"], sizes[:1])
+    simulated = [run for run in runs if "simulated" in run]
+    case.compare(["metrics", *simulated, "-f", "json"], [1, 2, 4, 7] if not mpi else [1, 3])
+    case.refuse(["metrics", "/nowhere/run"], "/nowhere/run", 3)
+    case.refuse(["metrics", runs[0], "--by", "wait"], "--by wait", 2)
+    case.refuse(["metrics", runs[0], "--region", "no such region"], "no such region", 3)
+    if mpi:
+        case.refuse(["metrics", runs[0], "--nonsense"], "nonsense", 2)
+        case.refuse(["replay", runs[0]], "does not work under mpirun", 2)
+        case.refuse(["wave", runs[0]], "does not work under mpirun", 3)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("lull", "data"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--family")
+    options = parser.parse_args()
+    if options.family and not shutil.which("mpiexec." + options.family):
+        print("skipped: no mpiexec." + options.family)
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        case = Case(options, folder)
+        try:
+            check_all(case)
+        except Difference as difference:
+            print(difference)
+            return 1
+        print("%d checks" % case.checks)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

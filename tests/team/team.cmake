@@ -1,0 +1,20 @@
+# What several processes of lull print is what one prints.
+if(LULL_TESTS AND Python3_FOUND)
+    set(identical ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/identical.py --lull $<TARGET_FILE:lull>
+                  --data ${CMAKE_CURRENT_SOURCE_DIR}/data)
+    set(conformance ${PROJECT_SOURCE_DIR}/../shared/traces)
+    if(DEFINED ENV{LULL_CONFORMANCE_DIR})
+        set(conformance $ENV{LULL_CONFORMANCE_DIR})
+    endif()
+    add_test(NAME team.chaos COMMAND ${identical})
+    set_tests_properties(team.chaos PROPERTIES LABELS quick TIMEOUT 1200
+                         ENVIRONMENT "LULL_CONFORMANCE_DIR=${conformance}")
+    foreach(family openmpi mpich)
+        # MPI leaves memory behind that a sanitizer of lull would tell.
+        if(TARGET liblull-team-${family} AND NOT LULL_SANITIZE)
+            add_test(NAME team.${family} COMMAND ${identical} --family ${family})
+            set_tests_properties(team.${family} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 1200
+                                 ENVIRONMENT "LULL_CONFORMANCE_DIR=${conformance}")
+        endif()
+    endforeach()
+endif()

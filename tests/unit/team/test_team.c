@@ -1,0 +1,358 @@
+/* The functions of a team, each over members joined at random (chaos) and alone. What members should
+ * have of each other is worked out by each of them for itself. */
+#include "team/team.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { SEEDS = 6, WORDS = 50 };
+
+/* A body that all members run: NULL, or what is wrong. */
+typedef const char *body_fn(struct lull_team *team);
+
+static const char *open_team(unsigned members, unsigned seed, const char *more,
+                             struct lull_team **ret_team, struct lull_error *err)
+{
+    char wish[64];
+    snprintf(wish, sizeof wish, "%u:%u%s", members, seed, more);
+    setenv("LULL_TEAM_CHAOS", wish, 1);
+    const struct lull_team_start start = {.size = 1, .version = "1.0"};
+    lull_status status = lull_team_open(&start, ret_team, err);
+    unsetenv("LULL_TEAM_CHAOS");
+    return status == LULL_OK ? NULL : "cannot be opened";
+}
+
+/* In a process of its own, which ends with 1 where one of the members found something wrong: others
+ * tell the first by the largest of their findings. */
+static void run_members(body_fn *body, unsigned members, unsigned seed)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct lull_team *team = NULL;
+        struct lull_error err = {""};
+        alarm(60);
+        const char *wrong = open_team(members, seed, "", &team, &err);
+        wrong = wrong ? wrong : body(team);
+        if (wrong)
+            fprintf(stderr, "member %u of %u, seed %u: %s\n", lull_team_index(team), members, seed,
+                    wrong);
+        int64_t bad = wrong != NULL;
+        lull_team_max(team, &bad, 1, &err);
+        bad |= !lull_team_end(team);
+        _exit(bad != 0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void run_all(body_fn *body)
+{
+    static const unsigned sizes[] = {1, 2, 3, 4, 5, 7, 8};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (unsigned seed = 0; seed < SEEDS; seed++)
+            run_members(body, sizes[i], seed);
+}
+
+/* ---- together ------------------------------------------------------------------------------ */
+
+static const char *add_and_compare(struct lull_team *team)
+{
+    struct lull_error err;
+    const int64_t n = lull_team_size(team), own = lull_team_index(team);
+    int64_t sums[WORDS], most[WORDS];
+    for (int64_t i = 0; i < WORDS; i++) {
+        sums[i] = own * i - 7;
+        most[i] = i % 2 ? own - i : -own - i;
+    }
+    if (lull_team_sum(team, sums, WORDS, &err) != LULL_OK ||
+        lull_team_max(team, most, WORDS, &err) != LULL_OK)
+        return err.text[0] ? "sums fail" : "without a text";
+    for (int64_t i = 0; own == 0 && i < WORDS; i++)
+        if (sums[i] != n * (n - 1) / 2 * i - 7 * n || most[i] != (i % 2 ? n - 1 - i : -i))
+            return "a sum or the largest is wrong";
+    return NULL;
+}
+
+static void test_sums(void **state)
+{
+    (void)state;
+    run_all(add_and_compare);
+}
+
+struct collected {
+    uint32_t next;
+    bool good;
+};
+
+/* Member i has i * 37 % 100 bytes. */
+static lull_status take_bytes(void *context, uint32_t member, const void *bytes, size_t size,
+                              struct lull_error *err)
+{
+    (void)err;
+    struct collected *collected = context;
+    const unsigned char *at = bytes;
+    collected->good &= member == collected->next++ && size == member * 37 % 100;
+    collected->good &= (uintptr_t)bytes % 8 == 0;
+    for (size_t i = 0; i < size; i++)
+        collected->good &= at[i] == (unsigned char)(member + i);
+    return LULL_OK;
+}
+
+static const char *collect(struct lull_team *team)
+{
+    struct lull_error err;
+    unsigned char bytes[100];
+    const uint32_t own = lull_team_index(team);
+    struct collected collected = {0, true};
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(own + i);
+    if (lull_team_collect(team, bytes, own * 37 % 100, take_bytes, &collected, &err) != LULL_OK)
+        return "collecting fails";
+    if (collected.next != (own == 0 ? lull_team_size(team) : 0) || !collected.good)
+        return "not all has been collected in order";
+    uint64_t word = own == 0 ? 0x123456789abcdef : own;
+    if (lull_team_broadcast(team, &word, sizeof word, &err) != LULL_OK ||
+        word != 0x123456789abcdef)
+        return "what the first has does not come";
+    return NULL;
+}
+
+static void test_collect(void **state)
+{
+    (void)state;
+    run_all(collect);
+}
+
+/* The first that failed is told, whoever it is, and afterwards all goes on. */
+static const char *agree(struct lull_team *team)
+{
+    const uint32_t n = lull_team_size(team), own = lull_team_index(team);
+    struct lull_error err = {""};
+    if (lull_team_agree(team, LULL_OK, &err) != LULL_OK)
+        return "all was well";
+    for (uint32_t bad = 0; bad < n; bad++) {
+        const bool fails = own == bad || own == bad + 1;
+        lull_status status = LULL_OK;
+        if (fails)
+            status = lull_fail(&err, LULL_ERR_FORMAT, "x: member %u", own);
+        else if (own + 1 == bad) /* who was stopped by others does not know why */
+            status = lull_fail(&err, LULL_ERR_CANCELLED, "stopped");
+        status = lull_team_agree(team, status, &err);
+        char expected[64];
+        snprintf(expected, sizeof expected, "x: member %u", bad);
+        if (status == LULL_OK)
+            return "a failure is forgotten";
+        if (own == 0 && status != LULL_ERR_FORMAT)
+            return "the status is another";
+        if (own == 0 && !strstr(err.text, expected))
+            return "the text is another";
+        if (own == 0 && bad > 0 &&
+            (strncmp(err.text, "rank ", 5) != 0 || !strstr(err.text, lull_team_host(team, bad))))
+            return "rank and host are missing";
+    }
+    return NULL;
+}
+
+static void test_agree(void **state)
+{
+    (void)state;
+    run_all(agree);
+}
+
+/* ---- parcels ------------------------------------------------------------------------------- */
+
+enum { PARCELS = 200, READINGS = 3 };
+
+struct parcel {
+    uint32_t reading, number, from, filler[60];
+};
+
+/* Each sends each of the others many, who find them in order, those of this reading alone: of the
+ * last reading but one half of them are never taken. */
+static const char *post(struct lull_team *team)
+{
+    const uint32_t n = lull_team_size(team), own = lull_team_index(team);
+    struct lull_error err;
+    for (uint32_t reading = 0; reading < READINGS; reading++) {
+        uint32_t next[32] = {0}, sent = 0, got = 0;
+        const uint32_t most = reading == 1 ? (n - 1) * PARCELS / 2 : (n - 1) * PARCELS;
+        lull_team_begin(team);
+        while (got < most || sent < PARCELS) {
+            struct parcel parcel = {reading, sent, own, {0}};
+            for (uint32_t to = 0; sent < PARCELS && to < n; to++)
+                if (to != own && lull_team_post(team, to, &parcel, sizeof parcel, &err) != LULL_OK)
+                    return "posting fails";
+            sent += sent < PARCELS;
+            struct lull_team_parcel taken;
+            if (lull_team_take(team, &taken, &err) != LULL_OK)
+                return "taking fails";
+            if (!taken.bytes)
+                continue;
+            memcpy(&parcel, taken.bytes, sizeof parcel);
+            bool good = taken.size == sizeof parcel && parcel.from == taken.from &&
+                        parcel.reading == reading && parcel.number == next[taken.from]++;
+            lull_team_give_back(&taken);
+            if (!good)
+                return "a parcel is another than expected";
+            got++;
+        }
+        if (lull_team_agree(team, LULL_OK, &err) != LULL_OK)
+            return "no agreement";
+    }
+    return NULL;
+}
+
+static void test_parcels(void **state)
+{
+    (void)state;
+    run_all(post);
+}
+
+static const char *stop(struct lull_team *team)
+{
+    struct lull_error err = {""};
+    lull_team_begin(team);
+    lull_status status = LULL_OK;
+    if (lull_team_size(team) == 1)
+        return NULL;
+    if (lull_team_index(team) == 1) {
+        lull_team_stop(team);
+        status = lull_fail(&err, LULL_ERR_IO, "it");
+    }
+    while (status == LULL_OK) {
+        struct lull_team_parcel parcel;
+        status = lull_team_take(team, &parcel, &err);
+    }
+    if (lull_team_agree(team, status, &err) == LULL_OK)
+        return "nothing has failed";
+    if (lull_team_is_first(team) && !strstr(err.text, ": it"))
+        return "the reason is missing";
+    lull_team_begin(team); /* and the next reading goes on */
+    struct lull_team_parcel parcel;
+    return lull_team_take(team, &parcel, &err) == LULL_OK ? NULL : "the next reading is stopped";
+}
+
+static void test_stop(void **state)
+{
+    (void)state;
+    run_all(stop);
+}
+
+/* ---- what goes wrong ----------------------------------------------------------------------- */
+
+/* A member is killed while others wait for it: they end, and the first says who has gone. */
+static void test_killed(void **state)
+{
+    (void)state;
+    for (unsigned seed = 0; seed < 12; seed++) {
+        const uint32_t victim = 1 + seed % 3;
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            struct lull_team *team = NULL;
+            struct lull_error err = {""};
+            char expected[32];
+            alarm(10);
+            if (open_team(4, seed, "", &team, &err))
+                _exit(2);
+            if (lull_team_index(team) == victim)
+                raise(SIGKILL);
+            lull_status status = lull_team_agree(team, LULL_OK, &err);
+            snprintf(expected, sizeof expected, "rank %u on ", victim);
+            int bad = status == LULL_OK ? 3 : 0;
+            if (lull_team_is_first(team) && !strstr(err.text, "has gone"))
+                bad = 4;
+            if (lull_team_is_first(team) && !strstr(err.text, expected))
+                bad = 5;
+            if (bad)
+                fprintf(stderr, "%s\n", err.text);
+            lull_team_end(team);
+            _exit(bad);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+}
+
+static void test_other_version(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct lull_team *team = NULL;
+        struct lull_error err = {""};
+        alarm(10);
+        pid_t own = getpid();
+        bool refused = open_team(3, 1, ":other", &team, &err) && !team;
+        bool first = getpid() == own;
+        bool says = strstr(err.text, "rank 2 on ") && strstr(err.text, "1.0-other");
+        _exit(refused && (!first || says) ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void test_alone(void **state)
+{
+    (void)state;
+    const struct lull_team_start start = {.size = 1, .version = "1.0"};
+    struct lull_team *team;
+    struct lull_error err;
+    assert_int_equal(lull_team_open(&start, &team, &err), LULL_OK);
+    assert_null(team);
+    assert_int_equal(lull_team_size(NULL), 1);
+    assert_true(lull_team_is_first(NULL));
+    assert_null(add_and_compare(NULL));
+    assert_null(collect(NULL));
+    struct lull_team_parcel parcel;
+    lull_team_begin(NULL);
+    assert_int_equal(lull_team_take(NULL, &parcel, &err), LULL_OK);
+    assert_null(parcel.bytes);
+    lull_fail(&err, LULL_ERR_IO, "it");
+    assert_int_equal(lull_team_agree(NULL, LULL_ERR_IO, &err), LULL_ERR_IO);
+    assert_string_equal(err.text, "it");
+    lull_team_stop(NULL);
+    lull_team_end(NULL);
+}
+
+static void test_no_library(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"/nowhere", NULL};
+    const struct lull_team_start start = {
+        .size = 3, .family = "openmpi", .folders = folders, .version = "1.0"};
+    struct lull_team *team;
+    struct lull_error err;
+    assert_int_equal(lull_team_open(&start, &team, &err), LULL_ERR_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "liblull-team-openmpi.so"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_alone),   cmocka_unit_test(test_no_library),
+        cmocka_unit_test(test_sums),    cmocka_unit_test(test_collect),
+        cmocka_unit_test(test_agree),   cmocka_unit_test(test_parcels),
+        cmocka_unit_test(test_stop),    cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_other_version),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
