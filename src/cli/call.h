@@ -18,7 +18,7 @@ struct lull_cli_call {
     struct lull_notices notices;         /* of the rooms that are called; they live in `arena` */
     struct lull_study_progress progress; /* for studies; for the others it is `line` */
     struct lull_progress line;
-    struct lull_error err; /* of what failed last */
+    struct lull_error err;  /* of what failed last */
     struct lull_team *team; /* of a command that works as one; NULL: alone */
 };
 

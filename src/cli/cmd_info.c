@@ -22,8 +22,8 @@ static int describe_run(const char *path, struct lull_cli_call *call)
     if (lull_division_open(call->team, path, &trace, &call->err) != LULL_OK)
         return lull_cli_fail("%s", call->err.text);
     struct lull_division *division;
-    lull_status done = lull_division_of_run(call->team, trace, LULL_NONE, call->arena, &division,
-                                            &call->err);
+    lull_status done =
+        lull_division_of_run(call->team, trace, LULL_NONE, call->arena, &division, &call->err);
     lull_progress_begin(&call->line, path);
     if (done == LULL_OK)
         done = lull_census_take(trace, division, (unsigned)threads, lull_progress_update,

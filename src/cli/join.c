@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-/* What a batch system says of a job is true of its script, too, which starts one of lull: so only the
- * launcher of an MPI counts, which says so to each of several. */
+/* What a batch system says of a job is true of its script, too, which starts one of lull: so only
+ * the launcher of an MPI counts, which says so to each of several. */
 static bool was_started_as_team(const struct lull_job *job)
 {
     return job->parallel && job->size > 1 && job->family != LULL_MPI_NONE;
@@ -32,7 +32,8 @@ int lull_cli_join(const struct lull_command *command, struct lull_cli_call *call
     if (command->under_mpirun == LULL_EACH_BY_ITSELF)
         return LULL_EXIT_OK;
     if (command->under_mpirun == LULL_REFUSES)
-        return team ? lull_cli_fail("does not work under mpirun yet, start it alone") : LULL_EXIT_OK;
+        return team ? lull_cli_fail("does not work under mpirun yet, start it alone")
+                    : LULL_EXIT_OK;
     const struct lull_team_start start = {.rank = team ? job.rank : 0,
                                           .size = team ? job.size : 1,
                                           .family = lull_mpi_family_name(job.family),

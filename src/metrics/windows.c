@@ -223,11 +223,10 @@ static lull_status run_search(struct search *search, const char *name,
     const struct lull_trace *trace = search->trace;
     if (!mark_wanted(trace, name, search->wanted))
         return no_such_region(trace, name, err);
-    const struct lull_pass_options options = {
-        .application = LULL_NONE,
-        .range = lull_pass_range(division),
-        .masters_only = true,
-        .visits = search->wanted};
+    const struct lull_pass_options options = {.application = LULL_NONE,
+                                              .range = lull_pass_range(division),
+                                              .masters_only = true,
+                                              .visits = search->wanted};
     const struct lull_consumer consumer = {
         .context = search, .wants = LULL_STEP_MASK(LULL_STEP_VISIT), .steps = search_steps};
     lull_status status = lull_pass_run(trace, &options, &consumer, 1, err);
@@ -243,8 +242,8 @@ static lull_status run_search(struct search *search, const char *name,
 }
 
 lull_status lull_windows_of_region(const struct lull_trace *trace, const char *name,
-                                   const struct lull_division *division, struct lull_arena *arena, struct lull_windows **ret_windows,
-                                   struct lull_error *err)
+                                   const struct lull_division *division, struct lull_arena *arena,
+                                   struct lull_windows **ret_windows, struct lull_error *err)
 {
     struct search search = {
         .trace = trace,

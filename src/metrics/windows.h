@@ -12,12 +12,11 @@ lull_status lull_windows_of_time(const struct lull_trace *trace, int64_t from, i
                                  struct lull_error *err);
 
 /* For each process, when its master thread is inside the region called `name` (outermost visits).
- * LULL_ERR_RANGE when no process ever enters it; the message lists similar names. A member of a team
- * (NULL: alone) has the windows of its own processes. */
+ * LULL_ERR_RANGE when no process ever enters it; the message lists similar names. A member of a
+ * team (NULL: alone) has the windows of its own processes. */
 lull_status lull_windows_of_region(const struct lull_trace *trace, const char *name,
-                                   const struct lull_division *division,
-                                   struct lull_arena *arena, struct lull_windows **ret_windows,
-                                   struct lull_error *err);
+                                   const struct lull_division *division, struct lull_arena *arena,
+                                   struct lull_windows **ret_windows, struct lull_error *err);
 
 /* The processes that this member of a team reads. */
 struct lull_process_range lull_pass_range(const struct lull_division *division);

@@ -123,10 +123,9 @@ static lull_status sum_up(struct lull_team *team, struct lull_census *census, ui
 }
 
 lull_status lull_census_take(const struct lull_trace *trace, const struct lull_division *division,
-                             unsigned workers,
-                             void (*progress)(void *context, double share), void *progress_context,
-                             struct lull_arena *arena, struct lull_census **ret_census,
-                             struct lull_error *err)
+                             unsigned workers, void (*progress)(void *context, double share),
+                             void *progress_context, struct lull_arena *arena,
+                             struct lull_census **ret_census, struct lull_error *err)
 {
     struct lull_scan_options options = {.workers = workers,
                                         .application = LULL_NONE,

@@ -16,12 +16,11 @@ struct lull_census {
     uint64_t *readings; /* [n_counters] */
 };
 
-/* The result lives in `arena`. `progress` may be NULL. Of a team, whose members read their processes
- * (NULL: alone), the first has it, and the quirks of all. */
+/* The result lives in `arena`. `progress` may be NULL. Of a team, whose members read their
+ * processes (NULL: alone), the first has it, and the quirks of all. */
 lull_status lull_census_take(const struct lull_trace *trace, const struct lull_division *division,
-                             unsigned workers,
-                             void (*progress)(void *context, double share), void *progress_context,
-                             struct lull_arena *arena, struct lull_census **ret_census,
-                             struct lull_error *err);
+                             unsigned workers, void (*progress)(void *context, double share),
+                             void *progress_context, struct lull_arena *arena,
+                             struct lull_census **ret_census, struct lull_error *err);
 
 #endif

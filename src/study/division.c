@@ -42,11 +42,11 @@ static lull_status compare(struct lull_team *team, const struct lull_trace *trac
     struct sight first = own;
     lull_status status = lull_team_broadcast(team, &first, sizeof first, err);
     if (status == LULL_OK && memcmp(&first, &own, sizeof own) != 0)
-        status = lull_fail(err, LULL_ERR_RANGE,
-                           "%s: is another run here, of %u processes and %u threads, expected %u "
-                           "and %u as on the first",
-                           trace->path, own.processes, own.locations, first.processes,
-                           first.locations);
+        status =
+            lull_fail(err, LULL_ERR_RANGE,
+                      "%s: is another run here, of %u processes and %u threads, expected %u "
+                      "and %u as on the first",
+                      trace->path, own.processes, own.locations, first.processes, first.locations);
     return lull_team_agree(team, status, err);
 }
 
@@ -121,8 +121,7 @@ lull_status lull_division_gather_quirks(const struct lull_division *division,
     struct adding adding = {.trace = trace, .left_out = count_left_out(division, trace)};
     size_t size;
     const void *bytes = lull_trace_quirks_pack(trace, scratch, &size);
-    lull_status status =
-        lull_team_collect(division->team, bytes, size, add_quirks, &adding, err);
+    lull_status status = lull_team_collect(division->team, bytes, size, add_quirks, &adding, err);
     if (status == LULL_OK)
         status = lull_team_sum(division->team, &adding.left_out, 1, err);
     lull_arena_destroy(scratch);

@@ -1,5 +1,5 @@
-/* How the members of a team reach each other: one constant struct per back-end; internal to the room.
- * Calls for one member never overlap. */
+/* How the members of a team reach each other: one constant struct per back-end; internal to the
+ * room. Calls for one member never overlap. */
 #ifndef LULL_TEAM_BACKEND_H
 #define LULL_TEAM_BACKEND_H
 
@@ -21,8 +21,8 @@ struct lull_team_backend {
                  size_t size);
     enum lull_team_probe (*probe)(void *state, uint32_t *from, size_t *size);
     void (*fetch)(void *state, void *bytes);
-    /* `orderly`: nothing is on its way, and all others close, too. False: on the first, another ended
-     * with a failure, as far as that is told. */
+    /* `orderly`: nothing is on its way, and all others close, too. False: on the first, another
+     * ended with a failure, as far as that is told. */
     bool (*close)(void *state, bool orderly);
 };
 

@@ -1,9 +1,10 @@
 /* For tests: LULL_TEAM_CHAOS=MEMBERS:SEED makes a team of processes of this machine, joined by
- * sockets. What has come is held back for a while, and the next is taken from any member, as the seed
- * says; in order within a pair. With ":other" behind the seed the last member is of another version.
+ * sockets. What has come is held back for a while, and the next is taken from any member, as the
+ * seed says; in order within a pair. With ":other" behind the seed the last member is of another
+ * version.
  */
-#include "team/backend.h"
 #include "team/chaos.h"
+#include "team/backend.h"
 
 #include "base/array.h"
 

@@ -1,4 +1,5 @@
-/* Each cut is at the seam nearest to where the weights in front of it are the members' part of all. */
+/* Each cut is at the seam nearest to where the weights in front of it are the members' part of all.
+ */
 #include "team/division.h"
 
 /* Whether a cut may be in front of an item. */
@@ -66,8 +67,7 @@ lull_status lull_division_make(struct lull_team *team, const struct lull_divisio
     uint32_t *cuts = lull_arena_zero(arena, members + (size_t)1, sizeof *cuts);
     if (lull_team_is_first(team))
         cut(items, members, cuts);
-    lull_status status =
-        lull_team_broadcast(team, cuts, (members + (size_t)1) * sizeof *cuts, err);
+    lull_status status = lull_team_broadcast(team, cuts, (members + (size_t)1) * sizeof *cuts, err);
     if (status != LULL_OK)
         return status;
     struct lull_division *division = lull_arena_zero(arena, 1, sizeof *division);

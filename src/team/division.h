@@ -13,8 +13,8 @@ struct lull_division {
 struct lull_division_items {
     uint32_t count;
     const uint64_t *weights; /* [count]: of the work */
-    const uint32_t *groups;  /* [count]: neighbours of one group stay together where there are as many
-                                groups as members; NULL: each is by itself */
+    const uint32_t *groups;  /* [count]: neighbours of one group stay together where there are as
+                                many  groups as members; NULL: each is by itself */
     bool whole;              /* the first has all */
 };
 

@@ -18,9 +18,10 @@ static bool recognise_mpi(const struct lull_team_start *start)
 static lull_status no_library(const struct lull_team_start *start, struct lull_error *err)
 {
     if (start->family)
-        return lull_fail(err, LULL_ERR_UNSUPPORTED,
-                         "started as %u processes of %s, and there is no library liblull-team-%s.so",
-                         start->size, start->family, start->family);
+        return lull_fail(
+            err, LULL_ERR_UNSUPPORTED,
+            "started as %u processes of %s, and there is no library liblull-team-%s.so",
+            start->size, start->family, start->family);
     return lull_fail(err, LULL_ERR_UNSUPPORTED, "started as %u processes of an unknown MPI",
                      start->size);
 }

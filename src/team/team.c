@@ -1,7 +1,7 @@
 /* Members, and the mail between them.
  *
- * A back-end is only ever asked whether there is something, as MPI keeps a core busy while it waits,
- * which on a crowded machine another member needs. Who waits looks again at once for some
+ * A back-end is only ever asked whether there is something, as MPI keeps a core busy while it
+ * waits, which on a crowded machine another member needs. Who waits looks again at once for some
  * microseconds, and then sleeps longer and longer, up to a millisecond. */
 #include "team/team.h"
 
@@ -292,8 +292,7 @@ static lull_status greet(struct lull_team *team, const char *version, struct lul
     snprintf(hello.version, sizeof hello.version, "%s%s", version,
              lull_team_chaos_is_other(team->index, team->size) ? "-other" : "");
     gethostname(hello.host, sizeof hello.host - 1);
-    lull_status status =
-        lull_team_collect(team, &hello, sizeof hello, take_hello, &greeting, err);
+    lull_status status = lull_team_collect(team, &hello, sizeof hello, take_hello, &greeting, err);
     return lull_team_agree(team, status, err);
 }
 
@@ -357,7 +356,8 @@ static void send_last(struct lull_team *team)
             lull_team_send(team, i, (struct lull_mail_head){LULL_MAIL_LAST, gone}, NULL, 0, NULL);
 }
 
-/* Until each of the others has sent its last, so that nothing is on its way. False: one has gone. */
+/* Until each of the others has sent its last, so that nothing is on its way. False: one has gone.
+ */
 static bool wait_for_last(struct lull_team *team)
 {
     bool good = true, all = false;

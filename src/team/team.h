@@ -1,12 +1,12 @@
 /* A team: the processes of lull that do one analysis together. They are all started with the same
  * command line, call the functions of this header in the same order, and the first of them prints.
  *
- * Two kinds of mail never meet. Parcels are posted by any thread to any member at any time, and come
- * in order within a pair of members. The others (sums, blobs, agreement) are calls of all members
- * together, by one thread of each.
+ * Two kinds of mail never meet. Parcels are posted by any thread to any member at any time, and
+ * come in order within a pair of members. The others (sums, blobs, agreement) are calls of all
+ * members together, by one thread of each.
  *
- * Where lull was not started as one of several, the team is NULL, which every function takes: it has
- * one member. How members reach each other is in backend.h. */
+ * Where lull was not started as one of several, the team is NULL, which every function takes: it
+ * has one member. How members reach each other is in backend.h. */
 #ifndef LULL_TEAM_TEAM_H
 #define LULL_TEAM_TEAM_H
 

@@ -103,17 +103,16 @@ static bool lay_down(struct heap *heap, const void *bytes, size_t size)
 }
 
 /* Its own bytes, and those of the subtrees of its children behind them, in the order of members. */
-static lull_status gather(struct lull_team *team, const void *bytes, size_t size,
-                          struct heap *heap, struct lull_error *err)
+static lull_status gather(struct lull_team *team, const void *bytes, size_t size, struct heap *heap,
+                          struct lull_error *err)
 {
     const uint32_t end = lowest_bit(team->index, team->size);
     const struct lull_mail_head head = {LULL_MAIL_UP, ++team->operation};
     const struct frame frame = {team->index, size};
     bool fits = lay_down(heap, &frame, sizeof frame) && lay_down(heap, bytes, size);
     lull_status status = LULL_OK;
-    for (uint32_t bit = 1; fits && status == LULL_OK && bit < end &&
-                           (team->index | bit) < team->size;
-         bit *= 2) {
+    for (uint32_t bit = 1;
+         fits && status == LULL_OK && bit < end && (team->index | bit) < team->size; bit *= 2) {
         struct lull_mail *mail;
         status = lull_team_expect(team, team->index | bit, head, &mail, err);
         if (status != LULL_OK)
@@ -124,8 +123,7 @@ static lull_status gather(struct lull_team *team, const void *bytes, size_t size
     if (!fits)
         return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for what the members say");
     if (status == LULL_OK && team->index != 0)
-        status =
-            lull_team_send(team, parent_of(team->index), head, heap->bytes, heap->size, err);
+        status = lull_team_send(team, parent_of(team->index), head, heap->bytes, heap->size, err);
     return status;
 }
 

@@ -1,4 +1,5 @@
-/* Quirks that several processes found, each in locations of its own, as if one had found them all. */
+/* Quirks that several processes found, each in locations of its own, as if one had found them all.
+ */
 #include "trace/shared.h"
 
 #include <string.h>
@@ -25,8 +26,7 @@ const void *lull_trace_quirks_pack(const struct lull_trace *trace, struct lull_a
                                 .by_tally = counts->by_tally,
                                 .elsewhere = counts->elsewhere};
         memcpy(packed.first, shared->quirks[i].first, sizeof packed.first);
-        bytes =
-            lull_arena_grow(arena, bytes, &capacity, size + sizeof packed + packed.length, 1);
+        bytes = lull_arena_grow(arena, bytes, &capacity, size + sizeof packed + packed.length, 1);
         memcpy(bytes + size, &packed, sizeof packed);
         memset(bytes + size + sizeof packed, 0, packed.length);
         strcpy(bytes + size + sizeof packed, shared->quirks[i].kind);

@@ -367,9 +367,9 @@ void lull_locations_of(const struct lull_trace *trace, struct lull_process_range
     while (end > first && trace->processes[end - 1].n_locations == 0)
         end--;
     *ret_first = first < end ? trace->processes[first].first_location : 0;
-    *ret_end =
-        first < end ? trace->processes[end - 1].first_location + trace->processes[end - 1].n_locations
-                    : 0;
+    *ret_end = first < end ? trace->processes[end - 1].first_location +
+                                 trace->processes[end - 1].n_locations
+                           : 0;
 }
 
 unsigned lull_scan_workers(const struct lull_trace *trace, const struct lull_scan_options *options)

@@ -59,8 +59,8 @@ struct lull_scan_options {
                              take the file apart for it. */
     uint32_t application; /* only the locations of this application; LULL_NONE: all */
     struct lull_process_range range; /* only the locations of these processes */
-    bool masters_only;    /* only the first thread of each process */
-    bool unordered;       /* messages may come out of order (counting): saves sorting them */
+    bool masters_only;               /* only the first thread of each process */
+    bool unordered; /* messages may come out of order (counting): saves sorting them */
     /* Called now and then from one thread at a time with the share done, 0 .. 1; may be NULL. */
     void (*progress)(void *context, double share);
     void *progress_context;

@@ -68,7 +68,8 @@ static void check_messages(const struct lull_run *run, const struct lull_timelin
 {
     struct lull_census *census;
     struct lull_error err = {""};
-    assert_int_equal(lull_census_take(run->trace, NULL, 0, NULL, NULL, arena, &census, &err), LULL_OK);
+    assert_int_equal(lull_census_take(run->trace, NULL, 0, NULL, NULL, arena, &census, &err),
+                     LULL_OK);
     assert_int_equal(timeline->sent, census->sent);
     assert_int_equal(timeline->sent_bytes, census->sent_bytes);
     assert_int_equal(timeline->received, census->received);

@@ -67,7 +67,8 @@ static uint32_t choose_location(const struct feeder *feeder, const size_t *at,
     for (uint32_t l = 0; l < run->n_locations; l++) {
         uint32_t process = run->trace->locations[l].process;
         if (!lull_in_range(feeder->feed->range, process) ||
-            lull_pass_worker_of(run->trace, feeder->feed->range, feeder->feed->workers, process) != feeder->worker ||
+            lull_pass_worker_of(run->trace, feeder->feed->range, feeder->feed->workers, process) !=
+                feeder->worker ||
             at[l] == feeder->feed->locations[l].count)
             continue;
         *ret_unread = true;
@@ -329,7 +330,7 @@ static int differs(struct random_run *run, uint64_t seed, struct lull_random *ra
         (!alone.detail != !result.detail ||
          (alone.detail && strcmp(alone.detail, result.detail) != 0) ||
          (!alone.absent && (alone.messages != result.messages || alone.lost_ns != result.lost_ns ||
- alone.runtime != result.runtime || alone.steps != result.steps ||
+                            alone.runtime != result.runtime || alone.steps != result.steps ||
                             alone.collectives != result.collectives ||
                             alone.unmatched_sends != result.unmatched_sends)))) {
         fprintf(stderr, "seed %lu, team %s: %ld ns and '%s', alone %ld and '%s'\n", seed, wish,

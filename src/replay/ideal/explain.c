@@ -208,8 +208,8 @@ static struct lull_facts find_facts(const struct lull_ideal *ideal, const bool *
     const struct complaint *complaint = find_complaint(ideal);
     if (complaint)
         facts.complaint = *complaint;
-    facts.blocked = describe(
-        ideal, ideal->first_blocked ? ideal->first_blocked : lull_ideal_first_blocked(ideal));
+    facts.blocked = describe(ideal, ideal->first_blocked ? ideal->first_blocked
+                                                         : lull_ideal_first_blocked(ideal));
     return facts;
 }
 

@@ -57,8 +57,8 @@ struct lull_ideal_message {
 struct lull_ideal_options {
     uint32_t application;
     struct lull_process_range range; /* of the pass */
-    /* Of a team, whose members all do the same at the same time (create, pass, conclude), each with the
-     * range that is its own: the first has the result. NULL: alone. */
+    /* Of a team, whose members all do the same at the same time (create, pass, conclude), each with
+     * the range that is its own: the first has the result. NULL: alone. */
     const struct lull_division *division;
     bool masters_only; /* the pass reads only the first thread of each process */
     /* All threads are read, and those beside the masters are taken not to communicate, as in most

@@ -29,7 +29,6 @@ struct known {
     struct lull_rest rest;
 };
 
-
 struct mail {
     struct lull_ideal *ideal;
     struct lull_team *team;
@@ -117,8 +116,11 @@ void lull_mail_send(struct share *share, uint32_t to, const struct batch *batch)
     struct lull_ideal *ideal = share->ideal;
     struct lull_error err;
     /* The era changes while all of the member sleep, so it needs no lock. */
-    parcel.head = (struct head){
-        .kind = BATCH, .era = ideal->mail->era, .from = share->index, .to = to, .count = batch->count};
+    parcel.head = (struct head){.kind = BATCH,
+                                .era = ideal->mail->era,
+                                .from = share->index,
+                                .to = to,
+                                .count = batch->count};
     memcpy(parcel.letters, batch->letters, batch->count * sizeof batch->letters[0]);
     atomic_fetch_add(&ideal->mail->sent, 1);
     lull_status status =
@@ -290,7 +292,8 @@ static void deliver(struct mail *mail, const struct lull_team_parcel *parcel)
 static void hold(struct mail *mail, const struct lull_team_parcel *parcel)
 {
     struct lull_error err;
-    if (lull_array_reserve(&mail->held, &mail->held_capacity, mail->n_held + 1, sizeof *mail->held)) {
+    if (lull_array_reserve(&mail->held, &mail->held_capacity, mail->n_held + 1,
+                           sizeof *mail->held)) {
         mail->held[mail->n_held++] = *parcel;
         return;
     }

@@ -3,11 +3,12 @@
  *
  * A batch for a share of another member is posted as a parcel, and one that comes is put into the
  * inbox of its share. All rest when each member has settled (its readers sleep and no batch of its
- * own is on its way) and as many parcels have come as were sent, which counting twice shows: settled
- * members report what they have sent and received to the first; when that adds up, it asks all once
- * more, and if nothing has changed meanwhile, nothing was on its way at the end of the first count
- * (F. Mattern, Distributed Computing 2, 1987, the method of four counters). With their answers
- * members tell what a decision depends on, so that the first decides for all as one process would.
+ * own is on its way) and as many parcels have come as were sent, which counting twice shows:
+ * settled members report what they have sent and received to the first; when that adds up, it asks
+ * all once more, and if nothing has changed meanwhile, nothing was on its way at the end of the
+ * first count (F. Mattern, Distributed Computing 2, 1987, the method of four counters). With their
+ * answers members tell what a decision depends on, so that the first decides for all as one process
+ * would.
  *
  * What a member posts behind a decision must not come to one that does not know of it yet. So the
  * decisions are counted (the era), and a parcel of a later era waits. */

@@ -317,9 +317,9 @@ struct lull_ideal {
     struct share **shares; /* [n_shares]; NULL: of another member of the team */
     unsigned n_shares;     /* of all members, those here are [first_share, end_share) */
     unsigned first_share, end_share;
-    uint32_t *member_of;  /* [n_shares]; NULL: alone */
-    unsigned *workers_of; /* [members]: of the pass; NULL: alone */
-    struct mail *mail;   /* of other members; NULL: alone */
+    uint32_t *member_of;     /* [n_shares]; NULL: alone */
+    unsigned *workers_of;    /* [members]: of the pass; NULL: alone */
+    struct mail *mail;       /* of other members; NULL: alone */
     struct reader **readers; /* [n_readers]: of the workers of the pass */
     unsigned n_readers;
     uint16_t *share_of;              /* [n_processes]; NOBODY: of another application */

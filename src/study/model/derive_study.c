@@ -331,8 +331,8 @@ static lull_status read_events(struct filling *filling, unsigned workers, struct
                              "%s: is a saved profile, expected a run with its messages", run->path);
         lull_status status = find_links(run, workers, filling->arena, &links[i], err);
         if (status == LULL_OK)
-            status = lull_census_take(run->trace, NULL, workers, NULL, NULL, filling->arena, &censuses[i],
-                                      err);
+            status = lull_census_take(run->trace, NULL, workers, NULL, NULL, filling->arena,
+                                      &censuses[i], err);
         if (status != LULL_OK)
             return status;
     }

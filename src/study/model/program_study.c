@@ -60,7 +60,8 @@ static lull_status count_messages(const struct lull_run *run, unsigned workers,
     struct lull_census *census;
     if (!run->trace)
         return LULL_OK;
-    lull_status status = lull_census_take(run->trace, NULL, workers, NULL, NULL, arena, &census, err);
+    lull_status status =
+        lull_census_take(run->trace, NULL, workers, NULL, NULL, arena, &census, err);
     if (status != LULL_OK)
         return status;
     ret_run->has_messages = true;

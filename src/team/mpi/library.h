@@ -1,5 +1,5 @@
-/* What a library of a family of MPI offers; internal to the room. It is loaded when lull was started
- * by that family's launcher, and knows nothing of lull: lull itself links no MPI. */
+/* What a library of a family of MPI offers; internal to the room. It is loaded when lull was
+ * started by that family's launcher, and knows nothing of lull: lull itself links no MPI. */
 #ifndef LULL_TEAM_MPI_LIBRARY_H
 #define LULL_TEAM_MPI_LIBRARY_H
 

@@ -170,8 +170,9 @@ static void test_unknown_region(void **state)
     assert_int_equal(lull_windows_of_region(trace, "mpi_send", NULL, trace->arena, &windows, &err),
                      LULL_ERR_RANGE);
     assert_non_null(strstr(err.text, "'MPI_Send'"));
-    assert_int_equal(lull_windows_of_region(trace, "Time_Steps", NULL, trace->arena, &windows, &err),
-                     LULL_ERR_RANGE); /* defined, but never entered */
+    assert_int_equal(
+        lull_windows_of_region(trace, "Time_Steps", NULL, trace->arena, &windows, &err),
+        LULL_ERR_RANGE); /* defined, but never entered */
     assert_int_equal(lull_windows_of_region(trace, "zzzzzzzz", NULL, trace->arena, &windows, &err),
                      LULL_ERR_RANGE);
     assert_null(strstr(err.text, "similar"));

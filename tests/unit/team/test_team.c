@@ -1,5 +1,5 @@
-/* The functions of a team, each over members joined at random (chaos) and alone. What members should
- * have of each other is worked out by each of them for itself. */
+/* The functions of a team, each over members joined at random (chaos) and alone. What members
+ * should have of each other is worked out by each of them for itself. */
 #include "team/team.h"
 
 #include <setjmp.h>
@@ -124,8 +124,7 @@ static const char *collect(struct lull_team *team)
     if (collected.next != (own == 0 ? lull_team_size(team) : 0) || !collected.good)
         return "not all has been collected in order";
     uint64_t word = own == 0 ? 0x123456789abcdef : own;
-    if (lull_team_broadcast(team, &word, sizeof word, &err) != LULL_OK ||
-        word != 0x123456789abcdef)
+    if (lull_team_broadcast(team, &word, sizeof word, &err) != LULL_OK || word != 0x123456789abcdef)
         return "what the first has does not come";
     return NULL;
 }
@@ -348,10 +347,10 @@ static void test_no_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone),   cmocka_unit_test(test_no_library),
-        cmocka_unit_test(test_sums),    cmocka_unit_test(test_collect),
-        cmocka_unit_test(test_agree),   cmocka_unit_test(test_parcels),
-        cmocka_unit_test(test_stop),    cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_alone),         cmocka_unit_test(test_no_library),
+        cmocka_unit_test(test_sums),          cmocka_unit_test(test_collect),
+        cmocka_unit_test(test_agree),         cmocka_unit_test(test_parcels),
+        cmocka_unit_test(test_stop),          cmocka_unit_test(test_killed),
         cmocka_unit_test(test_other_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

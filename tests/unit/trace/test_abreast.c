@@ -149,8 +149,9 @@ static void check_all_seen(const struct watch *watch)
         memory_trace_events(watch->trace, l, &count);
         assert_true(watch->begun[l] && watch->ended[l]);
         assert_int_equal(watch->events[l], count);
-        assert_int_equal(watch->worker[l], lull_scan_worker_of(watch->trace, everybody, watch->workers,
-                                                               watch->trace->locations[l].process));
+        assert_int_equal(watch->worker[l],
+                         lull_scan_worker_of(watch->trace, everybody, watch->workers,
+                                             watch->trace->locations[l].process));
     }
     for (unsigned w = 0; w < watch->workers; w++)
         assert_int_equal(watch->finished[w], 1);
