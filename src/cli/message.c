@@ -27,22 +27,29 @@ bool lull_cli_is_muted(void)
     return muted;
 }
 
-static void put_line(const char *kind, const char *format, va_list arguments)
-    __attribute__((format(printf, 2, 0)));
+static void put_line(const char *kind, const char *ending, const char *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
 
 /* Texts from input files may hold control characters; they must not reach the terminal, and the
- * message stays one line, which the caller ends. */
-static void put_line(const char *kind, const char *format, va_list arguments)
+ * message stays one line. It is written at once, because launchers write to the same place; without
+ * memory for that, piece by piece. */
+static void put_line(const char *kind, const char *ending, const char *format, va_list arguments)
 {
-    char text[2048];
+    char text[2048], *line = NULL;
+    size_t size;
+    FILE *whole = open_memstream(&line, &size), *out = whole ? whole : stderr;
     vsnprintf(text, sizeof text, format, arguments);
-    fprintf(stderr, command ? "lull %s: " : "lull: ", command);
-    fputs(kind, stderr);
+    fprintf(out, command ? "lull %s: " : "lull: ", command);
+    fputs(kind, out);
     for (const char *rest = text; *rest;) {
         char piece[LULL_UTF8_PIECE];
         size_t length = lull_utf8_clean(&rest, piece);
-        fwrite(piece, 1, length, stderr);
+        fwrite(piece, 1, length, out);
     }
+    fputs(ending, out);
+    if (whole && fclose(whole) == 0)
+        fwrite(line, 1, size, stderr);
+    free(line);
 }
 
 int lull_cli_fail(const char *format, ...)
@@ -51,9 +58,8 @@ int lull_cli_fail(const char *format, ...)
     if (muted)
         return LULL_EXIT_FAILURE;
     va_start(arguments, format);
-    put_line("", format, arguments);
+    put_line("", "\n", format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
     return LULL_EXIT_FAILURE;
 }
 
@@ -62,10 +68,12 @@ int lull_cli_usage(const char *format, ...)
     va_list arguments;
     if (muted)
         return LULL_EXIT_USAGE;
+    char ending[64];
+    snprintf(ending, sizeof ending, command ? " (see 'lull %s --help')\n" : " (see 'lull help')\n",
+             command);
     va_start(arguments, format);
-    put_line("", format, arguments);
+    put_line("", ending, format, arguments);
     va_end(arguments);
-    fprintf(stderr, command ? " (see 'lull %s --help')\n" : " (see 'lull help')\n", command);
     return LULL_EXIT_USAGE;
 }
 
@@ -75,9 +83,8 @@ void lull_cli_warn(const char *format, ...)
     if (muted)
         return;
     va_start(arguments, format);
-    put_line("warning: ", format, arguments);
+    put_line("warning: ", "\n", format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
 }
 
 void lull_cli_warn_all(const struct lull_notices *notices)
