@@ -11,9 +11,8 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
         if(TARGET liblull-record-${family})
             foreach(program messages collectives)
                 planted_test(${program}.${family} ${program} --family ${family})
-                if(family STREQUAL "mpich") # who waits there keeps its core
-                    set_tests_properties(diagnose.planted.${program}.mpich PROPERTIES RUN_SERIAL ON)
-                endif()
+                # Who waits in MPI keeps its core, or wants it back at once.
+                set_tests_properties(diagnose.planted.${program}.${family} PROPERTIES RUN_SERIAL ON)
             endforeach()
         endif()
     endforeach()
