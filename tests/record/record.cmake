@@ -27,18 +27,14 @@ if(Python3_FOUND)
         add_custom_target(record.${name}${record_variant}.${short} ALL DEPENDS ${output})
     endfunction()
 
-    # late_programs(compiler flags...): tests/record/late.c, late_calls.c, and their library
-    function(late_programs compiler)
+    # late_program(compiler flags...): tests/record/late.c and its library
+    function(late_program compiler)
         set(late ${PROJECT_SOURCE_DIR}/tests/record/late)
-        add_custom_command(OUTPUT ${record_bin}/liblate.so DEPENDS ${late}_library.c
-            COMMAND ${compiler} -O1 -g -fPIC -shared ${ARGN} ${late}_library.c -o ${record_bin}/liblate.so VERBATIM)
-        foreach(name late late_calls)
-            set(source ${PROJECT_SOURCE_DIR}/tests/record/${name}.c)
-            add_custom_command(OUTPUT ${record_bin}/${name} DEPENDS ${source} ${record_bin}/liblate.so
-                COMMAND ${compiler} -std=gnu17 -O1 -g -pthread ${ARGN} -I${PROJECT_SOURCE_DIR}/include ${source}
-                        -o ${record_bin}/${name} -L${record_bin} -llate -Wl,-rpath,${record_bin} VERBATIM)
-        endforeach()
-        add_custom_target(record.late ALL DEPENDS ${record_bin}/late ${record_bin}/late_calls)
+        add_custom_command(OUTPUT ${record_bin}/late DEPENDS ${late}.c ${late}_library.c
+            COMMAND ${compiler} -O1 -g -fPIC -shared ${ARGN} ${late}_library.c -o ${record_bin}/liblate.so
+            COMMAND ${compiler} -std=gnu17 -O1 -g -pthread ${ARGN} -I${PROJECT_SOURCE_DIR}/include ${late}.c
+                    -o ${record_bin}/late -L${record_bin} -llate -Wl,-rpath,${record_bin} VERBATIM)
+        add_custom_target(record.late ALL DEPENDS ${record_bin}/late)
     endfunction()
 
     # record_test(name program arguments...)
@@ -86,12 +82,8 @@ if(Python3_FOUND)
     endif()
 
     if(LULL_GCC)
-        late_programs(${LULL_GCC})
+        late_program(${LULL_GCC})
         record_test(late quick -- ${record_bin}/late)
-        foreach(form barrier lock busy)
-            record_test(late_calls.${form} quick -- ${record_bin}/late_calls ${form})
-            record_test(late_calls.profile.${form} quick --option=--profile -- ${record_bin}/late_calls ${form})
-        endforeach()
     endif()
 
     foreach(compiler ${LULL_GCC} ${LULL_CLANG})

@@ -226,13 +226,12 @@ static void complete_chunk(struct rec_thread *self)
 static void make_place(struct rec_thread *self)
 {
     uint64_t begin = rec_now(), last = rec_last_time(self), counts[REC_MOST_COUNTERS];
-    const bool storing = __atomic_load_n(&self->storing, __ATOMIC_RELAXED);
-    if (storing && self->tail_size < LULL_TAPE_CHUNK) {
+    if (self->storing && self->tail_size < LULL_TAPE_CHUNK) {
         complete_chunk(self);
         return;
     }
     rec_sums_until(self, begin);
-    if (!storing) {
+    if (!self->storing) {
         self->at = self->tail;
         return;
     }
@@ -311,7 +310,7 @@ static void free_rest(const struct rec_thread *self, const struct lull_tape_head
 }
 
 /* The newest records stay where they are, behind the chunks. */
-static void close_head(const struct rec_thread *self)
+static void close_head(struct rec_thread *self)
 {
     struct lull_tape_header header;
     if (!rec_container_read(&header, sizeof header, self->head))
@@ -322,28 +321,27 @@ static void close_head(const struct rec_thread *self)
 }
 
 /* The mappings become private memory in one step each: a thread that still runs (of a pool, at the
- * end of the process) may write on into it. What is committed is on the tape before. */
+ * end of the process) may write on into it. */
 void rec_buffer_detach(struct rec_thread *self)
 {
-    __atomic_store_n(&self->storing, false, __ATOMIC_RELAXED);
-    rec_file_freeze(self->header, LULL_TAPE_HEADER_SIZE);
+    self->storing = false;
     rec_file_freeze(self->tail, LULL_TAPE_CHUNK);
+    rec_file_freeze(self->header, LULL_TAPE_HEADER_SIZE);
     rec_sums_detach(self);
 }
 
-void rec_buffer_close(const struct rec_thread *self)
-{
-    close_head(self);
-}
-
-/* The mappings are gone before the header is looked at. */
-void rec_buffer_end(struct rec_thread *self)
+/* The mappings are frozen before the header is looked at. */
+void rec_buffer_end(struct rec_thread *self, bool running)
 {
     if (self->closed)
         return;
     self->closed = true;
-    munmap(self->tail, LULL_TAPE_CHUNK);
-    munmap(self->header, LULL_TAPE_HEADER_SIZE);
-    rec_sums_end(self);
+    if (running) {
+        rec_buffer_detach(self);
+    } else {
+        munmap(self->tail, LULL_TAPE_CHUNK);
+        munmap(self->header, LULL_TAPE_HEADER_SIZE);
+    }
+    rec_sums_end(self, running);
     close_head(self);
 }

@@ -30,11 +30,10 @@ static bool map_more(struct rec_thread *self, size_t size)
     struct rec_sums *sums = &self->sums_file;
     struct rec_extent extent;
     size = (size + LULL_TAPE_PAGE - 1) / LULL_TAPE_PAGE * LULL_TAPE_PAGE;
-    if (size > sums->reserved || sums->n_parts == REC_SUMS_PARTS ||
+    if (size > sums->reserved ||
         rec_container_map(size - sums->size, (unsigned char *)sums->header + sums->size, &extent) ==
             MAP_FAILED)
         return false;
-    sums->parts[sums->n_parts++] = (uint32_t)(size - sums->size);
     sums->size = size;
     rec_container_enter(&extent, LULL_TAPE_PART_SUMS, self->number);
     return true;
@@ -93,7 +92,7 @@ bool rec_sums_begin(struct rec_thread *self)
 bool rec_sums_grow(struct rec_thread *self, uint32_t region)
 {
     struct rec_sums *sums = &self->sums_file;
-    if (!sums->header || __atomic_load_n(&sums->full, __ATOMIC_RELAXED))
+    if (!sums->header || sums->full)
         return false;
     size_t size = sums->size * 2;
     while (size < size_of(self, (uint64_t)region + 1))
@@ -188,16 +187,24 @@ void rec_sums_detach(struct rec_thread *self)
     struct rec_sums *sums = &self->sums_file;
     if (sums->header)
         rec_file_freeze(sums->header, sums->size);
-    __atomic_store_n(&sums->full, true, __ATOMIC_RELAXED);
+    sums->full = true;
 }
 
-void rec_sums_end(struct rec_thread *self)
+static void cut_down(struct rec_thread *self)
 {
     struct rec_sums *sums = &self->sums_file;
-    if (!sums->header)
-        return;
     sums->header->regions = used_regions(self);
     munmap(sums->header, sums->reserved);
     sums->header = NULL;
     self->n_sums = 0;
+}
+
+void rec_sums_end(struct rec_thread *self, bool running)
+{
+    if (!self->sums_file.header)
+        return;
+    if (running)
+        self->sums_file.full = true; /* rec_buffer_end has detached it */
+    else
+        cut_down(self);
 }

@@ -11,15 +11,10 @@
 
 struct rec_thread;
 
-/* A page, and each time as much again at least, up to 4 MiB. */
-enum { REC_SUMS_PARTS = 12 };
-
 struct rec_sums {
     struct lull_tape_sums_header *header;
-    size_t size, reserved;          /* bytes that are mapped, and that there is room for */
-    uint32_t parts[REC_SUMS_PARTS]; /* bytes of what is mapped, one part behind the other */
-    uint32_t n_parts;
-    bool full; /* there is no room for more, and none is asked for again */
+    size_t size, reserved; /* bytes that are mapped, and that there is room for */
+    bool full;             /* there is no room for more, and none is asked for again */
 };
 
 bool rec_sums_begin(struct rec_thread *self);
@@ -35,7 +30,6 @@ void rec_sums_pause(struct rec_thread *self, uint64_t now);
 void rec_sums_flush(struct rec_thread *self, uint64_t ticks, uint64_t now);
 /* What is added from now on goes nowhere: the mapping becomes private memory in one step. */
 void rec_sums_detach(struct rec_thread *self);
-/* Gives the memory back. */
-void rec_sums_end(struct rec_thread *self);
+void rec_sums_end(struct rec_thread *self, bool running);
 
 #endif
