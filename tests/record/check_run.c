@@ -9,9 +9,8 @@
  *     unpaused MOST N              and at most
  *
  *     balance SHARE TOLERANCE     load balance of the parallel regions as lull metrics gives it
- *     open 1                       regions may be open at the end of the recording
- *     torn 1                       a thread was busy at the end: its last call may lack in events
- * or sums
+ *     open 1                       regions may be open when the recording ends
+ *     torn 1                       a thread was busy then: its last call may lack in events or sums
  *
  * Other lines are the program's own output. Prints what differs; the status is 1 then, and when the
  * run has oddities, unless it is known to be cut off. A run that holds all events and sums must say
