@@ -4,8 +4,10 @@ import shutil
 import statistics
 import subprocess
 
+# Open MPI would bind a single rank to one core, with all of its threads.
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMPI_MCA_rmaps_base_oversubscribe="1",
+                   OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none",
+                   PRTE_MCA_hwloc_default_binding_policy="none",
                    PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe")
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "record_mpi.c")
 

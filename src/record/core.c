@@ -11,6 +11,7 @@
 #include "record/settings.h"
 #include "record/store/buffer.h"
 #include "record/store/ring.h"
+#include "record/store/taken.h"
 #include "record/thread/cores.h"
 #include "record/thread/locks.h"
 #include "record/thread/window.h"
@@ -142,17 +143,26 @@ __attribute__((constructor)) static void start(void)
     rec_start();
 }
 
-/* The call that the program leaves for good, by exit() or by ending a thread: its time so far is
- * told by the sums, and its record is left open, as where a program is killed. */
-static bool ends_in_call(struct rec_thread *self, uint64_t now)
+/* A call or construct that is open at the end of the thread: its time so far is told by the sums,
+ * and its record is left open, as where a program is killed. One that has only just begun has no
+ * time yet. */
+static bool end_open_call(struct rec_thread *self, uint64_t now)
 {
+    if (self->at >= self->end)
+        return false;
     const struct lull_tape_record open = self->at->record;
-    if (self->frame == 0 || self->paused || lull_tape_kind_of(open.head) != LULL_TAPE_CALL ||
-        open.value != LULL_TAPE_OPEN || open.time > now)
+    if (self->paused || lull_tape_kind_of(open.head) != LULL_TAPE_CALL ||
+        open.value != LULL_TAPE_OPEN || open.time > now || open.time < rec_last_time(self))
         return false;
     rec_add_sum(self, lull_tape_id_of(open.head), 1, now - open.time, now);
     self->inside += now - open.time;
     return true;
+}
+
+/* The call that the program leaves for good, by exit() or by ending a thread. */
+static bool ends_in_call(struct rec_thread *self, uint64_t now)
+{
+    return rec_is_inside(self) && end_open_call(self, now);
 }
 
 /* A program may call exit() in a signal's handler, where its thread has the lock: then its tapes
@@ -169,39 +179,62 @@ static bool lock_at_end(void)
  * to here. Of a worker the time between regions is the runtime's. */
 static void end_life(struct rec_thread *thread, uint64_t now)
 {
-    const struct rec_omp *omp = rec_omp_of(thread);
-    const bool in_construct = omp && omp->open != 0;
-    if (thread->role != REC_ROLE_WORKER && thread->n_frames == 0 && !in_construct &&
-        !thread->paused)
+    if (thread->role != REC_ROLE_WORKER && thread->n_frames == 0 && !thread->paused)
         rec_number(thread, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, thread->made_as, now);
 }
 
+/* A thread that lives at the end. Of one that is in the middle of a record no more is known than
+ * what is on its tape; what it is in a call for in a pause is not recorded. */
+static void conclude_running(struct rec_thread *taken, uint64_t now)
+{
+    const bool inside = rec_is_inside(taken) && !taken->paused;
+    taken->n_counters = 0; /* they are that thread's */
+    if (!inside)
+        rec_pause_note(taken);
+    rec_omp_settle(taken, now);
+    const struct rec_omp *omp = rec_omp_of(taken);
+    const bool in_construct = !inside && omp && omp->open != 0;
+    if ((inside || in_construct) && !end_open_call(taken, now) && inside)
+        return;
+    rec_sums_until(taken, now);
+    if (inside || in_construct)
+        return;
+    rec_pause_leave(taken, now);
+    end_life(taken, now);
+}
+
+static void end_running(struct rec_thread *thread, uint64_t now)
+{
+    static struct rec_thread taken; /* too large for a stack */
+    rec_functions_count(thread);
+    if (!rec_taken_from(thread, &taken)) {
+        rec_report_add(NULL);
+        return;
+    }
+    conclude_running(&taken, now < *taken.until ? *taken.until : now);
+    rec_cores_end(&taken);
+    rec_report_add(&taken);
+    rec_buffer_end(&taken);
+}
+
+static void end_resting(struct rec_thread *thread, uint64_t now)
+{
+    rec_omp_settle(thread, now);
+    rec_functions_count(thread);
+    rec_report_add(thread);
+    rec_buffer_end(thread);
+}
+
+/* `now`: when the calling thread has ended, with which the run does unless another one lives
+ * longer. */
 static void end_all(uint64_t now)
 {
     if (!lock_at_end())
         return;
-    for (struct rec_thread *thread = threads; thread; thread = thread->next) {
-        if (now < *thread->until)
-            now = *thread->until;
-        thread->n_counters = 0; /* they are that thread's */
-        const bool lives = !thread->rests && !rec_is_inside(thread);
-        if (lives)
-            rec_pause_note(thread);
-        rec_omp_settle(thread, now);
-        if (lull_tape_id_of(thread->at->record.head) < thread->n_sums) /* it has a place for it */
-            ends_in_call(thread, now);
-        if (!thread->rests)
-            rec_sums_until(thread, now);
-        if (lives) {
-            rec_pause_leave(thread, now);
-            end_life(thread, now);
-        }
-        if (!thread->rests)
-            rec_cores_end(thread);
-        rec_functions_count(thread);
-        rec_report_add(thread);
-        rec_buffer_end(thread, !thread->rests);
-    }
+    for (struct rec_thread *thread = threads; thread; thread = thread->next)
+        now = rec_taken_until(thread) > now ? rec_taken_until(thread) : now;
+    for (struct rec_thread *thread = threads; thread; thread = thread->next)
+        (thread->rests ? end_resting : end_running)(thread, now);
     rec_functions_stop();
     rec_define_clock(0);
     rec_inject_end();
@@ -210,16 +243,17 @@ static void end_all(uint64_t now)
     pthread_mutex_unlock(&threads_lock);
 }
 
+static uint64_t end_current(void);
+
 void rec_stop(void)
 {
     if (!rec_process.on)
         return;
     rec_process.on = false;
     __atomic_store_n(&rec_process.gate, 0, __ATOMIC_RELAXED);
-    const uint64_t now = rec_now();
-    rec_thread_end();
+    const uint64_t end = end_current();
     const struct rec_aside aside = rec_step_aside();
-    end_all(now);
+    end_all(end > 0 ? end : rec_now());
     rec_step_back(&aside);
 }
 
@@ -272,7 +306,7 @@ static struct rec_thread *take_resting(enum rec_role role)
     struct rec_thread **place = &resting;
     while (*place && (*place)->role != role)
         place = &(*place)->next_resting;
-    struct rec_thread *found = *place;
+    struct rec_thread *found = rec_process.on ? *place : NULL; /* at the end they are closed */
     if (found)
         *place = found->next_resting;
     if (found)
@@ -308,7 +342,7 @@ static struct rec_thread *make_thread(enum rec_role role)
      * gaps, also not after a crash. */
     pthread_mutex_lock(&threads_lock);
     self->number = n_threads;
-    bool good = rec_buffer_begin(self);
+    const bool good = rec_process.on && rec_buffer_begin(self);
     if (good) {
         n_threads++;
         self->next = threads;
@@ -336,6 +370,7 @@ static void make_ready(struct rec_thread *self, uint64_t number)
     rec_number(self, LULL_TAPE_NUMBER_THREAD_BEGIN, LULL_TAPE_NO_ID, number, now);
     rec_counters_begin(self, now);
     rec_pause_enter(self, now);
+    __atomic_store_n(&self->begun, true, __ATOMIC_RELEASE);
 }
 
 static struct rec_thread *begin_thread(enum rec_role role, uint64_t number)
@@ -384,8 +419,8 @@ static void leave_all(struct rec_thread *self, uint64_t now)
     }
 }
 
-/* What the thread has to say at its end. */
-static void conclude(struct rec_thread *self)
+/* What the thread has to say at its end; returns when that is. */
+static uint64_t conclude(struct rec_thread *self)
 {
     if (!rec_is_inside(self))
         rec_pause_note(self);
@@ -404,6 +439,7 @@ static void conclude(struct rec_thread *self)
     rec_functions_end(self);
     rec_cores_end(self);
     rec_sums_until(self, now);
+    return now;
 }
 
 /* With the lock held: whether another thread may have this location. */
@@ -423,43 +459,52 @@ static void take_out(struct rec_thread *self)
         self->next->previous = self->previous;
 }
 
-/* All of it with the lock: the process may end meanwhile, and close the tapes of all threads. */
-static void end_thread(struct rec_thread *self)
+/* All of it with the lock: the process may end meanwhile, and close the tapes of all threads.
+ * Returns when the thread has ended, 0: before. */
+static uint64_t end_thread(struct rec_thread *self)
 {
     pthread_mutex_lock(&threads_lock);
     if (self->closed) {
         pthread_mutex_unlock(&threads_lock);
-        return;
+        return 0;
     }
-    conclude(self);
+    const uint64_t end = conclude(self);
     const bool rests = can_rest(self);
     if (rests) {
         self->rests = true;
+        self->begun = false;
         self->next_resting = resting;
         resting = self;
     } else {
         take_out(self);
         rec_report_add(self);
-        rec_buffer_end(self, false);
+        rec_buffer_end(self);
     }
     pthread_mutex_unlock(&threads_lock);
     if (rests)
-        return;
+        return end;
     rec_functions_free(self);
     if (self->scratch)
         munmap(self->scratch, self->scratch_size);
     munmap(self, sizeof *self);
+    return end;
+}
+
+static uint64_t end_current(void)
+{
+    struct rec_thread *self = rec_self_or_null;
+    if (!self || self == &rec_nobody)
+        return 0;
+    struct rec_aside aside = rec_step_aside();
+    const uint64_t end = end_thread(self);
+    aside.self = &rec_nobody;
+    rec_step_back(&aside);
+    return end;
 }
 
 void rec_thread_end(void)
 {
-    struct rec_thread *self = rec_self_or_null;
-    if (!self || self == &rec_nobody)
-        return;
-    struct rec_aside aside = rec_step_aside();
-    end_thread(self);
-    aside.self = &rec_nobody;
-    rec_step_back(&aside);
+    end_current();
 }
 
 void *rec_thread_scratch(struct rec_thread *self, size_t size)

@@ -89,6 +89,7 @@ struct rec_thread {
     bool storing;        /* events are kept; false: at the budget, after an error, in a profile */
     bool paused;         /* by the program, as far as the thread has taken note of it */
     bool rests;          /* its thread has ended, and no other has taken its place */
+    bool begun;          /* atomic: a thread lives here, and its tape says so */
     uint64_t paused_at;  /* up to when the pause is accounted for */
     uint64_t pause_from; /* when the program asked for it */
     uint64_t ended;      /* ticks of all pauses of the program that had ended then */
@@ -98,6 +99,8 @@ struct rec_thread {
     struct rec_frame frames[REC_MOST_FRAMES];
     struct rec_counting counting;
 
+    unsigned char *space; /* header, tail and sums (store/buffer.h) */
+    size_t space_size;
     union lull_tape_slot *tail; /* the chunk that `at` walks through */
     size_t tail_size;           /* bytes of it that are there */
     struct lull_tape_header *header;

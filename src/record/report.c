@@ -25,13 +25,15 @@ void rec_report_begin(void)
 
 void rec_report_add(const struct rec_thread *self)
 {
+    n_threads++;
+    if (!self)
+        return;
     for (size_t i = 0; self->sums && i < 2 * (size_t)self->n_sums; i++)
         visits +=
             ((const struct lull_tape_sum *)(const void *)(self->sums + i * self->sum_size))->visits;
     bytes += self->flushed + (uint64_t)(self->at - self->tail) * sizeof *self->at;
     stored += self->flushed;
     flushing += self->flushing;
-    n_threads++;
 }
 
 /* What recording cost: a visit takes two readings of the clock, which is nearly all of it, because

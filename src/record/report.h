@@ -9,7 +9,7 @@ void rec_report_begin(void);
 void rec_report_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* This process cannot record; errno says why. */
 void rec_report_refused(const char *run);
-/* Before the tape of a thread is closed. */
+/* Before the tape of a thread is closed; NULL: it is not known what is there. */
 void rec_report_add(const struct rec_thread *self);
 void rec_report(void);
 

@@ -27,14 +27,18 @@ if(Python3_FOUND)
         add_custom_target(record.${name}${record_variant}.${short} ALL DEPENDS ${output})
     endfunction()
 
-    # late_program(compiler flags...): tests/record/late.c and its library
-    function(late_program compiler)
+    # late_programs(compiler flags...): tests/record/late.c, late_calls.c, and their library
+    function(late_programs compiler)
         set(late ${PROJECT_SOURCE_DIR}/tests/record/late)
-        add_custom_command(OUTPUT ${record_bin}/late DEPENDS ${late}.c ${late}_library.c
-            COMMAND ${compiler} -O1 -g -fPIC -shared ${ARGN} ${late}_library.c -o ${record_bin}/liblate.so
-            COMMAND ${compiler} -std=gnu17 -O1 -g -pthread ${ARGN} -I${PROJECT_SOURCE_DIR}/include ${late}.c
-                    -o ${record_bin}/late -L${record_bin} -llate -Wl,-rpath,${record_bin} VERBATIM)
-        add_custom_target(record.late ALL DEPENDS ${record_bin}/late)
+        add_custom_command(OUTPUT ${record_bin}/liblate.so DEPENDS ${late}_library.c
+            COMMAND ${compiler} -O1 -g -fPIC -shared ${ARGN} ${late}_library.c -o ${record_bin}/liblate.so VERBATIM)
+        foreach(name late late_calls)
+            set(source ${PROJECT_SOURCE_DIR}/tests/record/${name}.c)
+            add_custom_command(OUTPUT ${record_bin}/${name} DEPENDS ${source} ${record_bin}/liblate.so
+                COMMAND ${compiler} -std=gnu17 -O1 -g -pthread ${ARGN} -I${PROJECT_SOURCE_DIR}/include ${source}
+                        -o ${record_bin}/${name} -L${record_bin} -llate -Wl,-rpath,${record_bin} VERBATIM)
+        endforeach()
+        add_custom_target(record.late ALL DEPENDS ${record_bin}/late ${record_bin}/late_calls)
     endfunction()
 
     # record_test(name program arguments...)
@@ -82,8 +86,12 @@ if(Python3_FOUND)
     endif()
 
     if(LULL_GCC)
-        late_program(${LULL_GCC})
+        late_programs(${LULL_GCC})
         record_test(late quick -- ${record_bin}/late)
+        foreach(form barrier lock busy threads)
+            record_test(late_calls.${form} quick -- ${record_bin}/late_calls ${form})
+            record_test(late_calls.profile.${form} quick --option=--profile -- ${record_bin}/late_calls ${form})
+        endforeach()
     endif()
 
     foreach(compiler ${LULL_GCC} ${LULL_CLANG})
@@ -213,6 +221,10 @@ if(Python3_FOUND)
         record_program(many_tasks ${compiler} -fopenmp)
         record_program(pause_omp ${compiler} -fopenmp)
         record_program(omp_waits ${compiler} -fopenmp)
+        record_program(late_omp ${compiler} -fopenmp)
+        foreach(form barrier critical region)
+            record_test(late_omp.${form}.${short} quick -- ${record_bin}/late_omp.${short} ${form})
+        endforeach()
         record_program(nested_threads ${compiler} -fopenmp)
         record_test(nested_threads.${short} quick --bytes=13000 --
                     ${record_bin}/nested_threads.${short})

@@ -67,29 +67,45 @@ static void fill_header(struct rec_thread *self)
     memcpy(header->magic, LULL_TAPE_MAGIC, sizeof header->magic);
 }
 
-/* Space for a chunk, of which the first page is there. */
+/* Addresses for the header, the tail and the sums, one behind the other. */
+static bool begin_space(struct rec_thread *self)
+{
+    const size_t size = REC_SPACE_SUMS + rec_sums_space();
+    void *space = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (space == MAP_FAILED)
+        return false;
+    self->space = space;
+    self->space_size = size;
+    return true;
+}
+
+static union lull_tape_slot *mapped_tail(const struct rec_thread *self)
+{
+    return (union lull_tape_slot *)(void *)(self->space + REC_SPACE_TAIL);
+}
+
+static void unmap_space(struct rec_thread *self)
+{
+    if (self->tail && self->tail != mapped_tail(self))
+        munmap(self->tail, LULL_TAPE_CHUNK);
+    munmap(self->space, self->space_size);
+}
+
+/* Of the chunk the first page is there. */
 static bool begin_tail(struct rec_thread *self, struct rec_extent *ret_extent)
 {
     self->storing = !rec_process.profile;
     if (!self->storing)
         return use_private_chunk(self);
-    void *space =
-        mmap(NULL, LULL_TAPE_CHUNK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (space == MAP_FAILED)
+    if (rec_container_map(FIRST_TAIL, mapped_tail(self), ret_extent) == MAP_FAILED)
         return false;
-    if (rec_container_map(FIRST_TAIL, space, ret_extent) == MAP_FAILED) {
-        int reason = errno;
-        munmap(space, LULL_TAPE_CHUNK);
-        errno = reason;
-        return false;
-    }
-    use_chunk(self, space, FIRST_TAIL);
+    use_chunk(self, mapped_tail(self), FIRST_TAIL);
     return true;
 }
 
 static bool begin_head(struct rec_thread *self, struct rec_extent *ret_extent)
 {
-    void *head = rec_container_map(LULL_TAPE_HEADER_SIZE, NULL, ret_extent);
+    void *head = rec_container_map(LULL_TAPE_HEADER_SIZE, self->space, ret_extent);
     if (head == MAP_FAILED)
         return false;
     self->header = head;
@@ -101,13 +117,12 @@ static bool begin_head(struct rec_thread *self, struct rec_extent *ret_extent)
 bool rec_buffer_begin(struct rec_thread *self)
 {
     struct rec_extent tail = {.size = 0}, head;
-    if (!begin_tail(self, &tail))
+    if (!begin_space(self))
         return false;
-    if (!begin_head(self, &head) || !rec_sums_begin(self)) {
+    if (!begin_tail(self, &tail) || !begin_head(self, &head) ||
+        !rec_sums_begin(self, self->space + REC_SPACE_SUMS, self->space_size - REC_SPACE_SUMS)) {
         int reason = errno;
-        munmap(self->tail, LULL_TAPE_CHUNK);
-        if (self->header)
-            munmap(self->header, LULL_TAPE_HEADER_SIZE);
+        unmap_space(self);
         errno = reason;
         return false;
     }
@@ -226,12 +241,13 @@ static void complete_chunk(struct rec_thread *self)
 static void make_place(struct rec_thread *self)
 {
     uint64_t begin = rec_now(), last = rec_last_time(self), counts[REC_MOST_COUNTERS];
-    if (self->storing && self->tail_size < LULL_TAPE_CHUNK) {
+    const bool storing = __atomic_load_n(&self->storing, __ATOMIC_RELAXED);
+    if (storing && self->tail_size < LULL_TAPE_CHUNK) {
         complete_chunk(self);
         return;
     }
     rec_sums_until(self, begin);
-    if (!self->storing) {
+    if (!storing) {
         self->at = self->tail;
         return;
     }
@@ -310,7 +326,7 @@ static void free_rest(const struct rec_thread *self, const struct lull_tape_head
 }
 
 /* The newest records stay where they are, behind the chunks. */
-static void close_head(struct rec_thread *self)
+static void close_head(const struct rec_thread *self)
 {
     struct lull_tape_header header;
     if (!rec_container_read(&header, sizeof header, self->head))
@@ -320,28 +336,31 @@ static void close_head(struct rec_thread *self)
     free_rest(self, &header);
 }
 
-/* The mappings become private memory in one step each: a thread that still runs (of a pool, at the
- * end of the process) may write on into it. */
-void rec_buffer_detach(struct rec_thread *self)
+static size_t used_space(const struct rec_thread *self)
 {
-    self->storing = false;
-    rec_file_freeze(self->tail, LULL_TAPE_CHUNK);
-    rec_file_freeze(self->header, LULL_TAPE_HEADER_SIZE);
-    rec_sums_detach(self);
+    return REC_SPACE_SUMS + __atomic_load_n(&self->sums_file.size, __ATOMIC_RELAXED);
 }
 
-/* The mappings are frozen before the header is looked at. */
-void rec_buffer_end(struct rec_thread *self, bool running)
+/* All of it becomes private memory in one step, and a thread that is writing stops at the next word
+ * until that is done: so the file has what it has written up to some moment, and nothing behind it,
+ * as where the program is killed. Sums that grow meanwhile are taken with a second step. */
+void rec_buffer_detach(struct rec_thread *self)
+{
+    for (size_t size = 0; size != used_space(self);) {
+        size = used_space(self);
+        rec_file_freeze(self->space, size);
+    }
+    __atomic_store_n(&self->storing, false, __ATOMIC_RELAXED);
+    rec_sums_stop(self);
+}
+
+/* The mappings are gone before the header is looked at. */
+void rec_buffer_end(struct rec_thread *self)
 {
     if (self->closed)
         return;
     self->closed = true;
-    if (running) {
-        rec_buffer_detach(self);
-    } else {
-        munmap(self->tail, LULL_TAPE_CHUNK);
-        munmap(self->header, LULL_TAPE_HEADER_SIZE);
-    }
-    rec_sums_end(self, running);
+    rec_sums_end(self);
+    unmap_space(self);
     close_head(self);
 }

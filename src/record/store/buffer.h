@@ -4,11 +4,13 @@
 
 #include "record/core.h"
 
+/* Where things stand in the space of a thread. */
+enum { REC_SPACE_TAIL = LULL_TAPE_HEADER_SIZE, REC_SPACE_SUMS = REC_SPACE_TAIL + LULL_TAPE_CHUNK };
+
 /* Creates the files of a thread. False: it cannot be recorded. */
 bool rec_buffer_begin(struct rec_thread *self);
-/* Closes the files of a thread and gives its memory back, unless it may be `running` still: what
- * that one writes later goes nowhere. */
-void rec_buffer_end(struct rec_thread *self, bool running);
+/* Closes the files of a thread and gives its memory back. */
+void rec_buffer_end(struct rec_thread *self);
 /* What the thread writes from now on goes nowhere: neither into files nor to a forked parent. */
 void rec_buffer_detach(struct rec_thread *self);
 /* "rank 3", "rank 3 thread 1" */

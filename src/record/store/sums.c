@@ -3,7 +3,6 @@
 #include "record/aside.h"
 #include "record/store/file.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -12,7 +11,7 @@
  * after has no sums. Less is taken from a program that has little. */
 enum { FIRST_BYTES = 4096, MOST_BYTES = 4 << 20, MOST_OF_LITTLE = 256 << 10 };
 
-static size_t space_to_reserve(void)
+size_t rec_sums_space(void)
 {
     struct rlimit limit;
     bool little = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
@@ -30,11 +29,13 @@ static bool map_more(struct rec_thread *self, size_t size)
     struct rec_sums *sums = &self->sums_file;
     struct rec_extent extent;
     size = (size + LULL_TAPE_PAGE - 1) / LULL_TAPE_PAGE * LULL_TAPE_PAGE;
-    if (size > sums->reserved ||
+    if (size > sums->reserved || sums->n_parts == REC_SUMS_PARTS ||
         rec_container_map(size - sums->size, (unsigned char *)sums->header + sums->size, &extent) ==
             MAP_FAILED)
         return false;
-    sums->size = size;
+    sums->parts[sums->n_parts] = (uint32_t)(size - sums->size);
+    __atomic_store_n(&sums->n_parts, sums->n_parts + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&sums->size, size, __ATOMIC_RELAXED);
     rec_container_enter(&extent, LULL_TAPE_PART_SUMS, self->number);
     return true;
 }
@@ -48,30 +49,14 @@ static void set_count(struct rec_thread *self)
     self->n_sums = (uint32_t)regions;
 }
 
-static bool map_first(struct rec_thread *self)
-{
-    struct rec_sums *sums = &self->sums_file;
-    sums->reserved = space_to_reserve();
-    void *space =
-        mmap(NULL, sums->reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (space == MAP_FAILED)
-        return false;
-    sums->header = space;
-    if (map_more(self, FIRST_BYTES))
-        return true;
-    int reason = errno;
-    munmap(space, sums->reserved);
-    sums->header = NULL;
-    errno = reason;
-    return false;
-}
-
-bool rec_sums_begin(struct rec_thread *self)
+bool rec_sums_begin(struct rec_thread *self, void *space, size_t size)
 {
     struct rec_sums *sums = &self->sums_file;
     const unsigned n_counters = rec_counters_number();
     self->sum_size = (uint32_t)(sizeof(struct lull_tape_sum) + n_counters * sizeof(uint64_t));
-    if (!map_first(self))
+    sums->header = space;
+    sums->reserved = size;
+    if (!map_more(self, FIRST_BYTES))
         return false;
     struct lull_tape_sums_header *header = sums->header;
     memcpy(header->magic, LULL_TAPE_SUMS_MAGIC, sizeof header->magic);
@@ -92,7 +77,7 @@ bool rec_sums_begin(struct rec_thread *self)
 bool rec_sums_grow(struct rec_thread *self, uint32_t region)
 {
     struct rec_sums *sums = &self->sums_file;
-    if (!sums->header || sums->full)
+    if (!sums->header || __atomic_load_n(&sums->full, __ATOMIC_RELAXED))
         return false;
     size_t size = sums->size * 2;
     while (size < size_of(self, (uint64_t)region + 1))
@@ -182,29 +167,17 @@ static uint64_t used_regions(const struct rec_thread *self)
     return used;
 }
 
-void rec_sums_detach(struct rec_thread *self)
+void rec_sums_stop(struct rec_thread *self)
 {
-    struct rec_sums *sums = &self->sums_file;
-    if (sums->header)
-        rec_file_freeze(sums->header, sums->size);
-    sums->full = true;
+    __atomic_store_n(&self->sums_file.full, true, __ATOMIC_RELAXED);
 }
 
-static void cut_down(struct rec_thread *self)
+void rec_sums_end(struct rec_thread *self)
 {
     struct rec_sums *sums = &self->sums_file;
+    if (!sums->header)
+        return;
     sums->header->regions = used_regions(self);
-    munmap(sums->header, sums->reserved);
     sums->header = NULL;
     self->n_sums = 0;
-}
-
-void rec_sums_end(struct rec_thread *self, bool running)
-{
-    if (!self->sums_file.header)
-        return;
-    if (running)
-        self->sums_file.full = true; /* rec_buffer_end has detached it */
-    else
-        cut_down(self);
 }
