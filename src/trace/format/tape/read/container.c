@@ -128,6 +128,22 @@ static lull_status read_processes(struct lull_trace *trace, struct lull_tape_con
     return status;
 }
 
+/* Packed ones have theirs; the others come behind, by their names. */
+static void number_containers(struct lull_tape_containers *all)
+{
+    uint32_t next = 0;
+    for (size_t c = 0; c < all->n; c++) {
+        struct lull_tape_container *container = all->list[c];
+        if (container->packed)
+            container->number = container->packed->file.number;
+        if (container->packed && container->number >= next)
+            next = container->number + 1;
+    }
+    for (size_t c = 0; c < all->n; c++)
+        if (!all->list[c]->packed)
+            all->list[c]->number = next++;
+}
+
 static int compare_containers(const void *a, const void *b)
 {
     return strcmp((*(struct lull_tape_container *const *)a)->path,
@@ -164,8 +180,7 @@ lull_status lull_tape_containers_read(struct lull_trace *trace, struct lull_erro
     if (!all)
         return LULL_OK;
     qsort(all->list, all->n, sizeof(struct lull_tape_container *), compare_containers);
-    for (size_t c = 0; c < all->n; c++)
-        all->list[c]->number = (uint32_t)c;
+    number_containers(all);
     for (size_t c = 0; c < all->n; c++) {
         const lull_status status = read_processes(trace, all->list[c], err);
         if (status == LULL_ERR_FORMAT)
@@ -176,6 +191,17 @@ lull_status lull_tape_containers_read(struct lull_trace *trace, struct lull_erro
     if (all->n_processes > 0)
         qsort(all->processes, all->n_processes, sizeof *all->processes, compare_processes);
     return check_numbers(all, err);
+}
+
+const struct lull_tape_container *lull_tape_container_find(const struct lull_trace *trace,
+                                                           uint32_t number)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    const struct lull_tape_containers *all = data->containers;
+    for (size_t c = 0; all && c < all->n; c++)
+        if (all->list[c]->number == number)
+            return all->list[c];
+    return NULL;
 }
 
 const struct lull_tape_contained *lull_tape_contained_find(const struct lull_trace *trace,
@@ -195,8 +221,9 @@ const struct lull_tape_contained *lull_tape_contained_find(const struct lull_tra
 /* Pages of a file of a node, and what is there. */
 struct holding {
     uint64_t page, pages;
-    uint32_t container, process; /* process UINT32_MAX: the file's own tables */
-    uint32_t extent, location;   /* extent UINT32_MAX: a header or table of the process */
+    const struct lull_tape_container *container;
+    uint32_t process;          /* UINT32_MAX: the file's own tables */
+    uint32_t extent, location; /* extent UINT32_MAX: a header or table of the process */
 };
 
 static bool add_holding(struct lull_tape_containers *all, const struct holding *holding)
@@ -219,7 +246,7 @@ static bool hold_bytes(struct lull_tape_containers *all, struct holding holding,
 bool lull_tape_hold_process(struct lull_trace *trace, const struct lull_tape_contained *contained,
                             const uint64_t *tables)
 {
-    const struct holding holding = {.container = contained->container->number,
+    const struct holding holding = {.container = contained->container,
                                     .process = contained->process,
                                     .extent = UINT32_MAX};
     struct lull_tape_containers *all = containers_of(trace);
@@ -236,7 +263,7 @@ bool lull_tape_hold_extent(struct lull_trace *trace, const struct lull_tape_cont
 {
     const struct holding holding = {.page = page,
                                     .pages = pages,
-                                    .container = contained->container->number,
+                                    .container = contained->container,
                                     .process = contained->process,
                                     .extent = number,
                                     .location = location};
@@ -246,9 +273,9 @@ bool lull_tape_hold_extent(struct lull_trace *trace, const struct lull_tape_cont
 static bool hold_own(struct lull_tape_containers *all)
 {
     bool good = true;
-    for (uint32_t c = 0; good && c < all->n; c++) {
+    for (size_t c = 0; good && c < all->n; c++) {
         const struct holding holding = {
-            .container = c, .process = UINT32_MAX, .extent = UINT32_MAX};
+            .container = all->list[c], .process = UINT32_MAX, .extent = UINT32_MAX};
         good = hold_bytes(all, holding, 0, LULL_TAPE_PAGE);
         for (unsigned t = 0; good && t < LULL_TAPE_TABLES; t++)
             if (all->list[c]->tables[t] != 0)
@@ -262,7 +289,7 @@ static int compare_holdings(const void *a, const void *b)
 {
     const struct holding *x = a, *y = b;
     if (x->container != y->container)
-        return x->container < y->container ? -1 : 1;
+        return x->container->number < y->container->number ? -1 : 1;
     return (x->page > y->page) - (x->page < y->page);
 }
 
@@ -291,10 +318,9 @@ static void damage_process(struct lull_trace *trace, uint32_t process, const cha
 static void tell_overlap(struct lull_trace *trace, const struct holding *one,
                          const struct holding *other)
 {
-    const struct lull_tape_containers *all = containers_of(trace);
     char a[96], b[96];
     const char *what = lull_arena_printf(
-        trace->arena, "%s: offset %llu: %s and %s overlap", all->list[one->container]->path,
+        trace->arena, "%s: offset %llu: %s and %s overlap", one->container->path,
         (unsigned long long)(other->page * LULL_TAPE_PAGE), name_holding(one, a, sizeof a),
         name_holding(other, b, sizeof b));
     damage_process(trace, one->process, what);

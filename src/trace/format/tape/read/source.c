@@ -23,15 +23,12 @@ static const struct lull_tape_container *find_container(const struct lull_trace 
                                                         uint32_t process, uint32_t number,
                                                         uint64_t *ret_base)
 {
-    const struct lull_tape_data *data = trace->format_data;
     const struct lull_tape_contained *contained =
         kind == LULL_TAPE_NODE_PROCESS ? lull_tape_contained_find(trace, process) : NULL;
     *ret_base = contained ? contained->place : 0;
     if (contained)
         return contained->container;
-    return kind == LULL_TAPE_NODE_CONTAINER && data->containers && number < data->containers->n
-               ? data->containers->list[number]
-               : NULL;
+    return kind == LULL_TAPE_NODE_CONTAINER ? lull_tape_container_find(trace, number) : NULL;
 }
 
 const char *lull_tape_source_path(const struct lull_trace *trace, enum lull_tape_node_kind kind,

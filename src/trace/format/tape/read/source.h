@@ -122,6 +122,9 @@ void lull_tape_container_note(struct lull_trace *trace, const char *path, int fd
 /* When all are noted: finds their processes. Fails where one is there twice. */
 lull_status lull_tape_containers_read(struct lull_trace *trace, struct lull_error *err);
 void lull_tape_containers_close(struct lull_trace *trace);
+/* NULL: there is none with that number. */
+const struct lull_tape_container *lull_tape_container_find(const struct lull_trace *trace,
+                                                           uint32_t number);
 /* NULL: it is not in the file of a node. */
 const struct lull_tape_contained *lull_tape_contained_find(const struct lull_trace *trace,
                                                            uint32_t process);
