@@ -188,7 +188,8 @@ static lull_status measure_container(const struct lull_trace *trace, uint32_t nu
     lull_status status = LULL_OK;
     for (size_t p = 0; status == LULL_OK && p < all->n_processes; p++)
         if (all->processes[p].container->number == number)
-            status = measure_process(trace, all->processes[p].process, locations, count, slots, err);
+            status =
+                measure_process(trace, all->processes[p].process, locations, count, slots, err);
     return status;
 }
 
@@ -210,8 +211,8 @@ static lull_status pack_node(struct packing *packing, const struct pack_file *fi
     for (uint32_t f = 0; status == LULL_OK && f < n; f++) {
         list[f] = files[f].file;
         if (files[f].name)
-            status = measure_container(trace, files[f].file.number, locations, &n_locations, slots,
-                                       err);
+            status =
+                measure_container(trace, files[f].file.number, locations, &n_locations, slots, err);
         else if (f == 0 || files[f].file.process != files[f - 1].file.process)
             status =
                 measure_process(trace, files[f].file.process, locations, &n_locations, slots, err);

@@ -212,10 +212,10 @@ lull_status lull_pack_plan(const struct lull_trace *trace, struct lull_tape_sour
                            struct lull_error *err)
 {
     struct pack_plan plan = {0};
-    lull_status status = file->kind == LULL_TAPE_NODE_CONTAINER
-                             ? add_of_container(&plan, trace, source)
-                             : add_of_process(&plan, trace, source, file->kind, file->process,
-                                              file->number);
+    lull_status status =
+        file->kind == LULL_TAPE_NODE_CONTAINER
+            ? add_of_container(&plan, trace, source)
+            : add_of_process(&plan, trace, source, file->kind, file->process, file->number);
     if (status == LULL_OK) {
         drop_odd(&plan, file->size);
         status = fill_gaps(&plan, file->size) ? LULL_OK : LULL_ERR_MEMORY;

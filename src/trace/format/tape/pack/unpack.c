@@ -43,10 +43,9 @@ static lull_status create_container(const struct unpacking *unpacking, uint32_t 
     const struct lull_tape_container *container =
         lull_tape_container_find(unpacking->run.trace, number);
     if (!container)
-        return lull_fail(err, LULL_ERR_FORMAT, "%s: has no container %u", unpacking->run.trace->path,
-                         number);
-    snprintf(path, LULL_TAPE_PATH, "%s/%s", folder,
-             strrchr(container->path, '/') + 1);
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: has no container %u",
+                         unpacking->run.trace->path, number);
+    snprintf(path, LULL_TAPE_PATH, "%s/%s", folder, strrchr(container->path, '/') + 1);
     *ret_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     return *ret_fd < 0 ? lull_fail_errno(err, "%s: cannot create", path) : LULL_OK;
 }

@@ -93,11 +93,6 @@ static lull_status take_entries(struct lull_trace *trace, struct lull_tape_sourc
             *ret_more = entries[e].taken != 0;
             if (!*ret_more)
                 return LULL_OK;
-            if (entries[e].place % LULL_TAPE_PAGE != 0 || entries[e].place > INT64_MAX)
-                return lull_fail(err, LULL_ERR_FORMAT,
-                                 "%s: offset %llu: process %u stands at byte %llu, where none can",
-                                 path, (unsigned long long)offset, entries[e].taken - 1,
-                                 (unsigned long long)entries[e].place);
             take_process(trace, source->container, &entries[e]);
         }
     }
@@ -246,9 +241,8 @@ static bool hold_bytes(struct lull_tape_containers *all, struct holding holding,
 bool lull_tape_hold_process(struct lull_trace *trace, const struct lull_tape_contained *contained,
                             const uint64_t *tables)
 {
-    const struct holding holding = {.container = contained->container,
-                                    .process = contained->process,
-                                    .extent = UINT32_MAX};
+    const struct holding holding = {
+        .container = contained->container, .process = contained->process, .extent = UINT32_MAX};
     struct lull_tape_containers *all = containers_of(trace);
     bool good = hold_bytes(all, holding, contained->place, LULL_TAPE_PAGE);
     for (unsigned t = 0; good && t < LULL_TAPE_TABLES; t++)
@@ -290,7 +284,11 @@ static int compare_holdings(const void *a, const void *b)
     const struct holding *x = a, *y = b;
     if (x->container != y->container)
         return x->container->number < y->container->number ? -1 : 1;
-    return (x->page > y->page) - (x->page < y->page);
+    if (x->page != y->page)
+        return x->page < y->page ? -1 : 1;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return (x->extent > y->extent) - (x->extent < y->extent);
 }
 
 /* "extent 3 of process 1, location 0" */
@@ -319,10 +317,10 @@ static void tell_overlap(struct lull_trace *trace, const struct holding *one,
                          const struct holding *other)
 {
     char a[96], b[96];
-    const char *what = lull_arena_printf(
-        trace->arena, "%s: offset %llu: %s and %s overlap", one->container->path,
-        (unsigned long long)(other->page * LULL_TAPE_PAGE), name_holding(one, a, sizeof a),
-        name_holding(other, b, sizeof b));
+    const char *what =
+        lull_arena_printf(trace->arena, "%s: offset %llu: %s and %s overlap", one->container->path,
+                          (unsigned long long)(other->page * LULL_TAPE_PAGE),
+                          name_holding(one, a, sizeof a), name_holding(other, b, sizeof b));
     damage_process(trace, one->process, what);
     damage_process(trace, other->process, what);
 }

@@ -209,6 +209,9 @@ static lull_status read_table(struct lull_tape_source *source, const char *path,
                               struct table *table, struct lull_error *err)
 {
     struct lull_tape_process_header header;
+    if (source->base % LULL_TAPE_PAGE != 0 || source->base > INT64_MAX - LULL_TAPE_PAGE)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %llu: no header can stand there", path,
+                         (unsigned long long)source->base);
     const ssize_t got = lull_tape_source_read(source, &header, sizeof header, source->base);
     if (got < 0)
         return lull_tape_source_fail(source, path, err);
