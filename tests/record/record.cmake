@@ -291,6 +291,10 @@ if(Python3_FOUND)
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/killed.py
                     --lull $<TARGET_FILE:lull> --program ${record_bin}/killed.gcc
                     --listing $<TARGET_FILE:listing> --keep 256)
+        add_test(NAME record.stores
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/stores.py
+                    --lull $<TARGET_FILE:lull>)
+        set_tests_properties(record.stores PROPERTIES LABELS quick TIMEOUT 300)
         # On two nodes, in either form of the files.
         foreach(store node process)
             add_test(NAME record.killed.${store}
