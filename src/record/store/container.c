@@ -49,7 +49,8 @@ static uint64_t *end_of_file(void)
 /* Whoever dies or fails before it enters what it has taken leaves a gap. */
 static bool take_space(size_t size, uint64_t *ret_offset)
 {
-    static const uint64_t most = (uint64_t)UINT32_MAX * LULL_TAPE_PAGE;
+    /* What entries can tell, less what others may take between the question and the addition. */
+    static const uint64_t most = (uint64_t)(UINT32_MAX - (1 << 20)) * LULL_TAPE_PAGE;
     errno = EFBIG;
     if (__atomic_load_n(end_of_file(), __ATOMIC_RELAXED) > most - size)
         return false;
