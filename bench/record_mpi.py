@@ -94,6 +94,24 @@ def two_ranks(bench, family, program):
               "<= 1.35 x")
 
 
+def by_node(bench, family, program):
+    """The file of the node against one of each process: what a call costs, on one rank and on two."""
+    forms = ((), ("LULL_RECORD_STORE=node",))
+    for ranks in (1, 2):
+        ratios = {}
+        for turn in range(bench.runs):
+            took = {}
+            for settings in forms[::1 if turn % 2 else -1]:
+                took[settings] = under_lull(bench, family, ranks, program, settings=settings)
+            for pattern in took[()]:
+                if pattern != "clock":
+                    ratios.setdefault(pattern, []).append(took[forms[1]][pattern][1] /
+                                                          took[()][pattern][1])
+        for pattern, values in ratios.items():
+            bench.add("%s %s, ranks: %d: in the file of the node" % (family, pattern, ranks),
+                      spread(values, "%.3f") + " x", "<= 1.02 x", "of what it takes with a file of each process")
+
+
 def rows(bench):
     for family in ("openmpi", "mpich"):
         compiler = "mpicc.%s" % family
@@ -105,3 +123,4 @@ def rows(bench):
         one_rank(bench, family, program, family == "openmpi" and bool(shutil.which("eztrace")))
         two_ranks(bench, family, program)
         two_threads(bench, family, program)
+        by_node(bench, family, program)

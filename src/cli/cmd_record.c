@@ -32,6 +32,10 @@ static const struct poptOption options[] = {
     {"keep", '\0', POPT_ARG_STRING, &texts.keep, 0,
      "keep the newest events of each process, for what happens before a crash; sums are of all",
      "last:SIZE"},
+    {"store", '\0', POPT_ARG_STRING, &texts.store, 0,
+     "one file for all processes of a node, or one for each process (node, where that runs 32 or "
+     "more)",
+     "node|process"},
     {"profile", '\0', POPT_ARG_NONE, &settings.profile, 0, "keep sums only, no events", NULL},
     {"counters", '\0', POPT_ARG_STRING, &settings.counters, 0,
      "hardware counters, separated by commas, or none (instructions,cycles, where perf_event has "

@@ -100,6 +100,17 @@ static const char *advice(const struct lull_recording *recording,
     return NULL;
 }
 
+/* A job whose processes have no numbers before they begin may have the same one on two nodes. */
+static bool stores_by_node(const struct lull_recording *recording,
+                           const struct lull_recording_wish *wish)
+{
+    enum { MANY = 32 };
+    const struct lull_job *job = &recording->job;
+    const bool wanted = wish->store == LULL_STORE_NODE ||
+                        (wish->store == LULL_STORE_CHOSEN && job->node_size >= MANY);
+    return wanted && (job->parallel || !job->siblings);
+}
+
 /* ---- environment --------------------------------------------------------------------------- */
 
 static void set(const char *name, const char *value)
@@ -142,6 +153,7 @@ static void set_environment(const struct lull_recording *recording,
     set_flag("LULL_RECORD_LAST", wish->last);
     set_flag("LULL_RECORD_PROFILE", wish->profile);
     set_flag("LULL_RECORD_FILES", wish->files);
+    set("LULL_RECORD_STORE", stores_by_node(recording, wish) ? "node" : NULL);
     set("LULL_RECORD_COUNTERS", wish->counters);
     set("LULL_RECORD_FOLLOW", follow_mode(recording, wish));
     set("LULL_RECORD_CALLPATH", wish->callpath);
@@ -162,7 +174,9 @@ static enum lull_target_found claim_target(struct lull_recording *recording,
                                            const struct lull_recording_wish *wish,
                                            struct lull_arena *arena, struct lull_error *err)
 {
-    const struct lull_target_options how = {.replace = wish->replace, .number = !wish->output};
+    const struct lull_target_options how = {.replace = wish->replace,
+                                            .number = !wish->output,
+                                            .by_node = stores_by_node(recording, wish)};
     const char *target = wish->output
                              ? wish->output
                              : lull_target_default(&recording->executable, &recording->job, arena);

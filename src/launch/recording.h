@@ -8,6 +8,13 @@
 
 #include <stdint.h>
 
+/* Where the processes of a run record. */
+enum lull_recording_store {
+    LULL_STORE_CHOSEN, /* in the file of their node where a node has many of them */
+    LULL_STORE_NODE,
+    LULL_STORE_PROCESS
+};
+
 /* What the user wants; what is NULL or false is left to the recorder. */
 struct lull_recording_wish {
     const char *output; /* folder of the run; NULL: named after the program and its size */
@@ -22,6 +29,7 @@ struct lull_recording_wish {
     const char *filter;   /* path of a filter of functions (filter/filter.h), from the root on */
     const char *throttle; /* as the recorder reads it (record/core.h), and the following */
     const char *start, *duration, *signals, *iterations, *waits;
+    enum lull_recording_store store;
     enum lull_mpi_family mpi; /* with mpi_named: which MPI the program uses */
     bool mpi_named;
 };

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "launch/node.h"
 #include "launch/proc.h"
-#include "tape/layout.h"
+#include "tape/container.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -221,7 +221,8 @@ static bool is_ours(const char *path, const struct lull_job *job)
         return ours;
     }
     snprintf(file, sizeof file, "%s/%u/%u.tape", path, job->rank / LULL_TAPE_GROUP, job->rank);
-    return text[length] == '\0' && access(file, F_OK) != 0;
+    return text[length] == '\0' && access(file, F_OK) != 0 &&
+           !lull_tape_containers_have(path, job->rank);
 }
 
 static bool is_run(const char *path)
@@ -335,6 +336,16 @@ static enum lull_target_found claim_by_files(const char *path, const struct lull
     return found;
 }
 
+/* So that of all processes of the node one asks the file system for it; where it cannot be had, the
+ * recorder of each finds that out. */
+static void make_container(const char *run)
+{
+    char path[PATH_MAX];
+    const int fd = lull_tape_container_open(run, path, sizeof path);
+    if (fd >= 0)
+        close(fd);
+}
+
 enum lull_target_found lull_target_claim(const char *path, const struct lull_job *job,
                                          const struct lull_target_options *options,
                                          struct lull_arena *arena, const char **ret_path,
@@ -355,6 +366,8 @@ enum lull_target_found lull_target_claim(const char *path, const struct lull_job
         return LULL_TARGET_MADE;
     }
     enum lull_target_found found = claim_by_files(path, job, options, arena, ret_path, err);
+    if (found == LULL_TARGET_MADE && options->by_node)
+        make_container(*ret_path);
     lull_node_tell(&node, found == LULL_TARGET_MADE ? *ret_path : NULL);
     return found;
 }

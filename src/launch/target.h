@@ -38,6 +38,7 @@ enum lull_target_found {
 struct lull_target_options {
     bool replace; /* a run of another job that is there */
     bool number;  /* if the name is taken, "NAME-2.lull", ... */
+    bool by_node; /* with the file of this node, in which its processes are to record */
 };
 
 /* Makes the folder with the anchor of a tape in it. ret_path is absolute. */

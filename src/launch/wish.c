@@ -140,16 +140,22 @@ static lull_status read_words(const struct lull_recording_texts *texts,
     static const enum lull_mpi_family family_of[] = {LULL_MPI_NONE, LULL_MPI_OPENMPI,
                                                      LULL_MPI_MPICH, LULL_MPI_NONE};
     static const char *const states[] = {"on", "off", NULL};
+    static const char *const stores[] = {"node", "process", NULL};
+    static const enum lull_recording_store store_of[] = {LULL_STORE_CHOSEN, LULL_STORE_NODE,
+                                                         LULL_STORE_PROCESS};
     uint64_t callers;
-    unsigned family, state;
+    unsigned family, state, store;
     lull_status status =
         lull_option_number("callpath", texts->callpath, 1, MOST_CALLERS, &callers, err);
     if (status == LULL_OK)
         status = lull_option_word("mpi", texts->mpi, families, &family, err);
     if (status == LULL_OK)
         status = lull_option_word("signals", texts->signals, states, &state, err);
+    if (status == LULL_OK)
+        status = lull_option_word("store", texts->store, stores, &store, err);
     if (status != LULL_OK)
         return status;
+    wish->store = store_of[store];
     wish->callpath = texts->callpath;
     wish->signals = texts->signals;
     wish->mpi_named = family > 0;

@@ -15,6 +15,7 @@ struct lull_recording_texts {
     const char *callpath;               /* how many callers */
     const char *signals;                /* "on", "off": what is at first */
     const char *mpi;                    /* "openmpi", "mpich", "none" */
+    const char *store;                  /* "node", "process" */
     const char *filter;                 /* a file (filter/filter.h) */
 };
 

@@ -96,7 +96,7 @@ __attribute__((noinline)) static void start_once(void)
     bool placed = rec_find_place();
     const char *counters = getenv("LULL_RECORD_COUNTERS");
     rec_functions_prepare();
-    const char *injected = getenv("LULL_RECORD_INJECT");
+    const char *injected = getenv("LULL_RECORD_INJECT"), *store = getenv("LULL_RECORD_STORE");
     rec_window_prepare();
     rec_locks_prepare();
     rec_files_prepare();
@@ -104,7 +104,7 @@ __attribute__((noinline)) static void start_once(void)
     if (!rec_prepare_children() || !placed) /* takes our settings out of the environment */
         return;
     rec_report_begin();
-    if (!rec_definitions_begin(run)) {
+    if (!rec_definitions_begin(run, store)) {
         rec_report_refused(run);
         return;
     }

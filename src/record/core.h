@@ -28,6 +28,9 @@
  *    mean; or none; unset: 100000:1000 (record/function/function.h)
  *  - LULL_RECORD_WAITS: ns: waits for locks are recorded from that length on; or none; unset: 1000
  *    (record/thread/locks.h)
+ *  - LULL_RECORD_STORE: node: record into the file of the node (tape/container.h), where others
+ *    do so, too; process: into a file of this process, where others may do the former; unset:
+ *    none does
  *  - LULL_RECORD_FILES: 1: record also the C library's calls for files (record/file/file.h)
  *
  * Rules for everything in this folder: never print, abort, take a lock or allocate inside a call of

@@ -6,6 +6,8 @@
  *     RUN/lull-tape                       anchor: the text LULL_TAPE_ANCHOR, nothing else
  *     RUN/definitions                     definitions with ids valid in the whole run (optional)
  *     RUN/<p / 1000>/<p>.tape             all of process p, in extents, as a recorder writes it
+ *     RUN/<node>.tapes                    the same of all processes of a node (tape/container.h,
+ * node.h)
  *
  * or, as lull itself writes it, and recorders did before version 3,
  *

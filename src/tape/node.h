@@ -22,7 +22,11 @@
 #define LULL_TAPE_NODE_ENDING  ".tapes"
 #define LULL_TAPE_NODE_MAGIC   "LULLNODE"
 #define LULL_TAPE_NODE_VERSION 1
-#define LULL_TAPE_NODE_PACKED  1 /* the only flag: a file without it is of a newer lull */
+#define LULL_TAPE_NODE_NEWEST  2 /* of packed files that hold a LULL_TAPE_NODE_CONTAINER */
+
+/* Flags, of which a file has one: with others it is of a newer lull. */
+#define LULL_TAPE_NODE_PACKED   1
+#define LULL_TAPE_NODE_RECORDED 2 /* not this form, but that of container.h */
 
 struct lull_tape_node_header {
     char magic[8];
@@ -41,6 +45,9 @@ enum lull_tape_node_kind {
     LULL_TAPE_NODE_TAPE,
     LULL_TAPE_NODE_TAIL,
     LULL_TAPE_NODE_SUMS,
+    LULL_TAPE_NODE_CONTAINER, /* what all processes of a node have recorded: <node>.tapes, with the
+                                 name of the file that it is packed in. `number` counts these in
+                                 the run. Only in files of version 2 */
     LULL_TAPE_NODE_KINDS
 };
 

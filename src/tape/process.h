@@ -1,5 +1,6 @@
 /* Tape: the file of a process, RUN/<p / 1000>/<p>.tape, in which a recorder writes all that it
- * records: extents, and tables that say what they are part of. */
+ * records: extents, and tables that say what they are part of. In the file of a node (container.h)
+ * many processes have all of that. */
 #ifndef LULL_TAPE_PROCESS_H
 #define LULL_TAPE_PROCESS_H
 
@@ -33,13 +34,13 @@ struct lull_tape_extent {
 };
 
 /* A page with this, and behind it as many extents as fit. The table with index k has 256 << k
- * extents more. */
+ * extents more. Where extents and tables stand counts from the begin of the file. */
 struct lull_tape_process_header {
     char magic[8];
     uint32_t version, byte_order;
     uint32_t header_size; /* of this struct; the first extent stands there */
-    uint32_t process;     /* p of the file name */
-    uint64_t end;         /* bytes of the file that are given out */
+    uint32_t process;     /* its number, p of the file name */
+    uint64_t end;         /* bytes of the file that are given out; 0 in the file of a node */
     uint32_t n_extents;   /* that are given out; some of them may be NONE */
     uint32_t reserved;
     uint64_t tables[LULL_TAPE_TABLES]; /* where they stand; 0: there is none yet */
@@ -50,17 +51,24 @@ struct lull_tape_process_header {
     ((uint32_t)((LULL_TAPE_PAGE - sizeof(struct lull_tape_process_header)) / \
                 sizeof(struct lull_tape_extent)))
 
-/* Which table an extent stands in, and at which place; -1: behind the header. */
-static inline int lull_tape_table_of(uint32_t extent, uint32_t *ret_place)
+/* Which table the entry with that number stands in, and at which place, where `first` entries stand
+ * behind a header and the table with index k has 256 << k more; -1: behind the header. */
+static inline int lull_tape_table_behind(uint32_t first, uint32_t entry, uint32_t *ret_place)
 {
     int table = -1;
-    uint32_t size = LULL_TAPE_FIRST_EXTENTS;
-    while (extent >= size && table < LULL_TAPE_TABLES) {
-        extent -= size;
+    uint32_t size = first;
+    while (entry >= size && table < LULL_TAPE_TABLES) {
+        entry -= size;
         size = UINT32_C(256) << ++table;
     }
-    *ret_place = extent;
+    *ret_place = entry;
     return table;
+}
+
+/* The same of extents. */
+static inline int lull_tape_table_of(uint32_t extent, uint32_t *ret_place)
+{
+    return lull_tape_table_behind(LULL_TAPE_FIRST_EXTENTS, extent, ret_place);
 }
 
 #endif

@@ -1,7 +1,6 @@
 /* Files of processes from a blob: two lengths of 16 bits, then the contents of as many files. */
 #include "support/fuzz_folder.h"
 #include "tape/layout.h"
-#include "trace/sums.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,20 +23,9 @@ static void write_files(const uint8_t *data, size_t size)
         fuzz_write(names[f], parts[f].bytes, parts[f].size, 0, 0);
 }
 
-static void read_sums(const struct lull_trace *trace)
-{
-    struct lull_arena *arena = lull_arena_create(NULL);
-    struct lull_error err;
-    struct lull_sums sums;
-    for (uint32_t l = 0; trace->has_sums && l < trace->n_locations; l++)
-        if (lull_trace_read_sums(trace, l, arena, &sums, &err) != LULL_OK && !err.text[0])
-            abort();
-    lull_arena_destroy(arena);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     write_files(data, size);
-    fuzz_read_trace(fuzz_folder(), read_sums);
+    fuzz_read_trace(fuzz_folder(), fuzz_read_sums);
     return 0;
 }

@@ -39,6 +39,20 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
                 SKIP_RETURN_CODE 77
                 ENVIRONMENT "LULL_RECORD_COUNTERS=fake:instructions=3,fake:cycles=2")
         endforeach()
+        # The same in files of nodes.
+        foreach(name blocking collectives communicators chunk_ends onesided threads pause spawn spawn_multiple
+                spawn_script errors)
+            add_test(NAME mpi.${family}.by_node.${name}
+                COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/run.py --family ${family}
+                        --recorder $<TARGET_FILE:liblull-record-${family}>
+                        --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull>
+                        ${CMAKE_CURRENT_LIST_DIR}/programs/${name}.c)
+            set_tests_properties(mpi.${family}.by_node.${name} PROPERTIES LABELS mpi TIMEOUT 900
+                SKIP_RETURN_CODE 77 ENVIRONMENT "LULL_RECORD_STORE=node")
+            if(name MATCHES "^spawn")
+                set_tests_properties(mpi.${family}.by_node.${name} PROPERTIES RUN_SERIAL ON)
+            endif()
+        endforeach()
         # Another PMPI tool counts as much as the recorder, wherever it stands. It does not survive a
         # jump out of a call itself, and writes its counts in MPI_Finalize, which sessions do without; in
         # pauses and spawned worlds the two count differently, and it knows of no extensions.

@@ -142,8 +142,7 @@ def digest_of(digest, run):
 def sums_of(run):
     """(location name, region) -> visits, from the sums, read by their description."""
     found = {}
-    for path in sorted(glob.glob(os.path.join(run, "[0-9]*", "*.tape"))):
-        parts = tape_parts.take_apart(path)
+    for parts in tape_parts.take_all_apart(run):
         process, regions = definitions_of(next(data for name, data in parts.items()
                                                if name.endswith(".definitions")))
         for name, data in parts.items():
@@ -254,6 +253,10 @@ def check(options, folder):
     if done.returncode != (expected_end.returncode if alone else 0) or not os.path.isdir(run):
         sys.exit("status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
     wrong = compare(expected, any_number, digest_of(options.digest, run))
+    by_node = glob.glob(os.path.join(run, "*.tapes"))
+    if os.environ.get("LULL_RECORD_STORE") == "node" and \
+            (len(by_node) != 1 or glob.glob(os.path.join(run, "[0-9]*", "*.tape"))):
+        wrong.append("not all is in one file of the node: %s" % by_node)
     wrong += [found[0] for found in [*FAULT.finditer(done.stderr), *LEAK.finditer(done.stderr)]]
     if alone and done.stdout != expected_end.stdout:
         wrong.append("prints\n%swhere it prints alone\n%s" % (done.stdout, expected_end.stdout))

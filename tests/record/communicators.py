@@ -38,7 +38,7 @@ def runs_alone(folder, family):
     return done.returncode == 0
 
 
-def record(settings, folder, run, environment, alone=None):
+def record(settings, folder, run, environment, alone, *options):
     shutil.rmtree(run, ignore_errors=True)
     for path in glob.glob(os.path.join(folder, "list.*")):
         os.remove(path)
@@ -47,7 +47,7 @@ def record(settings, folder, run, environment, alone=None):
     if settings.nodes:
         launcher = nodes.launcher(settings.family, RANKS // 2)
         base.update(nodes.ENVIRONMENT)
-    words = [settings.lull, "record", "-o", run, os.path.join(folder, "program"), folder]
+    words = [settings.lull, "record", "-o", run, *options, os.path.join(folder, "program"), folder]
     if settings.spawn:
         words.append("spawn")
     if alone is not None:
@@ -123,16 +123,21 @@ def is_told(settings, run):
 
 def check(settings, folder):
     wrong, run = [], os.path.join(folder, "run")
-    for what, environment, alone in (
+    for what, environment, alone, *options in (
             ("listed", {}, None), ("not listed", {"LULL_RECORD_LOOKS": "1"}, None),
-            ("without rank 2", {}, 2), ("without rank 0, not listed", {"LULL_RECORD_LOOKS": "1"}, 0)):
+            ("without rank 2", {}, 2), ("without rank 0, not listed", {"LULL_RECORD_LOOKS": "1"}, 0),
+            ("by node", {}, None, "--store", "node")):
         if alone is not None and settings.spawn:
             continue # then the children are not recorded either, or not known
-        record(settings, folder, run, environment, alone)
+        record(settings, folder, run, environment, alone, *options)
         truth, found = truth_of(folder), found_of(settings, run)
         if len(truth) < 100:
             wrong.append("%s: %d communicators, expected more" % (what, len(truth)))
         compare(what, truth, found, None if alone is None else "0.%d" % alone, wrong)
+        by_node = sorted(os.path.basename(path) for path in glob.glob(run + "/*.tapes"))
+        expected = ["node1.tapes", "node2.tapes"] if settings.nodes else [os.uname().nodename + ".tapes"]
+        if by_node != (expected if options else []):
+            wrong.append("%s: files of nodes: %s" % (what, by_node))
         if is_told(settings, run) != (alone is not None):
             wrong.append("%s: what is missing is%s told" % (what, " not" if alone else ""))
     return wrong

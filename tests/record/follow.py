@@ -55,7 +55,8 @@ def main():
             out.write("exit 0\n")
         os.chmod(script, 0o700)
         wrong = [*told_wrongly(settings, script, os.path.join(folder, "run")),
-                 *told_wrongly(settings, script, os.path.join(folder, "sums"), "--profile")]
+                 *told_wrongly(settings, script, os.path.join(folder, "sums"), "--profile"),
+                 *told_wrongly(settings, script, os.path.join(folder, "node"), "--store", "node")]
     for line in wrong:
         print(line)
     return 1 if wrong else 0

@@ -1,14 +1,17 @@
 /* Two threads that mark regions and iterations, which they number, and count in a file, which stays
- * when they are killed, how often they have done so:  killed COUNTS */
+ * when they are killed, how often they have done so:  killed COUNTS [US]
+ * With US, they rest for so many microseconds after each time. */
 #include <fcntl.h>
 #include <lull/lull.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 enum { THREADS = 2 };
 
 static long *counts;
+static unsigned rest; /* us */
 
 static void *mark(void *argument)
 {
@@ -18,6 +21,8 @@ static void *mark(void *argument)
         lull_end("mark");
         lull_iteration(*count);
         __atomic_store_n(count, *count + 1, __ATOMIC_RELEASE);
+        if (rest > 0)
+            usleep(rest);
     }
     return NULL;
 }
@@ -26,6 +31,7 @@ int main(int argc, char **argv)
 {
     pthread_t thread;
     const int fd = argc > 1 ? open(argv[1], O_RDWR) : -1;
+    rest = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
     counts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (counts == MAP_FAILED)
         return 1;

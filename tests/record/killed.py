@@ -131,4 +131,5 @@ def main():
     return 0 if done_some > 0 else 1
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,7 +2,7 @@
 address space; and a run that is read while it is being written.
 
     limits.py full-disk|copy-on-write|budget|live|closed|memory|committed
-              --lull LULL --check CHECK_RUN --bin FOLDER
+              --lull LULL --check CHECK_RUN --bin FOLDER [--store node|process]
 
 FOLDER has the programs omp_barriers.gcc, many_regions.gcc, closing.gcc and live.gcc, and ends.openmpi and
 ends.mpich where these are. `full-disk` mounts a small
@@ -52,12 +52,14 @@ class Test:
     def __init__(self, settings):
         self.settings = settings
         self.failed = False
+        self.store = ["--store", settings.store]
 
     def program(self, name):
         return os.path.join(self.settings.bin, name + ".gcc")
 
     def record(self, folder, program, *options):
-        return run([self.settings.lull, "record", "-o", folder, *options, "--", *program])
+        return run([self.settings.lull, "record", "-o", folder, *self.store, *options, "--",
+                    *program])
 
     def demand(self, good, what):
         if not good:
@@ -121,7 +123,7 @@ class Test:
     def on_full_btrfs(self, disk):
         where = os.path.join(disk, "run")
         process = subprocess.Popen(
-            [self.settings.lull, "record", "-o", where, self.program("live")],
+            [self.settings.lull, "record", "-o", where, *self.store, self.program("live")],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         said = ""
         while not said.endswith("ready\n"):
@@ -145,9 +147,7 @@ class Test:
     def newest_are_there(self, where, expected):
         """A ring is as large as there is room for."""
         self.check_run(where, expected, "--cut")
-        with open(os.path.join(where, "0", "0.tape"), "rb") as file:
-            data = file.read()
-        chunks = tape_parts.ring_chunks(data)
+        (chunks,) = tape_parts.ring_chunks_of(where)
         self.demand(len(chunks) >= 8, "%d chunks are kept" % len(chunks))
         told = run([self.settings.lull, "info", where])
         self.demand("Events kept" in told.stdout and "could not write" not in told.stdout +
@@ -156,13 +156,14 @@ class Test:
     # ---- the size budget -------------------------------------------------------------------------
 
     def bytes_of_records(self, run):
-        files = tape_parts.take_apart(os.path.join(run, "0", "0.tape"))
+        (files,) = tape_parts.take_all_apart(run)
         return sum(len(data) - HEADER for name, data in files.items() if name.endswith(".tape"))
 
     def sums(self, run):
         """region id -> visits of all threads, by the description in layout.h"""
         visits = {}
-        for name, data in tape_parts.take_apart(os.path.join(run, "0", "0.tape")).items():
+        (files,) = tape_parts.take_all_apart(run)
+        for name, data in files.items():
             if not name.endswith(".sums"):
                 continue
             header_size, sum_size = struct.unpack_from("<II", data, 16)
@@ -264,7 +265,7 @@ class Test:
         with tempfile.TemporaryDirectory() as folder:
             where = os.path.join(folder, "run")
             process = subprocess.Popen(
-                [self.settings.lull, "record", "-o", where, self.program("live")],
+                [self.settings.lull, "record", "-o", where, *self.store, self.program("live")],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
             said = ""
             while not said.endswith("ready\n"):
@@ -287,6 +288,7 @@ def main():
                                          "committed"))
     for name in ("lull", "check", "bin"):
         parser.add_argument("--" + name, required=True)
+    parser.add_argument("--store", default="process", choices=("node", "process"))
     parser.add_argument("--inside", action="store_true", help="of the name space")
     settings = parser.parse_args()
     if settings.what == "full-disk" and not settings.inside:

@@ -303,6 +303,19 @@ if(Python3_FOUND)
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/killed.py
                     --lull $<TARGET_FILE:lull> --program ${record_bin}/killed.gcc
                     --listing $<TARGET_FILE:listing> --keep 256)
+        add_test(NAME record.stores
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/stores.py
+                    --lull $<TARGET_FILE:lull>)
+        set_tests_properties(record.stores PROPERTIES LABELS quick TIMEOUT 300)
+        # On two nodes, in either form of the files.
+        foreach(store node process)
+            add_test(NAME record.killed.${store}
+                COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/killed_nodes.py
+                        --lull $<TARGET_FILE:lull> --program ${record_bin}/killed.gcc
+                        --listing $<TARGET_FILE:listing> --store ${store})
+            set_tests_properties(record.killed.${store} PROPERTIES LABELS quick TIMEOUT 300
+                                 SKIP_RETURN_CODE 77)
+        endforeach()
         set_tests_properties(record.killed record.killed.ring PROPERTIES LABELS quick TIMEOUT 300)
         record_program(ring ${LULL_GCC} -Wall -Wextra -Werror -pthread)
         add_test(NAME record.ring
@@ -313,7 +326,12 @@ if(Python3_FOUND)
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ring.py
                     --lull $<TARGET_FILE:lull> --listing $<TARGET_FILE:listing>
                     --program ${record_bin}/ring.gcc --pauses)
-        set_tests_properties(record.ring record.ring.pauses PROPERTIES LABELS quick TIMEOUT 300)
+        add_test(NAME record.ring.node
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ring.py
+                    --lull $<TARGET_FILE:lull> --listing $<TARGET_FILE:listing>
+                    --program ${record_bin}/ring.gcc --store node)
+        set_tests_properties(record.ring record.ring.pauses record.ring.node
+                             PROPERTIES LABELS quick TIMEOUT 300)
         record_program(busy ${LULL_GCC} -pthread)
         add_test(NAME record.alone
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/alone.py
@@ -332,7 +350,16 @@ if(Python3_FOUND)
             set_tests_properties(record.${what} PROPERTIES LABELS quick TIMEOUT 900
                                  SKIP_RETURN_CODE 77 RUN_SERIAL ON)
         endforeach()
-        set_tests_properties(record.copy-on-write PROPERTIES LABELS slow)
+        # The same in the file of a node.
+        foreach(what full-disk budget live closed copy-on-write)
+            add_test(NAME record.${what}.node
+                COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/limits.py ${what}
+                        --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
+                        --bin ${record_bin} --store node)
+            set_tests_properties(record.${what}.node PROPERTIES LABELS quick TIMEOUT 900
+                                 SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+        endforeach()
+        set_tests_properties(record.copy-on-write record.copy-on-write.node PROPERTIES LABELS slow)
     endif()
 endif()
 

@@ -1,7 +1,7 @@
 """Records a program that does the same each time, once whole and once in a ring, and demands that the
 ring's events are the last ones of the whole run, with the regions that are open where they begin.
 
-    ring.py --lull LULL --listing LISTING --program PROGRAM [--pauses] [--mpirun MPIRUN [--shared-handles]]
+    ring.py --lull LULL --listing LISTING --program PROGRAM [--pauses] [--store node|process] [--mpirun MPIRUN [--shared-handles]]
 
 --pauses: half of what the program's threads do lies in pauses, where some of the rings must begin.
 
@@ -108,7 +108,8 @@ class Test:
 
     def command(self, folder, arguments, *options):
         launcher = [self.settings.mpirun, "-n", "2"] if self.settings.mpirun else []
-        return launcher + [self.settings.lull, "record", "-o", folder, "--waits", "none", *options,
+        return launcher + [self.settings.lull, "record", "-o", folder, "--waits", "none", "--store",
+                           self.settings.store, *options,
                            "--", self.settings.program, *arguments]
 
     def record(self, folder, arguments, *options):
@@ -174,12 +175,7 @@ class Test:
 
     def bytes_kept(self, folder):
         """Of the chunks of a process, the largest."""
-        most = 0
-        for number in os.listdir(os.path.join(folder, "0")):
-            with open(os.path.join(folder, "0", number), "rb") as file:
-                data = file.read()
-            most = max(most, len(tape_parts.ring_chunks(data)) * CHUNK)
-        return most
+        return max(len(chunks) * CHUNK for chunks in tape_parts.ring_chunks_of(folder))
 
     def tell(self, folder, cut):
         facts = json.loads(self.shown(folder, "info", "--format", "json"))["facts"]
@@ -198,6 +194,7 @@ def main():
     for name in ("lull", "listing", "program"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--mpirun")
+    parser.add_argument("--store", default="process", choices=("node", "process"))
     parser.add_argument("--shared-handles", action="store_true")
     parser.add_argument("--pauses", action="store_true")
     settings = parser.parse_args()

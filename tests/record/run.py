@@ -20,8 +20,8 @@ def too_large(run, most):
     """A location takes more than that on disk."""
     paths = [os.path.join(folder, name) for folder, _, names in os.walk(run) for name in names]
     size = sum(os.stat(path).st_blocks * 512 for path in paths) # on disk
-    locations = sum(name.endswith(".sums") for path in paths if path.endswith(".tape")
-                    for name in tape_parts.take_apart(path))
+    locations = sum(name.endswith(".sums") for files in tape_parts.take_all_apart(run)
+                    for name in files)
     if size <= most * locations:
         return False
     print(f"{size} bytes for {locations} locations, expected {most} for each at most")

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "support/check_trace.h"
+#include "trace/sums.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,17 @@ void fuzz_split(const uint8_t *data, size_t size, struct fuzz_part *parts, size_
         parts[i] = (struct fuzz_part){length ? data + at : NULL, length};
         at += length;
     }
+}
+
+void fuzz_read_sums(const struct lull_trace *trace)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_error err;
+    struct lull_sums sums;
+    for (uint32_t l = 0; trace->has_sums && l < trace->n_locations; l++)
+        if (lull_trace_read_sums(trace, l, arena, &sums, &err) != LULL_OK && !err.text[0])
+            abort();
+    lull_arena_destroy(arena);
 }
 
 void fuzz_read_trace(const char *path, void (*more)(const struct lull_trace *trace))

@@ -25,5 +25,7 @@ void fuzz_split(const uint8_t *data, size_t size, struct fuzz_part *parts, size_
 /* Opens and reads a run. Aborts where a promise about events is broken or a refusal is not one line
  * of text. `more` then sees the trace, also one that could not be read to its end; may be NULL. */
 void fuzz_read_trace(const char *path, void (*more)(const struct lull_trace *trace));
+/* For that: reads all sums. */
+void fuzz_read_sums(const struct lull_trace *trace);
 
 #endif

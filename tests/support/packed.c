@@ -55,12 +55,15 @@ static void check_folder(const char *a, const char *b)
 /* ---- each block alone -------------------------------------------------------------------------
  */
 
-static unsigned char *read_original(const char *run, const struct lull_tape_node_file *file,
-                                    size_t *ret_size)
+/* `node`: the path of the file that it is packed in. */
+static unsigned char *read_original(const char *run, const char *node,
+                                    const struct lull_tape_node_file *file, size_t *ret_size)
 {
     static const char *const endings[] = {"tape", "definitions", "tape", "tail", "sums"};
     char path[PATH];
-    if (file->kind <= LULL_TAPE_NODE_DEFINITIONS)
+    if (file->kind == LULL_TAPE_NODE_CONTAINER)
+        snprintf(path, sizeof path, "%s/%s", run, strrchr(node, '/') + 1);
+    else if (file->kind <= LULL_TAPE_NODE_DEFINITIONS)
         snprintf(path, sizeof path, "%s/%u/%u.%s", run, file->process / 1000, file->process,
                  endings[file->kind]);
     else
@@ -70,12 +73,12 @@ static unsigned char *read_original(const char *run, const struct lull_tape_node
 }
 
 /* From the last to the first, so that none can lean on those before. */
-static void check_blocks_of(const char *run, const unsigned char *node,
+static void check_blocks_of(const char *run, const char *path, const unsigned char *node,
                             const struct lull_tape_node_file *file,
                             const struct lull_tape_node_block *blocks)
 {
     size_t size, covered = 0;
-    unsigned char *original = read_original(run, file, &size);
+    unsigned char *original = read_original(run, path, file, &size);
     unsigned char *bytes = aligned_alloc(64, PACK_MOST_LENGTH);
     assert_int_equal(size, file->size);
     for (uint64_t b = file->n_plain + file->n_chunks; b-- > 0;) {
@@ -103,7 +106,7 @@ static void check_node(const char *run, const char *path)
     const struct lull_tape_node_location *locations = (const void *)(files + header->n_files);
     const struct lull_tape_node_block *blocks = (const void *)(locations + header->n_locations);
     for (uint32_t f = 0; f < header->n_files; f++)
-        check_blocks_of(run, node, &files[f], blocks);
+        check_blocks_of(run, path, node, &files[f], blocks);
     for (uint64_t b = 1; b < header->n_blocks; b++)
         assert_int_equal(blocks[b].place, blocks[b - 1].place + blocks[b - 1].size);
     free(node);

@@ -1,5 +1,6 @@
 """The files of processes that a recorder writes, by their description in docs/formats/tape.md: taken
 apart into files of their own, as lull writes them. For tests that look at bytes."""
+import glob
 import os
 import struct
 
@@ -8,26 +9,38 @@ DEFINITIONS, HEADER, RECORDS, TAIL, SUMS, RING = range(1, 7)
 TAILED = 8
 
 
-def entries(data):
-    """(page, pages, location, part) in the order of their numbers"""
-    header_size, = struct.unpack_from("<I", data, 16)
-    count, = struct.unpack_from("<I", data, 32)
-    tables = struct.unpack_from("<20Q", data, 40)
-    places = list(range(header_size, PAGE - 15, 16))
+def entries(data, base=0):
+    """(page, pages, location, part) in the order of their numbers; of the process whose header stands
+    at `base`"""
+    header_size, = struct.unpack_from("<I", data, base + 16)
+    count, = struct.unpack_from("<I", data, base + 32)
+    tables = struct.unpack_from("<20Q", data, base + 40)
+    places = list(range(base + header_size, base + PAGE - 15, 16))
     for k, table in enumerate(tables):
         places += range(table, table + (256 << k) * 16, 16) if table else []
     return [struct.unpack_from("<4I", data, place) for place in places[:count]]
 
 
-def extents(data):
+def extents(data, base=0):
     """[(part, location, bytes)] in the order of their numbers"""
     return [(part, location, data[page * PAGE:(page + pages) * PAGE])
-            for page, pages, location, part in entries(data) if part != RING]
+            for page, pages, location, part in entries(data, base) if part != RING]
 
 
-def ring_chunks(data):
+def processes_of_node(data):
+    """[(number, where its header stands)] of the file of a node"""
+    header_size, = struct.unpack_from("<I", data, 16)
+    places = list(range(header_size + 160, PAGE - 15, 16))
+    for k, table in enumerate(struct.unpack_from("<20Q", data, header_size)):
+        places += range(table, table + (256 << k) * 16, 16) if table else []
+    found = [struct.unpack_from("<IIQ", data, place) for place in places]
+    return [(taken - 1, place) for taken, _, place in found if taken and place]
+
+
+def ring_chunks(data, base=0):
     """[(location, number of the chunk)] of those that a ring has"""
-    return sorted((location, number) for _, number, location, part in entries(data) if part == RING)
+    return sorted((location, number) for _, number, location, part in entries(data, base)
+                  if part == RING)
 
 
 def definitions_of(found):
@@ -66,8 +79,36 @@ def sums_of(found, location):
 
 def take_apart(path):
     """{name of a file: bytes} of one process"""
-    found = extents(open(path, "rb").read())
-    process = os.path.basename(path)[:-len(".tape")]
+    with open(path, "rb") as file:
+        return parts_of(extents(file.read()), os.path.basename(path)[:-len(".tape")])
+
+
+def processes(run):
+    """(number, file, where its header stands) of each process, be it in a file of its own or in that of
+    its node"""
+    for path in sorted(glob.glob(os.path.join(run, "[0-9]*", "*.tape"))):
+        with open(path, "rb") as file:
+            yield os.path.basename(path)[:-len(".tape")], file.read(), 0
+    for path in sorted(glob.glob(os.path.join(run, "*.tapes"))):
+        with open(path, "rb") as file:
+            data = file.read()
+        for number, place in processes_of_node(data):
+            yield str(number), data, place
+
+
+def take_all_apart(run):
+    """As take_apart, of each process of a run."""
+    for number, data, place in processes(run):
+        yield parts_of(extents(data, place), number)
+
+
+def ring_chunks_of(run):
+    """The chunks that the ring of each process has."""
+    for _, data, place in processes(run):
+        yield ring_chunks(data, place)
+
+
+def parts_of(found, process):
     files = {process + ".definitions": definitions_of(found)}
     for location in sorted(l for part, l, _ in found if part == HEADER):
         files["%s.%d.tape" % (process, location)] = records_of(found, location)

@@ -2,6 +2,7 @@
 
 #include "record/core.h"
 #include "record/store/file.h"
+#include "tape/container.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,10 @@ static struct {
     struct rec_file file;
     struct lull_tape_process_header *header; /* NULL: there is no file */
     struct lull_tape_extent *tables[LULL_TAPE_TABLES];
-    char path[REC_PATH]; /* too large for the stacks of some threads */
+    struct lull_tape_container_header
+        *node; /* of a file of the node; NULL: it is of this process */
+    struct lull_tape_container_entry *entry; /* there */
+    char path[REC_PATH];                     /* too large for the stacks of some threads */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = {.fd = -1}};
 
 /* ---- the file, with the lock held --------------------------------------------------------------
@@ -36,6 +40,45 @@ static void *map_part(void *at, size_t size, uint64_t offset)
                 all.file.fd, (off_t)offset);
 }
 
+/* Other processes take space in the file of a node meanwhile. */
+static uint64_t *end_of_file(void)
+{
+    return all.node ? &all.node->end : &all.header->end;
+}
+
+/* Whoever dies or fails before it enters what it has taken leaves a gap. */
+static bool take_space(size_t size, uint64_t *ret_offset)
+{
+    /* What entries can tell, less what others may take between the question and the addition. */
+    static const uint64_t most = (uint64_t)(UINT32_MAX - (1 << 20)) * LULL_TAPE_PAGE;
+    errno = EFBIG;
+    if (__atomic_load_n(end_of_file(), __ATOMIC_RELAXED) > most - size)
+        return false;
+    *ret_offset = __atomic_fetch_add(end_of_file(), size, __ATOMIC_RELAXED);
+    return true;
+}
+
+/* Unless another process has taken space behind it. */
+static void give_back(size_t size, uint64_t offset)
+{
+    uint64_t end = offset + size;
+    __atomic_compare_exchange_n(end_of_file(), &end, offset, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+}
+
+/* Space that nobody else has, mapped. */
+static void *map_space(void *at, size_t size, uint64_t *ret_offset)
+{
+    if (!take_space(size, ret_offset))
+        return MAP_FAILED;
+    void *mapping = map_part(at, size, *ret_offset);
+    const int reason = errno;
+    if (mapping == MAP_FAILED)
+        give_back(size, *ret_offset);
+    errno = reason;
+    return mapping;
+}
+
 static struct lull_tape_extent *first_table(void)
 {
     return (struct lull_tape_extent *)(all.header + 1);
@@ -51,25 +94,31 @@ static struct lull_tape_extent *extent_at(uint32_t number)
     if (t >= LULL_TAPE_TABLES)
         return NULL;
     if (!all.tables[t]) {
-        const size_t size = ((size_t)256 << t) * sizeof **all.tables;
-        const uint64_t offset = all.header->end;
-        void *table = map_part(NULL, size, offset);
+        uint64_t offset;
+        void *table = map_space(NULL, ((size_t)256 << t) * sizeof **all.tables, &offset);
         if (table == MAP_FAILED)
             return NULL;
         all.tables[t] = table;
-        __atomic_store_n(&all.header->end, offset + size, __ATOMIC_RELAXED);
         __atomic_store_n(&all.header->tables[t], offset, __ATOMIC_RELEASE);
     }
     return all.tables[t] + place;
 }
 
-/* What is given out is so for ever: who dies or fails before it is entered leaves a gap. */
-static void give_out(size_t size, struct rec_extent *ret_extent)
+/* A number for what has been taken. */
+static void number_extent(uint64_t offset, size_t size, struct rec_extent *ret_extent)
 {
     struct lull_tape_process_header *header = all.header;
-    *ret_extent = (struct rec_extent){header->end, size, header->n_extents};
-    __atomic_store_n(&header->end, header->end + size, __ATOMIC_RELAXED);
+    *ret_extent = (struct rec_extent){offset, size, header->n_extents};
     __atomic_store_n(&header->n_extents, header->n_extents + 1, __ATOMIC_RELEASE);
+}
+
+static void fill_header(struct lull_tape_process_header *header)
+{
+    header->version = LULL_TAPE_VERSION;
+    header->byte_order = LULL_TAPE_BYTE_ORDER;
+    header->header_size = sizeof *header;
+    header->process = rec_process.number;
+    memcpy(header->magic, LULL_TAPE_PROCESS_MAGIC, sizeof header->magic);
 }
 
 static bool begin_file(void)
@@ -77,21 +126,120 @@ static bool begin_file(void)
     all.header = map_part(NULL, LULL_TAPE_PAGE, 0);
     if (all.header == MAP_FAILED)
         return false;
-    all.header->version = LULL_TAPE_VERSION;
-    all.header->byte_order = LULL_TAPE_BYTE_ORDER;
-    all.header->header_size = sizeof *all.header;
-    all.header->process = rec_process.number;
     all.header->end = LULL_TAPE_PAGE;
-    memcpy(all.header->magic, LULL_TAPE_PROCESS_MAGIC, sizeof all.header->magic);
+    fill_header(all.header);
     return true;
+}
+
+/* ---- the file of the node, with the lock held --------------------------------------------------
+ */
+
+static struct lull_tape_container_entry *map_entries(unsigned table)
+{
+    const size_t size = ((size_t)256 << table) * sizeof(struct lull_tape_container_entry);
+    uint64_t offset = __atomic_load_n(&all.node->tables[table], __ATOMIC_ACQUIRE);
+    void *entries = MAP_FAILED;
+    if (offset == 0) {
+        uint64_t fresh;
+        entries = map_space(NULL, size, &fresh);
+        if (entries == MAP_FAILED ||
+            __atomic_compare_exchange_n(&all.node->tables[table], &offset, fresh, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            return entries != MAP_FAILED ? entries : NULL;
+        munmap(entries, size); /* another process was faster */
+        give_back(size, fresh);
+    }
+    /* It has its blocks: to ask for them again could wipe out what others write there. */
+    entries = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, all.file.fd, (off_t)offset);
+    return entries != MAP_FAILED ? entries : NULL;
+}
+
+/* The first free entry. Whoever takes one has seen who has those before it, and these never change:
+ * so no process is there twice. */
+static enum rec_joined take_among(struct lull_tape_container_entry *entries, uint32_t count,
+                                  uint32_t process)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t taken = 0;
+        if (__atomic_compare_exchange_n(&entries[i].taken, &taken, process + 1, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            all.entry = &entries[i];
+            return REC_JOINED;
+        }
+        if (taken == process + 1)
+            return REC_JOINED_TAKEN;
+    }
+    return REC_JOINED_NOT;
+}
+
+static enum rec_joined take_entry(uint32_t process)
+{
+    struct lull_tape_container_entry *entries = (void *)(all.node + 1);
+    enum rec_joined joined = take_among(entries, LULL_TAPE_FIRST_ENTRIES, process);
+    for (unsigned t = 0; joined == REC_JOINED_NOT && t < LULL_TAPE_TABLES; t++) {
+        entries = map_entries(t);
+        if (!entries)
+            return REC_JOINED_NOT;
+        const uint32_t count = UINT32_C(256) << t;
+        joined = take_among(entries, count, process);
+        if (joined != REC_JOINED)
+            munmap(entries, count * sizeof *entries);
+    }
+    return joined;
+}
+
+static bool begin_in_node(void)
+{
+    uint64_t offset;
+    all.header = map_space(NULL, LULL_TAPE_PAGE, &offset);
+    if (all.header == MAP_FAILED) {
+        all.header = NULL;
+        return false;
+    }
+    fill_header(all.header);
+    __atomic_store_n(&all.entry->place, offset, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* The entry stays taken, and says that nothing is there. */
+static void leave_node(void)
+{
+    if (all.entry)
+        __atomic_store_n(&all.entry->place, 0, __ATOMIC_RELEASE);
+    munmap(all.node, LULL_TAPE_PAGE);
+    rec_file_close(&all.file);
+    all.entry = NULL;
+    all.node = NULL;
+    all.header = NULL;
+}
+
+static enum rec_joined enter_node(void)
+{
+    all.node = mmap(NULL, LULL_TAPE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                    all.file.fd, 0);
+    if (all.node == MAP_FAILED) {
+        all.node = NULL;
+        rec_file_close(&all.file);
+        return REC_JOINED_NOT;
+    }
+    enum rec_joined joined = take_entry(rec_process.number);
+    if (joined == REC_JOINED && !begin_in_node())
+        joined = REC_JOINED_NOT;
+    if (joined != REC_JOINED)
+        leave_node();
+    return joined;
 }
 
 static void drop_file(void)
 {
     const int reason = errno;
-    rec_file_close(&all.file);
-    unlink(all.path);
-    all.header = NULL;
+    if (all.node) {
+        leave_node();
+    } else {
+        rec_file_close(&all.file);
+        unlink(all.path);
+        all.header = NULL;
+    }
     errno = reason;
 }
 
@@ -111,6 +259,15 @@ bool rec_container_create(void)
     return good;
 }
 
+enum rec_joined rec_container_join(const char *run)
+{
+    pthread_mutex_lock(&all.lock);
+    const int fd = lull_tape_container_open(run, all.path, sizeof all.path);
+    const enum rec_joined joined = rec_file_take(&all.file, fd) ? enter_node() : REC_JOINED_NOT;
+    pthread_mutex_unlock(&all.lock);
+    return joined;
+}
+
 void rec_container_drop(void)
 {
     pthread_mutex_lock(&all.lock);
@@ -123,10 +280,11 @@ void *rec_container_map(size_t size, void *at, struct rec_extent *ret_extent)
 {
     void *mapping = MAP_FAILED;
     pthread_mutex_lock(&all.lock);
+    uint64_t offset;
     if (all.header && extent_at(all.header->n_extents))
-        mapping = map_part(at, size, all.header->end);
+        mapping = map_space(at, size, &offset);
     if (mapping != MAP_FAILED)
-        give_out(size, ret_extent);
+        number_extent(offset, size, ret_extent);
     pthread_mutex_unlock(&all.lock);
     return mapping;
 }
@@ -134,9 +292,10 @@ void *rec_container_map(size_t size, void *at, struct rec_extent *ret_extent)
 bool rec_container_reserve(size_t size, struct rec_extent *ret_extent)
 {
     pthread_mutex_lock(&all.lock);
-    const bool good = all.header && extent_at(all.header->n_extents);
+    uint64_t offset;
+    const bool good = all.header && extent_at(all.header->n_extents) && take_space(size, &offset);
     if (good)
-        give_out(size, ret_extent);
+        number_extent(offset, size, ret_extent);
     pthread_mutex_unlock(&all.lock);
     return good;
 }

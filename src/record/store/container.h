@@ -1,6 +1,7 @@
-/* The file of this process, with all that is recorded in it: in extents, each of which is entered
- * in a table of the file before it is used, so that a process may die at any moment. See struct
- * lull_tape_process_header. Where threads meet here they take a lock: for those that have stepped
+/* The file of this process, or its part of the file of its node, with all that is recorded in it:
+ * in extents, each of which is entered in a table of the process before it is used, so that a
+ * process may die at any moment. See struct lull_tape_process_header and struct
+ * lull_tape_container_header. Where threads meet here they take a lock: for those that have stepped
  * aside (aside.h). Failures set errno. */
 #ifndef LULL_RECORD_STORE_CONTAINER_H
 #define LULL_RECORD_STORE_CONTAINER_H
@@ -17,9 +18,19 @@ struct rec_extent {
     uint32_t number;
 };
 
+enum rec_joined {
+    REC_JOINED_NOT,   /* the file cannot be had; errno says why */
+    REC_JOINED,       /* this process records there */
+    REC_JOINED_TAKEN, /* another process with this number does */
+};
+
+/* Opens the file of the node, RUN/<node>.tapes, which others of its processes write into as well,
+ * and makes it where it is missing. */
+enum rec_joined rec_container_join(const char *run);
 /* Creates RUN/<p / 1000>/<p>.tape; false, with EEXIST, where there is one. */
 bool rec_container_create(void);
-/* Nothing can be recorded after all: the file goes away. */
+/* Nothing is recorded there after all: the file of the process goes away. In that of a node its
+ * number stays taken. */
 void rec_container_drop(void);
 
 /* Finds place for a multiple of LULL_TAPE_PAGE bytes. With `at` they have blocks, so that writing

@@ -1,17 +1,14 @@
 #include "record/store/file.h"
 
 #include "record/core.h"
+#include "tape/container.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
-#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,33 +65,26 @@ const char *rec_file_path(char *path, const char *what)
     return path;
 }
 
-/* A file system that writes every change to another place asks for new blocks also where a file has
- * some already, and when there are none, whoever writes into the mapping dies of SIGBUS. Btrfs lets
- * a file that is still empty be an exception. */
-static void write_in_place(int fd)
+bool rec_file_take(struct rec_file *file, int fd)
 {
-    struct statfs system;
-    int flags;
-    if (fstatfs(fd, &system) != 0 || system.f_type != BTRFS_SUPER_MAGIC ||
-        ioctl(fd, FS_IOC_GETFLAGS, &flags) != 0)
-        return;
-    flags |= FS_NOCOW_FL;
-    ioctl(fd, FS_IOC_SETFLAGS, &flags);
+    struct stat info;
+    file->fd = -1;
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &info) != 0) {
+        close(fd);
+        return false;
+    }
+    *file = (struct rec_file){fd, info.st_dev, info.st_ino};
+    return true;
 }
 
 bool rec_file_create(struct rec_file *file, const char *path)
 {
-    struct stat info;
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 || fstat(fd, &info) != 0) {
-        if (fd >= 0)
-            close(fd);
-        file->fd = -1;
-        return false;
-    }
-    write_in_place(fd);
-    *file = (struct rec_file){fd, info.st_dev, info.st_ino};
-    return true;
+    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0)
+        lull_tape_write_in_place(fd);
+    return rec_file_take(file, fd);
 }
 
 bool rec_file_open(struct rec_file *file, const char *path)

@@ -22,6 +22,8 @@ const char *rec_file_path(char *path, const char *what);
 
 /* Creates it; false, with errno, where it is there already or cannot be made. */
 bool rec_file_create(struct rec_file *file, const char *path);
+/* Makes an open descriptor one of ours; false, where it is -1 or of no file. */
+bool rec_file_take(struct rec_file *file, int fd);
 /* Opens it again where it is not open (any more): it must be the file that was created. */
 bool rec_file_open(struct rec_file *file, const char *path);
 void rec_file_close(struct rec_file *file);

@@ -19,7 +19,7 @@ static const char *const passed_on[] = {
     "LULL_RECORD_BYTES",    "LULL_RECORD_PROFILE", "LULL_RECORD_COUNTERS",   "LULL_RECORD_FOLLOW",
     "LULL_RECORD_CALLPATH", "LULL_RECORD_FILTER",  "LULL_RECORD_THROTTLE",   "LULL_RECORD_START",
     "LULL_RECORD_DURATION", "LULL_RECORD_SIGNALS", "LULL_RECORD_ITERATIONS", "LULL_RECORD_SKEW",
-    "LULL_RECORD_WAITS",    "LULL_RECORD_FILES",   "LULL_RECORD_LAST"};
+    "LULL_RECORD_WAITS",    "LULL_RECORD_FILES",   "LULL_RECORD_LAST",       "LULL_RECORD_STORE"};
 static const char *const own_place[] = {"LULL_RECORD_PROCESS", "LULL_RECORD_APPLICATION",
                                         "LULL_RECORD_FIRST", "LULL_RECORD_INJECT"};
 static char *settings[3 + sizeof passed_on / sizeof *passed_on];
@@ -172,6 +172,8 @@ static void number_followers(void)
     unsetenv("LULL_RECORD_APPLICATION");
     unsetenv("LULL_RECORD_FIRST");
     setenv("LULL_RECORD_PROCESS", size ? size : "1", 1);
+    if (getenv("LULL_RECORD_STORE")) /* such numbers are the same on each node */
+        setenv("LULL_RECORD_STORE", "process", 1);
 }
 
 /* What is called there though nothing is recorded must not wait for threads that the child has not.

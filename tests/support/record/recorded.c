@@ -1,8 +1,9 @@
 #include "support/record/recorded.h"
 
 #include "support/folder.h"
-#include "tape/process.h"
+#include "tape/container.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -50,11 +51,48 @@ int recorded_main(int argc, char **argv, int (*tests)(void))
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
+int recorded_main_both(int argc, char **argv, int (*tests)(void))
+{
+    int status = recorded_main(argc, argv, tests);
+    if (status == 0 && argc == 1) {
+        setenv("LULL_RECORD_STORE", "node", 1);
+        status = recorded_main(argc, argv, tests);
+    }
+    return status;
+}
+
+const char *recorded_run(void)
+{
+    return run;
+}
+
+const char *recorded_file(void)
+{
+    static char path[4400];
+    const char *own = recorded_path("0.tape");
+    DIR *folder = access(own, F_OK) == 0 ? NULL : opendir(run);
+    snprintf(path, sizeof path, "%s", own);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (strstr(entry->d_name, LULL_TAPE_NODE_ENDING))
+            snprintf(path, sizeof path, "%s/%s", run, entry->d_name);
+    if (folder)
+        closedir(folder);
+    return path;
+}
+
 const char *recorded_path(const char *name)
 {
     static char path[4200];
     snprintf(path, sizeof path, "%s/0/%s", run, name);
     return path;
+}
+
+/* Where the header of the only process stands. */
+static size_t base_of(const unsigned char *file)
+{
+    struct lull_tape_container_entry entry;
+    memcpy(&entry, file + sizeof(struct lull_tape_container_header), sizeof entry);
+    return memcmp(file, LULL_TAPE_NODE_MAGIC, 8) == 0 ? entry.place : 0;
 }
 
 /* The n-th extent. */
@@ -64,9 +102,10 @@ static struct lull_tape_extent extent_of(const unsigned char *file, uint32_t n)
     struct lull_tape_extent extent;
     uint32_t place;
     const int table = lull_tape_table_of(n, &place);
-    memcpy(&header, file, sizeof header);
+    const size_t base = base_of(file);
+    memcpy(&header, file + base, sizeof header);
     memcpy(&extent,
-           file + (table < 0 ? sizeof header : header.tables[table]) + place * sizeof extent,
+           file + (table < 0 ? base + sizeof header : header.tables[table]) + place * sizeof extent,
            sizeof extent);
     return extent;
 }
@@ -74,10 +113,10 @@ static struct lull_tape_extent extent_of(const unsigned char *file, uint32_t n)
 unsigned char *recorded_part(unsigned part, uint32_t number, size_t *ret_size)
 {
     size_t size, seen = 0;
-    unsigned char *file = folder_read(recorded_path("0.tape"), &size), *all = malloc(size);
+    unsigned char *file = folder_read(recorded_file(), &size), *all = malloc(size);
     struct lull_tape_process_header header;
     must(all != NULL, "malloc");
-    memcpy(&header, file, sizeof header);
+    memcpy(&header, file + base_of(file), sizeof header);
     *ret_size = 0;
     for (uint32_t n = 0; n < header.n_extents; n++) {
         const struct lull_tape_extent extent = extent_of(file, n);

@@ -10,8 +10,14 @@
 /* Runs the program once more as its own child, which records itself into a new folder, and calls
  * `tests` there. Returns what they return, for main. */
 int recorded_main(int argc, char **argv, int (*tests)(void));
+/* The same twice: what it records into is a file of the process, then one of the node. */
+int recorded_main_both(int argc, char **argv, int (*tests)(void));
+/* RUN. */
+const char *recorded_run(void);
 /* RUN/0/NAME, valid until the next call. */
 const char *recorded_path(const char *name);
+/* The file that holds all, in either form; valid until the next call. */
+const char *recorded_file(void);
 
 /* One part of the run's only process, of all extents one behind the other (enum lull_tape_part); of
  * definitions `number` counts the extents, else it is that of the location. The caller frees it. */

@@ -25,8 +25,13 @@ static bool recognise(const struct lull_candidate *candidate)
 const char *lull_tape_file_path(const struct lull_trace *trace, const struct lull_tape_file *file,
                                 char *buffer, size_t size)
 {
-    if (file->packed)
-        return lull_tape_process_path(trace, file->process, buffer, size);
+    if (file->packed) {
+        lull_tape_process_path(trace, file->process, buffer, size);
+        const size_t length = strlen(buffer);
+        if (lull_tape_contained_find(trace, file->process))
+            snprintf(buffer + length, size - length, ", location %u", file->number);
+        return buffer;
+    }
     return lull_tape_source_path(trace, LULL_TAPE_NODE_TAPE, file->process, file->number, buffer,
                                  size);
 }
@@ -347,12 +352,18 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
     return status;
 }
 
+static void close_nodes(struct lull_trace *trace)
+{
+    lull_tape_containers_close(trace);
+    lull_tape_nodes_close(trace);
+}
+
 static const struct lull_reader reader_tape = {
     .expected = "a lull tape",
     .leaves_out_damage = true,
     .recognise = recognise,
     .open = open_tape,
-    .close = lull_tape_nodes_close,
+    .close = close_nodes,
     .stream_open = lull_tape_stream_open,
     .stream_read = lull_tape_stream_read,
     .stream_close = lull_tape_stream_close,

@@ -133,7 +133,8 @@ struct lull_tape_file {
     size_t tail_size;
     bool has_sums;   /* there is a file of sums */
     bool left_out;   /* its header, or its ids, are damaged: nothing of it is read */
-    bool is_on_disk; /* and not in the file of a node: it can be mapped */
+    bool is_on_disk; /* in a file that can be mapped. Not of what stands in many small pieces in
+                        the file of a node: a system has not as many mappings as there may be */
     const struct lull_tape_node_location *known; /* what that tells of it; NULL: it does not */
 };
 
@@ -156,6 +157,7 @@ struct lull_tape_name {
 };
 
 struct lull_tape_packed;
+struct lull_tape_containers;
 struct lull_tape_source;
 struct lull_tape_node_location;
 
@@ -164,9 +166,10 @@ struct lull_tape_data {
     size_t n_files, files_capacity;
     struct lull_tape_name *sums; /* the files of sums, in the same order */
     size_t n_sums, sums_capacity;
-    struct lull_tape_packed *packed_run; /* the files of nodes; NULL: there are none */
-    char damage[1024];                   /* of the first of them that is damaged */
-    struct lull_tape_process *packed;    /* files of processes, by number */
+    struct lull_tape_packed *packed_run;     /* the packed files of nodes; NULL: there are none */
+    struct lull_tape_containers *containers; /* those that processes have recorded; NULL likewise */
+    char damage[1024];                       /* of the first of them that is damaged */
+    struct lull_tape_process *packed;        /* files of processes, by number */
     size_t n_packed, packed_capacity;
     struct lull_tape_scope run;
     struct lull_tape_scope *scopes;   /* per process that has its own definitions */

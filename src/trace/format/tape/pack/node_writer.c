@@ -255,11 +255,20 @@ static void work(void *context, unsigned number)
 /* ---- the file ---------------------------------------------------------------------------------
  */
 
+/* What an older lull can read says so. */
+static uint32_t version_of(const struct node_writer *writer, uint32_t n_files)
+{
+    uint32_t f = 0;
+    while (f < n_files && writer->files[f].kind != LULL_TAPE_NODE_CONTAINER)
+        f++;
+    return f < n_files ? LULL_TAPE_NODE_NEWEST : LULL_TAPE_NODE_VERSION;
+}
+
 static lull_status write_tables(const struct node_writer *writer, uint32_t n_files,
                                 const struct lull_tape_node_location *locations,
                                 uint32_t n_locations, struct lull_error *err)
 {
-    struct lull_tape_node_header header = {.version = LULL_TAPE_NODE_VERSION,
+    struct lull_tape_node_header header = {.version = version_of(writer, n_files),
                                            .byte_order = LULL_TAPE_BYTE_ORDER,
                                            .header_size = sizeof header,
                                            .flags = LULL_TAPE_NODE_PACKED,

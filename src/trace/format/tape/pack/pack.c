@@ -1,6 +1,7 @@
 /* Packing a run: which of its files go to which node. */
 #include "base/array.h"
 #include "base/text.h"
+#include "tape/container.h"
 #include "trace/format/tape/pack/node_writer.h"
 #include "trace/format/tape/pack/rest.h"
 
@@ -9,17 +10,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The files of the run's processes; node: an index of the trace, LULL_NONE where none is known. */
+/* The files of the run's processes, and those of nodes. */
 struct pack_file {
     struct lull_tape_node_file file;
-    uint32_t node;
+    uint32_t node;    /* an index of the trace, LULL_NONE where none is known; of a file of a node a
+                         number behind these */
+    const char *name; /* of a file of a node: it goes into a file with the same name */
 };
 
 struct packing {
     struct pack_run run;
     struct pack_file *files;
     size_t n_files, capacity;
-    char **names; /* of the nodes' files so far, in the arena of the trace */
+    const char **names; /* of the nodes' files so far, in the arena of the trace */
     size_t n_names, names_capacity;
     struct pack_progress progress;
 };
@@ -36,25 +39,74 @@ static bool parse_path(const char *path, struct lull_tape_name *name,
     return slash - path == length && memcmp(path, group, (size_t)length) == 0;
 }
 
+static bool is_used(const struct packing *packing, const char *name)
+{
+    size_t i = 0;
+    while (i < packing->n_names && strcmp(packing->names[i], name) != 0)
+        i++;
+    return i < packing->n_names;
+}
+
+static void keep_name(struct packing *packing, const char *name)
+{
+    packing->names =
+        lull_arena_grow(packing->run.trace->arena, packing->names, &packing->names_capacity,
+                        packing->n_names + 1, sizeof *packing->names);
+    packing->names[packing->n_names++] = name;
+}
+
+/* NULL: it is not the file of a node. */
+static const struct lull_tape_container *container_at(const struct lull_trace *trace,
+                                                      const char *path)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    const struct lull_tape_containers *all = data->containers;
+    for (size_t c = 0; all && c < all->n; c++)
+        if (strcmp(strrchr(all->list[c]->path, '/') + 1, path) == 0)
+            return all->list[c];
+    return NULL;
+}
+
+/* False: it is of no process or node. */
+static bool describe_file(const struct lull_trace *trace, const char *path,
+                          struct pack_file *ret_file)
+{
+    const struct lull_tape_container *container = container_at(trace, path);
+    struct lull_tape_name name;
+    enum lull_tape_node_kind kind;
+    if (container) {
+        *ret_file = (struct pack_file){
+            .file = {.number = container->number, .kind = LULL_TAPE_NODE_CONTAINER},
+            .node = trace->n_nodes + container->number,
+            .name = lull_arena_strdup(trace->arena, path)};
+        return true;
+    }
+    if (!parse_path(path, &name, &kind))
+        return false;
+    const uint32_t process = lull_tape_process_index(trace, name.process);
+    if (process == LULL_NONE)
+        return false;
+    *ret_file =
+        (struct pack_file){.file = {.process = name.process, .number = name.number, .kind = kind},
+                           .node = trace->processes[process].node};
+    return true;
+}
+
 static lull_status take_file(void *context, const char *path, bool *ret_taken,
                              struct lull_error *err)
 {
     struct packing *packing = context;
     const struct lull_trace *trace = packing->run.trace;
-    struct lull_tape_name name;
-    enum lull_tape_node_kind kind;
+    struct pack_file file;
     *ret_taken = false;
-    if (!parse_path(path, &name, &kind))
-        return LULL_OK;
-    const uint32_t process = lull_tape_process_index(trace, name.process);
-    if (process == LULL_NONE)
+    if (!describe_file(trace, path, &file))
         return LULL_OK;
     if (!lull_array_reserve(&packing->files, &packing->capacity, packing->n_files + 1,
                             sizeof *packing->files))
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
-    packing->files[packing->n_files++] =
-        (struct pack_file){.file = {.process = name.process, .number = name.number, .kind = kind},
-                           .node = trace->processes[process].node};
+    packing->files[packing->n_files++] = file;
+    if (file.name)
+        keep_name(packing, file.name);
     *ret_taken = true;
     char whole[LULL_TAPE_PATH];
     struct stat info;
@@ -83,23 +135,12 @@ static int compare_files(const void *a, const void *b)
 /* ---- names ------------------------------------------------------------------------------------
  */
 
-static bool is_used(const struct packing *packing, const char *name)
-{
-    size_t i = 0;
-    while (i < packing->n_names && strcmp(packing->names[i], name) != 0)
-        i++;
-    return i < packing->n_names;
-}
-
-/* A name of a file: letters, digits and a few signs, not too long. */
+/* A name of a file, not too long. */
 static char *clean_name(struct lull_arena *arena, const char *text)
 {
     enum { MOST = 100 };
     char *name = lull_arena_strndup(arena, text, strnlen(text, MOST));
-    for (char *at = name; *at; at++)
-        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", *at) ||
-            (at == name && *at == '.'))
-            *at = '_';
+    lull_tape_clean_name(name);
     return *name ? name : lull_arena_strdup(arena, "node");
 }
 
@@ -112,9 +153,7 @@ static const char *name_node(struct packing *packing, uint32_t node)
     char *name = lull_arena_printf(arena, "%s" LULL_TAPE_NODE_ENDING, base);
     for (unsigned i = 2; is_used(packing, name); i++)
         name = lull_arena_printf(arena, "%s-%u" LULL_TAPE_NODE_ENDING, base, i);
-    packing->names = lull_arena_grow(arena, packing->names, &packing->names_capacity,
-                                     packing->n_names + 1, sizeof *packing->names);
-    packing->names[packing->n_names++] = name;
+    keep_name(packing, name);
     return name;
 }
 
@@ -127,13 +166,30 @@ static lull_status measure_process(const struct lull_trace *trace, uint32_t numb
                                    union lull_tape_slot *slots, struct lull_error *err)
 {
     const struct lull_tape_data *data = trace->format_data;
-    const struct lull_process *process = &trace->processes[lull_tape_process_index(trace, number)];
+    const uint32_t index = lull_tape_process_index(trace, number);
     lull_status status = LULL_OK;
+    if (index == LULL_NONE)
+        return LULL_OK;
+    const struct lull_process *process = &trace->processes[index];
     for (uint32_t l = process->first_location;
          status == LULL_OK && l < process->first_location + process->n_locations; l++)
         if (!data->files[l].left_out)
             status = lull_tape_measure_location(trace, &data->files[l], slots,
                                                 &locations[(*count)++], err);
+    return status;
+}
+
+static lull_status measure_container(const struct lull_trace *trace, uint32_t number,
+                                     struct lull_tape_node_location *locations, uint32_t *count,
+                                     union lull_tape_slot *slots, struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    const struct lull_tape_containers *all = data->containers;
+    lull_status status = LULL_OK;
+    for (size_t p = 0; status == LULL_OK && p < all->n_processes; p++)
+        if (all->processes[p].container->number == number)
+            status =
+                measure_process(trace, all->processes[p].process, locations, count, slots, err);
     return status;
 }
 
@@ -143,7 +199,7 @@ static lull_status pack_node(struct packing *packing, const struct pack_file *fi
     const struct lull_trace *trace = packing->run.trace;
     char path[LULL_TAPE_PATH];
     snprintf(path, sizeof path, "%s/%s", lull_output_path(packing->run.output),
-             name_node(packing, files[0].node));
+             files[0].name ? files[0].name : name_node(packing, files[0].node));
     struct lull_tape_node_file *list = malloc(n * sizeof *list);
     struct lull_tape_node_location *locations =
         malloc((trace->n_locations + (size_t)1) * sizeof *locations);
@@ -154,7 +210,10 @@ static lull_status pack_node(struct packing *packing, const struct pack_file *fi
                              : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     for (uint32_t f = 0; status == LULL_OK && f < n; f++) {
         list[f] = files[f].file;
-        if (f == 0 || files[f].file.process != files[f - 1].file.process)
+        if (files[f].name)
+            status =
+                measure_container(trace, files[f].file.number, locations, &n_locations, slots, err);
+        else if (f == 0 || files[f].file.process != files[f - 1].file.process)
             status =
                 measure_process(trace, files[f].file.process, locations, &n_locations, slots, err);
     }

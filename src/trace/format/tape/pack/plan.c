@@ -176,19 +176,46 @@ static bool fill_gaps(struct pack_plan *plan, uint64_t size)
     return good;
 }
 
+/* The locations of a process, or with a number the one of a file. */
+static lull_status add_of_process(struct pack_plan *plan, const struct lull_trace *trace,
+                                  struct lull_tape_source *source, enum lull_tape_node_kind kind,
+                                  uint32_t process, uint32_t number)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    const uint32_t index = lull_tape_process_index(trace, process);
+    lull_status status = LULL_OK;
+    if (index == LULL_NONE)
+        return LULL_OK; /* it has no location */
+    const struct lull_process *of = &trace->processes[index];
+    for (uint32_t l = of->first_location;
+         status == LULL_OK && l < of->first_location + of->n_locations; l++)
+        if (kind == LULL_TAPE_NODE_PROCESS || data->files[l].number == number)
+            status = add_of_location(plan, source, kind, &data->files[l]);
+    return status;
+}
+
+static lull_status add_of_container(struct pack_plan *plan, const struct lull_trace *trace,
+                                    struct lull_tape_source *source)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    const struct lull_tape_containers *all = data->containers;
+    lull_status status = LULL_OK;
+    for (size_t p = 0; status == LULL_OK && p < all->n_processes; p++)
+        if (all->processes[p].container == source->container)
+            status = add_of_process(plan, trace, source, LULL_TAPE_NODE_PROCESS,
+                                    all->processes[p].process, 0);
+    return status;
+}
+
 lull_status lull_pack_plan(const struct lull_trace *trace, struct lull_tape_source *source,
                            const struct lull_tape_node_file *file, struct pack_plan *ret_plan,
                            struct lull_error *err)
 {
-    const struct lull_tape_data *data = trace->format_data;
     struct pack_plan plan = {0};
-    lull_status status = LULL_OK;
-    const uint32_t process = lull_tape_process_index(trace, file->process);
-    const struct lull_process *of = &trace->processes[process];
-    for (uint32_t l = of->first_location;
-         status == LULL_OK && l < of->first_location + of->n_locations; l++)
-        if (file->kind == LULL_TAPE_NODE_PROCESS || data->files[l].number == file->number)
-            status = add_of_location(&plan, source, file->kind, &data->files[l]);
+    lull_status status =
+        file->kind == LULL_TAPE_NODE_CONTAINER
+            ? add_of_container(&plan, trace, source)
+            : add_of_process(&plan, trace, source, file->kind, file->process, file->number);
     if (status == LULL_OK) {
         drop_odd(&plan, file->size);
         status = fill_gaps(&plan, file->size) ? LULL_OK : LULL_ERR_MEMORY;

@@ -35,11 +35,28 @@ static lull_status is_node(void *context, const char *path, bool *ret_taken, str
     return LULL_OK;
 }
 
+/* It has the name of the file that it was packed in. */
+static lull_status create_container(const struct unpacking *unpacking, uint32_t number,
+                                    const char *folder, char *path, int *ret_fd,
+                                    struct lull_error *err)
+{
+    const struct lull_tape_container *container =
+        lull_tape_container_find(unpacking->run.trace, number);
+    if (!container)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: has no container %u",
+                         unpacking->run.trace->path, number);
+    snprintf(path, LULL_TAPE_PATH, "%s/%s", folder, strrchr(container->path, '/') + 1);
+    *ret_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return *ret_fd < 0 ? lull_fail_errno(err, "%s: cannot create", path) : LULL_OK;
+}
+
 static lull_status create(const struct unpacking *unpacking, const struct lull_tape_node_file *file,
                           char *path, int *ret_fd, struct lull_error *err)
 {
     const char *folder = lull_output_path(unpacking->run.output);
     char name[LULL_TAPE_PATH];
+    if (file->kind == LULL_TAPE_NODE_CONTAINER)
+        return create_container(unpacking, file->number, folder, path, ret_fd, err);
     lull_tape_source_path(unpacking->run.trace, file->kind, file->process, file->number, name,
                           sizeof name);
     snprintf(path, LULL_TAPE_PATH, "%s/%u", folder, file->process / LULL_TAPE_GROUP);

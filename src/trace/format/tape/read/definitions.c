@@ -315,7 +315,7 @@ lull_status lull_tape_read_stored_definitions(struct lull_tape_merge *merge, con
     return status;
 }
 
-/* Of a process that is in the file of a node. */
+/* Of a process that is in the file of a node, in either form. */
 static lull_status read_stored_pieces(struct lull_tape_merge *merge, const char *path,
                                       uint32_t process, const struct lull_tape_pieces *pieces,
                                       struct lull_tape_scope *scope, struct lull_error *err)
@@ -335,7 +335,8 @@ lull_status lull_tape_read_packed_definitions(struct lull_tape_merge *merge, con
                                               const struct lull_tape_pieces *pieces,
                                               struct lull_tape_scope *scope, struct lull_error *err)
 {
-    if (lull_tape_packed_find(merge->trace, LULL_TAPE_NODE_PROCESS, process, 0))
+    if (lull_tape_packed_find(merge->trace, LULL_TAPE_NODE_PROCESS, process, 0) ||
+        lull_tape_contained_find(merge->trace, process))
         return read_stored_pieces(merge, path, process, pieces, scope, err);
     struct lull_mapping file;
     lull_status status = lull_map_file(path, &file, err);

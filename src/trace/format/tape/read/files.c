@@ -166,12 +166,24 @@ static void add_damaged(struct lull_trace *trace, uint32_t process, const struct
                                 .damage = lull_arena_strdup(trace->arena, err->text)};
 }
 
+/* In a file of its own and in that of a node. */
+static lull_status process_twice(const struct lull_trace *trace, uint32_t process,
+                                 struct lull_error *err)
+{
+    char path[LULL_TAPE_PATH];
+    return lull_fail(err, LULL_ERR_FORMAT, "%s: there is a file of process %u, too",
+                     lull_tape_process_path(trace, process, path, sizeof path), process);
+}
+
 static lull_status read_processes(struct lull_trace *trace, struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
     lull_status status = LULL_OK;
     if (data->n_packed > 0)
         qsort(data->packed, data->n_packed, sizeof *data->packed, compare_processes);
+    for (size_t p = 1; p < data->n_packed; p++)
+        if (data->packed[p].number == data->packed[p - 1].number)
+            return process_twice(trace, data->packed[p].number, err);
     for (size_t p = 0; status == LULL_OK && p < data->n_packed; p++) {
         status = lull_tape_read_process(trace, &data->packed[p], err);
         if (status == LULL_ERR_FORMAT) {
@@ -182,17 +194,21 @@ static lull_status read_processes(struct lull_trace *trace, struct lull_error *e
     return status;
 }
 
-/* One that is damaged is told, and all of its processes are missing. */
-static lull_status open_node(struct lull_trace *trace, const char *name, struct lull_error *err)
+void lull_tape_note_damage(struct lull_trace *trace, const struct lull_error *err)
 {
-    lull_status status = lull_tape_node_open(trace, name, err);
-    if (status != LULL_ERR_FORMAT)
-        return status;
     struct lull_tape_data *data = trace->format_data;
     lull_trace_add_quirk(trace, "a file of a node is damaged; what it holds is left out", "%s",
                          err->text);
     if (data->damage[0] == '\0')
         snprintf(data->damage, sizeof data->damage, "%s", err->text);
+}
+
+static lull_status open_node(struct lull_trace *trace, const char *name, struct lull_error *err)
+{
+    lull_status status = lull_tape_node_open(trace, name, err);
+    if (status != LULL_ERR_FORMAT)
+        return status;
+    lull_tape_note_damage(trace, err);
     return LULL_OK;
 }
 
@@ -208,9 +224,23 @@ static lull_status note_packed(struct lull_trace *trace, struct lull_error *err)
     lull_status status = lull_tape_nodes_join(trace, err);
     for (size_t f = 0; status == LULL_OK && data->packed_run && f < data->packed_run->n_files;
          f++) {
-        const struct lull_tape_node_file *file = &data->packed_run->files[f].file;
+        const struct lull_tape_packed_file *packed = &data->packed_run->files[f];
+        const struct lull_tape_node_file *file = &packed->file;
+        if (file->kind == LULL_TAPE_NODE_CONTAINER)
+            lull_tape_container_note(trace, packed->node->path, -1, packed);
         note_file(trace, (struct lull_tape_name){file->process, file->number}, file->kind);
     }
+    return status;
+}
+
+/* The processes in files of nodes. */
+static lull_status note_contained(struct lull_trace *trace, struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    lull_status status = lull_tape_containers_read(trace, err);
+    for (size_t p = 0; status == LULL_OK && data->containers && p < data->containers->n_processes;
+         p++)
+        note_process(trace, data->containers->processes[p].process);
     return status;
 }
 
@@ -233,7 +263,11 @@ lull_status lull_tape_list_files(struct lull_trace *trace, struct lull_error *er
     if (status == LULL_OK)
         status = note_packed(trace, err);
     if (status == LULL_OK)
+        status = note_contained(trace, err);
+    if (status == LULL_OK)
         status = read_processes(trace, err);
+    if (status == LULL_OK)
+        status = lull_tape_check_holdings(trace, err);
     if (status != LULL_OK)
         return status;
     if (data->n_files == 0 && data->damage[0] != '\0')

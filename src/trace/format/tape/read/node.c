@@ -1,4 +1,4 @@
-/* The tables of the files of nodes. */
+/* The tables of the packed files of nodes. */
 #include "base/file.h"
 #include "trace/format/tape/pack/blocks.h"
 #include "trace/format/tape/read/source.h"
@@ -14,11 +14,12 @@ static lull_status check_header(const char *path, const struct lull_tape_node_he
     if (memcmp(header->magic, LULL_TAPE_NODE_MAGIC, sizeof header->magic) != 0 ||
         header->byte_order != LULL_TAPE_BYTE_ORDER || header->header_size != sizeof *header)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 0: no header of a packed tape", path);
-    if (header->version != LULL_TAPE_NODE_VERSION || header->flags != LULL_TAPE_NODE_PACKED)
+    if (header->version < LULL_TAPE_NODE_VERSION || header->version > LULL_TAPE_NODE_NEWEST ||
+        header->flags != LULL_TAPE_NODE_PACKED)
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
                          "%s: written by a newer lull: version %u with flags %u, this one reads "
                          "%d with %d",
-                         path, header->version, header->flags, LULL_TAPE_NODE_VERSION,
+                         path, header->version, header->flags, LULL_TAPE_NODE_NEWEST,
                          LULL_TAPE_NODE_PACKED);
     const uint64_t blocks = sizeof *header +
                             header->n_files * (uint64_t)sizeof(struct lull_tape_node_file) +
@@ -76,57 +77,78 @@ static void take_locations(struct lull_trace *trace, const struct lull_tape_node
 }
 
 static lull_status read_tables(struct lull_trace *trace, struct lull_tape_node *node,
-                               struct lull_error *err)
+                               const struct lull_tape_node_header *header, struct lull_error *err)
 {
-    struct lull_tape_node_header header;
-    const ssize_t got = pread(node->fd, &header, sizeof header, 0);
-    if (got < 0)
-        return lull_fail_errno(err, "%s: cannot read", node->path);
-    if (got < (ssize_t)sizeof header)
-        return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %zd bytes, expected a header of %zu",
-                         node->path, got, sizeof header);
-    lull_status status = check_header(node->path, &header, node, err);
+    lull_status status = check_header(node->path, header, node, err);
     if (status != LULL_OK)
         return status;
-    const size_t size = (size_t)(node->blocks - sizeof header);
+    const size_t size = (size_t)(node->blocks - sizeof *header);
     unsigned char *tables = malloc(size + 1);
     if (!tables)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", node->path);
-    if (pread(node->fd, tables, size, sizeof header) != (ssize_t)size)
+    if (pread(node->fd, tables, size, sizeof *header) != (ssize_t)size)
         status = lull_fail_errno(err, "%s: cannot read", node->path);
-    else if (lull_tape_checksum(header.n_blocks, tables, size) != header.checksum)
+    else if (lull_tape_checksum(header->n_blocks, tables, size) != header->checksum)
         status = lull_fail(err, LULL_ERR_FORMAT,
                            "%s: offset %zu: the tables are not those that were written", node->path,
-                           sizeof header);
+                           sizeof *header);
     else
-        status = take_files(trace, node, (const void *)tables, header.n_files, err);
+        status = take_files(trace, node, (const void *)tables, header->n_files, err);
     if (status == LULL_OK)
-        take_locations(trace, node,
-                       (const void *)(tables + header.n_files * sizeof(struct lull_tape_node_file)),
-                       header.n_locations);
+        take_locations(
+            trace, node,
+            (const void *)(tables + header->n_files * sizeof(struct lull_tape_node_file)),
+            header->n_locations);
     free(tables);
     return status;
 }
 
-lull_status lull_tape_node_open(struct lull_trace *trace, const char *name, struct lull_error *err)
+static lull_status read_header(const char *path, int fd, struct lull_tape_node_header *header,
+                               struct lull_error *err)
+{
+    const ssize_t got = pread(fd, header, sizeof *header, 0);
+    if (got < 0)
+        return lull_fail_errno(err, "%s: cannot read", path);
+    if (got < (ssize_t)sizeof *header)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %zd bytes, expected a header of %zu",
+                         path, got, sizeof *header);
+    return LULL_OK;
+}
+
+static lull_status open_packed(struct lull_trace *trace, const char *path, int fd, uint64_t size,
+                               const struct lull_tape_node_header *header, struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
     struct lull_tape_node *node = lull_arena_zero(trace->arena, 1, sizeof *node);
-    struct stat info;
-    node->path = lull_arena_printf(trace->arena, "%s/%s", trace->path, name);
-    lull_status status = lull_pack_check_built(node->path, err);
-    if (status == LULL_OK)
-        status = lull_open_read(node->path, &node->fd, &info, err);
-    if (status != LULL_OK)
-        return status;
-    node->size = (uint64_t)info.st_size;
+    *node = (struct lull_tape_node){.path = path, .fd = fd, .size = size};
     if (!data->packed_run)
         data->packed_run = lull_arena_zero(trace->arena, 1, sizeof *data->packed_run);
     struct lull_tape_packed *packed = data->packed_run;
     packed->nodes = lull_arena_grow(trace->arena, packed->nodes, &packed->nodes_capacity,
                                     packed->n_nodes + 1, sizeof(struct lull_tape_node *));
     packed->nodes[packed->n_nodes++] = node;
-    return read_tables(trace, node, err);
+    const lull_status status = lull_pack_check_built(path, err);
+    return status == LULL_OK ? read_tables(trace, node, header, err) : status;
+}
+
+lull_status lull_tape_node_open(struct lull_trace *trace, const char *name, struct lull_error *err)
+{
+    const char *path = lull_arena_printf(trace->arena, "%s/%s", trace->path, name);
+    struct lull_tape_node_header header;
+    struct stat info;
+    int fd;
+    lull_status status = lull_open_read(path, &fd, &info, err);
+    if (status != LULL_OK)
+        return status;
+    status = read_header(path, fd, &header, err);
+    if (status != LULL_OK) {
+        close(fd);
+        return status;
+    }
+    if (header.version != LULL_TAPE_NODE_VERSION || header.flags != LULL_TAPE_NODE_RECORDED)
+        return open_packed(trace, path, fd, (uint64_t)info.st_size, &header, err);
+    lull_tape_container_note(trace, path, fd, NULL);
+    return LULL_OK;
 }
 
 void lull_tape_nodes_close(struct lull_trace *trace)

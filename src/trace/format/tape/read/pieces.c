@@ -1,5 +1,5 @@
 /* Files of processes: which extents belong to what. See struct lull_tape_process_header. */
-#include "tape/process.h"
+#include "tape/container.h"
 #include "trace/format/tape/read/source.h"
 
 #include <stdlib.h>
@@ -81,6 +81,7 @@ struct entry {
 struct table {
     struct entry *entries; /* malloc'd */
     size_t n;
+    struct lull_tape_process_header header;
 };
 
 static int compare_entries(const void *a, const void *b)
@@ -95,31 +96,33 @@ static int compare_entries(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-static lull_status check_header(const char *path, uint32_t process, uint64_t file_size,
-                                const struct lull_tape_process_header *header,
+static lull_status check_header(const char *path, const struct lull_tape_source *source,
+                                uint32_t process, const struct lull_tape_process_header *header,
                                 struct lull_error *err)
 {
     if (memcmp(header->magic, LULL_TAPE_PROCESS_MAGIC, sizeof header->magic) != 0 ||
         header->byte_order != LULL_TAPE_BYTE_ORDER || header->header_size != sizeof *header)
-        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 0: no header of a process", path);
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %llu: no header of a process", path,
+                         (unsigned long long)source->base);
     if (!lull_tape_reads(header->version))
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
                          "%s: written by a newer lull: version %u, this one reads %d", path,
                          header->version, LULL_TAPE_VERSION);
     if (header->process != process)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: belongs to process %u", path, header->process);
-    if (header->n_extents > file_size / sizeof(struct lull_tape_extent))
+    if (header->n_extents > source->size / sizeof(struct lull_tape_extent))
         return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %u extents in %llu bytes", path,
-                         header->n_extents, (unsigned long long)file_size);
+                         header->n_extents, (unsigned long long)source->size);
     return LULL_OK;
 }
 
 /* Where an extent stands in the file, whose table must be there. */
-static uint64_t place_of(const struct lull_tape_process_header *header, uint32_t extent)
+static uint64_t place_of(const struct lull_tape_source *source,
+                         const struct lull_tape_process_header *header, uint32_t extent)
 {
     uint32_t place;
     const int table = lull_tape_table_of(extent, &place);
-    return (table < 0 ? sizeof *header : header->tables[table]) +
+    return (table < 0 ? source->base + sizeof *header : header->tables[table]) +
            place * sizeof(struct lull_tape_extent);
 }
 
@@ -135,7 +138,7 @@ static bool read_part(struct lull_tape_source *source,
         count = whole - place;
     if (table >= LULL_TAPE_TABLES || (table >= 0 && header->tables[table] == 0))
         return false;
-    const uint64_t offset = place_of(header, first);
+    const uint64_t offset = place_of(source, header, first);
     const size_t size = count * sizeof *extents;
     *ret_count = count;
     return offset <= INT64_MAX - size &&
@@ -159,18 +162,30 @@ static uint32_t pages_of(const struct lull_tape_extent *extent)
 }
 
 /* The file is given out up to the end that its header says. */
-static lull_status check_extent(const char *path, const struct lull_tape_process_header *header,
+static lull_status check_extent(const char *path, uint64_t given,
                                 const struct lull_tape_extent *extent, uint32_t number,
                                 struct lull_error *err)
 {
     const uint32_t pages = pages_of(extent);
     const uint64_t end = ((uint64_t)extent->page + pages) * LULL_TAPE_PAGE;
-    if (extent->page == 0 || pages == 0 || end > header->end)
+    if (extent->page == 0 || pages == 0 || end > given)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: extent %u: %u pages from page %u on do not lie in the %llu bytes "
                          "that are given out",
-                         path, number, pages, extent->page, (unsigned long long)header->end);
+                         path, number, pages, extent->page, (unsigned long long)given);
     return LULL_OK;
+}
+
+/* How many bytes of the file are given out; what is read was given out before. */
+static uint64_t end_of(struct lull_tape_source *source,
+                       const struct lull_tape_process_header *header)
+{
+    uint64_t end = header->end;
+    if (source->contained && lull_tape_source_read(source, &end, sizeof end,
+                                                   offsetof(struct lull_tape_container_header,
+                                                            end)) != (ssize_t)sizeof end)
+        return 0;
+    return end;
 }
 
 static lull_status take_extents(struct lull_tape_source *source, const char *path,
@@ -179,11 +194,12 @@ static lull_status take_extents(struct lull_tape_source *source, const char *pat
                                 struct lull_error *err)
 {
     lull_status status = read_extents(source, path, header, extents, err);
+    const uint64_t given = end_of(source, header);
     for (uint32_t i = 0; status == LULL_OK && i < header->n_extents; i++) {
         if (extents[i].part == LULL_TAPE_PART_NONE || extents[i].part >= LULL_TAPE_PARTS)
             continue;
-        status = check_extent(path, header, &extents[i], i, err);
-        table->entries[table->n++] = (struct entry){extents[i], i, place_of(header, i)};
+        status = check_extent(path, given, &extents[i], i, err);
+        table->entries[table->n++] = (struct entry){extents[i], i, place_of(source, header, i)};
     }
     qsort(table->entries, table->n, sizeof *table->entries, compare_entries);
     return status;
@@ -193,13 +209,21 @@ static lull_status read_table(struct lull_tape_source *source, const char *path,
                               struct table *table, struct lull_error *err)
 {
     struct lull_tape_process_header header;
-    const ssize_t got = lull_tape_source_read(source, &header, sizeof header, 0);
+    if (source->base % LULL_TAPE_PAGE != 0 || source->base > INT64_MAX - LULL_TAPE_PAGE)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %llu: no header can stand there", path,
+                         (unsigned long long)source->base);
+    const ssize_t got = lull_tape_source_read(source, &header, sizeof header, source->base);
     if (got < 0)
         return lull_tape_source_fail(source, path, err);
+    if (got < (ssize_t)sizeof header && source->contained)
+        return lull_fail(
+            err, LULL_ERR_FORMAT,
+            "%s: offset %llu: truncated: its header is not in the %llu bytes there are", path,
+            (unsigned long long)source->base, (unsigned long long)source->size);
     if (got < (ssize_t)sizeof header)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %zd bytes, expected a header of %zu",
                          path, got, sizeof header);
-    lull_status status = check_header(path, process, source->size, &header, err);
+    lull_status status = check_header(path, source, process, &header, err);
     if (status != LULL_OK)
         return status;
     const size_t most = header.n_extents + (size_t)1;
@@ -207,6 +231,7 @@ static lull_status read_table(struct lull_tape_source *source, const char *path,
     table->entries = malloc(most * sizeof *table->entries);
     status = extents && table->entries ? take_extents(source, path, &header, extents, table, err)
                                        : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
+    table->header = header;
     free(extents);
     return status;
 }
@@ -323,6 +348,21 @@ static void add_locations(struct lull_trace *trace, const struct table *table, u
     }
 }
 
+/* What the process has in the file of a node. */
+static bool hold_all(struct lull_trace *trace, const struct table *table, uint32_t process)
+{
+    const struct lull_tape_contained *contained = lull_tape_contained_find(trace, process);
+    if (!contained)
+        return true;
+    bool good = lull_tape_hold_process(trace, contained, table->header.tables);
+    for (size_t i = 0; good && i < table->n; i++) {
+        const struct entry *entry = &table->entries[i];
+        good = lull_tape_hold_extent(trace, contained, entry->number, entry->extent.location,
+                                     entry->extent.page, pages_of(&entry->extent));
+    }
+    return good;
+}
+
 lull_status lull_tape_read_process(struct lull_trace *trace, struct lull_tape_process *process,
                                    struct lull_error *err)
 {
@@ -331,6 +371,8 @@ lull_status lull_tape_read_process(struct lull_trace *trace, struct lull_tape_pr
     if (status == LULL_OK) {
         take_definitions(trace, &table, process);
         add_locations(trace, &table, process->number);
+        if (!hold_all(trace, &table, process->number))
+            status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     }
     free(table.entries);
     return status;

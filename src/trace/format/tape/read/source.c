@@ -18,9 +18,32 @@ static const char *const endings[LULL_TAPE_NODE_KINDS] = {[LULL_TAPE_NODE_PROCES
                                                           [LULL_TAPE_NODE_TAIL] = "tail",
                                                           [LULL_TAPE_NODE_SUMS] = "sums"};
 
+static const struct lull_tape_container *find_container(const struct lull_trace *trace,
+                                                        enum lull_tape_node_kind kind,
+                                                        uint32_t process, uint32_t number,
+                                                        uint64_t *ret_base)
+{
+    const struct lull_tape_contained *contained =
+        kind == LULL_TAPE_NODE_PROCESS ? lull_tape_contained_find(trace, process) : NULL;
+    *ret_base = contained ? contained->place : 0;
+    if (contained)
+        return contained->container;
+    return kind == LULL_TAPE_NODE_CONTAINER ? lull_tape_container_find(trace, number) : NULL;
+}
+
 const char *lull_tape_source_path(const struct lull_trace *trace, enum lull_tape_node_kind kind,
                                   uint32_t process, uint32_t number, char *buffer, size_t size)
 {
+    uint64_t base;
+    const struct lull_tape_container *container =
+        find_container(trace, kind, process, number, &base);
+    if (container) {
+        snprintf(buffer, size, "%s", container->path);
+        const size_t length = strlen(buffer);
+        if (base > 0)
+            snprintf(buffer + length, size - length, ": process %u", process);
+        return buffer;
+    }
     const struct lull_tape_packed_file *packed =
         lull_tape_packed_find(trace, kind, process, number);
     const char *where = packed ? packed->node->path : trace->path;
@@ -34,12 +57,37 @@ const char *lull_tape_source_path(const struct lull_trace *trace, enum lull_tape
     return buffer;
 }
 
+/* Its descriptor stays open for others. */
+static lull_status open_container(struct lull_tape_source *source, struct lull_error *err)
+{
+    const struct lull_tape_container *container = source->container;
+    struct stat info;
+    source->contained = source->base > 0;
+    source->packed = container->packed;
+    source->fd = container->fd;
+    if (container->packed)
+        source->size = container->packed->file.size;
+    else if (fstat(container->fd, &info) == 0)
+        source->size = (uint64_t)info.st_size;
+    else
+        return lull_fail_errno(err, "%s: cannot read", container->path);
+    return LULL_OK;
+}
+
 lull_status lull_tape_source_open(const struct lull_trace *trace, enum lull_tape_node_kind kind,
                                   uint32_t process, uint32_t number,
                                   struct lull_tape_source *ret_source, struct lull_error *err)
 {
     char path[LULL_TAPE_PATH];
     struct stat info;
+    uint64_t base;
+    const struct lull_tape_container *container =
+        find_container(trace, kind, process, number, &base);
+    if (container) {
+        *ret_source =
+            (struct lull_tape_source){.trace = trace, .container = container, .base = base};
+        return open_container(ret_source, err);
+    }
     *ret_source = (struct lull_tape_source){
         .trace = trace, .packed = lull_tape_packed_find(trace, kind, process, number), .fd = -1};
     if (ret_source->packed) {
@@ -57,7 +105,9 @@ bool lull_tape_source_there(const struct lull_trace *trace, enum lull_tape_node_
                             uint32_t process, uint32_t number)
 {
     char path[LULL_TAPE_PATH];
-    if (lull_tape_packed_find(trace, kind, process, number))
+    uint64_t base;
+    if (lull_tape_packed_find(trace, kind, process, number) ||
+        find_container(trace, kind, process, number, &base))
         return true;
     lull_tape_source_path(trace, kind, process, number, path, sizeof path);
     return access(path, F_OK) == 0;
@@ -65,7 +115,7 @@ bool lull_tape_source_there(const struct lull_trace *trace, enum lull_tape_node_
 
 void lull_tape_source_close(struct lull_tape_source *source)
 {
-    if (source->fd >= 0)
+    if (source->fd >= 0 && !source->container)
         close(source->fd);
     source->fd = -1;
 }
@@ -73,6 +123,8 @@ void lull_tape_source_close(struct lull_tape_source *source)
 lull_status lull_tape_source_fail(const struct lull_tape_source *source, const char *path,
                                   struct lull_error *err)
 {
+    if (source->packed && source->contained)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: %s", path, source->error.text);
     if (source->packed)
         return lull_fail(err, LULL_ERR_FORMAT, "%s", source->error.text);
     return lull_fail_errno(err, "%s: cannot read", path);
@@ -91,6 +143,12 @@ static bool fail_at(struct lull_tape_source *source, uint64_t offset, const char
 {
     const struct lull_tape_node_file *file = &source->packed->file;
     char path[LULL_TAPE_PATH];
+    if (source->container) {
+        lull_fail(&source->error, LULL_ERR_FORMAT, "%s%soffset %llu: %s",
+                  source->contained ? "" : source->container->path, source->contained ? "" : ": ",
+                  (unsigned long long)offset, what);
+        return false;
+    }
     lull_tape_source_path(source->trace, file->kind, file->process, file->number, path,
                           sizeof path);
     lull_fail(&source->error, LULL_ERR_FORMAT, "%s: offset %llu: %s, process %u, location %u", path,

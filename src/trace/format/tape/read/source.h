@@ -29,6 +29,32 @@ struct lull_tape_packed_location {
     const struct lull_tape_node *node;
 };
 
+/* The file of a node in which its processes have recorded (tape/container.h). */
+struct lull_tape_container {
+    const char *path;                           /* on disk, or of what it is packed in */
+    int fd;                                     /* -1: it is packed */
+    const struct lull_tape_packed_file *packed; /* then */
+    uint32_t number;                            /* of those of the run, by their names */
+    uint64_t tables[20];                        /* of processes; 0: it has no more */
+};
+
+/* A process in it. */
+struct lull_tape_contained {
+    uint32_t process;
+    uint64_t place; /* of its header */
+    const struct lull_tape_container *container;
+};
+
+/* All of a run. */
+struct lull_tape_containers {
+    struct lull_tape_container **list;
+    size_t n, capacity;
+    struct lull_tape_contained *processes; /* by number */
+    size_t n_processes, processes_capacity;
+    struct holding *holdings; /* malloc'd, until they are checked */
+    size_t n_holdings, holdings_capacity;
+};
+
 struct pack_decoder;
 
 /* All that is packed of a run. */
@@ -45,8 +71,11 @@ enum { TAPE_WINDOW = 64 }; /* blocks of the table that are known at a time */
 
 struct lull_tape_source {
     const struct lull_trace *trace;
-    const struct lull_tape_packed_file *packed; /* NULL: a file on disk */
-    int fd;                                     /* of the file on disk */
+    const struct lull_tape_packed_file *packed;  /* NULL: a file on disk */
+    const struct lull_tape_container *container; /* NULL: the file is not that of a node */
+    bool contained;                              /* it is, and opened as that of one process */
+    uint64_t base;                               /* where the header of the process stands */
+    int fd;                                      /* of the file on disk */
     uint64_t size;
     struct lull_tape_node_block window[TAPE_WINDOW]; /* of the table, from block `first` on */
     uint64_t first;
@@ -80,6 +109,33 @@ const char *lull_tape_source_path(const struct lull_trace *trace, enum lull_tape
  * a tape's. */
 bool lull_tape_parse_name(const char *name, struct lull_tape_name *ret_name,
                           enum lull_tape_node_kind *ret_kind);
+
+/* What is damaged in the file of a node is told, and what cannot be read of it is missing. */
+void lull_tape_note_damage(struct lull_trace *trace, const struct lull_error *err);
+
+/* ---- container.c ------------------------------------------------------------------------------
+ */
+
+/* Such a file, whose descriptor is closed with the trace; or that is packed. */
+void lull_tape_container_note(struct lull_trace *trace, const char *path, int fd,
+                              const struct lull_tape_packed_file *packed);
+/* When all are noted: finds their processes. Fails where one is there twice. */
+lull_status lull_tape_containers_read(struct lull_trace *trace, struct lull_error *err);
+void lull_tape_containers_close(struct lull_trace *trace);
+/* NULL: there is none with that number. */
+const struct lull_tape_container *lull_tape_container_find(const struct lull_trace *trace,
+                                                           uint32_t number);
+/* NULL: it is not in the file of a node. */
+const struct lull_tape_contained *lull_tape_contained_find(const struct lull_trace *trace,
+                                                           uint32_t process);
+/* What a process has in the file of its node: its header with the LULL_TAPE_TABLES tables, and an
+ * extent; false: there is no memory. Of processes that hold the same, when all have been asked,
+ * lull_tape_check_holdings says so, and leaves them out. */
+bool lull_tape_hold_process(struct lull_trace *trace, const struct lull_tape_contained *contained,
+                            const uint64_t *tables);
+bool lull_tape_hold_extent(struct lull_trace *trace, const struct lull_tape_contained *contained,
+                           uint32_t number, uint32_t location, uint32_t page, uint32_t pages);
+lull_status lull_tape_check_holdings(struct lull_trace *trace, struct lull_error *err);
 
 /* ---- node.c -----------------------------------------------------------------------------------
  */

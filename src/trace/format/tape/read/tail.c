@@ -204,7 +204,7 @@ lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_ta
     if (status != LULL_OK)
         return status;
     status = read_snapshot(trace, &source, path, file, err);
-    file->is_on_disk = !source.packed;
+    file->is_on_disk = !source.packed && (!source.contained || file->header.flags & LULL_TAPE_RING);
     lull_tape_source_close(&source);
     if (status == LULL_OK)
         status = check_known(path, file, err);
@@ -303,19 +303,19 @@ static uint64_t whole_pages(uint64_t size)
 }
 
 /* Parts of the file, one behind the other; mapped, or copied. */
-static lull_status take_pieces(int fd, const char *path, off_t file_size, bool map,
+static lull_status take_pieces(const struct lull_tape_source *source, const char *path, bool map,
                                const struct lull_tape_pieces *pieces, unsigned char *data,
                                struct lull_error *err)
 {
     for (size_t i = 0; i < pieces->n; i++) {
         const uint64_t offset = pieces->list[i].offset, size = whole_pages(pieces->list[i].size);
-        if (offset + size > (uint64_t)file_size)
+        if (offset + size > source->size)
             return lull_fail(err, LULL_ERR_FORMAT,
-                             "%s: truncated: records up to byte %llu, the file holds %lld", path,
-                             (unsigned long long)(offset + size), (long long)file_size);
-        const bool good = map ? mmap(data, size, PROT_READ, MAP_SHARED | MAP_FIXED, fd,
+                             "%s: truncated: records up to byte %llu, the file holds %llu", path,
+                             (unsigned long long)(offset + size), (unsigned long long)source->size);
+        const bool good = map ? mmap(data, size, PROT_READ, MAP_SHARED | MAP_FIXED, source->fd,
                                      (off_t)offset) != MAP_FAILED
-                              : pread(fd, data, size, (off_t)offset) == (ssize_t)size;
+                              : pread(source->fd, data, size, (off_t)offset) == (ssize_t)size;
         if (!good)
             return lull_fail_errno(err, "%s: cannot map", path);
         data += size;
@@ -347,27 +347,25 @@ static lull_status map_packed(const struct lull_trace *trace, const char *path,
     const uint64_t records = file->tail ? file->header.flushed : file->header.committed;
     const size_t in_file = LULL_TAPE_HEADER_SIZE + (size_t)whole_pages(records);
     const size_t size = in_file + file->tail_size;
-    struct stat info;
-    int fd;
-    lull_status status = lull_open_read(path, &fd, &info, err);
+    struct lull_tape_source source;
+    lull_status status = lull_tape_open_records(trace, file, &source, err);
     if (status != LULL_OK)
         return status;
     unsigned char *data =
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED) {
-        close(fd);
+        lull_tape_source_close(&source);
         return lull_fail_errno(err, "%s: cannot map", path);
     }
     struct lull_arena *scratch = lull_arena_create(NULL);
     struct lull_tape_pieces used = {0};
     lull_tape_add_pieces(scratch, &used, &file->chunks, records);
     const bool changes = may_give_way(trace, file), map = can_map_pieces() && !changes;
-    status = take_pieces(fd, path, info.st_size, map, &used, data + LULL_TAPE_HEADER_SIZE, err);
-    struct lull_tape_source source = {.trace = trace, .fd = fd};
+    status = take_pieces(&source, path, map, &used, data + LULL_TAPE_HEADER_SIZE, err);
     if (status == LULL_OK && changes && !lull_tape_has_kept(&source, file))
         status = lull_fail(err, LULL_ERR_FORMAT, "%s: changes faster than it can be read", path);
     lull_arena_destroy(scratch);
-    close(fd);
+    lull_tape_source_close(&source);
     if (status != LULL_OK) {
         munmap(data, size);
         return status;

@@ -1,0 +1,244 @@
+#include "tape/container.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_NAMES = 100, MOST_NAME = 100, MOST_WAITS = 1000, MOST_ATTEMPTS = 10 };
+
+void lull_tape_clean_name(char *name)
+{
+    for (char *at = name; *at; at++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", *at) ||
+            (at == name && *at == '.'))
+            *at = '_';
+}
+
+/* Where such a file system has no blocks left, whoever writes into a mapping dies of SIGBUS. Btrfs
+ * lets a file that is still empty be an exception. */
+void lull_tape_write_in_place(int fd)
+{
+    struct statfs system;
+    int flags;
+    if (fstatfs(fd, &system) != 0 || system.f_type != BTRFS_SUPER_MAGIC ||
+        ioctl(fd, FS_IOC_GETFLAGS, &flags) != 0)
+        return;
+    flags |= FS_NOCOW_FL;
+    ioctl(fd, FS_IOC_SETFLAGS, &flags);
+}
+
+/* ---- which node -------------------------------------------------------------------------------
+ */
+
+/* Two nodes may have one name; they have not booted as one. 0: it is not known. */
+static uint64_t node_key(void)
+{
+    char text[64];
+    const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    const ssize_t length = file >= 0 ? read(file, text, sizeof text) : -1;
+    if (file >= 0)
+        close(file);
+    return length > 0 ? lull_tape_checksum(1, text, (size_t)length) | 1 : 0;
+}
+
+/* RUN/<node>.tapes, then RUN/<node>-2.tapes ... */
+static bool name_file(const char *run, unsigned number, char *path, size_t size)
+{
+    struct utsname system;
+    char count[16] = "";
+    if (uname(&system) != 0)
+        return false;
+    system
+        .nodename[sizeof system.nodename - 1 < MOST_NAME ? sizeof system.nodename - 1 : MOST_NAME] =
+        '\0';
+    lull_tape_clean_name(system.nodename);
+    if (number > 1)
+        snprintf(count, sizeof count, "-%u", number);
+    const int length = snprintf(path, size, "%s/%s%s" LULL_TAPE_NODE_ENDING, run,
+                                *system.nodename ? system.nodename : "node", count);
+    return length > 0 && (size_t)length < size;
+}
+
+/* ---- making it --------------------------------------------------------------------------------
+ */
+
+/* All of the first page has blocks, so that writing into a mapping of it cannot fail. */
+static bool write_first_page(int fd, uint64_t node)
+{
+    const struct lull_tape_container_header header = {
+        .version = LULL_TAPE_NODE_VERSION,
+        .byte_order = LULL_TAPE_BYTE_ORDER,
+        .header_size = offsetof(struct lull_tape_container_header, tables),
+        .flags = LULL_TAPE_NODE_RECORDED,
+        .node = node,
+        .end = LULL_TAPE_PAGE};
+    const size_t magic = sizeof header.magic;
+    errno = posix_fallocate(fd, 0, LULL_TAPE_PAGE);
+    return errno == 0 && pwrite(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+           pwrite(fd, LULL_TAPE_NODE_MAGIC, magic, 0) == (ssize_t)magic;
+}
+
+/* -1 with EEXIST: another process is making it. */
+static int make_file(const char *path, uint64_t node)
+{
+    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return -1;
+    lull_tape_write_in_place(fd);
+    if (write_first_page(fd, node))
+        return fd;
+    const int reason = errno;
+    unlink(path);
+    close(fd);
+    errno = reason;
+    return -1;
+}
+
+/* ---- opening it -------------------------------------------------------------------------------
+ */
+
+static bool read_header(int fd, struct lull_tape_container_header *header)
+{
+    return pread(fd, header, sizeof *header, 0) == (ssize_t)sizeof *header &&
+           memcmp(header->magic, LULL_TAPE_NODE_MAGIC, sizeof header->magic) == 0;
+}
+
+static bool is_container(const struct lull_tape_container_header *header)
+{
+    return header->version == LULL_TAPE_NODE_VERSION &&
+           header->byte_order == LULL_TAPE_BYTE_ORDER &&
+           header->header_size == offsetof(struct lull_tape_container_header, tables) &&
+           header->flags == LULL_TAPE_NODE_RECORDED;
+}
+
+/* 1: it is this node's; 0: it is another's; -1: who makes it has died, or takes too long. */
+static int look_at(int fd, uint64_t node)
+{
+    struct lull_tape_container_header header;
+    for (unsigned waits = 0; !read_header(fd, &header); waits++) {
+        if (waits == MOST_WAITS) {
+            errno = ETIMEDOUT;
+            return -1;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    return is_container(&header) && header.node == node;
+}
+
+static int open_or_make(const char *path, uint64_t node)
+{
+    int fd = -1;
+    for (unsigned i = 0; fd < 0 && i < MOST_ATTEMPTS; i++) {
+        fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0 || errno != ENOENT)
+            break;
+        fd = make_file(path, node);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    return fd;
+}
+
+static bool may_be_large(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
+}
+
+int lull_tape_container_open(const char *run, char *path, size_t size)
+{
+    const uint64_t node = node_key();
+    if (node == 0 || !may_be_large()) {
+        errno = node == 0 ? ENOSYS : EFBIG;
+        return -1;
+    }
+    for (unsigned number = 1; number <= MOST_NAMES; number++) {
+        errno = ENAMETOOLONG;
+        const int fd = name_file(run, number, path, size) ? open_or_make(path, node) : -1;
+        if (fd < 0)
+            return -1;
+        const int ours = look_at(fd, node);
+        if (ours > 0)
+            return fd;
+        const int reason = errno;
+        close(fd);
+        errno = reason;
+        if (ours < 0)
+            return -1;
+    }
+    errno = EEXIST;
+    return -1;
+}
+
+/* ---- who is in it -----------------------------------------------------------------------------
+ */
+
+/* Of the entries from `offset` on, 1: the process is there; 0: it is not; -1: it may be behind. */
+static int look_through(int fd, uint64_t offset, uint32_t count, uint32_t process)
+{
+    enum { SOME = 32 };
+    struct lull_tape_container_entry entries[SOME];
+    for (uint32_t i = 0, n; i < count; i += n, offset += n * sizeof *entries) {
+        n = count - i < SOME ? count - i : SOME;
+        if (pread(fd, entries, n * sizeof *entries, (off_t)offset) !=
+            (ssize_t)(n * sizeof *entries))
+            return 0;
+        for (uint32_t e = 0; e < n; e++)
+            if (entries[e].taken == 0 || entries[e].taken == process + 1)
+                return entries[e].taken != 0;
+    }
+    return -1;
+}
+
+static bool has(int fd, uint32_t process)
+{
+    struct lull_tape_container_header header;
+    if (!read_header(fd, &header) || !is_container(&header))
+        return false;
+    int found = look_through(fd, sizeof header, LULL_TAPE_FIRST_ENTRIES, process);
+    for (unsigned t = 0; found < 0 && t < LULL_TAPE_TABLES && header.tables[t] != 0; t++)
+        found = look_through(fd, header.tables[t], UINT32_C(256) << t, process);
+    return found > 0;
+}
+
+static bool has_by_name(int folder, const char *name, uint32_t process)
+{
+    const size_t length = strlen(name), ending = strlen(LULL_TAPE_NODE_ENDING);
+    if (length <= ending || strcmp(name + length - ending, LULL_TAPE_NODE_ENDING) != 0)
+        return false;
+    const int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const bool found = fd >= 0 && has(fd, process);
+    if (fd >= 0)
+        close(fd);
+    return found;
+}
+
+/* Not opendir, which allocates. */
+bool lull_tape_containers_have(const char *run, uint32_t process)
+{
+    _Alignas(struct dirent64) char bytes[1024];
+    const int folder = open(run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool found = false;
+    if (folder < 0)
+        return false;
+    for (ssize_t got; !found && (got = getdents64(folder, bytes, sizeof bytes)) > 0;)
+        for (ssize_t at = 0; !found && at < got;) {
+            const struct dirent64 *entry = (const void *)(bytes + at);
+            found = has_by_name(folder, entry->d_name, process);
+            at += entry->d_reclen;
+        }
+    close(folder);
+    return found;
+}
