@@ -41,7 +41,10 @@ int lull_cli_join(const struct lull_command *command, struct lull_cli_call *call
                                           .family = lull_mpi_family_name(job.family),
                                           .folders = lull_own_folders(call->arena),
                                           .version = LULL_VERSION};
-    if (lull_team_open(&start, &call->team, &call->err) != LULL_OK)
+    const lull_status status = lull_team_open(&start, &call->team, &call->err);
+    if (status == LULL_ERR_CANCELLED)
+        lull_cli_mute(); /* the first knows why */
+    if (status != LULL_OK)
         return lull_cli_fail("%s", call->err.text);
     if (!lull_team_is_first(call->team))
         lull_cli_mute();

@@ -127,7 +127,37 @@ def find_runs(case):
     spoilt = os.path.join(case.folder, "spoilt.lull")
     shutil.copytree(case.options.data + "/tape/heat-2x1", spoilt)
     spoil(spoilt)
-    return [run.rstrip("/") for run in runs + [spoilt]]
+    alone = os.path.join(case.folder, "alone.lull")
+    shutil.copytree(os.path.join(case.folder, "simulated1.lull"), alone)
+    remove_sender(alone)
+    return [run.rstrip("/") for run in runs + [spoilt, alone]]
+
+
+RECORDINGS = ([], ["--max-size", "256KiB"], ["--keep", "last:192KiB"], ["--profile"])
+
+
+def record(case):
+    """Runs of a program under the family's MPI: whole, with an end or a beginning that is missing, and sums alone."""
+    source = os.path.join(case.options.data, "..", "mpi", "programs", "chunk_ends.c")
+    compiler, family = "mpicc." + case.options.family, case.options.family
+    if not shutil.which(compiler):
+        return []
+    program, runs = os.path.join(case.folder, "program"), []
+    subprocess.run([compiler, "-O1", "-w", "-I" + os.path.join(case.options.data, "..", "..", "include"), source,
+                    "-o", program, "-lpthread"], check=True)
+    for i, words in enumerate(RECORDINGS):
+        run = os.path.join(case.folder, "recorded%d.lull" % i)
+        subprocess.run(["mpiexec." + family, "-n", "2", case.options.lull, "record", "-o", run, *words, program],
+                       env=case.environment, timeout=300, check=True, capture_output=True)
+        runs.append(run)
+    return runs
+
+
+def remove_sender(run):
+    """Its last process has no events, so that its messages have no sender."""
+    tapes = sorted(glob.glob(run + "/**/*.tape", recursive=True))
+    with open(tapes[-1], "r+b") as tape:
+        tape.truncate(4096)
 
 
 def spoil(run):
