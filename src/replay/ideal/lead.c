@@ -42,8 +42,9 @@ struct leads *lull_leads_create(struct lull_ideal *ideal)
     leads->n_members = lull_team_size(team);
     leads->own = lull_team_index(team);
     leads->told = -1;
-    leads->most = ideal->options->ahead ? ideal->options->ahead
-                                        : LULL_LEAD_BYTES / sizeof(struct letter) / (n_shares + 1);
+    leads->most = ideal->options->ahead;
+    if (leads->most == 0)
+        leads->most = LULL_LEAD_BYTES / sizeof(struct letter) / (n_shares ? n_shares : 1);
     leads->read_to = calloc(leads->n_members, sizeof *leads->read_to);
     leads->leads = calloc(n_shares + (size_t)1, sizeof *leads->leads);
     if (leads->read_to && leads->leads)
