@@ -195,5 +195,6 @@ const struct lull_command lull_cmd_bench = {
                "  lull bench --compare before.json after.json\n",
     .options = options,
     .output = &output,
+    .under_mpirun = LULL_REFUSES,
     .run = run,
 };

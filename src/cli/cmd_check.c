@@ -97,6 +97,9 @@ static int run(struct lull_cli_call *call)
     lull_limits_raise_files();
     if (!call->n_operands)
         return lull_cli_usage("expected at least one RUN");
+    if (settings.confirm && lull_team_size(call->team) > 1)
+        return lull_cli_fail("--confirm starts a program, which does not work under mpirun: start "
+                             "it alone");
     int status = lull_cli_read(call, read_settings(&wish, call));
     if (status != LULL_EXIT_OK)
         return status;

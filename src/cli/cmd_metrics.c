@@ -1,6 +1,7 @@
 #include "base/process.h"
 #include "base/text/option.h"
 #include "cli/command.h"
+#include "cli/join.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "cli/options/runs_options.h"
@@ -88,6 +89,13 @@ static lull_status read_settings(struct wishes *wishes, struct lull_cli_call *ca
 
 /* ---- the command --------------------------------------------------------------------------- */
 
+/* What --by asks for. */
+static bool leaves_part_to_first(struct lull_cli_call *call)
+{
+    return lull_cli_leaves_all_to_first(call,
+                                        lull_arena_printf(call->arena, "--by %s", settings.by));
+}
+
 static int run(struct lull_cli_call *call)
 {
     struct wishes wishes = {0};
@@ -98,8 +106,11 @@ static int run(struct lull_cli_call *call)
     int status = lull_cli_read(call, read_settings(&wishes, call));
     if (status != LULL_EXIT_OK)
         return status;
-    if (lull_team_size(call->team) > 1 && (wishes.runs.files || wishes.runs.waits))
-        return lull_cli_fail("--by %s does not work under mpirun yet, start it alone", settings.by);
+    if (wishes.runs.files || wishes.runs.waits) {
+        wishes.runs.team = NULL;
+        if (leaves_part_to_first(call))
+            return LULL_EXIT_OK;
+    }
     status = lull_cli_done(call, lull_study_compare(call->operands, call->n_operands, &wishes.runs,
                                                     &wishes.comparison, &call->notices, call->arena,
                                                     &runs, &call->err));

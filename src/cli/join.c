@@ -32,18 +32,33 @@ int lull_cli_join(const struct lull_command *command, struct lull_cli_call *call
     if (command->under_mpirun == LULL_EACH_BY_ITSELF)
         return LULL_EXIT_OK;
     if (command->under_mpirun == LULL_REFUSES)
-        return team ? lull_cli_fail("does not work under mpirun yet, start it alone")
-                    : LULL_EXIT_OK;
+        return team
+                   ? lull_cli_fail("does not work under mpirun, as it starts programs and measures "
+                                   "them: start it alone")
+                   : LULL_EXIT_OK;
     const struct lull_team_start start = {.rank = team ? job.rank : 0,
                                           .size = team ? job.size : 1,
                                           .family = lull_mpi_family_name(job.family),
                                           .folders = lull_own_folders(call->arena),
                                           .version = LULL_VERSION};
-    if (lull_team_open(&start, &call->team, &call->err) != LULL_OK)
+    const lull_status status = lull_team_open(&start, &call->team, &call->err);
+    if (status == LULL_ERR_CANCELLED)
+        lull_cli_mute(); /* the first knows why */
+    if (status != LULL_OK)
         return lull_cli_fail("%s", call->err.text);
     if (!lull_team_is_first(call->team))
         lull_cli_mute();
     return LULL_EXIT_OK;
+}
+
+bool lull_cli_leaves_all_to_first(struct lull_cli_call *call, const char *what)
+{
+    const uint32_t members = lull_team_size(call->team);
+    if (members > 1)
+        lull_cli_warn("%s is not shared yet: the first process does it, the other %u of lull have "
+                      "nothing to do",
+                      what, members - 1);
+    return !lull_team_is_first(call->team);
 }
 
 int lull_cli_part(struct lull_cli_call *call, int status)

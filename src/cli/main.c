@@ -82,6 +82,16 @@ static void keep_divider(int argc, const char **argv)
             argv[i] = LULL_DIVIDER;
 }
 
+/* Under mpirun as one of several, where it is the first or has a part of its own. */
+static int do_work(const struct lull_command *command, struct lull_cli_call *call)
+{
+    int status = lull_cli_join(command, call);
+    if (status != LULL_EXIT_OK || (command->under_mpirun == LULL_FIRST_DOES_ALL &&
+                                   lull_cli_leaves_all_to_first(call, command->name)))
+        return status;
+    return command->run(call);
+}
+
 static int run_command(const struct lull_command *command, int argc, const char **argv)
 {
     struct poptOption options[MAX_OPTIONS];
@@ -98,16 +108,14 @@ static int run_command(const struct lull_command *command, int argc, const char 
     bool help;
     lull_cli_look_at_launcher(command, &call);
     int status = lull_read_options(context, options, &help);
-    if (status == LULL_EXIT_OK && help)
+    if (status == LULL_EXIT_OK && help && !lull_cli_is_muted())
         lull_help_command(command, stdout);
     else if (status == LULL_EXIT_OK && command->output)
         status = lull_output_check(command->output);
     call.operands = lull_operands(context, &call.n_operands);
     call.progress = lull_progress_of_study(&call.line);
     if (status == LULL_EXIT_OK && !help)
-        status = lull_cli_join(command, &call);
-    if (status == LULL_EXIT_OK && !help)
-        status = command->run(&call);
+        status = do_work(command, &call);
     status = lull_cli_part(&call, status);
     lull_arena_destroy(arena);
     poptFreeContext(context);

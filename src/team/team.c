@@ -72,12 +72,36 @@ static void free_list(struct lull_mail_list *list)
         free(take_out(list, &list->first));
 }
 
+bool lull_team_others_failed(const struct lull_team *team)
+{
+    return team->failed > team->agreements;
+}
+
+void lull_team_drop(struct lull_team *team, uint32_t kind)
+{
+    for (struct lull_mail **at = &team->others.first; *at;) {
+        if ((*at)->head.kind == kind)
+            free(take_out(&team->others, at));
+        else
+            at = &(*at)->next;
+    }
+}
+
 static void sort_in(struct lull_team *team, struct lull_mail *mail)
 {
     switch (mail->head.kind) {
     case LULL_MAIL_PARCEL:
         append(&team->parcels, mail);
         return;
+    case LULL_MAIL_AGREED: /* whoever sends it has had this member's word behind what it sent before
+                            */
+        lull_team_drop(team, LULL_MAIL_DOWN);
+        append(&team->others, mail);
+        return;
+    case LULL_MAIL_FAILED:
+        if (mail->head.number > team->failed)
+            team->failed = mail->head.number;
+        break;
     case LULL_MAIL_STOP:
         if (mail->head.number > team->stopped)
             team->stopped = mail->head.number;
@@ -164,6 +188,12 @@ static struct lull_mail *find_mail(struct lull_team *team, uint32_t from, uint32
     return NULL;
 }
 
+/* What is no agreement, does not go on where somebody has failed. */
+static bool is_broken_off(const struct lull_team *team, uint32_t kind)
+{
+    return (kind == LULL_MAIL_UP || kind == LULL_MAIL_DOWN) && lull_team_others_failed(team);
+}
+
 lull_status lull_team_expect(struct lull_team *team, uint32_t from, struct lull_mail_head head,
                              struct lull_mail **ret_mail, struct lull_error *err)
 {
@@ -173,8 +203,11 @@ lull_status lull_team_expect(struct lull_team *team, uint32_t from, struct lull_
         pthread_mutex_lock(&team->lock);
         bool some = look(team);
         mail = find_mail(team, from, head.kind);
+        const bool other = mail && mail->head.number != head.number;
         if (!mail)
             status = find_failure(team, err);
+        if (status == LULL_OK && (!mail || other) && is_broken_off(team, head.kind))
+            status = lull_fail(err, LULL_ERR_CANCELLED, "another process of lull has failed");
         if (!mail && status == LULL_OK && team->last[from])
             status =
                 lull_fail(err, LULL_ERR_CANCELLED, "rank %u has ended before the others", from);
@@ -184,8 +217,10 @@ lull_status lull_team_expect(struct lull_team *team, uint32_t from, struct lull_
         else if (!mail && status == LULL_OK)
             wait_a_little(&looks);
     }
-    if (status != LULL_OK)
+    if (status != LULL_OK) {
+        free(mail);
         return status;
+    }
     if (mail->head.number != head.number) {
         free(mail);
         return lull_fail(err, LULL_ERR_FORMAT, "rank %u does something else than the others", from);
@@ -233,7 +268,8 @@ lull_status lull_team_take(struct lull_team *team, struct lull_team_parcel *ret_
     look(team);
     struct lull_mail *mail = next_parcel(team);
     lull_status status = find_failure(team, err);
-    if (status == LULL_OK && (team->stopped >= team->reading || team->last[0]))
+    if (status == LULL_OK &&
+        (team->stopped >= team->reading || team->last[0] || lull_team_others_failed(team)))
         status = lull_fail(err, LULL_ERR_CANCELLED, "another process of lull has failed");
     pthread_mutex_unlock(&team->lock);
     if (status != LULL_OK) {

@@ -82,7 +82,8 @@ lull_status lull_team_collect(struct lull_team *team, const void *bytes, size_t 
                                                   size_t size, struct lull_error *err),
                               void *context, struct lull_error *err);
 /* Whether all went well so far: the status of the first member that failed, on all. The first has
- * its text, with rank and host unless it is its own; others have none. */
+ * its text, with rank and host unless it is its own; others have none. Who has failed may call this
+ * at once: what the others still do together before, fails with LULL_ERR_CANCELLED. */
 lull_status lull_team_agree(struct lull_team *team, lull_status status, struct lull_error *err);
 
 #endif

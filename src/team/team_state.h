@@ -11,16 +11,19 @@
 
 enum lull_mail_kind {
     LULL_MAIL_PARCEL,
-    LULL_MAIL_UP,   /* along the tree */
-    LULL_MAIL_DOWN, /* likewise */
-    LULL_MAIL_STOP, /* the sender has failed in a reading */
-    LULL_MAIL_LAST  /* of its sender */
+    LULL_MAIL_UP,     /* along the tree */
+    LULL_MAIL_DOWN,   /* likewise */
+    LULL_MAIL_AGREE,  /* up, */
+    LULL_MAIL_AGREED, /* and down, of an agreement */
+    LULL_MAIL_FAILED, /* the sender waits in an agreement, and will do nothing before that */
+    LULL_MAIL_STOP,   /* the sender has failed in a reading */
+    LULL_MAIL_LAST    /* of its sender */
 };
 
 struct lull_mail_head {
     uint32_t kind;
-    /* A parcel, STOP: of the reading; UP, DOWN: of the operation; LAST: 1 + a member that has gone
-     * without a word, or 0. */
+    /* A parcel, STOP: of the reading; UP, DOWN: of the operation; AGREE, AGREED, FAILED: of the
+     * agreement; LAST: 1 + a member that has gone without a word, or 0. */
     uint32_t number;
 };
 
@@ -46,6 +49,8 @@ struct lull_team {
     uint32_t stopped; /* the last reading that a member has stopped */
 
     pthread_mutex_t lock; /* of all below, and of the back-end */
+    uint32_t agreements;  /* that this member has begun */
+    uint32_t failed;      /* the last one that another has come to with a failure */
     struct lull_mail_list parcels, others;
     bool *last; /* [size]: has sent its last */
     uint32_t n_last;
@@ -58,6 +63,10 @@ enum { LULL_NOBODY_GONE = UINT32_MAX };
 /* Sends, and fails where there is no memory. */
 lull_status lull_team_send(struct lull_team *team, uint32_t to, struct lull_mail_head head,
                            const void *bytes, size_t size, struct lull_error *err);
+/* Whether others fail before this member does: what it waits for may never come. Under the lock. */
+bool lull_team_others_failed(const struct lull_team *team);
+/* Drops what has come and is of an operation that was broken off. Under the lock. */
+void lull_team_drop(struct lull_team *team, uint32_t kind);
 /* Waits for the mail of a kind that a member sends; it is the caller's then, to be freed. */
 lull_status lull_team_expect(struct lull_team *team, uint32_t from, struct lull_mail_head head,
                              struct lull_mail **ret_mail, struct lull_error *err);

@@ -103,11 +103,10 @@ static bool lay_down(struct heap *heap, const void *bytes, size_t size)
 }
 
 /* Its own bytes, and those of the subtrees of its children behind them, in the order of members. */
-static lull_status gather(struct lull_team *team, const void *bytes, size_t size, struct heap *heap,
-                          struct lull_error *err)
+static lull_status gather(struct lull_team *team, struct lull_mail_head head, const void *bytes,
+                          size_t size, struct heap *heap, struct lull_error *err)
 {
     const uint32_t end = lowest_bit(team->index, team->size);
-    const struct lull_mail_head head = {LULL_MAIL_UP, ++team->operation};
     const struct frame frame = {team->index, size};
     bool fits = lay_down(heap, &frame, sizeof frame) && lay_down(heap, bytes, size);
     lull_status status = LULL_OK;
@@ -127,15 +126,14 @@ static lull_status gather(struct lull_team *team, const void *bytes, size_t size
     return status;
 }
 
-lull_status lull_team_collect(struct lull_team *team, const void *bytes, size_t size,
-                              lull_status (*take)(void *context, uint32_t member, const void *bytes,
-                                                  size_t size, struct lull_error *err),
-                              void *context, struct lull_error *err)
+typedef lull_status (*take_fn)(void *context, uint32_t member, const void *bytes, size_t size,
+                               struct lull_error *err);
+
+static lull_status collect(struct lull_team *team, struct lull_mail_head head, const void *bytes,
+                           size_t size, take_fn take, void *context, struct lull_error *err)
 {
     struct heap heap = {0};
-    if (is_alone(team))
-        return take(context, 0, bytes, size, err);
-    lull_status status = gather(team, bytes, size, &heap, err);
+    lull_status status = gather(team, head, bytes, size, &heap, err);
     for (size_t at = 0; team->index == 0 && status == LULL_OK && at < heap.size;) {
         struct frame frame;
         memcpy(&frame, heap.bytes + at, sizeof frame);
@@ -147,15 +145,21 @@ lull_status lull_team_collect(struct lull_team *team, const void *bytes, size_t 
     return status;
 }
 
-/* ---- down ------------------------------------------------------------------------------------ */
-
-lull_status lull_team_broadcast(struct lull_team *team, void *bytes, size_t size,
-                                struct lull_error *err)
+lull_status lull_team_collect(struct lull_team *team, const void *bytes, size_t size, take_fn take,
+                              void *context, struct lull_error *err)
 {
     if (is_alone(team))
-        return LULL_OK;
+        return take(context, 0, bytes, size, err);
+    return collect(team, (struct lull_mail_head){LULL_MAIL_UP, ++team->operation}, bytes, size,
+                   take, context, err);
+}
+
+/* ---- down ------------------------------------------------------------------------------------ */
+
+static lull_status pass_down(struct lull_team *team, struct lull_mail_head head, void *bytes,
+                             size_t size, struct lull_error *err)
+{
     const uint32_t end = lowest_bit(team->index, team->size);
-    const struct lull_mail_head head = {LULL_MAIL_DOWN, ++team->operation};
     lull_status status = LULL_OK;
     if (team->index != 0) {
         struct lull_mail *mail;
@@ -174,7 +178,39 @@ lull_status lull_team_broadcast(struct lull_team *team, void *bytes, size_t size
     return status;
 }
 
+lull_status lull_team_broadcast(struct lull_team *team, void *bytes, size_t size,
+                                struct lull_error *err)
+{
+    if (is_alone(team))
+        return LULL_OK;
+    return pass_down(team, (struct lull_mail_head){LULL_MAIL_DOWN, ++team->operation}, bytes, size,
+                     err);
+}
+
 /* ---- agreement ------------------------------------------------------------------------------- */
+
+/* Begins the next one. Who has failed may have left out what others still do together before it,
+ * and tells them, so that they come, too. */
+static uint32_t begin_agreement(struct lull_team *team, bool failed)
+{
+    pthread_mutex_lock(&team->lock);
+    const uint32_t number = ++team->agreements;
+    pthread_mutex_unlock(&team->lock);
+    for (uint32_t i = 0; failed && i < team->size; i++)
+        if (i != team->index)
+            lull_team_send(team, i, (struct lull_mail_head){LULL_MAIL_FAILED, number}, NULL, 0,
+                           NULL);
+    return number;
+}
+
+/* All below in the tree wait for what is agreed upon: what they have sent of operations that others
+ * left out, nobody takes any more. */
+static void forget_operations(struct lull_team *team)
+{
+    pthread_mutex_lock(&team->lock);
+    lull_team_drop(team, LULL_MAIL_UP);
+    pthread_mutex_unlock(&team->lock);
+}
 
 /* What has gone wrong, at the first member that knows why. */
 struct outcome {
@@ -207,16 +243,20 @@ lull_status lull_team_agree(struct lull_team *team, lull_status status, struct l
     struct lull_error ignored;
     if (status != LULL_OK && err)
         own.error = *err;
-    lull_status reached =
-        lull_team_collect(team, &own, status == LULL_OK ? 0 : sizeof own, take_outcome, &worst,
-                          status == LULL_OK ? err : &ignored);
+    const uint32_t number = begin_agreement(team, status != LULL_OK);
+    struct lull_error *told = status == LULL_OK ? err : &ignored;
+    lull_status reached = collect(team, (struct lull_mail_head){LULL_MAIL_AGREE, number}, &own,
+                                  status == LULL_OK ? 0 : sizeof own, take_outcome, &worst, told);
     int64_t all = worst.status;
+    forget_operations(team);
     if (reached == LULL_OK)
-        reached = lull_team_broadcast(team, &all, sizeof all, status == LULL_OK ? err : &ignored);
+        reached = pass_down(team, (struct lull_mail_head){LULL_MAIL_AGREED, number}, &all,
+                            sizeof all, told);
     if (reached != LULL_OK)
         return status == LULL_OK ? reached : status;
     if (all == LULL_OK)
         return LULL_OK;
+    team->operation = 0; /* some may have done more than others */
     if (team->index != 0)
         return lull_fail(err, LULL_ERR_CANCELLED, "another process of lull has failed");
     if (worst.member == 0)

@@ -20,7 +20,7 @@ The source has lines "*= ..." (or "!= ..."):
                           all is recorded that a runtime on an ideal network needs
     prints metric         the program prints lines "metric ID VALUE ERROR": what `lull metrics`
                           must find
-Everything else in the run is an error, but MPI_Init and MPI_Finalize, once per rank, unless the
+Several processes of lull must print of it what one prints. Everything else in the run is an error, but MPI_Init and MPI_Finalize, once per rank, unless the
 program uses sessions alone. With --sanitize, it is compiled with these flags, separated by
 semicolons, and skipped where the MPI library does not survive that alone; what the sanitizers say of
 the recorder is an error. With --shmem it uses OpenSHMEM, and is skipped where that does not survive
@@ -42,6 +42,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
 import tape_parts
+import together
 
 INCLUDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "include")
 COMPILERS = {".c": "mpicc.%s", ".cc": "mpicxx.%s", ".f90": "mpif90.%s"}
@@ -261,6 +262,7 @@ def check(options, folder):
     if alone and done.stdout != expected_end.stdout:
         wrong.append("prints\n%swhere it prints alone\n%s" % (done.stdout, expected_end.stdout))
 
+    wrong += together.differences(options.lull, run)
     wrong += too_large(options.lull, options.program, run)
     if re.search(r"^ \*= replays$", open(options.program).read(), re.M):
         replay = subprocess.run([options.lull, "replay", run], capture_output=True, text=True,
@@ -286,6 +288,7 @@ def check(options, folder):
         sys.exit("profile: status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
     if any(not what.startswith("quirk:") for what in digest_of(options.digest, profile)):
         wrong.append("profile: has events")
+    wrong += ["profile: " + line for line in together.differences(options.lull, profile, [3])]
     if not any("measure" in what for what in expected):
         wrong += ["profile: " + line for line in compare(
             calls, any_number & set(sums_of(profile)), sums_of(profile))]

@@ -128,6 +128,7 @@ static struct lull_ideal_result evaluate_part(const struct random_run *run, unsi
                                          .range = lull_pass_range(division),
                                          .division = division,
                                          .presumes_masters = ret_others,
+                                         .ahead = seed % 3 ? (size_t)(seed / 3 % 7) : 0,
                                          .readers = (unsigned)(seed % 5)};
     struct lull_ideal_result result;
     struct lull_ideal *ideal;

@@ -19,6 +19,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
+import together
 
 LIMIT = 256 << 10
 AT_ONCE = 8
@@ -166,7 +167,7 @@ class Bench:
     def no_metrics(self, run):
         metrics = subprocess.run([self.settings.lull, "metrics", "--force", run], timeout=240,
                                  capture_output=True, text=True, check=False)
-        return [metrics.stderr.strip()] if metrics.returncode != 0 else []
+        return [metrics.stderr.strip()] if metrics.returncode != 0 else together.differences(self.settings.lull, run, [3])
 
     def compare(self, name, start_with, program, send=None, limit=None):
         """The launcher, or the program where there is none, ends as it would alone; killed by

@@ -20,6 +20,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
 import tape_parts
+import together
 
 CHUNK, HEADER = 65536, 4096
 # UCX 1.18, below MPICH 4.2, watches munmap(). Where memory is refused to what it keeps of that, it says so
@@ -186,6 +187,8 @@ class Test:
                            "--cut")
             told = run([self.settings.lull, "info", where])
             self.demand("reached its size budget" in told.stdout + told.stderr, "no word of it")
+            wrong = together.differences(self.settings.lull, where, [2])
+            self.demand(not wrong, wrong)
             visits = sorted(self.sums(where).values())
             self.demand(visits[-2:] == [80000, 80000], "sums have %s" % visits[-4:])
 

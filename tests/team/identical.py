@@ -5,11 +5,13 @@
 
 Without a family the members are forked and joined by sockets, with delays and orders by a seed
 (LULL_TEAM_CHAOS); with one, mpiexec of the family starts them. Runs are recorded ones (of tests/data), damaged
-and spawned ones, simulated ones, and with LULL_CONFORMANCE_DIR those of others. Also: what does not work under
-mpirun says so once, and a run that is not there, an option that is none.
+and spawned ones, simulated ones, and with LULL_CONFORMANCE_DIR those of others. Also: what is not shared is done by
+the first, who says so once; what does not work under mpirun says so once, and a run that is not there, an option that
+is none.
 """
 
 import argparse
+import filecmp
 import glob
 import os
 import random
@@ -32,6 +34,16 @@ COMMANDS = (
     ["metrics", "RUN", "-f", "json", "--by", "process", "--no-replay"],
     ["info", "RUN", "-f", "json"],
     ["info", "RUN"],
+)
+# What the first does alone, and says so.
+BY_FIRST = (
+    ["replay", "RUN", "-f", "json", "--network", "ideal"],
+    ["replay", "RUN", "--network", "hockney:latency=1us:4us:3"],
+    ["wave", "RUN", "-f", "json"],
+    ["report", "RUN", "-f", "json", "--no-prices"],
+    ["metrics", "RUN", "-f", "json", "--by", "wait"],
+    ["metrics", "RUN", "--by", "file"],
+    ["diff", "RUN", "--", "RUN"],
 )
 SIMULATED = (
     ["-p", "chain:ranks=9,exec=1ms+2ms,iterations=20,collective=allreduce,every=3", "--noise", "exponential:mean=50us"],
@@ -74,13 +86,30 @@ class Case:
                 raise Difference(what + ": prints something else")
             said = [line for line in alone.stderr.splitlines() if line.startswith(b"lull ")]
             for line in said:
-                if team.stderr.splitlines().count(line) != 1:
-                    raise Difference("%s: says not once, as one does: %s" % (what, line.decode(errors="replace")))
+                if team.stderr.splitlines().count(line) != said.count(line):
+                    raise Difference("%s: says not as often as one does: %s" % (what, line.decode(errors="replace")))
+
+    def compare_first(self, words, members):
+        """Also that one line says so, and that the output goes to one file where it is asked to."""
+        self.compare(words, [members])
+        paths = [os.path.join(self.folder, name) for name in ("alone.out", "team.out")]
+        said = []
+        for path, size in zip(paths, (0, members)):
+            if words[0] != "replay": # whose --output is a run
+                team = self.start([*words, "-o", path], size)
+                said = team.stderr.decode(errors="replace").splitlines()
+        if words[0] == "replay":
+            said = self.start(words, members).stderr.decode(errors="replace").splitlines()
+        elif any(map(os.path.exists, paths)) and not filecmp.cmp(*paths, shallow=False):
+            raise Difference(" ".join(words) + " -o: writes something else")
+        if members > 1 and sum("is not shared yet: the first process does it, the other %d of lull" % (members - 1)
+                               in line for line in said) != 1:
+            raise Difference("%s: does not say once that the first does all: %s" % (" ".join(words), said))
 
     def refuse(self, words, text, members, before=()):
         team = self.start(words, members, before)
         self.checks += 1
-        lines = [line for line in team.stderr.decode(errors="replace").splitlines() if line.startswith("lull ")]
+        lines = [line for line in team.stderr.decode(errors="replace").splitlines() if line.startswith("lull ") and "is not shared yet" not in line]
         if team.returncode == 0 or team.stdout and not self.options.family or len(lines) != 1 or text not in lines[0]:
             raise Difference("%s: expected one line with '%s', got %d and %s" % (" ".join(words), text,
                                                                                 team.returncode, lines))
@@ -98,7 +127,37 @@ def find_runs(case):
     spoilt = os.path.join(case.folder, "spoilt.lull")
     shutil.copytree(case.options.data + "/tape/heat-2x1", spoilt)
     spoil(spoilt)
-    return [run.rstrip("/") for run in runs + [spoilt]]
+    alone = os.path.join(case.folder, "alone.lull")
+    shutil.copytree(os.path.join(case.folder, "simulated1.lull"), alone)
+    remove_sender(alone)
+    return [run.rstrip("/") for run in runs + [spoilt, alone]]
+
+
+RECORDINGS = ([], ["--max-size", "256KiB"], ["--keep", "last:192KiB"], ["--profile"])
+
+
+def record(case):
+    """Runs of a program under the family's MPI: whole, with an end or a beginning that is missing, and sums alone."""
+    source = os.path.join(case.options.data, "..", "mpi", "programs", "chunk_ends.c")
+    compiler, family = "mpicc." + case.options.family, case.options.family
+    if not shutil.which(compiler):
+        return []
+    program, runs = os.path.join(case.folder, "program"), []
+    subprocess.run([compiler, "-O1", "-w", "-I" + os.path.join(case.options.data, "..", "..", "include"), source,
+                    "-o", program, "-lpthread"], check=True)
+    for i, words in enumerate(RECORDINGS):
+        run = os.path.join(case.folder, "recorded%d.lull" % i)
+        subprocess.run(["mpiexec." + family, "-n", "2", case.options.lull, "record", "-o", run, *words, program],
+                       env=case.environment, timeout=300, check=True, capture_output=True)
+        runs.append(run)
+    return runs
+
+
+def remove_sender(run):
+    """Its last process has no events, so that its messages have no sender."""
+    tapes = sorted(glob.glob(run + "/**/*.tape", recursive=True))
+    with open(tapes[-1], "r+b") as tape:
+        tape.truncate(4096)
 
 
 def spoil(run):
@@ -131,12 +190,16 @@ def check_all(case):
     simulated = [run for run in runs if "simulated" in run]
     case.compare(["metrics", *simulated, "-f", "json"], [1, 2, 4, 7] if not mpi else [1, 3])
     case.refuse(["metrics", "/nowhere/run"], "/nowhere/run", 3)
-    case.refuse(["metrics", runs[0], "--by", "wait"], "--by wait", 2)
+    for i, run in enumerate(runs):
+        for j, command in enumerate(BY_FIRST):
+            if (i + j) % (12 if mpi else 4) == 0:
+                case.compare_first([run if word == "RUN" else word for word in command], 2 + (i + j) % 3)
     case.refuse(["metrics", runs[0], "--region", "no such region"], "no such region", 3)
     if mpi:
         case.refuse(["metrics", runs[0], "--nonsense"], "nonsense", 2, LINGER)
-        case.refuse(["replay", runs[0]], "does not work under mpirun", 2, LINGER)
-        case.refuse(["wave", runs[0]], "does not work under mpirun", 3, LINGER)
+        case.refuse(["bench"], "does not work under mpirun", 2, LINGER)
+        case.refuse(["check", runs[0], "--fail-if", "runtime > 1", "--confirm", "true"], "does not work under mpirun", 3)
+        case.compare(["replay", "--help"], [3])
 
 
 def main():

@@ -1,4 +1,4 @@
-# What several processes of lull print is what one prints.
+# What several processes of lull print is what one prints, and they all end where one fails.
 if(LULL_TESTS AND Python3_FOUND)
     set(identical ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/identical.py --lull $<TARGET_FILE:lull>
                   --data ${CMAKE_CURRENT_SOURCE_DIR}/data)
@@ -6,6 +6,13 @@ if(LULL_TESTS AND Python3_FOUND)
     if(DEFINED ENV{LULL_CONFORMANCE_DIR})
         set(conformance $ENV{LULL_CONFORMANCE_DIR})
     endif()
+    set(bad ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/bad.py --lull $<TARGET_FILE:lull>
+            --data ${CMAKE_CURRENT_SOURCE_DIR}/data)
+    if(LULL_SANITIZE)
+        list(APPEND bad --sanitized)
+    endif()
+    add_test(NAME team.bad.chaos COMMAND ${bad})
+    set_tests_properties(team.bad.chaos PROPERTIES LABELS quick TIMEOUT 1200)
     add_test(NAME team.chaos COMMAND ${identical})
     set_tests_properties(team.chaos PROPERTIES LABELS quick TIMEOUT 1200
                          ENVIRONMENT "LULL_CONFORMANCE_DIR=${conformance}")
@@ -15,6 +22,8 @@ if(LULL_TESTS AND Python3_FOUND)
             add_test(NAME team.${family} COMMAND ${identical} --family ${family})
             set_tests_properties(team.${family} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 1200
                                  ENVIRONMENT "LULL_CONFORMANCE_DIR=${conformance}")
+            add_test(NAME team.bad.${family} COMMAND ${bad} --family ${family})
+            set_tests_properties(team.bad.${family} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 1200)
         endif()
     endforeach()
 endif()

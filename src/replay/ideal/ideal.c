@@ -1,5 +1,6 @@
 #include "replay/ideal/ideal.h"
 #include "replay/ideal/crew.h"
+#include "replay/ideal/lead.h"
 #include "replay/ideal/mail.h"
 
 #include "activity/pass.h"
@@ -51,7 +52,9 @@ static bool number_members(struct lull_ideal *ideal, const int64_t *workers, uns
     for (unsigned m = 0, share = 0; m < n_members; m++)
         for (unsigned i = shares_of(ideal, (unsigned)workers[m]); i > 0; i--)
             ideal->member_of[share++] = m;
-    return (ideal->mail = lull_mail_create(ideal)) != NULL;
+    ideal->leads = lull_leads_create(ideal);
+    ideal->mail = lull_mail_create(ideal);
+    return ideal->leads && ideal->mail;
 }
 
 /* All members do this together. */
@@ -191,6 +194,7 @@ void lull_ideal_destroy(struct lull_ideal *ideal)
     free(ideal->member_of);
     free(ideal->workers_of);
     lull_mail_destroy(ideal->mail);
+    lull_leads_destroy(ideal->leads);
     free(ideal->processes);
     free(ideal->streams);
     free(ideal);
@@ -239,6 +243,8 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     struct lull_ideal *ideal = context;
     struct reader *reader = ideal->readers[worker];
     const struct lull_location *location = &ideal->trace->locations[steps->location];
+    if (steps->count > 0)
+        lull_lead_reads(reader, steps->steps[0].time);
     if (!is_evaluating(ideal) || location->kind != LULL_LOCATION_THREAD ||
         ideal->share_of[location->process] != reader->share->index)
         return LULL_OK;
@@ -268,6 +274,8 @@ static bool is_welcome(void *context, unsigned worker, uint32_t location)
     struct lull_ideal *ideal = context;
     struct share *share = ideal->readers[worker]->share;
     const struct stream *stream = ideal->streams[location];
+    if (lull_lead_is_too_large(share) && is_evaluating(ideal))
+        return false;
     /* because too much waits already */
     if (!stream || !atomic_load_explicit(&share->full, memory_order_relaxed))
         return true;
@@ -297,6 +305,7 @@ static lull_status finish(void *context, unsigned worker, struct lull_error *err
     struct lull_ideal *ideal = context;
     struct reader *reader = ideal->readers[worker];
     lull_status status = LULL_OK;
+    lull_lead_reads(reader, INT64_MAX);
     while (is_evaluating(ideal) && status == LULL_OK && !atomic_load(&ideal->stopped)) {
         lull_post_sleep(reader, SERVING);
         status = failure_of(reader->share, err);

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "replay/ideal/lead.h"
 
 #include <string.h>
 #include <time.h>
@@ -9,7 +10,7 @@
 /* How long a member has settled before it says so: most are woken sooner. */
 enum { REPORT_AFTER_NS = 200000, FIRST_NAP_NS = 10000, LONGEST_NAP_NS = 500000, LOOKS = 50 };
 
-enum kind { BATCH, REPORT, PROBE, ANSWER, VERDICT };
+enum kind { BATCH, REPORT, PROBE, ANSWER, VERDICT, READ_TO };
 
 /* In front of letters, or all of a parcel. */
 struct head {
@@ -19,6 +20,7 @@ struct head {
     uint32_t count;    /* BATCH: of letters; PROBE, ANSWER: of the probe; VERDICT: which */
     uint32_t settled;  /* ANSWER */
     uint64_t sent, received;
+    int64_t time;          /* READ_TO: how far the member has been read */
     struct lull_rest rest; /* ANSWER */
 };
 
@@ -38,7 +40,7 @@ struct mail {
     pthread_mutex_t lock; /* of all below */
     lull_status status;
     struct lull_error error;
-    uint32_t era;
+    atomic_uint era; /* that others than the holder of the lock read */
     uint64_t received;
     struct lull_team_parcel *held; /* of a later era */
     size_t n_held, held_capacity;
@@ -52,6 +54,7 @@ struct mail {
     struct known *known; /* [members] */
     uint32_t probe;      /* its number; asked: answers are to come */
     bool asked;
+    bool spoilt;      /* one has answered that it has not settled after all */
     uint64_t counted; /* sent and received by all when it asked */
 };
 
@@ -115,7 +118,7 @@ void lull_mail_send(struct share *share, uint32_t to, const struct batch *batch)
     } parcel;
     struct lull_ideal *ideal = share->ideal;
     struct lull_error err;
-    /* The era changes while all of the member sleep, so it needs no lock. */
+    /* The era changes while all of the member sleep, or read on in any case. */
     parcel.head = (struct head){.kind = BATCH,
                                 .era = ideal->mail->era,
                                 .from = share->index,
@@ -123,6 +126,7 @@ void lull_mail_send(struct share *share, uint32_t to, const struct batch *batch)
                                 .count = batch->count};
     memcpy(parcel.letters, batch->letters, batch->count * sizeof batch->letters[0]);
     atomic_fetch_add(&ideal->mail->sent, 1);
+    lull_lead_posted(share, batch->count);
     lull_status status =
         lull_team_post(ideal->mail->team, ideal->member_of[to], &parcel,
                        sizeof parcel.head + batch->count * sizeof parcel.letters[0], &err);
@@ -138,10 +142,22 @@ static void tell(struct mail *mail, uint32_t to, const struct head *head)
         fail_mail(mail, status, &err);
 }
 
+/* By the first. */
 static void tell_others(struct mail *mail, const struct head *head)
 {
     for (uint32_t m = 1; m < lull_team_size(mail->team); m++)
         tell(mail, m, head);
+}
+
+/* Now and then, how far this member has been read. */
+static void tell_read_to(struct mail *mail)
+{
+    struct head head = {.kind = READ_TO, .era = mail->era};
+    if (!lull_lead_to_tell(mail->ideal->leads, &head.time))
+        return;
+    for (uint32_t m = 0; m < lull_team_size(mail->team); m++)
+        if (m != lull_team_index(mail->team))
+            tell(mail, m, &head);
 }
 
 /* ---- decisions ------------------------------------------------------------------------------- */
@@ -166,6 +182,7 @@ static void judge(struct mail *mail)
         const struct lull_rest *rest = &mail->known[m].rest;
         all.resting |= rest->resting;
         all.more |= rest->more;
+        all.ahead |= rest->ahead;
         all.releases |= rest->releases;
         all.releases_all |= rest->releases_all;
         mail->known[m].settled = false;
@@ -195,9 +212,12 @@ static void consider(struct mail *mail)
 {
     uint64_t count;
     const struct head probe = {.kind = PROBE, .era = mail->era, .count = mail->probe + 1};
+    if (!has_settled(mail))
+        mail->told_era = UINT32_MAX; /* it has been woken since it told, and looks at this again */
     if (mail->asked || !has_settled(mail) || !adds_up(mail, &count))
         return;
     mail->asked = true;
+    mail->spoilt = false;
     mail->counted = count;
     mail->probe++;
     for (uint32_t m = 0; m < lull_team_size(mail->team); m++)
@@ -205,7 +225,8 @@ static void consider(struct mail *mail)
     tell_others(mail, &probe);
 }
 
-static struct known own_answer(const struct mail *mail)
+/* Who has not settled after all tells again when it has. */
+static struct known own_answer(struct mail *mail)
 {
     struct known own = {.settled = has_settled(mail),
                         .answered = true,
@@ -213,6 +234,8 @@ static struct known own_answer(const struct mail *mail)
                         .received = mail->received};
     if (own.settled)
         own.rest = lull_post_look_at_rest(mail->ideal);
+    else
+        mail->told_era = UINT32_MAX;
     return own;
 }
 
@@ -225,7 +248,8 @@ static void count_again(struct mail *mail)
             return;
     mail->asked = false;
     mail->known[0] = own_answer(mail);
-    if (adds_up(mail, &count) && count == mail->counted)
+    mail->spoilt |= !mail->known[0].settled;
+    if (!mail->spoilt && adds_up(mail, &count) && count == mail->counted)
         judge(mail);
     else
         consider(mail); /* what was reported meanwhile may add up */
@@ -260,6 +284,7 @@ static void take_control(struct mail *mail, uint32_t from, const struct head *he
                                 .sent = head->sent,
                                 .received = head->received,
                                 .rest = head->rest};
+        mail->spoilt |= !head->settled;
         count_again(mail);
         return;
     default:
@@ -310,6 +335,8 @@ static void take_parcel(struct mail *mail, struct lull_team_parcel *parcel)
     }
     if (head->kind == BATCH)
         deliver(mail, parcel);
+    else if (head->kind == READ_TO)
+        lull_lead_heard(mail->ideal->leads, parcel->from, head->time);
     else
         take_control(mail, parcel->from, head);
     lull_team_give_back(parcel);
@@ -355,6 +382,7 @@ bool lull_mail_take(struct lull_ideal *ideal)
     if (!mail || pthread_mutex_trylock(&mail->lock) != 0)
         return false;
     bool any = take_all(mail);
+    tell_read_to(mail);
     pthread_mutex_unlock(&mail->lock);
     return any;
 }
@@ -391,7 +419,9 @@ bool lull_mail_look_out(struct lull_ideal *ideal)
     struct timespec span = {0};
     if (pthread_mutex_trylock(&mail->lock) != 0)
         return false;
-    if (take_all(mail)) {
+    const bool any = take_all(mail);
+    tell_read_to(mail);
+    if (any) {
         mail->looks = 0;
         mail->nap = FIRST_NAP_NS;
     } else {

@@ -30,6 +30,7 @@ enum lull_verdict {
 struct lull_rest {
     bool resting;      /* a reader has not read all */
     bool more;         /* a step that is to come may let somebody go on */
+    bool ahead;        /* a reader rests as it is too far ahead */
     bool releases;     /* there are sends for RELEASE_SOME ... */
     bool releases_all; /* ... for RELEASE_ALL */
 };

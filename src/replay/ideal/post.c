@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "replay/ideal/channels.h"
 #include "replay/ideal/crew.h"
+#include "replay/ideal/lead.h"
 #include "replay/ideal/mail.h"
 
 #include <time.h>
@@ -174,8 +175,11 @@ static bool is_more_to_come(const struct lull_ideal *ideal)
 struct lull_rest lull_post_look_at_rest(const struct lull_ideal *ideal)
 {
     struct lull_rest rest = {.more = is_more_to_come(ideal)};
-    for (unsigned r = 0; r < ideal->n_readers; r++)
-        rest.resting |= ideal->readers[r]->sleep == RESTING;
+    for (unsigned r = 0; r < ideal->n_readers; r++) {
+        const bool rests = ideal->readers[r]->sleep == RESTING;
+        rest.resting |= rests;
+        rest.ahead |= rests && lull_lead_is_too_large(ideal->readers[r]->share);
+    }
     rest.releases = lull_synchronous_asks(ideal, false);
     rest.releases_all = rest.releases || lull_synchronous_asks(ideal, true);
     return rest;
@@ -184,7 +188,7 @@ struct lull_rest lull_post_look_at_rest(const struct lull_ideal *ideal)
 enum lull_verdict lull_rest_judge(const struct lull_rest *rest)
 {
     if (rest->resting)
-        return rest->more ? LULL_VERDICT_READ_ON : LULL_VERDICT_STUCK;
+        return rest->more || rest->ahead ? LULL_VERDICT_READ_ON : LULL_VERDICT_STUCK;
     if (rest->releases)
         return LULL_VERDICT_RELEASE_SOME;
     return rest->releases_all ? LULL_VERDICT_RELEASE_ALL : LULL_VERDICT_OVER;
@@ -204,6 +208,8 @@ void lull_post_decide(struct lull_ideal *ideal, enum lull_verdict verdict)
         break;
     case LULL_VERDICT_READ_ON:
         atomic_store(&ideal->bound, 2 * atomic_load(&ideal->bound));
+        if (ideal->leads)
+            lull_lead_grant(ideal->leads);
         break;
     case LULL_VERDICT_STUCK:
         ideal->first_blocked = lull_ideal_first_blocked(ideal);

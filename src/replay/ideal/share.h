@@ -16,7 +16,8 @@
  * lives.c    threads that the program makes: their lives, joins and barriers
  * losses.c   calls of which nothing was recorded
  * post.c     letters, rest, and how shares find out that all is over
- * mail.c     the same among members of a team; facts.c: what they know at the end
+ * mail.c     the same among members of a team; lead.c: how far one may be ahead of the others;
+ *            facts.c: what they know at the end
  * explain.c  the result, and why there is none
  * ideal.c    the consumer */
 #ifndef LULL_REPLAY_IDEAL_SHARE_H
@@ -302,9 +303,10 @@ struct reader {
     char apart[LULL_APART];
 
     pthread_cond_t wake;
-    bool roused;        /* under the lock of the share ... */
-    enum sleep sleep;   /* ... like this */
-    atomic_bool hungry; /* since it chose what to read, something has become welcome */
+    bool roused;             /* under the lock of the share ... */
+    enum sleep sleep;        /* ... like this */
+    atomic_bool hungry;      /* since it chose what to read, something has become welcome */
+    _Atomic int64_t read_to; /* measured */
 };
 
 enum state { EVALUATING, OVER, STUCK };
@@ -320,6 +322,7 @@ struct lull_ideal {
     uint32_t *member_of;     /* [n_shares]; NULL: alone */
     unsigned *workers_of;    /* [members]: of the pass; NULL: alone */
     struct mail *mail;       /* of other members; NULL: alone */
+    struct leads *leads;     /* likewise: how far it is ahead of them */
     struct reader **readers; /* [n_readers]: of the workers of the pass */
     unsigned n_readers;
     uint16_t *share_of;              /* [n_processes]; NOBODY: of another application */

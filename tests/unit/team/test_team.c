@@ -171,6 +171,45 @@ static void test_agree(void **state)
     run_all(agree);
 }
 
+/* One fails while the others still do things together, or wait for parcels: they all come to the
+ * agreement, the first knows why, and afterwards all goes on. */
+static const char *fail_out_of_step(struct lull_team *team)
+{
+    const uint32_t n = lull_team_size(team), own = lull_team_index(team);
+    struct lull_error err = {""};
+    for (uint32_t round = 0; n > 1 && round < 3 * n; round++) {
+        const uint32_t bad = round % n;
+        int64_t value = own, most = own;
+        lull_status status = LULL_OK;
+        lull_team_begin(team);
+        if (own == bad)
+            status = lull_fail(&err, LULL_ERR_MEMORY, "x: member %u", own);
+        if (status == LULL_OK && round < 2 * n)
+            status = lull_team_sum(team, &value, 1, &err);
+        if (status == LULL_OK && round < 2 * n)
+            status = lull_team_broadcast(team, &value, sizeof value, &err);
+        while (status == LULL_OK && (round >= 2 * n || own == (bad + 1) % n)) {
+            struct lull_team_parcel parcel;
+            status = lull_team_take(team, &parcel, &err);
+        }
+        if (lull_team_agree(team, status, &err) == LULL_OK)
+            return "a failure is forgotten";
+        if (own == 0 && !strstr(err.text, "x: member "))
+            return "the reason is missing";
+        if (lull_team_max(team, &most, 1, &err) != LULL_OK || (own == 0 && most != (int64_t)n - 1))
+            return "what comes behind is wrong";
+        if (lull_team_agree(team, LULL_OK, &err) != LULL_OK)
+            return "all was well";
+    }
+    return NULL;
+}
+
+static void test_out_of_step(void **state)
+{
+    (void)state;
+    run_all(fail_out_of_step);
+}
+
 /* ---- parcels ------------------------------------------------------------------------------- */
 
 enum { PARCELS = 200, READINGS = 3 };
@@ -347,11 +386,11 @@ static void test_no_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone),         cmocka_unit_test(test_no_library),
-        cmocka_unit_test(test_sums),          cmocka_unit_test(test_collect),
-        cmocka_unit_test(test_agree),         cmocka_unit_test(test_parcels),
-        cmocka_unit_test(test_stop),          cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_other_version),
+        cmocka_unit_test(test_alone),       cmocka_unit_test(test_no_library),
+        cmocka_unit_test(test_sums),        cmocka_unit_test(test_collect),
+        cmocka_unit_test(test_agree),       cmocka_unit_test(test_parcels),
+        cmocka_unit_test(test_stop),        cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_out_of_step), cmocka_unit_test(test_other_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

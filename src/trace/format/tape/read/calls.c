@@ -60,6 +60,8 @@ lull_status lull_tape_open_request(struct lull_stream *stream, struct tape_reque
 {
     if (open_request(&stream->requests, request))
         return LULL_OK;
+    if (stream->requests.n_open < MOST_REQUESTS)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
     return lull_tape_bad_record(stream, "too many open requests:", stream->requests.n_open, err);
 }
 

@@ -1,0 +1,272 @@
+#!/usr/bin/python3
+"""What goes wrong where several processes of lull work together: all end, with one line that says why.
+
+    bad.py --lull LULL --data TESTS_DATA [--family FAMILY] [--sanitized]
+
+Without a family the members are forked and joined by sockets (LULL_TEAM_CHAOS); with one, mpiexec of the family starts
+them. Members do not see the run, see another one, are another lull, are killed, have no memory, have nothing to do, and
+were started by an MPI that lull was not built for. Which member it is, the shell decides that mpiexec starts it by.
+"""
+
+import argparse
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import launch
+
+# Who waits for somebody who does not come would wait for ever: this is long enough for a crowded machine.
+SECONDS = 120
+RANK = "${OMPI_COMM_WORLD_RANK-$PMI_RANK}"
+
+
+class Wrong(Exception):
+    pass
+
+
+def lines_of(errors):
+    return [line for line in errors.decode(errors="replace").splitlines() if line.startswith("lull ")]
+
+
+def descendants(process):
+    """Process ids, those of lull's own members last."""
+    found, heads = [], [process]
+    while heads:
+        try:
+            with open("/proc/%d/task/%d/children" % (heads[0], heads[0])) as children:
+                heads += [int(word) for word in children.read().split()]
+        except OSError:
+            pass
+        found.append(heads.pop(0))
+    return found[1:]
+
+
+def is_lull(process):
+    try:
+        return os.path.basename(os.readlink("/proc/%d/exe" % process)) == "lull"
+    except OSError:
+        return False
+
+
+def reads(process, run):
+    try:
+        with open("/proc/%d/maps" % process) as maps:
+            return any(run in line for line in maps)
+    except OSError:
+        return False
+
+
+def rank_of(process):
+    try:
+        with open("/proc/%d/environ" % process, "rb") as environ:
+            words = dict(word.partition(b"=")[::2] for word in environ.read().split(b"\0"))
+    except OSError:
+        return None
+    return int(words.get(b"OMPI_COMM_WORLD_RANK", words.get(b"PMI_RANK", b"-1")))
+
+
+class Case:
+    def __init__(self, options, folder):
+        self.options, self.folder, self.checks = options, folder, 0
+        self.environment = launch.environment()
+        self.environment.pop("LULL_TEAM_CHAOS", None)
+        self.heat = os.path.join(os.path.abspath(options.data), "tape", "heat-2x1")
+        self.large = os.path.join(folder, "large.lull")
+        subprocess.run([options.lull, "simulate", "-p", "chain:ranks=3000,exec=1ms,iterations=100", "-o", self.large],
+                       check=True, stdout=subprocess.DEVNULL)
+
+    def begin(self, words, members, script="", chaos="1", lull=None, **more):
+        """Starts a team; `script` is the shell's, before it becomes the member."""
+        environment, command = dict(self.environment), [lull or self.options.lull, *words]
+        if self.options.family:
+            command = ["mpiexec." + self.options.family, "-n", str(members), "sh", "-c", script + '\nexec "$0" "$@"',
+                       *command]
+        else:
+            environment["LULL_TEAM_CHAOS"] = "%d:%s" % (members, chaos)
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+
+    def end(self, process, what):
+        try:
+            output, errors = process.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            for other in descendants(process.pid):
+                os.kill(other, signal.SIGKILL)
+            process.kill()
+            raise Wrong(what + ": does not end") from None
+        self.checks += 1
+        return process.returncode, output, errors
+
+    def fails(self, process, what, *texts):
+        """It ends with a failure, prints nothing, and says one line, with the texts."""
+        status, output, errors = self.end(process, what)
+        lines = lines_of(errors)
+        if status == 0 or (output and not self.options.family) or len(lines) != 1 or \
+                any(text not in lines[0] for text in texts):
+            raise Wrong("%s: expected one line with %s, got %d and %s" % (what, texts, status, lines or errors))
+
+    def warns(self, process, what, text):
+        status, output, errors = self.end(process, what)
+        if status != 0 or not output or sum(text in line for line in lines_of(errors)) != 1:
+            raise Wrong("%s: expected a line with '%s', got %d and %s" % (what, text, status, lines_of(errors)))
+
+    # ---- members that have nothing to do --------------------------------------------------------
+
+    def idle(self):
+        self.warns(self.begin(["metrics", self.heat], 5), "idle",
+                   "has 2 processes, so that 3 of the 5 of lull have nothing to do")
+        paraver = os.path.join(self.options.data, "golden", "mpi2.prv")
+        self.warns(self.begin(["info", paraver], 3), "idle",
+                   "is read by one process, the other 2 of lull have nothing to do")
+
+    # ---- members that see something else --------------------------------------------------------
+
+    def blind(self):
+        os.mkdir(os.path.join(self.folder, "other"))
+        os.symlink(self.large, os.path.join(self.folder, "other", "heat-2x1"))
+        folder, host = os.path.dirname(self.heat), os.uname().nodename
+        for command in ("metrics", "info"):
+            self.fails(self.begin([command, "heat-2x1"], 3, 'if [ %s = 1 ]; then cd /; fi' % RANK, cwd=folder),
+                       "blind", "rank 1 on %s: heat-2x1" % host)
+            self.fails(self.begin([command, "heat-2x1"], 3, 'if [ %s = 2 ]; then cd %s/other; fi' % (RANK, self.folder),
+                                  cwd=folder), "another run", "rank 2 on %s: heat-2x1" % host, "another run")
+
+    def install(self, name, families, change=None):
+        """A lull beside libraries of some families only."""
+        folder = os.path.join(self.folder, name)
+        os.mkdir(folder)
+        with open(self.options.lull, "rb") as file:
+            code = file.read()
+        with open(os.path.join(folder, "lull"), "wb") as file:
+            file.write(change(code) if change else code)
+        os.chmod(os.path.join(folder, "lull"), 0o755)
+        for family in families:
+            library = "liblull-team-%s.so" % family
+            shutil.copy(os.path.join(os.path.dirname(self.options.lull), library), folder)
+        return os.path.join(folder, "lull")
+
+    def other_version(self):
+        version = subprocess.run([self.options.lull, "--version"], capture_output=True, check=True).stdout.split()[1]
+        if not self.options.family:
+            self.fails(self.begin(["metrics", self.heat], 3, chaos="1:other"), "another version", "rank 2 on ",
+                       version.decode() + "-other")
+            return
+        changed = bytes([version[0] + 1]) + version[1:]
+        other = self.install("version", [self.options.family],
+                             lambda code: code.replace(b"\0" + version + b"\0", b"\0" + changed + b"\0"))
+        self.fails(self.begin(["metrics", self.heat], 3, 'if [ %s = 2 ]; then exec %s "$@"; fi' % (RANK, other)),
+                   "another version", "rank 2 on ", "lull " + changed.decode(), version.decode())
+
+    def other_launcher(self):
+        """lull knows of another MPI than the one that started it, or of none."""
+        families = [family for family in ("openmpi", "mpich") if family != self.options.family]
+        for name, known in (("none", []), ("wrong", families)):
+            if any(not os.path.exists(os.path.join(os.path.dirname(self.options.lull), "liblull-team-%s.so" % family))
+                   for family in known):
+                continue
+            lull = self.install(name, known)
+            self.fails(self.begin(["metrics", self.heat], 2, lull=lull), "another MPI",
+                       "liblull-team-%s.so" % self.options.family)
+
+    # ---- members that end -----------------------------------------------------------------------
+
+    def stop_member(self, process, member, members, run=None):
+        """Stops a member as soon as it is there, or reads a run, so that the others have to wait for it."""
+        until = time.monotonic() + SECONDS
+        while time.monotonic() < until and process.poll() is None:
+            found = [other for other in descendants(process.pid) if is_lull(other)]
+            if self.options.family:
+                found = [other for other in found if rank_of(other) == member]
+            elif len(found) == members - 1:
+                found = found[member - 1:member]
+            else:
+                found = []
+            if found and (not run or reads(found[0], run)):
+                os.kill(found[0], signal.SIGSTOP)
+                return found[0]
+        raise Wrong("no member %d was there to be stopped" % member)
+
+    def killed(self):
+        for member in (1, 2):
+            process = self.begin(["metrics", self.large], 3)
+            other = self.stop_member(process, member, 3)
+            os.kill(other, signal.SIGKILL)
+            if not self.options.family:
+                self.fails(process, "killed", "rank %d on " % member, "has gone")
+                continue
+            status, output, errors = self.end(process, "killed")
+            if status == 0 or output.startswith(b"lull") or not errors + output:
+                raise Wrong("killed: got %d, %s and %s" % (status, output, errors))
+
+    def first_killed(self):
+        process = self.begin(["metrics", self.large], 3)
+        self.stop_member(process, 1, 3)
+        others = descendants(process.pid)
+        process.kill() if not self.options.family else os.kill(
+            [other for other in others if is_lull(other) and rank_of(other) == 0][0], signal.SIGKILL)
+        for other in others:
+            try:
+                os.kill(other, signal.SIGCONT)
+            except OSError:
+                pass
+        self.end(process, "first killed")
+        until = time.monotonic() + SECONDS
+        while any(map(is_lull, others)):
+            if time.monotonic() > until:
+                raise Wrong("first killed: others go on")
+            time.sleep(0.01)
+
+    def no_memory(self):
+        """A member that may not have more memory than it has."""
+        process = self.begin(["metrics", self.large], 3)
+        other = self.stop_member(process, 1, 3, self.large)
+        with open("/proc/%d/statm" % other) as statm:
+            pages = int(statm.read().split()[0])
+        resource.prlimit(other, resource.RLIMIT_AS, (pages * resource.getpagesize(),) * 2)
+        os.kill(other, signal.SIGCONT)
+        status, output, errors = self.end(process, "no memory")
+        said = [line for line in lines_of(errors) if "memory" in line or "threads could be started" in line]
+        if status == 0 or output or len(said) != 1:
+            raise Wrong("no memory: got %d, %s and %s" % (status, output, errors))
+
+    def all(self):
+        self.idle()
+        self.other_version()
+        self.killed()
+        self.first_killed()
+        if not self.options.sanitized:
+            self.no_memory()
+        if self.options.family:
+            self.blind()
+            self.other_launcher()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("lull", "data"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--family")
+    parser.add_argument("--sanitized", action="store_true", help="lull is, which takes all addresses there are")
+    options = parser.parse_args()
+    options.lull = os.path.abspath(options.lull)
+    if options.family and not shutil.which("mpiexec." + options.family):
+        print("skipped: no mpiexec." + options.family)
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        case = Case(options, folder)
+        try:
+            case.all()
+        except Wrong as wrong:
+            print(wrong)
+            return 1
+        print("%d checks" % case.checks)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
