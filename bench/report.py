@@ -17,14 +17,14 @@ def simulate(bench, ranks, iterations):
     return run
 
 
-def report(bench, run, page, threads=1, *options):
-    return bench.lull("report", run, "--threads", str(threads), "-o", bench.path(page), *options)
+def report(bench, run, page, threads=1):
+    return bench.lull("report", run, "--threads", str(threads), "-o", bench.path(page))
 
 
-def beside_metrics(bench, name, run, *options):
+def beside_metrics(bench, name, run):
     """Processor time of both, page included, and the memory of the report."""
-    taken = bench.pairs(report(bench, run, "report.html", 1, *options),
-                        bench.lull("metrics", run, "--by", "region", "--threads", "1", *options))
+    taken = bench.pairs(report(bench, run, "report.html"),
+                        bench.lull("metrics", run, "--by", "region", "--threads", "1"))
     ratios = sorted(a.cpu / b.cpu for a, b in taken)
     size = os.path.getsize(bench.path("report.html"))
     bench.add(name, "%.2f (%.2f .. %.2f) x" % (ratios[len(ratios) // 2], ratios[0], ratios[-1]),
@@ -32,9 +32,9 @@ def beside_metrics(bench, name, run, *options):
               (min(a.cpu for a, _ in taken), max(a.peak_mib for a, _ in taken), size / 1e6))
 
 
-def same_page(bench, name, run, *options):
+def same_page(bench, name, run):
     for page, threads in (("one.html", 1), ("two.html", 2), ("five.html", 5)):
-        subprocess.run(report(bench, run, page, threads, *options), check=True)
+        subprocess.run(report(bench, run, page, threads), check=True)
     same = all(filecmp.cmp(bench.path("one.html"), bench.path(other), shallow=False)
                for other in ("two.html", "five.html"))
     bench.add(name, "the same" if same else "DIFFERENT", "the same")
@@ -42,13 +42,12 @@ def same_page(bench, name, run, *options):
 
 def rows(bench):
     """Ranks x iterations; about 21 events each. Writing a page takes some tenths of a second, however
-    short the run. With many ranks there are more tapes than the replay of a run can have open."""
-    for ranks, iterations, options in ((1000, 1000, ()), (2000, 2500, ()),
-                                       (20000, 50, ("--no-replay",))):
+    short the run."""
+    for ranks, iterations in ((1000, 1000), (2000, 2500), (20000, 50)):
         name = "report: %d ranks x %d iterations, %.0e events" % (ranks, iterations,
                                                                  21 * ranks * iterations)
         if not bench.wanted(name):
             continue
         run = simulate(bench, ranks, iterations)
-        beside_metrics(bench, name + ", against lull metrics --by region", run, *options)
-        same_page(bench, name + ": pages of 1, 2 and 5 workers", run, *options)
+        beside_metrics(bench, name + ", against lull metrics --by region", run)
+        same_page(bench, name + ": pages of 1, 2 and 5 workers", run)

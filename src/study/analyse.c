@@ -2,6 +2,7 @@
 
 #include "study/joint_pass.h"
 #include "study/replay/measured.h"
+#include "trace/scan.h"
 #include "trace/sums.h"
 
 #include <math.h>
@@ -354,7 +355,7 @@ static void join_files(struct rider *rider, struct lull_joint_pass *joint)
 
 bool lull_runs_follow_waits(const struct lull_runs_options *options, const struct lull_trace *trace)
 {
-    return options->waits && trace->n_locations <= LULL_RUNS_MOST_ABREAST;
+    return options->waits && trace->n_locations <= lull_scan_most_abreast(trace);
 }
 
 static struct lull_wait_result *too_many_abreast(const struct lull_trace *trace,
@@ -362,8 +363,8 @@ static struct lull_wait_result *too_many_abreast(const struct lull_trace *trace,
 {
     struct lull_wait_result *result = lull_arena_zero(arena, 1, sizeof *result);
     result->absent = lull_arena_printf(
-        arena, "waits are followed in runs of up to %d threads, and this one has %u",
-        LULL_RUNS_MOST_ABREAST, trace->n_locations);
+        arena, "waits are followed in runs of its format of up to %u threads, and this one has %u",
+        lull_scan_most_abreast(trace), trace->n_locations);
     result->locations =
         lull_arena_zero(arena, trace->n_locations + (size_t)1, sizeof *result->locations);
     return result;

@@ -40,9 +40,8 @@ struct lull_runs_options {
     const struct lull_companion *companion; /* of the reading of each trace of events; NULL: none */
 };
 
-/* Waits are followed in the locations of all processes at once: of runs with up to so many of them.
- * Linux maps up to 65,530 pieces into a process (vm.max_map_count), and each tape is one. */
-enum { LULL_RUNS_MOST_ABREAST = 60000 };
+/* Waits are followed in the locations of all processes at once, where the format can read so many
+ * (most_abreast in trace/format/reader.h). */
 bool lull_runs_follow_waits(const struct lull_runs_options *options,
                             const struct lull_trace *trace);
 

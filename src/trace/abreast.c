@@ -219,3 +219,9 @@ lull_status lull_scan_abreast(const struct lull_trace *trace,
     lull_status status = lull_parallel_run_all(scan.workers, work, &scan, err);
     return status == LULL_OK ? (lull_status)atomic_load(&scan.failed) : status;
 }
+
+uint32_t lull_scan_most_abreast(const struct lull_trace *trace)
+{
+    const struct lull_reader *reader = trace->format ? trace->format->reader : NULL;
+    return reader && reader->most_abreast ? reader->most_abreast : UINT32_MAX;
+}

@@ -100,6 +100,9 @@ lull_status lull_scan_abreast(const struct lull_trace *trace,
                               const struct lull_scan_options *options,
                               const struct lull_abreast *abreast, struct lull_error *err);
 
+/* How many locations can be read abreast; UINT32_MAX: any number. */
+uint32_t lull_scan_most_abreast(const struct lull_trace *trace);
+
 /* A cursor pulls the events of one location. Thousands may be open side by side; each is used by
  * one thread at a time. Where the format stores all locations in one sequence (Paraver), the
  * first cursor of a trace converts it once into a temporary tape in $TMPDIR, removed when the

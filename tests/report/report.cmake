@@ -23,9 +23,9 @@ if(LULL_TESTS AND CMOCKA_FOUND AND Python3_FOUND)
     endif()
 endif()
 if(LULL_TESTS AND Python3_FOUND)
-    # Sanitizers take memory of their own.
+    # Sanitizers take memory, and maps, of their own.
     if(NOT LULL_SANITIZE)
-        set(bounded_tests test_many_regions)
+        set(bounded_tests test_many_ranks test_many_regions)
     endif()
     foreach(test test_absent test_agreement test_charts ${bounded_tests})
         add_test(NAME report.${test}

@@ -42,6 +42,7 @@ struct lull_reader {
     lull_status (*stream_read)(struct lull_stream *stream, struct lull_event *events,
                                size_t capacity, size_t *ret_count, struct lull_error *err);
     void (*stream_close)(struct lull_stream *stream);
+    uint32_t most_abreast; /* streams that can be open at a time; 0: as many as there are */
 
     /* Push; NULL for pull. `unordered`: messages of a location may come out of time order. */
     lull_status (*drive)(const struct lull_trace *trace, uint64_t mask, bool unordered,

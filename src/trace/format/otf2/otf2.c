@@ -285,6 +285,7 @@ static const struct lull_reader reader_otf2 = {
     .stream_open = lull_otf2_stream_open,
     .stream_read = lull_otf2_stream_read,
     .stream_close = lull_otf2_stream_close,
+    .most_abreast = 60000, /* each is mapped, and Linux lets a process have 65,530 maps */
 };
 
 const struct lull_format lull_format_otf2 = {

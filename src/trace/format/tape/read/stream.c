@@ -3,6 +3,7 @@
 
 #include "trace/format/tape/read/common.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -135,26 +136,45 @@ static lull_status decode_one(struct lull_stream *stream, struct tape_out *out,
     return status;
 }
 
-/* Keeps about WINDOW bytes of the file mapped in: what has been read is given back, so that memory
- * does not grow with the length of the trace, and what comes is asked for at once, which costs
- * less than a fault for every few pages. Both are hints; without them all works as well. */
+/* Linux lets a process have 65,530 pieces of memory (vm.max_map_count), so that not all of very
+ * many tapes can be mapped at once. Those beyond are read part by part, which takes a call of the
+ * system for every PART bytes; parts of many more bytes would together take more memory than there
+ * is. */
+enum { MOST_MAPS = 32768, PART = 4096 };
+
+static atomic_uint maps; /* of all tapes that this process reads */
+
+/* How much of a file is mapped in at a time, so that IN_SIGHT bytes do for all that are read side
+ * by side. */
+static size_t window_size(void)
+{
+    enum { LEAST = 1 << 14, MOST = 1 << 20, IN_SIGHT = 1 << 28 };
+    const size_t n = atomic_load_explicit(&maps, memory_order_relaxed);
+    size_t size = MOST;
+    while (size > LEAST && size * n > IN_SIGHT)
+        size /= 2;
+    return size;
+}
+
+/* Keeps a window of the file mapped in: what has been read is given back, so that memory does not
+ * grow with the length of the trace, and what comes is asked for at once, which costs less than a
+ * fault for every few pages. Both are hints; without them all works as well. */
 static void slide_window(struct lull_stream *stream)
 {
-    enum { WINDOW = 1 << 20 };
     if (!stream->at || !stream->mapping.data)
         return;
-    size_t done = (size_t)((const uint8_t *)stream->at - stream->mapping.data);
+    const size_t done = (size_t)((const uint8_t *)stream->at - stream->mapping.data);
     if (done < stream->window || done >= stream->in_file)
         return;
     uint8_t *base = (uint8_t *)(uintptr_t)stream->mapping.data;
-    size_t begin = done / WINDOW * WINDOW;
-    size_t left = stream->in_file - begin;
-    if (begin >= WINDOW)
-        madvise(base + begin - WINDOW, WINDOW, MADV_DONTNEED);
+    const size_t size = window_size(), begin = done / size * size, left = stream->in_file - begin;
+    if (begin > stream->given_back)
+        madvise(base + stream->given_back, begin - stream->given_back, MADV_DONTNEED);
+    stream->given_back = begin > stream->given_back ? begin : stream->given_back;
 #ifdef MADV_POPULATE_READ
-    madvise(base + begin, left < WINDOW ? left : WINDOW, MADV_POPULATE_READ);
+    madvise(base + begin, left < size ? left : size, MADV_POPULATE_READ);
 #endif
-    stream->window = begin + (left < WINDOW ? left : WINDOW);
+    stream->window = begin + (left < size ? left : size);
 }
 
 /* The scan sees to it that time runs forward, and that a call ends before the next region or call
@@ -204,27 +224,54 @@ static void end_at_damage(struct lull_stream *stream, struct tape_out *out)
         tape_add(out, LULL_EVENT_MEASURE_OFF, time, LULL_NONE)->number = 0;
 }
 
-/* The next chunk of a packed file takes the place of the one before. */
-static lull_status read_chunk(struct lull_stream *stream, struct lull_error *err)
+/* ---- what is not mapped ---------------------------------------------------------------------- */
+
+/* How many of the slots, from the first, belong to records that are there as a whole. What crosses
+ * the end of its chunk is left to be found. *ret_pad: the rest of the chunk holds none. */
+static size_t count_whole(const union lull_tape_slot *slots, size_t n, bool ends_chunk,
+                          bool *ret_pad)
+{
+    size_t at = 0;
+    *ret_pad = false;
+    while (at < n) {
+        const uint32_t head = slots[at].record.head;
+        const size_t next = at + 1 + lull_tape_extra_of(head);
+        *ret_pad = lull_tape_kind_of(head) == LULL_TAPE_PAD;
+        if (*ret_pad || (next > n && !ends_chunk))
+            return at;
+        at = next;
+    }
+    return n;
+}
+
+/* Whole records of the chunk that the next one is in take the place of those before. */
+static lull_status read_part(struct lull_stream *stream, struct lull_error *err)
 {
     const struct lull_tape_file *file = stream->file;
-    const uint64_t left = file->header.committed - stream->next;
-    const size_t size = left < LULL_TAPE_CHUNK ? (size_t)left : LULL_TAPE_CHUNK;
+    const uint64_t begin = stream->next, left = file->header.committed - begin;
+    const size_t in_chunk = LULL_TAPE_CHUNK - (size_t)(begin % LULL_TAPE_CHUNK);
+    const size_t rest = left < in_chunk ? (size_t)left : in_chunk;
+    const size_t size = rest < stream->room ? rest : stream->room;
     size_t got = 0;
-    lull_status status = lull_tape_read_records_from(&stream->source, file, stream->next, size,
-                                                     stream->chunk, &got, err);
-    stream->first = stream->at = stream->chunk;
-    stream->end = stream->chunk + (status == LULL_OK ? got : 0) / sizeof *stream->chunk;
-    stream->base = stream->next;
-    stream->next += size;
+    bool pad;
+    lull_status status = stream->source ? lull_tape_read_records_from(stream->source, file, begin,
+                                                                      size, stream->part, &got, err)
+                                        : lull_tape_read_records(stream->trace, file, begin, size,
+                                                                 stream->part, &got, err);
+    const size_t n = count_whole(stream->part, (status == LULL_OK ? got : 0) / sizeof *stream->part,
+                                 got == rest, &pad);
+    stream->first = stream->at = stream->part;
+    stream->end = stream->part + n;
+    stream->base = begin;
+    stream->next = begin + (pad ? rest : n * sizeof *stream->part);
     if (status == LULL_OK && got < size)
         status = lull_tape_bad_record(stream, "records are missing, of bytes", size, err);
     return status;
 }
 
-static bool has_more_chunks(const struct lull_stream *stream)
+static bool has_more_parts(const struct lull_stream *stream)
 {
-    return stream->chunk && stream->next < stream->file->header.committed;
+    return stream->part && stream->next < stream->file->header.committed;
 }
 
 enum { MOST_PER_RECORD = 3 };
@@ -240,8 +287,8 @@ static lull_status decode_some(struct lull_stream *stream, size_t capacity, stru
         }
         if (!stream->at)
             break;
-        if (stream->at == stream->end && has_more_chunks(stream)) {
-            status = read_chunk(stream, err);
+        if (stream->at == stream->end && has_more_parts(stream)) {
+            status = read_part(stream, err);
             continue;
         }
         if (stream->at == stream->end) {
@@ -286,23 +333,50 @@ lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event 
     return LULL_OK;
 }
 
+/* ---- from begin to end ----------------------------------------------------------------------- */
+
+/* A ring whose oldest chunks may give way is copied at once, and so always. */
+static bool take_maps(struct lull_stream *stream)
+{
+    const struct lull_tape_file *file = stream->file;
+    const size_t wanted = file->packed ? file->chunks.n + 2 : 2;
+    const uint32_t n = wanted < MOST_MAPS ? (uint32_t)wanted : MOST_MAPS;
+    if (atomic_fetch_add(&maps, n) + n <= MOST_MAPS || file->n_kept > 0) {
+        stream->n_maps = n;
+        return true;
+    }
+    atomic_fetch_sub(&maps, n);
+    return false;
+}
+
+static lull_status map_records(struct lull_stream *stream, struct lull_error *err)
+{
+    const struct lull_tape_file *file = stream->file;
+    lull_status status =
+        lull_tape_map(stream->trace, file, &stream->mapping, &stream->in_file, err);
+    if (status != LULL_OK)
+        return status;
+    stream->first = (const void *)(stream->mapping.data + LULL_TAPE_HEADER_SIZE);
+    stream->end = stream->first + file->header.committed / sizeof *stream->first;
+    return LULL_OK;
+}
+
 static lull_status open_records(struct lull_stream *stream, struct lull_error *err)
 {
     const struct lull_tape_file *file = stream->file;
-    if (file->is_on_disk) {
-        lull_status status =
-            lull_tape_map(stream->trace, file, &stream->mapping, &stream->in_file, err);
-        if (status != LULL_OK)
-            return status;
-        stream->first = (const void *)(stream->mapping.data + LULL_TAPE_HEADER_SIZE);
-        stream->end = stream->first + file->header.committed / sizeof *stream->first;
-        return LULL_OK;
-    }
-    stream->chunk = aligned_alloc(64, LULL_TAPE_CHUNK);
-    if (!stream->chunk)
+    if (file->is_on_disk && take_maps(stream))
+        return map_records(stream, err);
+    stream->room = file->is_on_disk ? PART : LULL_TAPE_CHUNK;
+    stream->part = aligned_alloc(64, stream->room);
+    if (!file->is_on_disk)
+        stream->source = malloc(sizeof *stream->source);
+    if (!stream->part || (!file->is_on_disk && !stream->source))
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
-    stream->first = stream->end = stream->chunk;
-    return lull_tape_open_records(stream->trace, file, &stream->source, err);
+    stream->first = stream->end = stream->part;
+    if (!stream->source)
+        return LULL_OK;
+    stream->source->fd = -1;
+    return lull_tape_open_records(stream->trace, file, stream->source, err);
 }
 
 lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
@@ -352,9 +426,11 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
 void lull_tape_stream_close(struct lull_stream *stream)
 {
     lull_unmap(&stream->mapping);
-    if (stream->chunk)
-        lull_tape_source_close(&stream->source);
-    free(stream->chunk);
+    atomic_fetch_sub(&maps, stream->n_maps);
+    if (stream->source)
+        lull_tape_source_close(stream->source);
+    free(stream->source);
+    free(stream->part);
     free(stream->requests.table);
     free(stream->readings);
     free(stream->shapes);
