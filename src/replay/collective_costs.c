@@ -76,10 +76,10 @@ static bool take_operation(struct lull_collective_costs *costs, unsigned worker,
                                   .comm = comm,
                                   .op = step->op,
                                   .is_root = step->collective.root == (int32_t)process};
-    const struct lull_sampled sampled = {
-        .hash = hash * UINT64_C(0xc2b2ae3d27d4eb4f),
-        .bytes = pack(&member),
-        .times = {[ENTERED] = of->call_began, [LEFT] = step->time}};
+    const struct lull_sampled sampled = {.hash = hash * UINT64_C(0xc2b2ae3d27d4eb4f),
+                                         .bytes = pack(&member),
+                                         .times = {[ENTERED] = of->call_began, [LEFT] = step->time},
+                                         .process = process};
     return !is_logarithmic(step->op) || lull_sample_add(&costs->samples[worker], &sampled);
 }
 
@@ -109,6 +109,80 @@ struct lull_consumer lull_collective_costs_consumer(struct lull_collective_costs
                                   .wants = LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) |
                                            LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END),
                                   .steps = take_steps};
+}
+
+/* ---- trees --------------------------------------------------------------------------------- */
+
+enum { LATE = 10 }; /* latencies: a wait of so many is seen */
+
+/* Of operations with a root, how often somebody waited, or did not, for late ones that are between
+ * it and those whose data it needs, if the operation is a binomial tree. */
+struct tree_evidence {
+    uint32_t waited, went_on;
+};
+
+/* When those came who are below a place in the tree, or above it and below the root. Places are
+ * counted from the root; the parent of one lacks its lowest bit (sim/collective/binomial.c). */
+static int64_t last_below(const int64_t *entered, uint32_t size, uint32_t place)
+{
+    const uint32_t end = place + (place & -place);
+    int64_t last = INT64_MIN;
+    for (uint32_t i = place + 1; i < end && i < size; i++)
+        last = entered[i] > last ? entered[i] : last;
+    return last;
+}
+
+static int64_t last_above(const int64_t *entered, uint32_t place)
+{
+    int64_t last = INT64_MIN;
+    for (uint32_t i = place & (place - 1); i > 0; i &= i - 1)
+        last = entered[i] > last ? entered[i] : last;
+    return last;
+}
+
+/* The times of the members by their places; false: who is who is not known. */
+static bool arrange(const struct lull_trace *trace, const struct lull_sampled *members,
+                    const struct member *of, int64_t *entered, int64_t *left)
+{
+    const struct lull_comm *comm = &trace->comms[of->comm];
+    uint32_t root = LULL_NONE;
+    for (uint32_t i = 0; i < comm->size; i++) {
+        const struct member member = unpack(members[i].bytes);
+        if (member.op != of->op)
+            return false;
+        if (member.is_root)
+            root = lull_comm_rank(comm, members[i].process);
+    }
+    for (uint32_t i = 0; root != LULL_NONE && i < comm->size; i++) {
+        const uint32_t rank = lull_comm_rank(comm, members[i].process);
+        if (rank == LULL_NONE)
+            return false;
+        const uint32_t place = (rank + comm->size - root) % comm->size;
+        entered[place] = members[i].times[ENTERED];
+        left[place] = members[i].times[LEFT];
+    }
+    return root != LULL_NONE;
+}
+
+static void look_for_tree(const struct lull_trace *trace, const struct lull_sampled *members,
+                          const struct member *of, double latency, int64_t *times,
+                          struct tree_evidence *evidence)
+{
+    const uint32_t size = trace->comms[of->comm].size;
+    const bool up = of->op == LULL_COLLECTIVE_REDUCE;
+    int64_t *entered = times, *left = times + size;
+    if ((!up && of->op != LULL_COLLECTIVE_BCAST) || !arrange(trace, members, of, entered, left))
+        return;
+    for (uint32_t place = 1; place < size; place++) {
+        const int64_t ready = !up && entered[0] > entered[place] ? entered[0] : entered[place];
+        const int64_t last = up ? last_below(entered, size, place) : last_above(entered, place);
+        if (last <= ready || (double)(last - ready) < LATE * latency)
+            continue;
+        if (left[place] < ready + (last - ready) / 2)
+            evidence->went_on++;
+        else
+            evidence->waited++;
+    }
 }
 
 /* ---- the delay ----------------------------------------------------------------------------- */
@@ -153,10 +227,10 @@ static bool find_span(const struct lull_sampled *members, uint32_t size, uint8_t
 }
 
 static void compare(const struct lull_sampled *members, uint32_t size, const struct member *of,
-                    double latency, double bandwidth, struct sum *sum)
+                    double latency, double bandwidth, bool direct, struct sum *sum)
 {
     int64_t begin, end;
-    uint32_t count = rounds(size);
+    const uint32_t count = direct ? 1 : rounds(size);
     if (!find_span(members, size, of->op, &begin, &end) || end < begin)
         return;
     sum->ns += (double)(end - begin) - count * (latency + 1e9 * (double)of->bytes / bandwidth);
@@ -164,29 +238,69 @@ static void compare(const struct lull_sampled *members, uint32_t size, const str
     sum->operations++;
 }
 
-lull_status lull_collective_costs_delay(struct lull_collective_costs *costs, double latency,
-                                        double bandwidth, double *ret_delay, struct lull_error *err)
+/* ---- the whole sample ------------------------------------------------------------------------ */
+
+/* The members of the operation that begins at `from`; *ret_end: behind it. False: not all are
+ * there. */
+static bool next_operation(const struct lull_collective_costs *costs,
+                           const struct lull_sample *sample, uint32_t from, uint32_t *ret_end,
+                           struct member *ret_first)
+{
+    uint32_t end = from;
+    while (end < sample->count && sample->items[end].hash == sample->items[from].hash)
+        end++;
+    *ret_end = end;
+    *ret_first = unpack(sample->items[from].bytes);
+    return end - from == costs->trace->comms[ret_first->comm].size;
+}
+
+static void find_direct(const struct lull_collective_costs *costs, const struct lull_sample *sample,
+                        double latency, int64_t *times, struct lull_collective_facts *facts)
+{
+    struct tree_evidence evidence[LULL_COLLECTIVES] = {{0}};
+    struct member first;
+    for (uint32_t i = 0, end; i < sample->count; i = end)
+        if (next_operation(costs, sample, i, &end, &first))
+            look_for_tree(costs->trace, &sample->items[i], &first, latency, times,
+                          &evidence[first.op]);
+    for (unsigned op = 0; op < LULL_COLLECTIVES; op++)
+        facts->direct[op] = evidence[op].went_on >= ENOUGH &&
+                            evidence[op].went_on >= 9 * (uint64_t)evidence[op].waited;
+}
+
+static void find_delay(const struct lull_collective_costs *costs, const struct lull_sample *sample,
+                       double latency, double bandwidth, struct lull_collective_facts *facts)
+{
+    struct sum sum = {0};
+    struct member first;
+    for (uint32_t i = 0, end; i < sample->count; i = end)
+        if (next_operation(costs, sample, i, &end, &first))
+            compare(&sample->items[i], end - i, &first, latency, bandwidth, facts->direct[first.op],
+                    &sum);
+    facts->delay = sum.operations >= ENOUGH && sum.ns > 0 ? sum.ns / (double)sum.messages : 0;
+}
+
+lull_status lull_collective_costs_conclude(struct lull_collective_costs *costs, double latency,
+                                           double bandwidth,
+                                           struct lull_collective_facts *ret_facts,
+                                           struct lull_error *err)
 {
     struct lull_sample *all = NULL;
-    struct sum sum = {0};
-    for (unsigned w = 0; w < costs->workers; w++)
-        if (!lull_sample_join(&all, costs->samples[w])) {
-            free(all);
-            return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
-                             costs->trace->path);
-        }
-    if (all)
+    int64_t *times = malloc(2 * LULL_SAMPLE * sizeof *times);
+    bool fits = times != NULL;
+    *ret_facts = (struct lull_collective_facts){0};
+    for (unsigned w = 0; fits && w < costs->workers; w++)
+        fits = lull_sample_join(&all, costs->samples[w]);
+    if (fits && all) {
         lull_sample_settle(all);
-    for (uint32_t i = 0, end; all && i < all->count; i = end) {
-        const struct member member = unpack(all->items[i].bytes);
-        for (end = i; end < all->count && all->items[end].hash == all->items[i].hash;)
-            end++;
-        if (end - i == costs->trace->comms[member.comm].size)
-            compare(&all->items[i], end - i, &member, latency, bandwidth, &sum);
+        find_direct(costs, all, latency, times, ret_facts);
+        find_delay(costs, all, latency, bandwidth, ret_facts);
     }
     free(all);
-    *ret_delay = sum.operations >= ENOUGH && sum.ns > 0 ? sum.ns / (double)sum.messages : 0;
-    return LULL_OK;
+    free(times);
+    return fits ? LULL_OK
+                : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
+                            costs->trace->path);
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* What collective operations cost beyond undisturbed messages: software, contention, and
- * disturbances of who takes part.
+/* What the collective operations of a run say of themselves: what they cost beyond undisturbed
+ * messages (software, contention, disturbances of who takes part), and by which algorithm.
  *
  * Of blocking operations on communicators of one group a sample is taken by communicator and
  * number, so that all members bring the same ones. Of those for which a logarithmic number of
@@ -21,11 +21,20 @@ void lull_collective_costs_destroy(struct lull_collective_costs *costs); /* NULL
 /* For one pass with so many workers, over masters at least. */
 struct lull_consumer lull_collective_costs_consumer(struct lull_collective_costs *costs);
 
-/* Behind the pass, once: how much longer, ns, a message of these operations took on average than
- * `latency` ns + bytes / `bandwidth`; 0 where less than eight operations tell it, or it
- * was not longer. */
-lull_status lull_collective_costs_delay(struct lull_collective_costs *costs, double latency,
-                                        double bandwidth, double *ret_delay,
-                                        struct lull_error *err);
+struct lull_collective_facts {
+    /* How much longer, ns, a message of these operations took on average than `latency` ns + bytes
+     * / `bandwidth`; 0 where less than eight operations tell it, or it was not longer. */
+    double delay;
+    /* Of operations with a root: who has others below or above it in a binomial tree goes on
+     * without them when they are late, in nine of ten cases and eight at least. So messages go
+     * straight to the root, or from it. */
+    bool direct[LULL_COLLECTIVES];
+};
+
+/* Behind the pass, once. Fails with LULL_ERR_MEMORY. */
+lull_status lull_collective_costs_conclude(struct lull_collective_costs *costs, double latency,
+                                           double bandwidth,
+                                           struct lull_collective_facts *ret_facts,
+                                           struct lull_error *err);
 
 #endif

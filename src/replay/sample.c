@@ -10,7 +10,9 @@ static int compare(const void *a, const void *b)
     for (int i = 0; i < 2; i++)
         if (x->times[i] != y->times[i])
             return x->times[i] < y->times[i] ? -1 : 1;
-    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? -1 : 1;
+    return x->process < y->process ? -1 : x->process > y->process;
 }
 
 void lull_sample_settle(struct lull_sample *sample)

@@ -13,6 +13,7 @@ struct lull_sampled {
     uint64_t hash;
     uint64_t bytes;
     int64_t times[2];
+    uint32_t process; /* of those who say who they are; else 0 */
 };
 
 struct lull_sample {

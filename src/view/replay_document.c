@@ -75,7 +75,7 @@ static const char *rate(double bandwidth, struct lull_arena *arena)
 }
 
 /* "latency 1.2 us, bandwidth 3.4 GB/s", twice where nodes differ from what is between them. */
-static const char *describe_network(const struct lull_network *network, struct lull_arena *arena)
+static const char *describe_costs(const struct lull_network *network, struct lull_arena *arena)
 {
     char latency[32], far[32];
     const double *in = network->values[LULL_LEVEL_NODE];
@@ -86,6 +86,14 @@ static const char *describe_network(const struct lull_network *network, struct l
         return lull_arena_printf(arena, "latency %s, bandwidth %s", latency, rate(in[1], arena));
     return lull_arena_printf(arena, "inside nodes latency %s, bandwidth %s; between nodes %s, %s",
                              latency, rate(in[1], arena), far, rate(between[1], arena));
+}
+
+static const char *describe_network(const struct lull_network *network, struct lull_arena *arena)
+{
+    const char *costs = describe_costs(network, arena);
+    return network->algorithms
+               ? lull_arena_printf(arena, "%s, algorithms=%s", costs, network->algorithms)
+               : costs;
 }
 
 /* Of messages of which too few were seen nothing is known: they cost nothing then. */

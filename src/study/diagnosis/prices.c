@@ -106,12 +106,22 @@ static const char *replay_chosen(const struct lull_run *run,
     return NULL;
 }
 
+/* Nobody is sent to a command that fails. */
+static void leave_out_replays(struct lull_diagnosis *diagnosis)
+{
+    for (uint32_t i = 0; i < diagnosis->count; i++)
+        if (diagnosis->findings[i].fix)
+            diagnosis->findings[i].next = NULL;
+}
+
 void lull_diagnosis_price(const struct lull_run *run, const struct lull_diagnosis_options *options,
                           struct lull_diagnosis *diagnosis, struct lull_arena *arena)
 {
     struct lull_finding *chosen[LULL_DIAGNOSIS_REPLAYS];
     const uint32_t n = choose(diagnosis, chosen);
     diagnosis->priced = why_not(run, options, arena);
+    if (lull_fixes_absent(run) && !(run->ideal && run->ideal->incomplete))
+        leave_out_replays(diagnosis);
     if (n > 0 && !diagnosis->priced)
         diagnosis->priced = replay_chosen(run, options, chosen, n, diagnosis, arena);
     for (uint32_t i = 0; i < n && diagnosis->priced; i++)

@@ -316,10 +316,14 @@ lull_status lull_diff_read(const struct lull_diff_group groups[2], const char *a
                                       &entries[i], &count[i], err);
     if (status == LULL_OK)
         status = lull_history_read_series(against, &entries[0]->key, NULL, arena, series, err);
+    if (status == LULL_OK) {
+        lull_history_follow_edit(entries[0], count[0], &entries[1][0], notices);
+        lull_history_follow_edit(series->entries, series->count, &entries[1][0], notices);
+    }
     for (int i = 0; status == LULL_OK && i < 2; i++) {
         const struct lull_history before = {
             .path = groups[0].paths[0], .entries = entries[0], .count = count[0]};
-        status = lull_history_check(&before, entries[i], count[i], runs->force, err);
+        status = lull_history_check(&before, entries[i], count[i], runs->force, notices, err);
     }
     if (status == LULL_OK)
         lull_diff_make(entries[0], count[0], entries[1], count[1], series, arena, ret_diff);

@@ -18,8 +18,8 @@ static lull_status confirm(const struct lull_check_wish *wish, struct lull_check
     lull_status status = lull_confirm_run(wish->confirm, before, &wish->runs, &wish->about, notices,
                                           arena, &again, &study->n_confirming, err);
     if (status == LULL_OK)
-        status =
-            lull_history_check(&study->history, again, study->n_confirming, wish->runs.force, err);
+        status = lull_history_check(&study->history, again, study->n_confirming, wish->runs.force,
+                                    notices, err);
     if (status != LULL_OK)
         return lull_fail_prefix(err, status, "--confirm");
     study->n_runs = before + study->n_confirming;
@@ -43,9 +43,12 @@ lull_status lull_check_make(const char *const *paths, uint32_t count,
     if (status == LULL_OK)
         status = lull_history_read_series(wish->against, &runs->key, wish->about.commit, arena,
                                           &ret_study->history, err);
-    if (status == LULL_OK)
-        status =
-            lull_history_check(&ret_study->history, runs, ret_study->n_runs, wish->runs.force, err);
+    if (status == LULL_OK) {
+        lull_history_follow_edit(ret_study->history.entries, ret_study->history.count, &runs[0],
+                                 notices);
+        status = lull_history_check(&ret_study->history, runs, ret_study->n_runs, wish->runs.force,
+                                    notices, err);
+    }
     if (status != LULL_OK)
         return status;
     ret_study->runs = runs;

@@ -62,56 +62,60 @@ lull_status lull_history_measure(const char *const *paths, uint32_t count,
 
 /* ---- do they belong together ----------------------------------------------------------------- */
 
+static bool is_function(const struct lull_part *part)
+{
+    return part->activity == LULL_USEFUL && *part->region;
+}
+
 static bool has_function(const struct lull_history_entry *entry, const char *region)
 {
-    for (uint32_t i = 0; i < entry->parts.count; i++) {
-        const struct lull_part *part = &entry->parts.parts[i];
-        if (part->activity == LULL_USEFUL && strcmp(part->region, region) == 0)
+    for (uint32_t i = 0; i < entry->parts.count; i++)
+        if (is_function(&entry->parts.parts[i]) &&
+            strcmp(entry->parts.parts[i].region, region) == 0)
             return true;
-    }
     return false;
 }
 
 /* Functions that compute, and how many of them the other one has, too. */
-static void count_functions(const struct lull_history_entry *entry,
-                            const struct lull_history_entry *other, uint32_t *ret_all,
-                            uint32_t *ret_common)
+static uint32_t count_functions(const struct lull_history_entry *entry,
+                                const struct lull_history_entry *other, uint32_t *ret_common)
 {
-    *ret_all = *ret_common = 0;
+    uint32_t all = 0;
+    *ret_common = 0;
     for (uint32_t i = 0; i < entry->parts.count; i++) {
         const struct lull_part *part = &entry->parts.parts[i];
-        if (part->activity != LULL_USEFUL || !*part->region)
+        if (!is_function(part))
             continue;
-        ++*ret_all;
+        all++;
         *ret_common += has_function(other, part->region);
     }
+    return all;
 }
 
-static bool are_strangers(const struct lull_history_entry *a, const struct lull_history_entry *b)
+enum kinship { KIN, PERHAPS_STRANGERS, STRANGERS };
+
+/* Few functions prove nothing: a tracer may have been told to leave some out. */
+static enum kinship kinship_of(const struct lull_history_entry *a,
+                               const struct lull_history_entry *b)
 {
     enum { ENOUGH = 3 };
-    uint32_t of_a, of_b, common;
-    count_functions(a, b, &of_a, &common);
-    count_functions(b, a, &of_b, &common);
-    return of_a >= ENOUGH && of_b >= ENOUGH && common == 0;
+    uint32_t common;
+    const uint32_t of_a = count_functions(a, b, &common), of_b = count_functions(b, a, &common);
+    if (of_a == 0 || of_b == 0 || common > 0)
+        return KIN;
+    return of_a >= ENOUGH && of_b >= ENOUGH ? STRANGERS : PERHAPS_STRANGERS;
 }
 
-static lull_status fail_of_strangers(const struct lull_history *series,
-                                     const struct lull_history_entry *last,
-                                     const struct lull_history_entry *run, struct lull_error *err)
+/* "line 3 of perf.jsonl", "old.lull". */
+static const char *describe_last(const struct lull_history *series,
+                                 const struct lull_history_entry *last, struct lull_arena *arena)
 {
-    char line[32] = "";
-    if (last->line)
-        snprintf(line, sizeof line, "line %u of ", last->line);
-    return lull_fail(err, LULL_ERR_RANGE,
-                     "%s has no function in common with %s%s, expected runs of one program "
-                     "(--force compares them all the same)",
-                     run->run, line, series->path);
+    return last->line ? lull_arena_printf(arena, "line %u of %s", last->line, series->path)
+                      : series->path;
 }
 
-lull_status lull_history_check(const struct lull_history *series,
-                               const struct lull_history_entry *runs, uint32_t count, bool force,
-                               struct lull_error *err)
+static lull_status check_layouts(const struct lull_history_entry *runs, uint32_t count,
+                                 struct lull_error *err)
 {
     for (uint32_t i = 1; i < count; i++)
         if (strcmp(runs[0].key.layout, runs[i].key.layout) != 0)
@@ -119,10 +123,51 @@ lull_status lull_history_check(const struct lull_history *series,
                              "%s has layout %s and %s has %s, expected runs with the same "
                              "processes and threads",
                              runs[0].run, runs[0].key.layout, runs[i].run, runs[i].key.layout);
-    const struct lull_history_entry *last =
-        series->count ? &series->entries[series->count - 1] : NULL;
-    for (uint32_t i = 0; last && !force && i < count; i++)
-        if (are_strangers(&runs[i], last))
-            return fail_of_strangers(series, last, &runs[i], err);
     return LULL_OK;
+}
+
+static lull_status check_program(const struct lull_history *series,
+                                 const struct lull_history_entry *run, bool force,
+                                 struct lull_notices *notices, struct lull_error *err)
+{
+    const struct lull_history_entry *last = &series->entries[series->count - 1];
+    const enum kinship kinship = kinship_of(run, last);
+    if (kinship == KIN || (kinship == STRANGERS && force))
+        return LULL_OK;
+    const char *other = describe_last(series, last, notices->arena);
+    if (kinship == STRANGERS)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s has no function in common with %s, expected runs of one program "
+                         "(--force compares them all the same)",
+                         run->run, other);
+    lull_notices_add(notices, LULL_NOTICE_WARNING,
+                     "%s has no function in common with %s: are they runs of one program?",
+                     run->run, other);
+    return LULL_OK;
+}
+
+lull_status lull_history_check(const struct lull_history *series,
+                               const struct lull_history_entry *runs, uint32_t count, bool force,
+                               struct lull_notices *notices, struct lull_error *err)
+{
+    lull_status status = check_layouts(runs, count, err);
+    for (uint32_t i = 0; status == LULL_OK && series->count && i < count; i++)
+        status = check_program(series, &runs[i], force, notices, err);
+    return status;
+}
+
+void lull_history_follow_edit(struct lull_history_entry *entries, uint32_t count,
+                              const struct lull_history_entry *edited, struct lull_notices *notices)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t moved =
+            lull_parts_follow_edit(&entries[i].parts, &edited->parts, notices->arena);
+        most = moved > most ? moved : most;
+    }
+    if (most > 0)
+        lull_notices_add(notices, LULL_NOTICE_INFO,
+                         "%u region%s or call site%s at other lines in %s than before: they are "
+                         "taken for the same, in their order.",
+                         most, most == 1 ? "" : "s", most == 1 ? " is" : "s are", edited->run);
 }

@@ -15,9 +15,15 @@ lull_status lull_history_measure(const char *const *paths, uint32_t count,
 
 /* Fails where the runs cannot be compared with each other (another number of processes or threads),
  * or are certainly of another program than the series: three functions and more each, none in
- * both. `force` leaves the latter out. */
+ * both, which `force` leaves out. Where fewer have none in common a notice asks. */
 lull_status lull_history_check(const struct lull_history *series,
                                const struct lull_history_entry *runs, uint32_t count, bool force,
-                               struct lull_error *err);
+                               struct lull_notices *notices, struct lull_error *err);
+
+/* Names what the entries spent time on as the edited run does (lull_parts_follow_edit), in the
+ * arena of the notices, and tells that. */
+void lull_history_follow_edit(struct lull_history_entry *entries, uint32_t count,
+                              const struct lull_history_entry *edited,
+                              struct lull_notices *notices);
 
 #endif

@@ -37,6 +37,13 @@ int lull_part_compare(const struct lull_part *a, const struct lull_part *b);
 const struct lull_part *lull_parts_find(const struct lull_parts *parts,
                                         const struct lull_part *like);
 
+/* What an edit of the program moved to other lines has the names of an edited run from here on
+ * ("!$omp parallel @heat.c:125", calls from "exchange (heat.c:120)"): of those that only one of the
+ * two has, as many with each name without its lines, in the order of lines. Returns how many such
+ * places there are. */
+uint32_t lull_parts_follow_edit(struct lull_parts *parts, const struct lull_parts *edited,
+                                struct lull_arena *arena);
+
 /* Whether it is worth a place in a history: at least a thousandth of the whole. */
 bool lull_part_is_kept(const struct lull_part *part, const struct lull_parts *parts);
 

@@ -1,5 +1,6 @@
 #include "study/replay/measured.h"
 
+#include "base/collective.h"
 #include "replay/collective_costs.h"
 #include "replay/eager_limit.h"
 #include "replay/measured_network.h"
@@ -39,6 +40,18 @@ void lull_measured_release(struct lull_measured *measured)
     *measured = (struct lull_measured){0};
 }
 
+/* Of operations that do not follow a tree; NULL: what is not said goes by size. */
+static const char *algorithms_of(const struct lull_collective_facts *facts,
+                                 struct lull_arena *arena)
+{
+    const char *text = NULL;
+    for (unsigned op = 0; op < LULL_COLLECTIVES; op++)
+        if (facts->direct[op])
+            text = lull_arena_printf(arena, "%s%s%s:linear", text ? text : "", text ? "+" : "",
+                                     lull_collective_name(op));
+    return text;
+}
+
 lull_status lull_measured_conclude(struct lull_measured *measured, uint32_t application,
                                    struct lull_arena *arena, struct lull_network *ret_network,
                                    struct lull_error *err)
@@ -49,10 +62,15 @@ lull_status lull_measured_conclude(struct lull_measured *measured, uint32_t appl
     if (status != LULL_OK)
         return status;
     const double *values = ret_network->values[LULL_LEVEL_CLUSTER];
-    return lull_collective_costs_delay(
+    struct lull_collective_facts facts;
+    status = lull_collective_costs_conclude(
         measured->collectives, values[lull_network_parameter(ret_network->class, "latency")],
-        values[lull_network_parameter(ret_network->class, "bandwidth")],
-        &ret_network->collective_delay, err);
+        values[lull_network_parameter(ret_network->class, "bandwidth")], &facts, err);
+    if (status != LULL_OK)
+        return status;
+    ret_network->collective_delay = facts.delay;
+    ret_network->algorithms = algorithms_of(&facts, arena);
+    return LULL_OK;
 }
 
 struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,

@@ -31,21 +31,21 @@ static void take_part(struct lull_trace *trace, uint32_t process, uint32_t regio
     }
 }
 
-static double delay_of(struct lull_trace *trace, unsigned workers)
+static struct lull_collective_facts facts_of(struct lull_trace *trace, unsigned workers)
 {
     const struct lull_pass_options options = {.workers = workers};
     struct lull_collective_costs *costs;
     struct lull_error err = {""};
-    double delay = -1;
+    struct lull_collective_facts facts;
     workers = lull_pass_workers(trace, &options);
     if (lull_collective_costs_create(trace, workers, &costs, &err) != LULL_OK)
         fail_msg("%s", err.text);
     const struct lull_consumer consumer = lull_collective_costs_consumer(costs);
     if (lull_pass_run(trace, &options, &consumer, 1, &err) != LULL_OK ||
-        lull_collective_costs_delay(costs, LATENCY, 1e9, &delay, &err) != LULL_OK)
+        lull_collective_costs_conclude(costs, LATENCY, 1e9, &facts, &err) != LULL_OK)
         fail_msg("%s", err.text);
     lull_collective_costs_destroy(costs);
-    return delay;
+    return facts;
 }
 
 static struct lull_trace *four_processes(void)
@@ -72,8 +72,8 @@ static void what_was_planted_is_found(void **state)
             bool waits = region == BARRIER || (region == BCAST) != (root == (int32_t)p);
             take_part(trace, p, region, begin, waits ? over : begin + 10, root);
         }
-    assert_float_equal(delay_of(trace, 1), EACH, 1e-6);
-    assert_float_equal(delay_of(trace, 3), EACH, 1e-6);
+    assert_float_equal(facts_of(trace, 1).delay, EACH, 1e-6);
+    assert_float_equal(facts_of(trace, 3).delay, EACH, 1e-6);
     lull_trace_close(trace);
 }
 
@@ -91,8 +91,50 @@ static void what_is_not_understood_does_not_count(void **state)
         }
     for (uint32_t p = 1; p < RANKS; p++)
         take_part(trace, p, BARRIER, TIMES * PERIOD, TIMES * PERIOD + 90000, LULL_ANY);
-    assert_float_equal(delay_of(trace, 1), 0, 0);
+    assert_float_equal(facts_of(trace, 1).delay, 0, 0);
     lull_trace_close(trace);
+}
+
+/* Of eight ranks, counted from the root, 4 has 5, 6 and 7 below it in a tree, and 6 has 7. Rank 7
+ * comes 40 us late: in a tree 4 and 6 wait for it in reductions, and 7 waits for 6 in broadcasts,
+ * where that is late. */
+enum { MORE_RANKS = 8, LATE_BY = 40000, OVER = 3 };
+
+static struct lull_collective_facts eight_ranks(bool tree)
+{
+    struct lull_trace *trace = memory_trace_simple(MORE_RANKS, 1, 2 * TIMES * PERIOD, names);
+    memory_trace_world(trace, MORE_RANKS);
+    for (int64_t i = 0; i < 2 * TIMES; i++) {
+        const uint32_t region = i % 2 ? BCAST : REDUCE, root = (uint32_t)i / 2 % MORE_RANKS;
+        const uint32_t late = region == BCAST ? 6 : 7;
+        for (uint32_t p = 0; p < MORE_RANKS; p++) {
+            const uint32_t place = (p + MORE_RANKS - root) % MORE_RANKS;
+            const int64_t last = i * PERIOD + LATE_BY + OVER * LATENCY;
+            const int64_t begin = i * PERIOD + (place == late ? LATE_BY : 0);
+            const bool below = region == REDUCE ? place == 4 || place == 6 : place == 7;
+            const bool waits = (region == REDUCE && place == 0) || (tree && below);
+            take_part(trace, p, region, begin, waits ? last : begin + OVER * LATENCY,
+                      (int32_t)root);
+        }
+    }
+    const struct lull_collective_facts facts = facts_of(trace, 2);
+    lull_trace_close(trace);
+    return facts;
+}
+
+/* With direct messages 1000 ns of the 3000 are expected, in a tree of three levels all of them; of
+ * 100 bytes 100 ns more each. Broadcasts are over when the late one is. */
+static void who_waits_for_whom_tells_trees(void **state)
+{
+    (void)state;
+    const struct lull_collective_facts tree = eight_ranks(true), direct = eight_ranks(false);
+    assert_false(tree.direct[LULL_COLLECTIVE_REDUCE]);
+    assert_false(tree.direct[LULL_COLLECTIVE_BCAST]);
+    assert_true(direct.direct[LULL_COLLECTIVE_REDUCE]);
+    assert_true(direct.direct[LULL_COLLECTIVE_BCAST]);
+    assert_false(direct.direct[LULL_COLLECTIVE_BARRIER]);
+    assert_float_equal(tree.delay, 0, 0);
+    assert_float_equal(direct.delay, 2 * LATENCY - 100, 1e-6);
 }
 
 int main(void)
@@ -100,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_planted_is_found),
         cmocka_unit_test(what_is_not_understood_does_not_count),
+        cmocka_unit_test(who_waits_for_whom_tells_trees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

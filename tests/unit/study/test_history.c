@@ -80,6 +80,58 @@ static void test_place(void **state)
     }
 }
 
+/* ---- edits ----------------------------------------------------------------------------------- */
+
+static struct lull_parts parts_of(const struct lull_part *parts, uint32_t count)
+{
+    struct lull_parts made = {.parts = lull_arena_zero(arena, count, sizeof *parts),
+                              .count = count};
+    for (uint32_t i = 0; i < count; i++) {
+        made.parts[i] = parts[i];
+        made.total_ns += parts[i].ns;
+    }
+    return made; /* they are written in their order */
+}
+
+/* Four lines were inserted above two regions and one call, none above a third region, and a
+ * user's numbers are no lines. What is new in one of the runs stays what it is. */
+static void test_edit(void **state)
+{
+    (void)state;
+    const struct lull_part before[] = {
+        {"!$omp parallel @heat.c:20", "", LULL_USEFUL, 300, "heat.c", 20},
+        {"!$omp parallel @heat.c:50", "", LULL_USEFUL, 100, "heat.c", 50},
+        {"!$omp parallel @heat.c:50", "", LULL_OMP_SCHEDULE, 10, "heat.c", 50},
+        {"!$omp parallel @heat.c:96", "", LULL_USEFUL, 200, "heat.c", 96},
+        {"MPI_Recv", "edge (heat.c:70) < main (heat.c:98)", LULL_MPI_P2P, 40, "heat.c", 70},
+        {"phase:1", "", LULL_USEFUL, 30, "", 0},
+    };
+    const struct lull_part after[] = {
+        {"!$omp parallel @heat.c:100", "", LULL_USEFUL, 210, "heat.c", 100},
+        {"!$omp parallel @heat.c:20", "", LULL_USEFUL, 310, "heat.c", 20},
+        {"!$omp parallel @heat.c:54", "", LULL_USEFUL, 120, "heat.c", 54},
+        {"MPI_Recv", "edge (heat.c:74) < main (heat.c:102)", LULL_MPI_P2P, 50, "heat.c", 74},
+        {"MPI_Send", "edge (heat.c:75) < main (heat.c:102)", LULL_MPI_P2P, 50, "heat.c", 75},
+        {"phase:2", "", LULL_USEFUL, 30, "", 0},
+    };
+    struct lull_parts parts = parts_of(before, 6), edited = parts_of(after, 6);
+    assert_int_equal(lull_parts_follow_edit(&parts, &edited, arena), 3);
+    assert_int_equal(time_in(&parts, "!$omp parallel @heat.c:20", "", LULL_USEFUL), 300);
+    assert_int_equal(time_in(&parts, "!$omp parallel @heat.c:54", "", LULL_USEFUL), 100);
+    assert_int_equal(time_in(&parts, "!$omp parallel @heat.c:54", "", LULL_OMP_SCHEDULE), 10);
+    assert_int_equal(time_in(&parts, "!$omp parallel @heat.c:100", "", LULL_USEFUL), 200);
+    assert_int_equal(
+        time_in(&parts, "MPI_Recv", "edge (heat.c:74) < main (heat.c:102)", LULL_MPI_P2P), 40);
+    assert_int_equal(time_in(&parts, "phase:1", "", LULL_USEFUL), 30);
+    assert_int_equal(parts.count, 6);
+    assert_int_equal(parts.total_ns, 680);
+    assert_int_equal(lull_parts_follow_edit(&parts, &edited, arena), 0);
+    /* a parallel region more: which one it is nobody knows */
+    edited.count = 2;
+    parts = parts_of(before, 6);
+    assert_int_equal(lull_parts_follow_edit(&parts, &edited, arena), 0);
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 static struct lull_history_value value = {"runtime", 1.0 / 3, NULL};
@@ -238,9 +290,9 @@ static void test_cause(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ARENA_TEST(test_parts),   ARENA_TEST(test_place), ARENA_TEST(test_round_trip),
-        ARENA_TEST(test_writers), ARENA_TEST(test_times), ARENA_TEST(test_conditions),
-        ARENA_TEST(test_cause),
+        ARENA_TEST(test_parts),      ARENA_TEST(test_place),   ARENA_TEST(test_edit),
+        ARENA_TEST(test_round_trip), ARENA_TEST(test_writers), ARENA_TEST(test_times),
+        ARENA_TEST(test_conditions), ARENA_TEST(test_cause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
