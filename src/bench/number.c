@@ -229,7 +229,7 @@ struct lull_number lull_probe_number(const struct lull_probe *probe, double prec
     number.n_visits = probe->n_rounds;
     if (probe->write_allocate > 0)
         number.with_write_allocate = number.value * probe->write_allocate;
-    if (!has_cycles(probe))
+    if (probe->amount > 0 && !has_cycles(probe))
         number.mean = mean_number(probe, arena);
     number.note = describe(probe, &all, arena);
     if (sure)

@@ -45,8 +45,8 @@ struct lull_number {
     enum lull_verdict verdict;
     double with_write_allocate; /* a bandwidth again, counting lines read because they are written
                                    to; NAN where that does not apply */
-    double mean; /* the number from the mean of the block times, of `value` a quantile; NAN where it
-                    is not known */
+    double mean; /* of a rate, the number from the mean of the block times where `value` is from
+                    their quantile; NAN: not known */
     const char *note; /* what disturbed it, or what limits it */
 };
 
