@@ -1,5 +1,7 @@
 """Rows of lull model spmv and lull model solver: how fast files are read and caches simulated, and
-how far predictions are from this machine, with a machine file measured just now. Every error is
+how far predictions are from this machine. In each round a machine file is measured, and then
+everything once that is predicted with it, so that both have seen the machine in the same minute; a
+row is the median of the rounds' errors with the smallest and the largest of them. Every error is
 printed, good or bad: (predicted - measured) / measured, of performance for products of matrices and
 of time for the CG and PCG examples."""
 import json
@@ -15,6 +17,7 @@ BENCHMARKS = ("clock", "load", "store", "copy", "update", "daxpy", "triad", "dot
 MATRICES = ("stencil5:nx=2000,ny=2000", "stencil27:nx=100,ny=100,nz=100",
             "banded:n=400000,half=20", "random:n=1000000,row=8", "dense:n=3000")
 GRIDS = ((2000, 20), (200, 200))   # in the last cache, and there with short rows
+STARTS = 7  # of a solver, in each round
 # Of processors since Skylake and Zen 3: latency, and instructions that a core has in flight at least.
 FMA_CYCLES, IN_FLIGHT = 4, 224
 
@@ -52,7 +55,26 @@ def cache_rows(bench):
             ">= 50")
 
 
-def product_rows(bench, machine):
+class Errors:
+    """(predicted - measured) / measured of several rounds, by the name of the row."""
+
+    def __init__(self):
+        self.rows = {}
+
+    def add(self, name, target, predicted, measured, unit):
+        row = self.rows.setdefault(name, (target, unit, []))
+        row[2].append((predicted, measured))
+
+    def show(self, bench):
+        for name, (target, unit, pairs) in self.rows.items():
+            errors = [100 * (predicted / measured - 1) for predicted, measured in pairs]
+            told = tuple(statistics.median(values) for values in zip(*pairs))
+            bench.add(name, "%+.1f %% (%+.1f .. %+.1f)" % (
+                statistics.median(errors), min(errors), max(errors)), target,
+                "%.3g against %.3g " % told + unit)
+
+
+def measure_products(bench, machine, errors):
     for matrix in MATRICES:
         done = subprocess.run(bench.lull("model", "spmv", matrix, "-m", machine, "-n", "1", "--run",
                                          "-f", "json"), capture_output=True, text=True)
@@ -62,8 +84,8 @@ def product_rows(bench, machine):
         table = json.loads(done.stdout)["tables"]["performance"]
         columns = [column["id"] for column in table["columns"]]
         values = dict(zip(columns, table["rows"][0]["values"]))
-        bench.add("sparse: ECM, " + matrix, "%+.1f %%" % (100 * values["ecm_error"]), "",
-                  "%.2f against %.2f Gflop/s" % (values["ecm"] / 1e9, values["measured"] / 1e9))
+        errors.add("sparse: ECM, " + matrix, "", values["ecm"] / 1e9, values["measured"] / 1e9,
+                   "Gflop/s")
 
 
 def in_core(machine, nx):
@@ -113,28 +135,49 @@ def predicted(bench, solver, machine, nx, ny):
     return table["rows"][0]["values"][[c["id"] for c in table["columns"]].index("time")]
 
 
-def solver_rows(bench, machine):
+def build_solvers(bench):
+    """The examples as programs; none where there is no gcc."""
     if not shutil.which("gcc"):
         print("gcc was not found: the CG and PCG examples are not compared")
-        return
-    with open(machine) as file:
+        return []
+    for solver in ("cg", "pcg"):
+        subprocess.run(["gcc", "-O3", "-march=native", "-fopenmp", "-o", bench.path(solver),
+                        os.path.join(ROOT, "examples", solver + ".c"), "-lm"], check=True)
+    return ["cg", "pcg"]
+
+
+def run_solver(bench, solver, nx, ny):
+    """ms of an iteration, the median of one start of the program."""
+    iterations = max(20, 24000000 // (nx * ny))
+    said = subprocess.run([bench.path(solver), str(nx), str(ny), str(iterations)], check=True,
+                          capture_output=True, text=True,
+                          env=dict(os.environ, OMP_NUM_THREADS="1", OMP_PROC_BIND="close")).stdout
+    return float(re.search(r"median ([0-9.]+) ms", said).group(1))
+
+
+def measure_solvers(bench, machine, solvers, errors):
+    """The median of several starts, by turns: a start lasts for a moment, and lies in other pages
+    than the next one, where a number of the machine file is the median of visits spread over its
+    run. Bound to a core, as what lull bench measures is."""
+    cases = [(solver, nx, ny) for solver in solvers
+             for nx, ny in (grid_in_memory(machine),) + GRIDS]
+    taken = {case: [] for case in cases}
+    for _ in range(STARTS):
+        for case in cases:
+            taken[case].append(run_solver(bench, *case))
+    for solver, nx, ny in cases:
+        errors.add("sparse: %s, %d x %d points" % (solver.upper(), nx, ny), "within 10 %",
+                   1e3 * predicted(bench, solver, machine, nx, ny),
+                   statistics.median(taken[solver, nx, ny]), "ms")
+
+
+def measure_machine(bench, path):
+    subprocess.run(bench.lull("bench", *BENCHMARKS, "--quick", "-o", path), check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with open(path) as file:
         if "openmp.gcc.barrier.1" not in json.load(file)["numbers"]:
             print("the barrier of one thread was not measured: the CG and PCG examples are predicted "
                   "without")
-    for solver in ("cg", "pcg"):
-        program = bench.path(solver)
-        subprocess.run(["gcc", "-O3", "-march=native", "-fopenmp", "-o", program,
-                        os.path.join(ROOT, "examples", solver + ".c"), "-lm"], check=True)
-        for nx, ny in GRIDS + (grid_in_memory(machine),):
-            iterations = max(20, 24000000 // (nx * ny))
-            said = subprocess.run([program, str(nx), str(ny), str(iterations)], check=True,
-                                  capture_output=True, text=True,
-                                  env=dict(os.environ, OMP_NUM_THREADS="1")).stdout
-            measured = float(re.search(r"median ([0-9.]+) ms", said).group(1)) / 1e3
-            model = predicted(bench, solver, machine, nx, ny)
-            bench.add("sparse: %s, %d x %d points" % (solver.upper(), nx, ny),
-                      "%+.1f %%" % (100 * (model / measured - 1)), "within 10 %",
-                      "%.3f against %.3f ms" % (1e3 * model, 1e3 * measured))
 
 
 def rows(bench):
@@ -143,8 +186,10 @@ def rows(bench):
     name = "sparse: prediction against measurement"
     if not bench.wanted(name):
         return
-    machine = bench.path("sparse-machine.json")
-    subprocess.run(bench.lull("bench", *BENCHMARKS, "--quick", "-o", machine), check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    product_rows(bench, machine)
-    solver_rows(bench, machine)
+    solvers, errors = build_solvers(bench), Errors()
+    for number in range(bench.runs):
+        machine = bench.path("sparse-machine-%d.json" % number)
+        measure_machine(bench, machine)
+        measure_solvers(bench, machine, solvers, errors)
+        measure_products(bench, machine, errors)
+    errors.show(bench)

@@ -181,6 +181,18 @@ static bool set_cycles(struct lull_number *number, const struct lull_probe *prob
     return sure;
 }
 
+/* The number from the mean of the blocks of each visit, the median of the visits. */
+static double mean_number(const struct lull_probe *probe, struct lull_arena *arena)
+{
+    double *means = lull_arena_alloc(arena, probe->n_rounds * sizeof *means);
+    size_t count = 0;
+    for (size_t i = 0; i < probe->n_rounds; i++)
+        if (probe->rounds[i].mean > 0)
+            means[count++] = scale_of(probe, probe->rounds[i].mean);
+    lull_sort(means, count);
+    return count > 0 ? lull_median(means, count) : NAN;
+}
+
 struct lull_number lull_probe_number(const struct lull_probe *probe, double precision,
                                      struct lull_arena *arena)
 {
@@ -217,6 +229,8 @@ struct lull_number lull_probe_number(const struct lull_probe *probe, double prec
     number.n_visits = probe->n_rounds;
     if (probe->write_allocate > 0)
         number.with_write_allocate = number.value * probe->write_allocate;
+    if (probe->amount > 0 && !has_cycles(probe))
+        number.mean = mean_number(probe, arena);
     number.note = describe(probe, &all, arena);
     if (sure)
         number.verdict = is_noisy(&all) ? LULL_VERDICT_NOISY : LULL_VERDICT_QUIET;

@@ -253,6 +253,7 @@ struct samples {
     double *values, *cycles, *sorted;
     size_t count, next_look;
     uint64_t interrupted;
+    double kept; /* seconds per repetition of all blocks that were not interrupted */
 };
 
 /* Whether the interval of the quantile is narrow enough; looked at each time that the sample has
@@ -278,6 +279,7 @@ static void take_samples(struct team *team, uint64_t repetitions, double deadlin
         samples->cycles[samples->count] = block.cycle;
         samples->values[samples->count++] = block.seconds / (double)repetitions;
         samples->interrupted += block.interrupted;
+        samples->kept += block.interrupted ? 0 : block.seconds / (double)repetitions;
     } while (samples->count < MOST_BLOCKS && lull_bench_now() < deadline &&
              !is_sure(samples, team->timing));
 }
@@ -349,6 +351,7 @@ static struct lull_round run_team(struct team *team, struct samples *samples)
     }
     round.repetitions = repetitions;
     round.interrupted = samples->interrupted;
+    round.mean = samples->kept / (double)(samples->count - samples->interrupted); /* 0 / 0: NAN */
     round.lost = lost_by_others(team);
     round.unpinned = atomic_load(&team->unpinned) > 0;
     knows = knows && lull_steal_read(&after);
@@ -393,6 +396,7 @@ struct lull_round lull_round_of_samples(double *samples, size_t count, double qu
                                .low = estimate.low,
                                .high = estimate.high,
                                .median = lull_median(samples, count),
+                               .mean = NAN,
                                .cycle = NAN,
                                .lost = NAN,
                                .blocks = count,

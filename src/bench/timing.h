@@ -37,6 +37,7 @@ struct lull_round {
     double value;     /* the quantile of the seconds per repetition */
     double low, high; /* its interval within this round */
     double median;    /* of the seconds per repetition */
+    double mean;      /* of those blocks in which every thread kept its core; NAN: unknown */
     double cycle; /* seconds per cycle of the cores' clock, the same quantile; NAN: not measured */
     uint64_t blocks, repetitions; /* blocks timed; repetitions in each */
     uint64_t interrupted; /* blocks in which a thread was taken off its core against its will */

@@ -24,7 +24,8 @@ struct lull_number lull_number_empty(void)
                                 .in_cycles = NAN,
                                 .in_cycles_low = NAN,
                                 .in_cycles_high = NAN,
-                                .with_write_allocate = NAN};
+                                .with_write_allocate = NAN,
+                                .mean = NAN};
 }
 
 struct lull_number lull_number_plain(double value, const char *unit, const char *statistic)

@@ -45,7 +45,9 @@ struct lull_number {
     enum lull_verdict verdict;
     double with_write_allocate; /* a bandwidth again, counting lines read because they are written
                                    to; NAN where that does not apply */
-    const char *note;           /* what disturbed it, or what limits it */
+    double mean; /* of a rate, the number from the mean of the block times where `value` is from
+                    their quantile; NAN: not known */
+    const char *note; /* what disturbed it, or what limits it */
 };
 
 struct lull_number_list {

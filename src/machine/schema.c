@@ -45,6 +45,7 @@ static const struct lull_field number_fields[] = {
      offsetof(struct lull_number, n_visits), NULL},
     REQUIRED(lull_number, VERDICT, verdict),
     FIELD(lull_number, DOUBLE, with_write_allocate),
+    FIELD(lull_number, DOUBLE, mean),
     FIELD(lull_number, TEXT, note),
 };
 static const struct lull_shape number = {sizeof(struct lull_number), true, true, number_fields,

@@ -36,10 +36,12 @@ struct lull_sparse_job {
     unsigned threads;
     const struct lull_sparse_part *parts; /* threads */
     double seconds;                       /* of wall time for all visits */
+    bool mean;                            /* of a visit's blocks the mean, not the 10 % quantile */
 };
 
-/* s of one product: the median over a few visits of the 10 % quantile of the block times; and the
- * largest share of a visit's time in which threads did not have their cores. Fails with
+/* s of one product: the median over a few visits of the 10 % quantile of the block times, or of
+ * their mean; and the largest share of a visit's time in which threads did not have their cores.
+ * Everything lies in large pages while there is memory for a copy of the matrix. Fails with
  * LULL_ERR_MEMORY, or as lull_time_blocks does. */
 lull_status lull_sparse_time(const struct lull_topology *topology,
                              const struct lull_sparse_job *job, double *ret_seconds,

@@ -1,16 +1,18 @@
-#include "bench/sparse/sparse.h"
+#include "bench/memory/memory.h"
+#include "bench/sparse/region.h"
 #include "stats/quantile.h"
 
 #include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { VISITS = 7, LINE_BYTES = 64, HUGE_BYTES = 2 << 20, SPINS = 4000 };
+enum { VISITS = 7, LINE_BYTES = 64, SPINS = 4000 };
 
 struct run {
     const struct lull_sparse_job *job;
+    struct lull_sparse_region region;
+    struct lull_sparse sparse; /* the job's, in the region if there is room */
     double *x, *y;       /* y of the transposed product: one per thread, one behind the other */
     size_t y_count;      /* elements of one */
     double *sum;         /* of the transposed product on several threads */
@@ -32,14 +34,14 @@ static void multiply(void *context, unsigned thread, uint64_t repetitions)
 {
     const struct run *run = context;
     for (uint64_t i = 0; i < repetitions; i++)
-        lull_sparse_multiply(run->job->sparse, run->job->parts[thread], run->x, run->y);
+        lull_sparse_multiply(&run->sparse, run->job->parts[thread], run->x, run->y);
 }
 
 static void add_slice(const struct run *run, unsigned thread)
 {
     unsigned threads = run->job->threads;
-    size_t first = run->job->sparse->columns * (size_t)thread / threads;
-    size_t last = run->job->sparse->columns * (size_t)(thread + 1) / threads;
+    size_t first = run->sparse.columns * (size_t)thread / threads;
+    size_t last = run->sparse.columns * (size_t)(thread + 1) / threads;
     for (size_t i = first; i < last; i++) {
         double sum = 0;
         for (unsigned t = 0; t < threads; t++)
@@ -54,8 +56,8 @@ static void multiply_transposed(void *context, unsigned thread, uint64_t repetit
     double *own = run->y + thread * run->y_count;
     for (uint64_t i = 0; i < repetitions; i++) {
         if (run->job->threads > 1) /* alone y = y + A^T x needs no clearing */
-            memset(own, 0, run->job->sparse->columns * sizeof *own);
-        lull_sparse_multiply_transposed(run->job->sparse, run->job->parts[thread], run->x, own);
+            memset(own, 0, run->sparse.columns * sizeof *own);
+        lull_sparse_multiply_transposed(&run->sparse, run->job->parts[thread], run->x, own);
         if (run->job->threads == 1)
             continue;
         wait_for_all(run);
@@ -64,16 +66,38 @@ static void multiply_transposed(void *context, unsigned thread, uint64_t repetit
     }
 }
 
-/* ---- visits --------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
-static double *vector_of(size_t count, double value)
+/* The matrix stays where it is if a copy would take more than half of the memory that is free. */
+static lull_status open_run(const struct lull_sparse_job *job, struct run *run,
+                            struct lull_error *err)
 {
-    size_t bytes = (count * sizeof(double) + HUGE_BYTES) / LINE_BYTES * LINE_BYTES;
-    double *vector = aligned_alloc(LINE_BYTES, bytes);
-    for (size_t i = 0; vector && i < count; i++)
-        vector[i] = value;
-    return vector;
+    uint32_t rows = job->sparse->rows, columns = job->sparse->columns;
+    size_t per_line = LINE_BYTES / sizeof(double);
+    *run = (struct run){.job = job, .sparse = *job->sparse};
+    run->y_count = ((job->transposed ? columns : rows) + per_line) / per_line * per_line;
+    size_t x_count = job->transposed ? rows : columns;
+    size_t y_count = run->y_count * (job->transposed ? job->threads : 1);
+    size_t sums = job->transposed ? columns : 0;
+    size_t vectors = lull_sparse_lines(x_count * sizeof(double)) +
+                     lull_sparse_lines(y_count * sizeof(double)) +
+                     lull_sparse_lines(sums * sizeof(double));
+    size_t matrix = lull_sparse_bytes(job->sparse);
+    uint64_t had = lull_bench_memory_free();
+    bool copies = had == 0 || vectors + matrix <= had / 2;
+    lull_status status =
+        lull_sparse_region_open(&run->region, vectors + (copies ? matrix : 0), err);
+    if (status != LULL_OK)
+        return status;
+    if (copies)
+        run->sparse = lull_sparse_copy(&run->region, job->sparse);
+    run->x = lull_sparse_vector(&run->region, x_count, 1);
+    run->y = lull_sparse_vector(&run->region, y_count, 0);
+    run->sum = lull_sparse_vector(&run->region, sums, 0);
+    return LULL_OK;
 }
+
+/* ---- visits --------------------------------------------------------------------------------- */
 
 static lull_status visit(const struct lull_topology *topology, struct run *run, double *ret_seconds,
                          double *lost, struct lull_error *err)
@@ -88,23 +112,8 @@ static lull_status visit(const struct lull_topology *topology, struct run *run, 
     lull_status status = lull_time_blocks(topology, &timing, &round, err);
     if (status != LULL_OK)
         return status;
-    *ret_seconds = round.value;
+    *ret_seconds = job->mean && round.mean > 0 ? round.mean : round.value;
     *lost = fmax(*lost, fmax(round.lost, round.steal)); /* NAN: unknown */
-    return LULL_OK;
-}
-
-static lull_status open_run(const struct lull_sparse_job *job, struct run *run,
-                            struct lull_error *err)
-{
-    uint32_t rows = job->sparse->rows, columns = job->sparse->columns;
-    size_t per_line = LINE_BYTES / sizeof(double);
-    *run = (struct run){.job = job};
-    run->y_count = ((job->transposed ? columns : rows) + per_line) / per_line * per_line;
-    run->x = vector_of(job->transposed ? rows : columns, 1);
-    run->y = vector_of(run->y_count * (job->transposed ? job->threads : 1), 0);
-    run->sum = job->transposed ? vector_of(columns, 0) : NULL;
-    if (!run->x || !run->y || (job->transposed && !run->sum))
-        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the vectors");
     return LULL_OK;
 }
 
@@ -122,8 +131,6 @@ lull_status lull_sparse_time(const struct lull_topology *topology,
         *ret_seconds = lull_quantile(seconds, VISITS, 0.5);
         *ret_lost = lost;
     }
-    free(run.x);
-    free(run.y);
-    free(run.sum);
+    lull_sparse_region_close(&run.region);
     return status;
 }

@@ -75,6 +75,7 @@ lull_status lull_ecm_clock(const struct lull_machine *machine, double *ret_clock
  * and a += b both read two lines for each that they write. */
 struct lull_ecm_bandwidth {
     double value;       /* B/s, lines that are read because they are written to counted */
+    bool mean;          /* of the mean of the blocks; else what the machine file quotes of them */
     const char *kernel; /* benchmark with the nearest mix: "copy" */
     unsigned threads;   /* that it was measured with */
 };

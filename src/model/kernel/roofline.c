@@ -64,8 +64,8 @@ static lull_status memory_bandwidth(const struct lull_machine *machine,
     if (status != LULL_OK)
         return status;
     roof->bandwidth = memory.value;
-    roof->source = lull_arena_printf(arena, "%s, %u thread%s", memory.kernel, memory.threads,
-                                     memory.threads == 1 ? "" : "s");
+    roof->source = lull_arena_printf(arena, "%s, %u thread%s%s", memory.kernel, memory.threads,
+                                     memory.threads == 1 ? "" : "s", memory.mean ? ", mean" : "");
     return LULL_OK;
 }
 

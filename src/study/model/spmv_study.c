@@ -162,11 +162,14 @@ static struct lull_sparse sparse_of(const struct work *work)
 /* With more of their time lost to others cores count as disturbed. */
 static const double most_lost = 0.02;
 
+/* To be compared with the point's prediction. */
 static lull_status measure_on(struct work *work, const struct lull_topology *topology,
-                              unsigned threads, struct lull_notices *notices, double *ret_seconds,
+                              const struct lull_spmv_prediction *predicted,
+                              struct lull_notices *notices, double *ret_seconds,
                               struct lull_error *err)
 {
     const struct lull_sparse sparse = sparse_of(work);
+    const unsigned threads = predicted->cores;
     struct lull_sparse_part *parts = lull_arena_zero(work->arena, threads, sizeof *parts);
     for (unsigned t = 0; t < threads; t++)
         lull_spmv_split(&work->matrix, work->sell, threads, t, &parts[t].first, &parts[t].last);
@@ -174,7 +177,8 @@ static lull_status measure_on(struct work *work, const struct lull_topology *top
                                         .transposed = work->wish->transposed,
                                         .threads = threads,
                                         .parts = parts,
-                                        .seconds = work->wish->seconds};
+                                        .seconds = work->wish->seconds,
+                                        .mean = predicted->memory.mean && !predicted->in_cache};
     double lost;
     lull_status status = lull_sparse_time(topology, &job, ret_seconds, &lost, err);
     if (status == LULL_OK && lost > most_lost)
@@ -196,7 +200,7 @@ static lull_status measure(struct work *work, struct lull_notices *notices, stru
         return status;
     for (size_t i = 0; status == LULL_OK && i < work->n_cores; i++)
         if (work->cores[i] <= topology->n_cores)
-            status = measure_on(work, topology, work->cores[i], notices,
+            status = measure_on(work, topology, &work->study.points[i].prediction, notices,
                                 &work->study.points[i].measured, err);
         else
             lull_notices_add(notices, LULL_NOTICE_WARNING,

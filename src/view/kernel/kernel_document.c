@@ -278,11 +278,11 @@ static void add_measured(const struct drawing *drawing)
     double units = lull_kernel_iterations(kernel, kernel->body) / prediction->unit;
     double work = measured->cores * units * prediction->work;
     double predicted = lull_kernel_seconds(prediction, measured->cores);
-    struct lull_table *table =
-        lull_document_table(drawing->document, "measured",
-                            lull_arena_printf(drawing->arena, "Measured on this machine, %u core%s",
-                                              measured->cores, measured->cores == 1 ? "" : "s"),
-                            LULL_BY_ROW);
+    struct lull_table *table = lull_document_table(
+        drawing->document, "measured",
+        lull_arena_printf(drawing->arena, "Measured on this machine, %u core%s%s", measured->cores,
+                          measured->cores == 1 ? "" : "s", measured->mean ? ", means" : ""),
+        LULL_BY_ROW);
     lull_table_column(table, "predicted", "Predicted");
     lull_table_column(table, "measured", "Measured");
     lull_table_column(table, "low", "Low");

@@ -57,12 +57,12 @@ static size_t section_of(const char *name)
 }
 
 struct columns {
-    uint32_t value, low, high, cycles, allocate, blocks, rounds, verdict;
+    uint32_t value, low, high, mean, cycles, allocate, blocks, rounds, verdict;
 };
 
 /* Columns that not every section has. */
 struct optional {
-    bool allocates, has_cycles, is_time;
+    bool allocates, has_cycles, has_mean, is_time;
 };
 
 static struct optional optional_columns(const struct lull_machine *machine, size_t section)
@@ -74,6 +74,7 @@ static struct optional optional_columns(const struct lull_machine *machine, size
             continue;
         optional.allocates |= !isnan(number->with_write_allocate);
         optional.has_cycles |= !isnan(number->in_cycles);
+        optional.has_mean |= !isnan(number->mean);
         optional.is_time |= strcmp(number->unit, "s") == 0;
     }
     return optional;
@@ -84,6 +85,8 @@ static struct columns make_columns(struct lull_table *table, const struct option
     struct columns columns = {.value = lull_table_column(table, "value", "value"),
                               .low = lull_table_column(table, "low", "from"),
                               .high = lull_table_column(table, "high", "to")};
+    if (optional->has_mean)
+        columns.mean = lull_table_column(table, "mean", "mean of\nblocks");
     if (optional->has_cycles)
         columns.cycles =
             lull_table_column(table, "in_cycles", optional->is_time ? "cycles" : "per\ncycle");
@@ -112,6 +115,8 @@ static void add_number(struct lull_table *table, const struct columns *columns,
     set_quantity(table, row, columns->value, number->value, number->unit);
     set_quantity(table, row, columns->low, number->low, number->unit);
     set_quantity(table, row, columns->high, number->high, number->unit);
+    if (optional->has_mean)
+        set_quantity(table, row, columns->mean, number->mean, number->unit);
     if (optional->has_cycles && !isnan(number->in_cycles))
         lull_table_set(table, row, columns->cycles,
                        lull_cell_number(number->in_cycles, number->in_cycles < 10 ? 3 : 1));

@@ -1,7 +1,7 @@
 /* The product of a sparse matrix on parts against one that is written plainly with OpenMP: the same
  * result, and, where all rows are equally long, the rows that a static schedule gives each thread.
  */
-#include "bench/sparse/sparse.h"
+#include "bench/sparse/region.h"
 #include "model/spmv/generate.h"
 #include "model/spmv/spmv.h"
 
@@ -89,8 +89,67 @@ static void test_openmp(void **state)
 }
 #endif
 
+/* A copy in a region is the matrix, array by array, each on a cache line of its own. */
+static void check_copy(const struct lull_sparse *sparse, size_t stored, size_t chunks)
+{
+    struct lull_sparse_region region;
+    size_t bytes = lull_sparse_bytes(sparse) + lull_sparse_lines(9 * sizeof(double));
+    assert_int_equal(lull_sparse_region_open(&region, bytes, NULL), LULL_OK);
+    struct lull_sparse copy = lull_sparse_copy(&region, sparse);
+    double *vector = lull_sparse_vector(&region, 9, 2.5);
+    const struct {
+        const void *from, *to;
+        size_t bytes;
+    } arrays[] = {
+        {sparse->column, copy.column, stored * sizeof *copy.column},
+        {sparse->values, copy.values, stored * sizeof *copy.values},
+        {sparse->starts, copy.starts, ((size_t)sparse->rows + 1) * sizeof *copy.starts},
+        {sparse->chunk_starts, copy.chunk_starts, (chunks + 1) * sizeof *copy.chunk_starts},
+        {sparse->row, copy.row, sparse->rows * sizeof *copy.row},
+    };
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        if (!arrays[i].from) {
+            assert_null(arrays[i].to);
+            continue;
+        }
+        assert_ptr_not_equal(arrays[i].to, arrays[i].from);
+        assert_int_equal((uintptr_t)arrays[i].to % 64, 0);
+        assert_memory_equal(arrays[i].to, arrays[i].from, arrays[i].bytes);
+    }
+    for (size_t i = 0; i < 9; i++)
+        assert_true(vector[i] == 2.5);
+    assert_int_equal(copy.rows, sparse->rows);
+    assert_int_equal(copy.chunk, sparse->chunk);
+    lull_sparse_region_close(&region);
+}
+
+static void test_copy(void **state)
+{
+    (void)state;
+    struct lull_matrix matrix;
+    struct lull_sell sell;
+    assert_int_equal(lull_generate("random:n=1001,row=9", &matrix, NULL), LULL_OK);
+    assert_int_equal(lull_sell_build(&matrix, 32, 64, &sell, NULL), LULL_OK);
+    const struct lull_sparse crs = {.rows = matrix.rows,
+                                    .columns = matrix.columns,
+                                    .starts = matrix.starts,
+                                    .column = matrix.column,
+                                    .values = matrix.values};
+    const struct lull_sparse chunks = {.rows = matrix.rows,
+                                       .columns = matrix.columns,
+                                       .column = sell.column,
+                                       .values = sell.values,
+                                       .chunk = sell.chunk,
+                                       .chunk_starts = sell.starts,
+                                       .row = sell.row};
+    check_copy(&crs, matrix.starts[matrix.rows], 0);
+    check_copy(&chunks, sell.stored, sell.n_chunks);
+    lull_sell_free(&sell);
+    lull_matrix_free(&matrix);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_openmp)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_openmp), cmocka_unit_test(test_copy)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

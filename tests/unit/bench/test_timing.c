@@ -87,6 +87,7 @@ static void test_threads_run_alike(void **state)
         assert_true(round.value > 0 && round.low <= round.value && round.value <= round.high);
         assert_true(round.value <= round.median);
         assert_true(round.interrupted <= round.blocks);
+        assert_true(round.interrupted == round.blocks ? isnan(round.mean) : round.mean > 0);
     }
     lull_topology_close(topology);
     lull_arena_destroy(arena);
@@ -135,6 +136,7 @@ static void test_time_is_at_least_the_work(void **state)
     struct lull_round round;
     assert_int_equal(lull_time_blocks(topology, &timing, &round, NULL), LULL_OK);
     assert_true(round.value >= 200e-6);
+    assert_true(round.interrupted == round.blocks || round.mean >= 200e-6);
     assert_true(round.lost > 0.2 && round.lost <= 1); /* who sleeps does not run */
     lull_topology_close(topology);
     lull_arena_destroy(arena);

@@ -105,6 +105,7 @@ static struct lull_machine *fill(struct lull_arena *arena)
     number.in_cycles_low = 1.5;
     number.in_cycles_high = 2.5;
     number.with_write_allocate = 3;
+    number.mean = 1.75;
     lull_machine_set(machine, arena, &number);
     return machine;
 }

@@ -125,6 +125,36 @@ static void test_measured_links(void **state)
     check_near("L1-L2 of a copy", ecm.links[0].cycles, 8 - 2, 1e-9);
 }
 
+/* Loads from memory took 8 cycles a line by the quantile that is quoted, 10 by the mean of the
+ * blocks: what is in memory meets the mean, on one core and where it is saturated. Means of caches
+ * do not count: what is there may be as short as a block. */
+static void test_means(void **state)
+{
+    struct lull_machine *machine = measured_machine(*state);
+    static const struct lull_ecm_lines lines[] = {{4, 0, 0}, {2, 0, 0}};
+    static const struct {
+        const char *name;
+        double value, mean;
+    } numbers[] = {
+        {"memory.load.1", 8e9, 6.4e9}, {"memory.load.4", 20e9, 16e9}, {"L2.load.1", 32e9, 16e9}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct lull_number number = lull_number_plain(numbers[i].value, "B/s", "p10");
+        number.name = numbers[i].name;
+        number.mean = numbers[i].mean;
+        lull_machine_set(machine, *state, &number);
+    }
+    struct lull_ecm ecm = {.t_ol = 0};
+    struct lull_ecm_bandwidth memory;
+    assert_int_equal(lull_ecm_links(machine, lines, 2, *state, &ecm, &memory, NULL), LULL_OK);
+    check_near("L1-L2", ecm.links[0].cycles, 4 * (2 - 1), 1e-9);
+    check_near("L2-Mem", ecm.links[1].cycles, 2 * (10 - 2), 1e-9);
+    check_near("shared", ecm.shared, 2 * 64 / 16.0, 1e-9);
+    assert_true(memory.mean);
+    assert_int_equal(
+        lull_ecm_links(measured_machine(*state), lines, 2, *state, &ecm, &memory, NULL), LULL_OK);
+    assert_false(memory.mean);
+}
+
 /* Where the machine file does not say, the vendor does; then a link takes the whole time of a copy
  * with its data behind it, 8 cycles a line, and not 8 - 2. */
 static void test_overlap_of_vendors(void **state)
@@ -294,6 +324,7 @@ int main(void)
         cmocka_unit_test(test_cores),
         cmocka_unit_test(test_transfer),
         cmocka_unit_test_setup_teardown(test_measured_links, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_means, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_overlap_of_vendors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_measured_overlap, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_overlap_reproduced, set_up, tear_down),

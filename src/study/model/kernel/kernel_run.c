@@ -90,7 +90,17 @@ static lull_status describe(const struct lull_kernel_wish *wish, struct lull_are
     return status;
 }
 
-static lull_status measure(const struct lull_loaded *loaded, struct lull_arena *arena,
+/* Whether a loop has lines from memory, whose bandwidth is a mean. */
+static bool takes_means(const struct lull_kernel_prediction *prediction)
+{
+    const struct lull_ecm_lines *memory = &prediction->lines[prediction->ecm.n_links - 1];
+    bool any = prediction->memory.mean && memory->loads + memory->stores > 0;
+    for (size_t l = 0; l < prediction->n_loops; l++)
+        any |= takes_means(&prediction->loops[l]);
+    return any;
+}
+
+static lull_status measure(const struct lull_loaded *loaded, bool mean, struct lull_arena *arena,
                            struct lull_kernel_measured *measured, struct lull_error *err)
 {
     double seconds[VISITS], cycles[VISITS], steal = 0, lost = 0;
@@ -99,7 +109,7 @@ static lull_status measure(const struct lull_loaded *loaded, struct lull_arena *
         lull_status status = lull_loaded_time(loaded, &round, err);
         if (status != LULL_OK)
             return status;
-        seconds[i] = round.value;
+        seconds[i] = mean && round.mean > 0 ? round.mean : round.value;
         cycles[i] = round.cycle;
         steal = fmax(steal, round.steal);
         lost = fmax(lost, round.lost);
@@ -109,6 +119,7 @@ static lull_status measure(const struct lull_loaded *loaded, struct lull_arena *
     *measured = (struct lull_kernel_measured){.seconds = seconds[VISITS / 2],
                                               .low = seconds[0],
                                               .high = seconds[VISITS - 1],
+                                              .mean = mean,
                                               .cycle = cycles[VISITS / 2],
                                               .cores = loaded->threads};
     if (steal > 0.02 || lost > 0.02)
@@ -117,7 +128,9 @@ static lull_status measure(const struct lull_loaded *loaded, struct lull_arena *
     return LULL_OK;
 }
 
-lull_status lull_kernel_run_here(const struct lull_kernel_wish *wish, struct lull_arena *arena,
+lull_status lull_kernel_run_here(const struct lull_kernel_wish *wish,
+                                 const struct lull_kernel_prediction *prediction,
+                                 struct lull_arena *arena,
                                  struct lull_kernel_measured *ret_measured, struct lull_error *err)
 {
     struct lull_incore_options options = wish->options.incore;
@@ -133,7 +146,7 @@ lull_status lull_kernel_run_here(const struct lull_kernel_wish *wish, struct lul
     if (status == LULL_OK)
         status = lull_incore_build(wish->kernel, wish->machine, &options, loaded.path, arena, err);
     if (status == LULL_OK)
-        status = measure(&loaded, arena, ret_measured, err);
+        status = measure(&loaded, takes_means(prediction), arena, ret_measured, err);
     lull_remove_tree(folder, NULL);
     return status;
 }

@@ -28,7 +28,8 @@ static lull_status predict_one(const struct lull_kernel_wish *wish, size_t numbe
         lull_kernel_predict(wish->kernel, wish->machine, &wish->source, &wish->options, incores,
                             arena, &study->predictions[number], err);
     if (status == LULL_OK && study->measured)
-        status = lull_kernel_run_here(wish, arena, &study->measured[number], err);
+        status = lull_kernel_run_here(wish, &study->predictions[number], arena,
+                                      &study->measured[number], err);
     return status;
 }
 

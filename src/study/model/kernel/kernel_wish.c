@@ -51,7 +51,8 @@ static lull_status read_sizes(const char *const *texts, struct lull_arena *arena
         if (!value || lull_parse_real(value, &sizes[i].value) != LULL_OK ||
             sizes[i].value != floor(sizes[i].value) || fabs(sizes[i].value) > 1e15)
             return lull_fail(err, LULL_ERR_RANGE,
-                             "-D: '%s', expected NAME=VALUE with a whole number", texts[i]);
+                             "-D: '%s', expected NAME=VALUE with a whole number up to 1e15",
+                             texts[i]);
         for (size_t k = 0; k < i; k++)
             if (strcmp(sizes[k].name, sizes[i].name) == 0)
                 return lull_fail(err, LULL_ERR_RANGE, "-D: '%s' is given twice", sizes[i].name);
