@@ -520,7 +520,8 @@ def check_finding_of_another_run(page):
     page.one("#finding-2 a").click()
     titles = "return [...document.querySelectorAll('.panel h3')].map((title) => title.textContent)"
     web.wait(lambda: page.run(titles) == ["after"], "the other run")
-    assert page.window[0] == 0 and near(page.window, place_of(page.one("#finding-2 a"))[:2])
+    place = place_of(page.one("#finding-2 a"))[:2]
+    web.wait(lambda: page.window[0] == 0 and near(page.window, place), "its place, drawn")
     assert [link.text for link in page.all(".back a")] == ["Back to finding 2"]
 
 
