@@ -520,7 +520,8 @@ def check_finding_of_another_run(page):
     page.one("#finding-2 a").click()
     titles = "return [...document.querySelectorAll('.panel h3')].map((title) => title.textContent)"
     web.wait(lambda: page.run(titles) == ["after"], "the other run")
-    assert page.window[0] == 0 and near(page.window, place_of(page.one("#finding-2 a"))[:2])
+    place = place_of(page.one("#finding-2 a"))[:2]
+    web.wait(lambda: page.window[0] == 0 and near(page.window, place), "its place, drawn")
     assert [link.text for link in page.all(".back a")] == ["Back to finding 2"]
 
 
@@ -574,6 +575,22 @@ def check_matrix(page):
     canvas.send_keys(Keys.ARROW_RIGHT)
     web.wait(lambda: text() == "sender 2, receiver 3: 12", "the number of messages")
     assert "largest of 8 cells" in page.one(".matrix details").text
+    expect_names(page, canvas)
+
+
+def expect_names(page, canvas):
+    """Each row's name is beside the middle of its cells, the first and last column's below theirs."""
+    box = page.run("const box = arguments[0].getBoundingClientRect(); return [box.top, box.left, box.height, box.width]",
+                   canvas)
+    middles = page.run("return [...document.querySelectorAll('.matrix .row-names span')].slice(0, 8).map((span) => {"
+                       "const box = span.getBoundingClientRect(); return [span.textContent, (box.top + box.bottom) / 2]})")
+    assert [name for name, _ in middles] == [str(i) for i in range(8)], middles
+    for i, (_, middle) in enumerate(middles):
+        assert abs(middle - box[0] - box[2] * (i + 0.5) / 8) < 2, (i, middle, box)
+    ends = page.run("const names = document.querySelector('.matrix .column-names'), box = names.getBoundingClientRect();"
+                    "return [names.textContent, box.left, box.right, box.top]")
+    assert ends[0] == "07" and abs(ends[1] - box[1]) < 2 and abs(ends[2] - box[1] - box[3]) < 2, (ends, box)
+    assert ends[3] >= box[0] + box[2]
 
 
 def luminance(page, selector, kind="backgroundColor"):

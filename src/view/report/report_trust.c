@@ -4,13 +4,20 @@
 #include "study/replay/measured.h"
 
 #include <math.h>
+#include <string.h>
 
 static const char no_trace[] = "a saved profile does not tell";
+
+/* Of such a run no tracer could tell more. */
+static bool is_simulated(const struct lull_run *run)
+{
+    return run->trace && strcmp(run->trace->producer, "lull simulate") == 0;
+}
 
 static struct lull_cell clock_cell(const struct lull_run *run, struct lull_arena *arena)
 {
     (void)arena;
-    if (run->processes == 1)
+    if (run->processes == 1 || is_simulated(run))
         return lull_cell_text("one clock");
     if (!run->trace)
         return lull_cell_absent(no_trace);
@@ -88,6 +95,8 @@ static struct lull_cell cores_cell(const struct lull_run *run, struct lull_arena
         on += (double)run->trace->locations[l].cores.on;
         off += (double)run->trace->locations[l].cores.off;
     }
+    if (is_simulated(run))
+        return lull_cell_absent("a simulated rank has a core of its own");
     if (on <= 0)
         return lull_cell_absent("the tracer does not tell whether threads had cores");
     return lull_cell_share(off / (on + off));
@@ -98,6 +107,8 @@ static struct lull_cell counters_cell(const struct lull_run *run, struct lull_ar
     (void)arena;
     const bool instructions = isfinite(run->input->instructions);
     const bool cycles = isfinite(run->input->cycles);
+    if (!instructions && !cycles && is_simulated(run))
+        return lull_cell_absent("a simulation counts no instructions and cycles");
     if (!instructions && !cycles)
         return lull_cell_absent("no counters of instructions and cycles were recorded");
     return lull_cell_text(instructions && cycles ? "instructions, cycles"

@@ -271,6 +271,7 @@ static void test_tables(void **state)
     assert_true(is_quirk("n.tapes: offset 1073741824: truncated: the table of processes"));
     assert_int_equal(run.trace->n_processes, LULL_TAPE_FIRST_ENTRIES);
     run_close();
+    packed_check(run.path);
     container_free(&node);
     make_damaged();
     container_process(&node, 2)->n_extents = 300;

@@ -1,6 +1,6 @@
 // Matrices and heat maps: a canvas, what a cell says, and the largest cells as a table.
 
-const mostPixels = 1120, largestCell = 24;
+const mostPixels = 1120, largestCell = 24, textHeight = 14;
 
 // Numbers whose lowest bytes come first, then the second ones, and so on.
 function floatsOfPlanes(bytes, count) {
@@ -31,14 +31,16 @@ class Matrix {
         this.canvas = make("canvas", {tabindex: "0", role: "application", "aria-roledescription": "matrix",
                                       "aria-label": `${this.title}: ${this.row_axis} by ${this.column_axis}. `
                                                     + "Arrow keys move; the largest cells are in the table below."});
+        this.rowNames = make("div", {class: "row-names", "aria-hidden": "true"});
+        this.columnNames = make("div", {class: "column-names", "aria-hidden": "true"});
         this.readout = make("p", {class: "readout"}, "Point at a cell, or move with the arrow keys.");
         const aloud = make("p", {class: "unseen", role: "status", "aria-live": "polite"});
         this.say = announcer(aloud);
         this.scale = make("p", {class: "scale"});
         this.table = make("details", {});
         this.element = make("div", {class: "matrix"}, make("h3", {}, this.title),
-                            make("p", {}, this.about || ""), make("label", {}, "Show ", this.select), this.canvas,
-                            this.scale, this.readout, aloud, this.table);
+                            make("p", {}, this.about || ""), make("label", {}, "Show ", this.select),
+                            make("div", {class: "axes"}, this.rowNames, this.canvas, this.columnNames), this.scale, this.readout, aloud, this.table);
         if (this.left_out.length)
             this.element.append(make("p", {class: "notice"}, "Not on this page, because it would be larger than "
                                      + `--max-size: ${this.left_out.join(", ")}.`));
@@ -89,13 +91,28 @@ class Matrix {
     // As many whole pixels per cell as there is room for; where there are more cells than pixels,
     // a pixel shows the largest of its cells.
     measure() {
-        const room = Math.max(200, Math.min(this.element.clientWidth - 2, mostPixels));
+        const beside = this.rowNames.offsetWidth + 10;
+        const room = Math.max(200, Math.min(this.element.clientWidth - beside, mostPixels));
         const fit = (count, most) => count * largestCell <= most ? largestCell : Math.floor(most / count);
         let across = fit(this.width, room), down = fit(this.height, mostPixels / 2);
         if (this.width === this.height)
             across = down = Math.min(across, down);
         this.canvas.width = across ? across * this.width : Math.min(room, this.width);
         this.canvas.height = down ? down * this.height : Math.min(mostPixels / 2, this.height);
+    }
+
+    // All rows have their names where cells are as high as these; else the first and the last.
+    nameAxes() {
+        const all = this.canvas.height >= textHeight * this.height;
+        if (all === this.namesAll)
+            return;
+        this.namesAll = all;
+        const ends = (names) => names.length > 1 ? [names[0], names[names.length - 1]] : names;
+        const spans = (names) => names.map((name) => make("span", {}, name));
+        this.rowNames.classList.toggle("all", all);
+        this.rowNames.replaceChildren(...spans(all ? this.row_names : ends(this.row_names)));
+        this.columnNames.replaceChildren(...spans(ends(this.column_names)));
+        this.measure(); // beside the names
     }
 
     columnAt(x) {
@@ -110,6 +127,7 @@ class Matrix {
         if (!this.shown)
             return;
         this.measure();
+        this.nameAxes();
         const {canvas} = this, context = canvas.getContext("2d");
         const image = context.createImageData(canvas.width, canvas.height);
         const pixels = new Uint32Array(image.data.buffer);
@@ -152,7 +170,7 @@ class Matrix {
             pixels[i] = this.palette.graded(i % 120 / 119);
         context.putImageData(image, 0, 0);
         return [`Rows: ${this.row_axis}; columns: ${this.column_axis}. ${formatValue(this.low, this.layer.unit)} `, bar,
-                ` ${formatValue(this.high, this.layer.unit)}${this.logarithmic ? ", logarithmic" : ""}; nothing is blank.`];
+                ` ${formatValue(this.high, this.layer.unit)}${this.logarithmic ? ", logarithmic" : ""}; blank: nothing.`];
     }
 
     point(event) {

@@ -340,7 +340,7 @@ class Panel {
         const step = leaf >= 0 ? timeline.stepAt(leaf, this.cursor.time) : null;
         if (step && step.end - step.begin >= perColumn) {
             const region = timeline.regionText(step.region);
-            sentences.push(`for ${formatTime(step.end - step.begin)}${region ? " in " + region : ""}`);
+            sentences.push(`one step of ${formatTime(step.end - step.begin)}${region ? " in " + region : ""}`);
             sentences.push(...this.describeMessage(leaf, step));
         } else if (leaf >= 0 && !step && timeline.length / 2 ** (this.timeline.cells.get(row) || {level: 0}).level > perColumn) {
             sentences.push("single steps are not on this page here");

@@ -168,7 +168,8 @@ struct lull_tape_data {
     size_t n_sums, sums_capacity;
     struct lull_tape_packed *packed_run;     /* the packed files of nodes; NULL: there are none */
     struct lull_tape_containers *containers; /* those that processes have recorded; NULL likewise */
-    char damage[1024];                       /* of the first of them that is damaged */
+    char damage[1024];                       /* of the first of either that is damaged */
+    bool lacks_packed;                       /* of what was packed not all can be had back */
     struct lull_tape_process *packed;        /* files of processes, by number */
     size_t n_packed, packed_capacity;
     struct lull_tape_scope run;

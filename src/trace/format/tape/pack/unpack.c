@@ -171,7 +171,7 @@ lull_status lull_unpack(const struct lull_pack_wish *wish, struct lull_error *er
     unpacking.packed = data->packed_run;
     if (!unpacking.packed)
         status = lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: is not packed", wish->run);
-    else if (data->damage[0] != '\0')
+    else if (data->lacks_packed)
         status = lull_fail(err, LULL_ERR_FORMAT, "%s", data->damage);
     if (status == LULL_OK)
         status = lull_pack_copy_rest(&unpacking.run, is_node, &unpacking, err);

@@ -53,7 +53,8 @@ static lull_status check_header(struct lull_tape_source *source, const char *pat
         return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %llu bytes, expected a header of %d",
                          path, (unsigned long long)source->size, LULL_TAPE_PAGE);
     if (memcmp(header->magic, LULL_TAPE_NODE_MAGIC, sizeof header->magic) != 0 ||
-        header->byte_order != LULL_TAPE_BYTE_ORDER ||
+        header->byte_order != LULL_TAPE_BYTE_ORDER || header->version != LULL_TAPE_NODE_VERSION ||
+        header->flags != LULL_TAPE_NODE_RECORDED ||
         header->header_size != offsetof(struct lull_tape_container_header, tables))
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 0: no header of the file of a node",
                          path);

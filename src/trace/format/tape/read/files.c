@@ -208,6 +208,8 @@ static lull_status open_node(struct lull_trace *trace, const char *name, struct 
     lull_status status = lull_tape_node_open(trace, name, err);
     if (status != LULL_ERR_FORMAT)
         return status;
+    struct lull_tape_data *data = trace->format_data;
+    data->lacks_packed = true;
     lull_tape_note_damage(trace, err);
     return LULL_OK;
 }
