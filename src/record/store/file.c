@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -132,11 +133,17 @@ bool rec_file_extend(const struct rec_file *file, uint64_t offset, size_t size)
     return good;
 }
 
+/* Not by the C library's function: UCX 1.13, below MPICH, puts one of its own into its place that
+ * loses the last argument, and all would be moved to address 0. */
+bool rec_file_remap(void *from, size_t from_size, void *to, size_t size)
+{
+    return syscall(SYS_mremap, from, from_size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) != -1;
+}
+
 /* Mapping over a place directly could leave a hole there when it fails. */
 void rec_file_freeze(void *mapping, size_t size)
 {
     void *space = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (space != MAP_FAILED &&
-        mremap(space, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, mapping) == MAP_FAILED)
+    if (space != MAP_FAILED && !rec_file_remap(space, size, mapping, size))
         munmap(space, size);
 }

@@ -35,6 +35,8 @@ bool rec_file_write(const struct rec_file *file, const void *bytes, size_t size,
  * mapping of them cannot fail. */
 bool rec_file_extend(const struct rec_file *file, uint64_t offset, size_t size);
 
+/* As mremap(2) with a fixed address `to`: what is there now is replaced. */
+bool rec_file_remap(void *from, size_t from_size, void *to, size_t size);
 /* Puts private memory in the place of a mapping, in one step: who still writes there changes the
  * file no more. Where there is no memory for that, the mapping stays. */
 void rec_file_freeze(void *mapping, size_t size);

@@ -1,6 +1,7 @@
 #include "record/store/taken.h"
 
 #include "record/store/buffer.h"
+#include "record/store/file.h"
 
 #include <assert.h>
 #include <sys/mman.h>
@@ -65,8 +66,7 @@ uint64_t rec_taken_until(const struct rec_thread *thread)
 static bool map_extent(const struct rec_thread *seen, unsigned char *space, size_t offset,
                        size_t size)
 {
-    return size == 0 || mremap(seen->space + offset, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED,
-                               space + offset) != MAP_FAILED;
+    return size == 0 || rec_file_remap(seen->space + offset, 0, space + offset, size);
 }
 
 /* Of a thread that keeps no events, a chunk for those that its end makes. */
