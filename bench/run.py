@@ -33,6 +33,7 @@ import repeat
 import report
 import simulate
 import sparse
+import team
 import wave
 import what_if
 
@@ -170,12 +171,12 @@ def main():
     try:
         for part in (machine, repeat, record_mpi, record_omp, record_ranks, record_app, inject, simulate,
                      wave, what_if, fit, program, predicted, kernel, sparse, page, report, diagnose,
-                     pack):
+                     pack, team):
             part.rows(bench)
         if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "ranks", "heat", "inject",
                                      "simulate", "wave", "what if", "fit", "program",
                                      "predicted", "kernel", "sparse", "page", "report",
-                                     "diagnose", "pack")):
+                                     "diagnose", "pack", "team")):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"

@@ -178,6 +178,22 @@ static void pull_in(struct peer *peer)
     }
 }
 
+/* Sends what waits to be sent, and takes what has come. */
+static void exchange(struct chaos *chaos)
+{
+    struct pollfd ready[MOST_MEMBERS];
+    for (uint32_t i = 0; i < chaos->size; i++) {
+        if (chaos->peers[i].out.begin < chaos->peers[i].out.end)
+            push_out(&chaos->peers[i]);
+        ready[i] = (struct pollfd){.fd = chaos->peers[i].socket, .events = POLLIN};
+    }
+    if (poll(ready, chaos->size, 0) <= 0)
+        return;
+    for (uint32_t i = 0; i < chaos->size; i++)
+        if (ready[i].revents)
+            pull_in(&chaos->peers[i]);
+}
+
 static bool send_chaos(void *state, uint32_t to, const void *head, size_t head_size,
                        const void *bytes, size_t size)
 {
@@ -205,10 +221,7 @@ static enum lull_team_probe probe_chaos(void *state, uint32_t *from, size_t *siz
 {
     struct chaos *chaos = state;
     const uint32_t first = draw(chaos) % chaos->size;
-    for (uint32_t i = 0; i < chaos->size; i++) {
-        push_out(&chaos->peers[i]);
-        pull_in(&chaos->peers[i]);
-    }
+    exchange(chaos);
     for (uint32_t i = 0; i < chaos->size; i++) {
         const uint32_t at = (first + i) % chaos->size;
         struct peer *peer = &chaos->peers[at];

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "replay/ideal/lead.h"
 
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -434,5 +435,7 @@ bool lull_mail_look_out(struct lull_ideal *ideal)
     pthread_mutex_unlock(&mail->lock);
     if (span.tv_nsec)
         nanosleep(&span, NULL);
+    else
+        sched_yield(); /* another member may need this core */
     return true;
 }

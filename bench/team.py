@@ -1,0 +1,78 @@
+"""Several processes of lull on one run: two of them against two that do the same side by side, one of a
+team against one alone, what more of them than there are cores cost, and what is read of each location
+to open a run."""
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import time
+
+
+EVENTS = 100000000 # and of runs whose members have to wait for each other at each step of the program
+STEPS = 3000000
+LOCATIONS, ITERATIONS = 400, 2000
+
+
+def team(bench, members, run, ideal=True):
+    """Joined by sockets, so that the start of an MPI is not measured."""
+    return ["env", "LULL_TEAM_CHAOS=%d:0" % members, *bench.metrics(run, ideal=ideal)]
+
+
+def seconds(command, copies=1):
+    begin = time.monotonic()
+    children = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                for _ in range(copies)]
+    if any([child.wait() for child in children]):
+        raise RuntimeError(" ".join(command) + ": has failed")
+    return time.monotonic() - begin
+
+
+def two_shares(bench, name, command, alone):
+    """Two that read a run each are twice as much work as two that share one."""
+    seconds(alone, 2)
+    found = [seconds(alone, 2) / 2 / seconds(command) for _ in range(bench.runs)]
+    bench.add(name, "%.2f (%.2f .. %.2f) x" % (statistics.median(found), min(found), max(found)), ">= 0.85 x")
+
+
+def forget(run):
+    """Has the system drop what it keeps of the files."""
+    for folder, _, names in os.walk(run):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def opening(bench):
+    """An application that is not there is told when the run is open."""
+    run, found = bench.path("team-locations"), []
+    subprocess.run(bench.lull("simulate", "-p", "chain:ranks=%d,iterations=%d" % (LOCATIONS, ITERATIONS), "-o", run),
+                   check=True, capture_output=True)
+    for _ in range(bench.runs):
+        forget(run)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock
+        subprocess.run(bench.lull("metrics", run, "--application", "9"), check=False, capture_output=True)
+        found.append((resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock - before) * 512 / LOCATIONS)
+    bench.add("team: opening, KiB of a location", "%.1f" % (statistics.median(found) / 1024), "<= 8")
+    shutil.rmtree(run)
+
+
+def rows(bench):
+    if not bench.wanted("team"):
+        return
+    generate = os.path.join(bench.build, "bench", "bench_generate")
+    for run, events, ideal, how in (("team-run", EVENTS, False, ", without the ideal runtime"),
+                                    ("team-steps", STEPS, True, "")):
+        subprocess.run([generate, "tape", bench.path(run), str(events), "8", "2"], check=True, capture_output=True)
+        alone = bench.metrics(run, ideal=ideal)
+        two_shares(bench, "team: two shares against two replays" + how, team(bench, 2, run, ideal), alone)
+        bench.ratio("team: one share against none" + how, team(bench, 1, run, ideal), alone, ">= 1 x")
+        bench.times("team: processor time of eight against one" + how, team(bench, 8, run, ideal), alone,
+                    "<= 1.25 x")
+    for family in ("openmpi", "mpich"):
+        if shutil.which("mpiexec." + family):
+            command = bench.metrics("team-run", ideal=False)
+            two_shares(bench, "team: two shares of %s, without the ideal runtime" % family,
+                       ["mpiexec." + family, "-n", "2", *command], command)
+    opening(bench)
