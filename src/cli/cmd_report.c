@@ -11,7 +11,7 @@
 /* What the user typed. */
 static struct {
     char *scheme, *max_size, *machine;
-    int no_prices;
+    int no_prices, no_waits;
 } settings;
 static struct lull_runs_settings shared = {.application = 1};
 static struct lull_output_settings output;
@@ -30,6 +30,9 @@ static const struct poptOption options[] = {
     LULL_NO_REPLAY_OPTION(shared),
     {"no-prices", '\0', POPT_ARG_NONE, &settings.no_prices, 0,
      "findings without what a fix would save, which replays tell", NULL},
+    {"no-waits", '\0', POPT_ARG_NONE, &settings.no_waits, 0,
+     "do not follow who made others wait, which takes most of the time and memory of large runs",
+     NULL},
     {"machine", '\0', POPT_ARG_STRING, &settings.machine, 0,
      "what lull bench measured of the machine: findings then tell where its memory is saturated",
      "FILE"},
@@ -105,7 +108,7 @@ static lull_status read_settings(struct wishes *wishes, struct lull_cli_call *ca
     if (status != LULL_OK)
         return status;
     runs->regions = runs->files = true;
-    runs->waits = !shared.region;
+    runs->waits = !shared.region && !settings.no_waits;
     wishes->report.no_prices = settings.no_prices || shared.no_replay;
     wishes->view.region = shared.region;
     wishes->view.window = shared.window;

@@ -159,13 +159,15 @@ static const char *tell_together(const struct lull_diagnosis *diagnosis, const c
 }
 
 /* Why findings on waits may be missing; NULL: they are not. */
-static const char *tell_missing(const struct lull_run *run, struct lull_arena *arena)
+static const char *tell_missing(const struct lull_run *run, const struct lull_report_run *of,
+                                struct lull_arena *arena)
 {
     if (run->waits && !run->waits->absent)
         return NULL;
-    return lull_arena_printf(arena, "%s: who made others wait is not known: %s.", run->name,
-                             run->waits ? run->waits->absent
-                                        : "that needs events, and there are sums only");
+    const char *why = run->waits     ? run->waits->absent
+                      : of->timeline ? "it was not followed (--no-waits)"
+                                     : "that needs events, and there are sums only";
+    return lull_arena_printf(arena, "%s: who made others wait is not known: %s.", run->name, why);
 }
 
 /* What holds for all findings; NULL: nothing. */
@@ -176,7 +178,7 @@ static const char *about(const struct lull_report *report, struct lull_arena *ar
         const struct lull_run *run = &report->runs.runs[i];
         const struct lull_diagnosis *diagnosis = &report->of[i].diagnosis;
         const char *of = report->runs.count > 1 ? lull_arena_printf(arena, "%s: ", run->name) : "";
-        const char *missing = tell_missing(run, arena);
+        const char *missing = tell_missing(run, &report->of[i], arena);
         if (!diagnosis->together.absent)
             text = append(text, tell_together(diagnosis, of, arena), arena);
         if (missing)
@@ -189,9 +191,11 @@ void lull_report_add_findings(struct lull_document *document, const struct lull_
                               struct lull_arena *arena)
 {
     uint32_t count;
-    bool any = false;
-    for (uint32_t i = 0; i < report->runs.count; i++)
+    bool any = false, complete = true;
+    for (uint32_t i = 0; i < report->runs.count; i++) {
         any |= report->of[i].diagnosis.cores > 0;
+        complete = complete && !tell_missing(&report->runs.runs[i], &report->of[i], arena);
+    }
     if (!any) /* of a region nothing is said */
         return;
     const struct ranked *ranked = rank_all(report, arena, &count);
@@ -200,6 +204,8 @@ void lull_report_add_findings(struct lull_document *document, const struct lull_
         show(&shown[i], report, &ranked[i], arena);
     lull_document_findings(
         document, shown, count, about(report, arena),
-        lull_arena_printf(arena, "No findings: nothing costs more than %.0f %% of the core time.",
-                          100 * LULL_FINDING_LEAST));
+        lull_arena_printf(arena,
+                          "No findings%s: nothing%s costs more than %.0f %% of the core time.",
+                          complete ? "" : " but for waits, which are not known",
+                          complete ? "" : " else", 100 * LULL_FINDING_LEAST));
 }
