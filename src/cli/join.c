@@ -5,6 +5,7 @@
 #include "launch/target.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 /* What a batch system says of a job is true of its script, too, which starts one of lull: so only
  * the launcher of an MPI counts, which says so to each of several. */
@@ -61,8 +62,17 @@ bool lull_cli_leaves_all_to_first(struct lull_cli_call *call, const char *what)
     return !lull_team_is_first(call->team);
 }
 
+/* Who failed before there was a team, as all did, leaves the words to the first; and a launcher ends
+ * all as soon as one has failed, perhaps before the first has spoken. */
+static void let_first_speak(const struct lull_cli_call *call, int status)
+{
+    if (status != LULL_EXIT_OK && !call->team && lull_cli_is_muted())
+        nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+}
+
 int lull_cli_part(struct lull_cli_call *call, int status)
 {
+    let_first_speak(call, status);
     const bool good = lull_team_end(call->team);
     call->team = NULL;
     return good || status != LULL_EXIT_OK ? status

@@ -173,6 +173,10 @@ class Case:
             self.fails(self.begin(["metrics", self.heat], 2, lull=lull), "another MPI",
                        "liblull-team-%s.so" % self.options.family)
 
+    def wrong_usage(self):
+        """All see it before they are a team, and the first tells."""
+        self.fails(self.begin(["metrics", "--no-such-option", self.heat], 3), "wrong usage", "--no-such-option")
+
     # ---- members that end -----------------------------------------------------------------------
 
     def stop_member(self, process, member, members, run=None):
@@ -244,6 +248,7 @@ class Case:
         if self.options.family:
             self.blind()
             self.other_launcher()
+            self.wrong_usage()
 
 
 def main():
