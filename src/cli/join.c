@@ -43,13 +43,9 @@ int lull_cli_join(const struct lull_command *command, struct lull_cli_call *call
                                           .folders = lull_own_folders(call->arena),
                                           .version = LULL_VERSION};
     const lull_status status = lull_team_open(&start, &call->team, &call->err);
-    if (status == LULL_ERR_CANCELLED)
-        lull_cli_mute(); /* the first knows why */
-    if (status != LULL_OK)
-        return lull_cli_fail("%s", call->err.text);
     if (!lull_team_is_first(call->team))
         lull_cli_mute();
-    return LULL_EXIT_OK;
+    return status == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", call->err.text);
 }
 
 bool lull_cli_leaves_all_to_first(struct lull_cli_call *call, const char *what)

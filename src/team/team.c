@@ -151,7 +151,7 @@ static lull_status find_failure(const struct lull_team *team, struct lull_error 
 {
     if (team->no_memory)
         return no_memory(err);
-    if (team->gone != LULL_NOBODY_GONE && team->hosts)
+    if (team->gone != LULL_NOBODY_GONE && team->hosts && *team->hosts[team->gone])
         return lull_fail(err, LULL_ERR_IO, "rank %u on %s has gone", team->gone,
                          team->hosts[team->gone]);
     return team->gone != LULL_NOBODY_GONE
@@ -366,12 +366,8 @@ static lull_status join(const struct lull_team_backend *backend,
         release(team, false);
         return no_memory(err);
     }
-    status = greet(team, start->version, err);
-    if (status == LULL_OK)
-        *ret_team = team;
-    else
-        lull_team_end(team);
-    return status;
+    *ret_team = team;
+    return greet(team, start->version, err);
 }
 
 lull_status lull_team_open(const struct lull_team_start *start, struct lull_team **ret_team,

@@ -27,7 +27,9 @@ struct lull_team_start {
 };
 
 /* Joins the others, who all call this. LULL_ERR_UNSUPPORTED where there is no library for the
- * launcher's MPI; LULL_ERR_RANGE where their versions differ. ret_team is NULL for one alone. */
+ * launcher's MPI; LULL_ERR_RANGE where their versions differ: then there is a team all the same,
+ * which is to be ended when that has been told (launchers stop all when the first one ends with a
+ * failure). ret_team is NULL for one alone, and where there is no team. */
 lull_status lull_team_open(const struct lull_team_start *start, struct lull_team **ret_team,
                            struct lull_error *err);
 /* Takes leave of the others, who all have called this when it returns, and releases the team. Where

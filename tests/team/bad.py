@@ -198,7 +198,7 @@ class Case:
     def killed(self):
         for member in (1, 2):
             process = self.begin(["metrics", self.large], 3)
-            other = self.stop_member(process, member, 3)
+            other = self.stop_member(process, member, 3, self.large)
             os.kill(other, signal.SIGKILL)
             if not self.options.family:
                 self.fails(process, "killed", "rank %d on " % member, "has gone")
@@ -209,7 +209,7 @@ class Case:
 
     def first_killed(self):
         process = self.begin(["metrics", self.large], 3)
-        self.stop_member(process, 1, 3)
+        self.stop_member(process, 1, 3, self.large)
         others = descendants(process.pid)
         process.kill() if not self.options.family else os.kill(
             [other for other in others if is_lull(other) and rank_of(other) == 0][0], signal.SIGKILL)
