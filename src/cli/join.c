@@ -58,8 +58,8 @@ bool lull_cli_leaves_all_to_first(struct lull_cli_call *call, const char *what)
     return !lull_team_is_first(call->team);
 }
 
-/* Who failed before there was a team, as all did, leaves the words to the first; and a launcher ends
- * all as soon as one has failed, perhaps before the first has spoken. */
+/* Who failed before there was a team, as all did, leaves the words to the first; and a launcher
+ * ends all as soon as one has failed, perhaps before the first has spoken. */
 static void let_first_speak(const struct lull_cli_call *call, int status)
 {
     if (status != LULL_EXIT_OK && !call->team && lull_cli_is_muted())
