@@ -90,6 +90,13 @@ static bool has_place(const struct lull_parts *parts, const struct lull_part *li
     return false;
 }
 
+static int by_name(const void *left, const void *right)
+{
+    const struct named *a = left, *b = right;
+    const int order = strcmp(a->region, b->region);
+    return order ? order : strcmp(a->site, b->site);
+}
+
 static bool names_part(const struct named *named, const struct lull_part *part)
 {
     return strcmp(named->region, part->region) == 0 && strcmp(named->site, part->site) == 0;
@@ -148,14 +155,15 @@ static int compare_parts(const void *left, const void *right)
     return lull_part_compare(left, right);
 }
 
+/* `moved` is in the order of names. */
 static void rename_part(struct lull_part *part, const struct named *moved, uint32_t n_moved)
 {
-    for (uint32_t i = 0; i < n_moved; i++)
-        if (moved[i].now && names_part(&moved[i], part)) {
-            part->region = moved[i].now->region;
-            part->site = moved[i].now->site;
-            return;
-        }
+    const struct named wanted = {.region = part->region, .site = part->site};
+    const struct named *found = bsearch(&wanted, moved, n_moved, sizeof *moved, by_name);
+    if (!found || !found->now)
+        return;
+    part->region = found->now->region;
+    part->site = found->now->site;
 }
 
 uint32_t lull_parts_follow_edit(struct lull_parts *parts, const struct lull_parts *edited,
@@ -167,6 +175,7 @@ uint32_t lull_parts_follow_edit(struct lull_parts *parts, const struct lull_part
     const uint32_t paired = pair_moved(from, n_from, to, n_to);
     if (paired == 0)
         return 0;
+    qsort(from, n_from, sizeof *from, by_name);
     struct lull_part *copies = lull_arena_zero(arena, parts->count, sizeof *copies);
     for (uint32_t i = 0; i < parts->count; i++) {
         copies[i] = parts->parts[i];
