@@ -78,7 +78,7 @@ class Case:
         self.environment.pop("LULL_TEAM_CHAOS", None)
         self.heat = os.path.join(os.path.abspath(options.data), "tape", "heat-2x1")
         self.large = os.path.join(folder, "large.lull")
-        subprocess.run([options.lull, "simulate", "-p", "chain:ranks=3000,exec=1ms,iterations=100", "-o", self.large],
+        subprocess.run([options.lull, "simulate", "-p", "chain:ranks=3000,exec=1ms,iterations=400", "-o", self.large],
                        check=True, stdout=subprocess.DEVNULL)
 
     def begin(self, words, members, script="", chaos="1", lull=None, **more):
