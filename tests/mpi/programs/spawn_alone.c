@@ -1,19 +1,19 @@
 /* What a spawned process is given is the same as without the recorder: its arguments, the names in
- * its environment, and its folder.
+ * its environment, and its folder. Twice only: where a process spawns for the third time, Open MPI
+ *4 hangs now and then, also without the recorder (in PMIx_Lookup, the child in PMIx_Init: 2 of 100
+ * runs); spawn_named.c has one more.
  *
  *= ranks 1
  *= alone
  *= spawns 1 1
  *= spawns 2 1
- *= spawns 3 1
- *= 0 calls MPI_Comm_spawn x3
- *= 0 create in 1 root -1 sent 0 received 0 x3
- *= 0 calls MPI_Recv x3
- *= 0 calls MPI_Comm_disconnect x3
- *= 0 free in 1 root -1 sent 0 received 0 x3
+ *= 0 calls MPI_Comm_spawn x2
+ *= 0 create in 1 root -1 sent 0 received 0 x2
+ *= 0 calls MPI_Recv x2
+ *= 0 calls MPI_Comm_disconnect x2
+ *= 0 free in 1 root -1 sent 0 received 0 x2
  *= 0 receives 1/0 tag 1 bytes 8192 in 1 x1
  *= 0 receives 2/0 tag 1 bytes 8192 in 1 x1
- *= 0 receives 3/0 tag 1 bytes 8192 in 1 x1
  *= 1/0 calls MPI_Send x1
  *= 1/0 sends 0 tag 1 bytes 8192 in 1 x1
  *= 1/0 calls MPI_Comm_disconnect x1
@@ -22,10 +22,6 @@
  *= 2/0 sends 0 tag 1 bytes 8192 in 1 x1
  *= 2/0 calls MPI_Comm_disconnect x1
  *= 2/0 free in 1 root -1 sent 0 received 0 x1
- *= 3/0 calls MPI_Send x1
- *= 3/0 sends 0 tag 1 bytes 8192 in 1 x1
- *= 3/0 calls MPI_Comm_disconnect x1
- *= 3/0 free in 1 root -1 sent 0 received 0 x1
  */
 #include <limits.h>
 #include <mpi.h>
@@ -101,12 +97,14 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     if (!getcwd(folder, sizeof folder) || chdir("/") != 0)
         return 1;
+#ifdef BY_NAME
+    if (chdir(folder) != 0 || spawn("program", NULL) != MPI_SUCCESS) /* Open MPI looks here, too */
+        MPI_Abort(MPI_COMM_WORLD, 77);
+#else
     if (spawn(argv[0], NULL) != MPI_SUCCESS)
         MPI_Abort(MPI_COMM_WORLD, 77);
     spawn("./program", folder);
-    if (chdir(folder) != 0)
-        return 1;
-    spawn("program", NULL); /* Open MPI looks here, too */
+#endif
     MPI_Finalize();
     return 0;
 }
