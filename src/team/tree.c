@@ -240,7 +240,7 @@ lull_status lull_team_agree(struct lull_team *team, lull_status status, struct l
     if (is_alone(team))
         return status;
     struct outcome own = {.status = status, .member = team->index}, worst = {0};
-    struct lull_error ignored;
+    struct lull_error ignored = {""};
     if (status != LULL_OK && err)
         own.error = *err;
     const uint32_t number = begin_agreement(team, status != LULL_OK);
