@@ -38,6 +38,8 @@ void lull_tape_containers_close(struct lull_trace *trace)
     for (size_t c = 0; all && c < all->n; c++)
         if (all->list[c]->fd >= 0)
             close(all->list[c]->fd);
+    if (all)
+        free(all->holdings);
 }
 
 /* ---- the table of processes -------------------------------------------------------------------
