@@ -36,7 +36,7 @@ static struct lull_collective_facts facts_of(struct lull_trace *trace, unsigned 
     const struct lull_pass_options options = {.workers = workers};
     struct lull_collective_costs *costs;
     struct lull_error err = {""};
-    struct lull_collective_facts facts;
+    struct lull_collective_facts facts = {0};
     workers = lull_pass_workers(trace, &options);
     if (lull_collective_costs_create(trace, workers, &costs, &err) != LULL_OK)
         fail_msg("%s", err.text);
