@@ -93,8 +93,8 @@ static void sort_in(struct lull_team *team, struct lull_mail *mail)
     case LULL_MAIL_PARCEL:
         append(&team->parcels, mail);
         return;
-    case LULL_MAIL_AGREED: /* whoever sends it has had this member's word behind what it sent before
-                            */
+    case LULL_MAIL_AGREED:
+        /* The sender has this member's word, which came behind what it sent before. */
         lull_team_drop(team, LULL_MAIL_DOWN);
         append(&team->others, mail);
         return;
