@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What goes wrong where several processes of lull work together: all end, with one line that says why.
 
-    bad.py --lull LULL --data TESTS_DATA [--family FAMILY] [--sanitized]
+    bad.py --lull LULL --data TESTS_DATA --stop LIBRARY [--family FAMILY] [--sanitized]
 
 Without a family the members are forked and joined by sockets (LULL_TEAM_CHAOS); with one, mpiexec of the family starts
 them. Members do not see the run, see another one, are another lull, are killed, have no memory, have nothing to do, and
@@ -54,10 +54,10 @@ def is_lull(process):
         return False
 
 
-def reads(process, run):
+def is_stopped(process):
     try:
-        with open("/proc/%d/maps" % process) as maps:
-            return any(run in line for line in maps)
+        with open("/proc/%d/stat" % process) as stat:
+            return stat.read().rpartition(")")[2].split()[0] == "T"
     except OSError:
         return False
 
@@ -82,11 +82,11 @@ class Case:
                        check=True, stdout=subprocess.DEVNULL)
 
     def begin(self, words, members, script="", chaos="1", lull=None, **more):
-        """Starts a team; `script` is the shell's, before it becomes the member."""
-        environment, command = dict(self.environment), [lull or self.options.lull, *words]
+        """Starts a team; `script` is the shell's, before it becomes the member, or the first that forks the others."""
+        environment = dict(self.environment)
+        command = ["sh", "-c", script + '\nexec "$0" "$@"', lull or self.options.lull, *words]
         if self.options.family:
-            command = ["mpiexec." + self.options.family, "-n", str(members), "sh", "-c", script + '\nexec "$0" "$@"',
-                       *command]
+            command = ["mpiexec." + self.options.family, "-n", str(members), *command]
         else:
             environment["LULL_TEAM_CHAOS"] = "%d:%s" % (members, chaos)
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
@@ -179,26 +179,29 @@ class Case:
 
     # ---- members that end -----------------------------------------------------------------------
 
-    def stop_member(self, process, member, members, run=None):
-        """Stops a member as soon as it is there, or reads a run, so that the others have to wait for it."""
+    def begin_and_stop(self, member):
+        """A team of three, of which a member stops where it begins to read events, so that the others have to wait
+        for it. Both processes."""
+        # UCX, which MPICH may use, would put its own mmap() before the one that stops.
+        preload = "UCX_MEM_MMAP_HOOK_MODE=none LD_PRELOAD=%s LULL_TEST_STOP=" % self.options.stop
+        if self.options.sanitized: # whose library wants to be the first
+            preload = "ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 " + preload
+        if self.options.family:
+            script = "if [ %s = %d ]; then export %s0; fi" % (RANK, member, preload)
+        else:
+            script = "export %s%d" % (preload, member)
+        process = self.begin(["metrics", self.large], 3, script)
         until = time.monotonic() + SECONDS
         while time.monotonic() < until and process.poll() is None:
-            found = [other for other in descendants(process.pid) if is_lull(other)]
-            if self.options.family:
-                found = [other for other in found if rank_of(other) == member]
-            elif len(found) == members - 1:
-                found = found[member - 1:member]
-            else:
-                found = []
-            if found and (not run or reads(found[0], run)):
-                os.kill(found[0], signal.SIGSTOP)
-                return found[0]
-        raise Wrong("no member %d was there to be stopped" % member)
+            for other in descendants(process.pid):
+                if is_lull(other) and is_stopped(other):
+                    return process, other
+            time.sleep(0.001)
+        raise Wrong("no member %d has stopped" % member)
 
     def killed(self):
         for member in (1, 2):
-            process = self.begin(["metrics", self.large], 3)
-            other = self.stop_member(process, member, 3, self.large)
+            process, other = self.begin_and_stop(member)
             os.kill(other, signal.SIGKILL)
             if not self.options.family:
                 self.fails(process, "killed", "rank %d on " % member, "has gone")
@@ -208,8 +211,7 @@ class Case:
                 raise Wrong("killed: got %d, %s and %s" % (status, output, errors))
 
     def first_killed(self):
-        process = self.begin(["metrics", self.large], 3)
-        self.stop_member(process, 1, 3, self.large)
+        process, _ = self.begin_and_stop(1)
         others = descendants(process.pid)
         process.kill() if not self.options.family else os.kill(
             [other for other in others if is_lull(other) and rank_of(other) == 0][0], signal.SIGKILL)
@@ -227,8 +229,7 @@ class Case:
 
     def no_memory(self):
         """A member that may not have more memory than it has."""
-        process = self.begin(["metrics", self.large], 3)
-        other = self.stop_member(process, 1, 3, self.large)
+        process, other = self.begin_and_stop(1)
         with open("/proc/%d/statm" % other) as statm:
             pages = int(statm.read().split()[0])
         resource.prlimit(other, resource.RLIMIT_AS, (pages * resource.getpagesize(),) * 2)
@@ -253,7 +254,7 @@ class Case:
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("lull", "data"):
+    for name in ("lull", "data", "stop"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--family")
     parser.add_argument("--sanitized", action="store_true", help="lull is, which takes all addresses there are")
