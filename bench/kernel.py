@@ -23,7 +23,7 @@ def working_sets(machine):
         return {}
     sets = {"L%d" % (i + 1): size // 2 for i, size in enumerate(caches)}
     if len(caches) > 2:
-        sets["L3"] = min(caches[2] // 2, 16 * caches[1])
+        sets["L3"] = min(caches[2] // 2, 4 * caches[1])
     sets["memory"] = 4 * caches[-1]
     return sets
 

@@ -7,8 +7,8 @@
 #define MIB ((uint64_t)1 << 20)
 
 enum {
-    TIMES_BELOW = 16, /* a shared cache's working set over the cache below it, if it has the room */
-    TIMES_LAST = 4,   /* memory's over the last-level caches */
+    TIMES_BELOW = 4, /* a shared cache's working set over the cache below it, if it has the room */
+    TIMES_LAST = 4,  /* memory's over the last-level caches */
     LEAST_MEMORY = 64,  /* MiB, all threads together */
     BLIND_MEMORY = 1024 /* MiB, where no cache is known */
 };

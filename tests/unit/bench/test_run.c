@@ -269,10 +269,10 @@ static void test_levels(void **state)
     const struct lull_machine_cache known = *last;
     last->bytes = 512 * MIB;
     lull_bench_find_levels(topology, 1, 0, arena, levels);
-    assert_int_equal(levels[2].bytes, 16 * MIB);
+    assert_int_equal(levels[2].bytes, 4 * MIB);
     last->shared_cores = 0; /* unknown */
     lull_bench_find_levels(topology, 1, 0, arena, levels);
-    assert_int_equal(levels[2].bytes, 16 * MIB);
+    assert_int_equal(levels[2].bytes, 4 * MIB);
     *last = known;
     /* Little memory is said, too little is not used. */
     lull_bench_find_levels(topology, 1, 80 * MIB, arena, levels);
