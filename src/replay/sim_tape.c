@@ -276,7 +276,7 @@ static lull_status define(struct lull_sim_tape *tape, const struct lull_placemen
 {
     struct lull_trace *trace = tape->trace;
     trace->path = tape->program->name;
-    trace->producer = "lull simulate";
+    trace->producer = LULL_SIMULATOR;
     trace->clock_resolution = 1;
     define_places(trace, tape->program->n_ranks);
     if (placement)

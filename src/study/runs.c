@@ -69,14 +69,30 @@ static void tell_of_sums(const struct lull_run *run, const struct lull_runs_opti
                          trace->events == LULL_EVENTS_FIRST ? "comes after" : "was before");
 }
 
-/* "a 1.2 of 3.4 s, b ...": those of which a part was analysed, as `life` says; "" where none. */
-static const char *list_parts(const struct lull_runs *runs, bool life, struct lull_arena *arena)
+/* What part of a run was analysed. */
+enum part { MAIN_PART, MAIN_PART_CUT, LIFE, PARTS };
+
+/* MAIN_PART_CUT: up to the end, as some process never came to MPI_Finalize. */
+static enum part part_of(const struct lull_run *run, uint32_t application)
+{
+    int64_t begin, end;
+    if (run->life_ns)
+        return LIFE;
+    return lull_trace_main_part(run->trace, application, &begin, &end) &&
+                   end == run->trace->duration
+               ? MAIN_PART_CUT
+               : MAIN_PART;
+}
+
+/* "a 1.2 of 3.4 s, b ...": those of which this part was analysed; "" where none. */
+static const char *list_parts(const struct lull_runs *runs, uint32_t application, enum part part,
+                              struct lull_arena *arena)
 {
     const char *list = "";
     for (uint32_t i = 0; i < runs->count; i++) {
         const struct lull_run *run = &runs->runs[i];
         const struct lull_breakdown *breakdown = run->breakdown;
-        if (run->trace && (life ? run->life_ns : run->main_part && !run->life_ns) &&
+        if (run->trace && (run->life_ns || run->main_part) && part_of(run, application) == part &&
             breakdown->runtime_ns < breakdown->duration_ns)
             list = lull_arena_printf(arena, "%s%s%s %.4g of %.4g s", list, *list ? ", " : "",
                                      run->name, 1e-9 * (double)breakdown->runtime_ns,
@@ -86,20 +102,22 @@ static const char *list_parts(const struct lull_runs *runs, bool life, struct lu
 }
 
 /* What part of their time runs were analysed for, where that is not all. */
-static void tell_of_parts(const struct lull_runs *runs, struct lull_notices *notices)
+static void tell_of_parts(const struct lull_runs *runs, uint32_t application,
+                          struct lull_notices *notices)
 {
-    const char *main_parts = list_parts(runs, false, notices->arena);
-    const char *lives = list_parts(runs, true, notices->arena);
-    if (*main_parts)
-        lull_notices_add(notices, LULL_NOTICE_INFO,
-                         "From the end of MPI_Init to the begin of MPI_Finalize: %s; --whole takes "
-                         "all of it.",
-                         main_parts);
-    if (*lives)
-        lull_notices_add(notices, LULL_NOTICE_INFO,
-                         "From the begin of the application to its end: %s; --whole takes all of "
-                         "the run.",
-                         lives);
+    static const struct {
+        const char *span, *whole;
+    } words[PARTS] = {
+        [MAIN_PART] = {"the end of MPI_Init to the begin of MPI_Finalize", "it"},
+        [MAIN_PART_CUT] =
+            {"the end of MPI_Init to the end, as some process never came to MPI_Finalize", "it"},
+        [LIFE] = {"the begin of the application to its end", "the run"}};
+    for (enum part part = 0; part < PARTS; part++) {
+        const char *list = list_parts(runs, application, part, notices->arena);
+        if (*list)
+            lull_notices_add(notices, LULL_NOTICE_INFO, "From %s: %s; --whole takes all of %s.",
+                             words[part].span, list, words[part].whole);
+    }
 }
 
 struct lull_run *lull_runs_add(struct lull_runs *runs, const char *path, struct lull_arena *arena)
@@ -198,7 +216,7 @@ lull_status lull_runs_load(const char *const *paths, uint32_t count,
         return LULL_OK;
     qsort(ret_runs->runs, ret_runs->count, sizeof(*ret_runs->runs), compare_runs);
     lull_run_make_names_differ(ret_runs, arena);
-    tell_of_parts(ret_runs, notices);
+    tell_of_parts(ret_runs, options->application, notices);
     return LULL_OK;
 }
 

@@ -167,6 +167,11 @@ bool lull_trace_main_part(const struct lull_trace *trace, uint32_t application, 
     return true;
 }
 
+bool lull_trace_is_simulated(const struct lull_trace *trace)
+{
+    return strcmp(trace->producer, LULL_SIMULATOR) == 0;
+}
+
 uint32_t lull_comm_member(const struct lull_comm *comm, uint32_t rank)
 {
     if (rank >= comm->size)

@@ -249,9 +249,11 @@ struct lull_left_out {
 
 struct lull_format;
 
+#define LULL_SIMULATOR "lull simulate" /* the producer of runs that lull simulated */
+
 struct lull_trace {
     const char *path;
-    const char *producer; /* "Extrae", "Score-P 2.0.2", ...; "" if unknown */
+    const char *producer; /* "Extrae", "Score-P 2.0.2", LULL_SIMULATOR, ...; "" if unknown */
     const struct lull_format *format;
     struct lull_arena *arena; /* holds everything below */
 
@@ -343,6 +345,8 @@ lull_status lull_trace_complete(struct lull_trace *trace, struct lull_error *err
  * others recorded. */
 bool lull_trace_main_part(const struct lull_trace *trace, uint32_t application, int64_t *ret_begin,
                           int64_t *ret_end);
+
+bool lull_trace_is_simulated(const struct lull_trace *trace);
 
 /* The member of a communicator: process index of a rank; LULL_NONE out of range. */
 uint32_t lull_comm_member(const struct lull_comm *comm, uint32_t rank);

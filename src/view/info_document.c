@@ -88,7 +88,10 @@ static void add_main_part(struct lull_document *document, const struct lull_trac
     lull_format_time(end, to, sizeof to);
     lull_document_fact(
         document, "main_part", "From MPI_Init to MPI_Finalize",
-        lull_cell_text(lull_arena_printf(arena, "%s (from %s to %s)", length, from, to)));
+        lull_cell_text(lull_arena_printf(arena, "%s (from %s to %s)", length, from,
+                                         end == trace->duration ? "the end, as some process never "
+                                                                  "came to MPI_Finalize"
+                                                                : to)));
 }
 
 static void add_cores(struct lull_document *document, const struct lull_trace *trace,

@@ -104,7 +104,7 @@ lull_status lull_wave_collector_create(const struct lull_trace *trace, uint32_t 
     collector->first_process = first;
     collector->marker = mark;
     collector->field.clock_error = trace->clock_error;
-    collector->field.first_origin = strcmp(trace->producer, "lull simulate") != 0;
+    collector->field.first_origin = !lull_trace_is_simulated(trace);
     return LULL_OK;
 }
 

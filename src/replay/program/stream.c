@@ -87,7 +87,7 @@ static bool waits_at_end(const stream_t *s, const struct lull_step *call)
 {
     const struct lull_trace *trace = s->replay->trace;
     return call->op == LULL_CALL_OTHER && call->time >= trace->duration &&
-           strcmp(trace->producer, "lull simulate") == 0;
+           lull_trace_is_simulated(trace);
 }
 
 /* What of a call lies in the part that is replayed; nothing of one that goes on beyond it, where a

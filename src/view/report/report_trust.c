@@ -11,7 +11,7 @@ static const char no_trace[] = "a saved profile does not tell";
 /* Of such a run no tracer could tell more. */
 static bool is_simulated(const struct lull_run *run)
 {
-    return run->trace && strcmp(run->trace->producer, "lull simulate") == 0;
+    return run->trace && lull_trace_is_simulated(run->trace);
 }
 
 static struct lull_cell clock_cell(const struct lull_run *run, struct lull_arena *arena)

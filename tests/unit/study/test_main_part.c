@@ -159,6 +159,9 @@ static void test_missing_calls(void **state)
     tape_message_call(&tape, LULL_TAPE_CALL_RECV, 130, RECV, 35, 0, 7, 0, 40);
     tape_write(&tape, run.path, 0);
     assert_int_equal(load(run.path, (struct lull_runs_options){0})->breakdown->runtime_ns, 300);
+    assert_true(told("From the end of MPI_Init to the end, as some process never came to "
+                     "MPI_Finalize: "));
+    assert_false(told("the begin of MPI_Finalize"));
     begin_recorded(&tape, 1, 0, 0);
     tape_message_call(&tape, LULL_TAPE_CALL_RECV, 130, RECV, 35, 0, 7, 0, 40);
     tape_write(&tape, run.path, 0);
