@@ -38,19 +38,18 @@ static lull_status add_ideal(struct lull_joint_pass *joint, struct parts *parts,
     return status;
 }
 
-/* Where threads communicate beside the masters, against presumption, the run is read once more. */
+/* Where something was presumed of the run that is not so, it is read once more. */
 static lull_status conclude_ideal(const struct lull_joint_pass *joint, const struct parts *parts,
                                   struct lull_arena *arena, struct lull_ideal_result *ideal,
                                   struct lull_error *err)
 {
-    bool others;
-    lull_status status = lull_ideal_others_call_all(parts->ideal, &others, err);
+    struct lull_ideal_options options = joint->ideal;
+    bool again;
+    lull_status status = lull_ideal_look_back(parts->ideal, &options, &again, err);
     if (status != LULL_OK)
         return status;
-    if (!others)
+    if (!again)
         return lull_ideal_conclude(parts->ideal, arena, ideal, err);
-    struct lull_ideal_options options = joint->ideal;
-    options.presumes_masters = false;
     options.workers = joint->pass.workers;
     options.progress = joint->pass.progress;
     options.progress_context = joint->pass.progress_context;

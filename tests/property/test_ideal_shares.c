@@ -1,8 +1,9 @@
 /* The ideal runtime of random programs, whose steps are handed over by 1 to 8 threads in random
- * blocks and any order, against an independent longest path.
- * (support/random_run.h). */
+ * blocks and any order, against an independent longest path (support/random_run.h): with epochs
+ * and without. */
 #include "activity/pass.h"
 #include "metrics/windows.h"
+#include "replay/ideal/epochs.h"
 #include "replay/ideal/ideal.h"
 #include "support/brief.h"
 #include "support/random_run.h"
@@ -118,19 +119,15 @@ static void shorten_steps(const struct random_run *run, struct run_steps *ret_lo
     }
 }
 
-/* `ret_others`: other threads are presumed not to communicate; whether they did. NULL: any may. */
-static struct lull_ideal_result evaluate_part(const struct random_run *run, unsigned workers,
-                                              uint64_t seed, size_t waiting,
-                                              const struct lull_division *division,
-                                              bool *ret_others)
+/* What was found void, and how many epochs there were where nothing was. */
+static unsigned voids, epochs;
+
+static struct lull_ideal_result read_once(const struct random_run *run, unsigned workers,
+                                          uint64_t seed, struct lull_ideal_options *wished,
+                                          bool *ret_others, bool *ret_again)
 {
-    struct lull_ideal_options options = {.waiting = waiting,
-                                         .range = lull_pass_range(division),
-                                         .division = division,
-                                         .presumes_masters = ret_others,
-                                         .ahead = seed % 3 ? (size_t)(seed / 3 % 7) : 0,
-                                         .readers = (unsigned)(seed % 5)};
-    struct lull_ideal_result result;
+    const struct lull_ideal_options options = *wished;
+    struct lull_ideal_result result = {0};
     struct lull_ideal *ideal;
     struct lull_consumer consumer;
     assert_int_equal(lull_ideal_create(run->trace, &options, workers, &ideal, NULL), LULL_OK);
@@ -154,13 +151,43 @@ static struct lull_ideal_result evaluate_part(const struct random_run *run, unsi
     for (unsigned w = 0; w < workers; w++)
         pthread_join(threads[w], NULL);
     assert_int_equal(atomic_load(&feed.status), LULL_OK);
-    assert_int_equal(lull_ideal_conclude(ideal, run->arena, &result, NULL), LULL_OK);
     if (ret_others)
         *ret_others = lull_ideal_others_call(ideal);
+    assert_int_equal(lull_ideal_look_back(ideal, wished, ret_again, NULL), LULL_OK);
+    if (!*ret_again) {
+        assert_int_equal(lull_ideal_conclude(ideal, run->arena, &result, NULL), LULL_OK);
+        epochs += ideal->n_epochs;
+    }
+    voids += wished->without_epochs && !options.without_epochs;
     lull_ideal_destroy(ideal);
     for (uint32_t l = 0; l < run->n_locations; l++)
         free(brief[l].steps);
     return result;
+}
+
+/* `ret_others`: other threads are presumed not to communicate; whether they did. NULL: any may. */
+static struct lull_ideal_result evaluate_part(const struct random_run *run, unsigned workers,
+                                              uint64_t seed, size_t waiting,
+                                              const struct lull_division *division,
+                                              bool *ret_others)
+{
+    struct lull_ideal_options options = {.waiting = waiting,
+                                         .range = lull_pass_range(division),
+                                         .division = division,
+                                         .presumes_masters = ret_others,
+                                         .ahead = seed % 3 ? (size_t)(seed / 3 % 7) : 0,
+                                         .readers = (unsigned)(seed % 5)};
+    bool again = false;
+    struct lull_ideal_result result = read_once(run, workers, seed, &options, ret_others, &again);
+    if (again && options.without_epochs) /* who presumes that masters alone call, reads no more */
+        result = read_once(run, workers, seed, &options, ret_others, &again);
+    return result;
+}
+
+/* Also where there is one share, which needs none. */
+static void set_epochs(bool always)
+{
+    setenv("LULL_IDEAL_EPOCHS", always ? "1" : "0", 1);
 }
 
 static struct lull_ideal_result evaluate(const struct random_run *run, unsigned workers,
@@ -181,6 +208,7 @@ static void check_run(const struct random_run *run, struct lull_random *random, 
 {
     unsigned workers = 1 + (unsigned)lull_random_below(random, MOST_WORKERS);
     size_t waiting = lull_random_below(random, 2) ? 0 : 1 + (size_t)lull_random_below(random, 20);
+    set_epochs(lull_random_below(random, 4));
     struct lull_ideal_result result = evaluate(run, workers, seed, waiting, NULL);
     int64_t wanted = 0;
     for (uint32_t i = 0; i < run->n_locations; i++)
@@ -220,6 +248,7 @@ static void other_threads_are_found_out(void **state)
     for (uint64_t seed = first; seed < first + count; seed++) {
         struct lull_random random;
         bool wanted = false, found;
+        set_epochs(seed % 2);
         lull_random_seed(&random, seed);
         random_run_draw(&run, &random, false);
         for (uint32_t l = 0; l < run.n_locations; l++) {
@@ -257,6 +286,8 @@ static void programs_last_as_long_as_their_longest_path(void **state)
         check_run(&run, &random, seed);
         random_run_free(&run);
     }
+    if (programs() >= 100)
+        assert_true(epochs > programs() && voids > 0);
 }
 
 /* A send is missing: whether and where somebody waits for it does not depend on who reads what
@@ -271,8 +302,10 @@ static void what_is_missing_is_told_the_same_by_all(void **state)
         struct lull_random random;
         lull_random_seed(&random, seed);
         random_run_draw(&run, &random, true);
+        set_epochs(false);
         struct lull_ideal_result alone = evaluate(&run, 1, seed, 0, NULL);
         for (unsigned round = 0; round < 3; round++) {
+            set_epochs(round > 0);
             unsigned workers = 1 + (unsigned)lull_random_below(&random, MOST_WORKERS);
             size_t waiting =
                 lull_random_below(&random, 2) ? 0 : 1 + (size_t)lull_random_below(&random, 20);
@@ -314,7 +347,9 @@ static int differs(struct random_run *run, uint64_t seed, struct lull_random *ra
     struct lull_team *team;
     const size_t waiting =
         lull_random_below(random, 2) ? 0 : 1 + (size_t)lull_random_below(random, 20);
+    set_epochs(false);
     const struct lull_ideal_result alone = evaluate(run, 1, seed, 0, NULL);
+    set_epochs(lull_random_below(random, 4));
     snprintf(wish, sizeof wish, "%u:%u", 1 + (unsigned)lull_random_below(random, MOST_MEMBERS),
              (unsigned)seed);
     setenv("LULL_TEAM_CHAOS", wish, 1);

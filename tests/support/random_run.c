@@ -251,7 +251,8 @@ static void begin_something(struct program *p, struct thread *t)
         return;
     switch (draw(p, 10)) {
     case 0:
-        change_region(p, t);
+        if (!p->serial)
+            change_region(p, t);
         return;
     case 1:
         if (p->synchronous && !t->posted && draw(p, 3) > 0) {
@@ -401,6 +402,7 @@ static void define_plan(struct program *p)
         LULL_COLLECTIVE_SCATTER, LULL_COLLECTIVE_REDUCE,    LULL_COLLECTIVE_GATHER,
         LULL_COLLECTIVE_SCAN,    LULL_COLLECTIVE_EXSCAN,    LULL_COLLECTIVE_NEIGHBOUR,
         LULL_COLLECTIVE_CREATE,  LULL_COLLECTIVE_ALLGATHER, LULL_COLLECTIVE_ALLTOALL};
+    const bool of_all = draw(p, 2);
     p->n_plan = (uint32_t)draw(p, PLAN);
     p->late_comms = draw(p, 2);
     for (uint32_t i = 0; i < p->n_plan; i++) {
@@ -412,6 +414,13 @@ static void define_plan(struct program *p)
         if (g->comm == 2)
             g->between = p->run->trace->comms[2].size;
         g->non_blocking = draw(p, 3) == 0;
+        if (of_all && draw(p, 3) > 0) { /* all wait for all, as in most programs */
+            g->comm = 0;
+            g->between = 0;
+            g->op = draw(p, 2) ? LULL_COLLECTIVE_BARRIER : LULL_COLLECTIVE_ALLTOALL;
+            g->root = (uint32_t)draw(p, p->n_processes);
+            g->non_blocking = false;
+        }
     }
 }
 
@@ -463,6 +472,7 @@ void random_run_draw(struct random_run *run, struct lull_random *random, bool fo
     run->n_locations = p->n_threads = p->n_processes * threads;
     p->synchronous = draw(p, 2);
     p->makes_threads = draw(p, 2);
+    p->serial = threads == 1 && draw(p, 3) > 0;
     const char *known[CREATE + 2] = {NULL};
     memcpy(known, names, sizeof names);
     if (!p->makes_threads)

@@ -108,6 +108,7 @@ struct program {
     struct channel channels[PROCESSES][PROCESSES][COMMS][TAGS];
     struct gathering plan[PLAN];
     bool synchronous;   /* some of the sends are */
+    bool serial;        /* it has no parallel regions */
     bool makes_threads; /* those that are on their own are made by others */
     bool late_comms;    /* non-blocking operations tell their communicator when they end */
     uint64_t forgets;   /* this send is not recorded; 0: none */

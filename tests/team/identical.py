@@ -4,7 +4,7 @@
     identical.py --lull LULL --data TESTS_DATA [--family FAMILY]
 
 Without a family the members are forked and joined by sockets, with delays and orders by a seed
-(LULL_TEAM_CHAOS); with one, mpiexec of the family starts them. Runs are recorded ones (of tests/data), damaged
+(LULL_TEAM_CHAOS), and by turns with and without epochs of the ideal runtime (LULL_IDEAL_EPOCHS); with one, mpiexec of the family starts them. Runs are recorded ones (of tests/data), damaged
 and spawned ones, simulated ones, and with LULL_CONFORMANCE_DIR those of others. Also: what is not shared is done by
 the first, who says so once; what does not work under mpirun says so once, and a run that is not there, an option that
 is none.
@@ -63,8 +63,8 @@ class Case:
         self.environment = launch.environment()
         self.environment.pop("LULL_TEAM_CHAOS", None)
 
-    def start(self, words, members, before=()):
-        environment, launcher = dict(self.environment), []
+    def start(self, words, members, before=(), **more):
+        environment, launcher = dict(self.environment, **more), []
         if members and self.options.family:
             launcher = ["mpiexec." + self.options.family, "-n", str(members)]
         elif members:
@@ -74,11 +74,13 @@ class Case:
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
 
     def compare(self, words, sizes):
+        """Teams by turns with epochs, as is usual, and without."""
         alone = self.start(words, 0)
         for members in sizes:
-            team = self.start(words, members)
+            epochs = self.checks % 3 and "1" or "0"
+            team = self.start(words, members, LULL_IDEAL_EPOCHS=epochs)
             self.checks += 1
-            what = "%s, %d processes, seed %d" % (" ".join(words), members, self.seed)
+            what = "%s, %d processes, seed %d, epochs %s" % (" ".join(words), members, self.seed, epochs)
             if (alone.returncode != 0) != (team.returncode != 0):
                 raise Difference("%s: ends with %d, not %d: %s" % (what, team.returncode, alone.returncode,
                                                                    team.stderr.decode(errors="replace")))
@@ -181,7 +183,7 @@ def check_all(case):
         for j, command in enumerate(COMMANDS):
             if mpi and (i + j) % 4:
                 continue
-            sizes = [random.Random(i * 7 + j).choice([2, 3, 4, 7])] if mpi else [1, 2, 3, 4, 7]
+            sizes = [random.Random(i * 7 + j).choice([2, 3, 4, 7])] if mpi else [1, 2, 3, 4, 7, 16][j % 2:]
             case.compare([run if word == "RUN" else word for word in command], sizes)
     for i, run in enumerate(conformance()):
         sizes = [[2], [3], [4]][i % 3] if mpi else [1, 2, 3, 4, 7]

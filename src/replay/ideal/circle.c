@@ -1,6 +1,6 @@
 /* Communicators as a share sees them: who of it is a member, and where the others are. */
 #include "base/array.h"
-#include "replay/ideal/gather.h"
+#include "replay/ideal/epochs.h"
 
 uint32_t lull_circle_process(const struct lull_trace *trace, uint32_t comm, uint32_t rank)
 {
@@ -72,6 +72,7 @@ struct circle *lull_circle_open(struct share *share, uint32_t comm)
     circle->series = LULL_NONE;
     circle->size =
         local->size + (local->remote == LULL_NONE ? 0 : trace->comms[local->remote].size);
+    circle->has_all = lull_epochs_have_all(share->ideal, comm, circle->size);
     circle->home = share->index;
     for (uint32_t rank = 0; rank < circle->size; rank++) { /* the first that is analysed */
         uint32_t process = lull_circle_process(trace, comm, rank);

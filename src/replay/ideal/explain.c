@@ -2,6 +2,7 @@
 #include "activity/pass.h"
 #include "base/text.h"
 #include "replay/ideal/channels.h"
+#include "replay/ideal/epochs.h"
 #include "replay/ideal/facts.h"
 #include "replay/ideal/share.h"
 
@@ -191,7 +192,7 @@ static void add_shares(const struct lull_ideal *ideal, struct lull_facts *facts)
         facts->steps += ideal->readers[r]->n_steps;
 }
 
-/* Of the streams and shares here. */
+/* Of the streams and shares here; the runtime is that behind all epochs. */
 static struct lull_facts find_facts(const struct lull_ideal *ideal, const bool *recorded)
 {
     struct lull_facts facts = {0};
@@ -200,8 +201,9 @@ static struct lull_facts find_facts(const struct lull_ideal *ideal, const bool *
         const struct stream *stream = ideal->streams[l];
         if (!stream || !stream->calls)
             continue;
-        if (stream->time > facts.runtime)
-            facts.runtime = stream->time;
+        const int64_t time = stream->time - ((int64_t)stream->epochs << ideal->epoch_bits);
+        if (time > facts.runtime)
+            facts.runtime = time;
         if (stream->losses)
             add_losses(&facts, stream->losses, recorded);
     }
@@ -253,9 +255,14 @@ lull_status lull_ideal_conclude(struct lull_ideal *ideal, struct lull_arena *are
     if (status != LULL_OK)
         return status;
     conclusion.facts = find_facts(ideal, recorded);
+    int64_t epochs = 0;
     status = lull_facts_gather(ideal, &conclusion.facts, err);
+    if (status == LULL_OK)
+        status = lull_epochs_sum(ideal, &epochs, err);
     if (status != LULL_OK)
         return status;
+    conclusion.facts.runtime += epochs;
+    conclusion.facts.collectives += ideal->n_epochs;
     judge_facts(&conclusion);
     *ret_result = conclusion.result;
     return LULL_OK;

@@ -1,4 +1,5 @@
 #include "replay/ideal/facts.h"
+#include "replay/ideal/epochs.h"
 
 #include <string.h>
 
@@ -53,14 +54,19 @@ lull_status lull_facts_recorded(const struct lull_ideal *ideal, bool ret_recorde
     return status;
 }
 
-lull_status lull_ideal_others_call_all(const struct lull_ideal *ideal, bool *ret_any,
-                                       struct lull_error *err)
+lull_status lull_ideal_look_back(struct lull_ideal *ideal, struct lull_ideal_options *options,
+                                 bool *ret_again, struct lull_error *err)
 {
-    int64_t any = lull_ideal_others_call(ideal);
-    lull_status status = lull_team_max(team_of(ideal), &any, 1, err);
+    int64_t others = lull_ideal_others_call(ideal);
+    bool no_epochs = false;
+    lull_status status = lull_team_max(team_of(ideal), &others, 1, err);
     if (status == LULL_OK)
-        status = lull_team_broadcast(team_of(ideal), &any, sizeof any, err);
-    *ret_any = any != 0;
+        status = lull_team_broadcast(team_of(ideal), &others, sizeof others, err);
+    if (status == LULL_OK && !others)
+        status = lull_epochs_look_back(ideal, &no_epochs, err);
+    *ret_again = others || no_epochs;
+    options->presumes_masters &= !others;
+    options->without_epochs |= no_epochs;
     return status;
 }
 

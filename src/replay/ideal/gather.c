@@ -4,6 +4,7 @@
 #include "replay/ideal/gather.h"
 #include "activity/channel.h"
 #include "base/collective.h"
+#include "replay/ideal/epochs.h"
 
 #include <string.h>
 
@@ -284,6 +285,10 @@ bool lull_gather_arrive(struct share *share, struct stream *stream, const struct
             complain(share, &complaint);
         else
             lull_share_no_memory(share);
+        return false;
+    }
+    if (lull_epoch_ends(share, circle, stream, arrival)) {
+        lull_epoch_pass(share, stream, arrival, member->count);
         return false;
     }
     const bool between = is_between(share, comm);

@@ -39,6 +39,7 @@ struct series {
 /* A communicator as a share sees it. */
 struct circle {
     bool known;
+    bool has_all; /* each process that is analysed, once; false where there are no epochs */
     uint32_t home, size, here; /* members in all, and in this share */
     uint32_t series;           /* the first one */
     uint32_t *others;          /* at home: other shares with members */

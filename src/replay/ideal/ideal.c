@@ -1,5 +1,6 @@
 #include "replay/ideal/ideal.h"
 #include "replay/ideal/crew.h"
+#include "replay/ideal/epochs.h"
 #include "replay/ideal/lead.h"
 #include "replay/ideal/mail.h"
 
@@ -119,6 +120,7 @@ static bool deal_out(struct lull_ideal *ideal)
         ideal->n_ranks += is_mine && process->n_threads > 0;
         ideal->has_crews |= is_mine && lull_share_is_crew(ideal, p);
     }
+    lull_epochs_begin(ideal);
     for (unsigned s = ideal->first_share; s < ideal->end_share; s++)
         if (!(ideal->shares[s] = lull_share_create(ideal, s)))
             return false;
@@ -366,9 +368,9 @@ static struct lull_windows *one_window(const struct lull_ideal_options *options,
     return windows;
 }
 
-lull_status lull_ideal_runtime(const struct lull_trace *trace,
-                               const struct lull_ideal_options *options, struct lull_arena *arena,
-                               struct lull_ideal_result *ret_result, struct lull_error *err)
+static lull_status read_once(const struct lull_trace *trace, struct lull_ideal_options *options,
+                             struct lull_arena *arena, struct lull_ideal_result *ret_result,
+                             bool *ret_again, struct lull_error *err)
 {
     const struct lull_pass_options pass = {
         .windows = options->has_span ? one_window(options, trace, arena) : NULL,
@@ -378,18 +380,33 @@ lull_status lull_ideal_runtime(const struct lull_trace *trace,
         .workers = options->workers,
         .progress = options->progress,
         .progress_context = options->progress_context};
+    const struct lull_ideal_options now = *options;
     struct lull_ideal *ideal;
     struct lull_consumer consumer;
     lull_status status =
-        lull_ideal_create(trace, options, lull_pass_workers(trace, &pass), &ideal, err);
+        lull_ideal_create(trace, &now, lull_pass_workers(trace, &pass), &ideal, err);
     if (status != LULL_OK)
         return status;
     lull_ideal_consumer(ideal, &consumer);
     status = lull_pass_run(trace, &pass, &consumer, 1, err);
-    if (options->division)
-        status = lull_team_agree(options->division->team, status, err);
+    if (now.division)
+        status = lull_team_agree(now.division->team, status, err);
     if (status == LULL_OK)
+        status = lull_ideal_look_back(ideal, options, ret_again, err);
+    if (status == LULL_OK && !*ret_again)
         status = lull_ideal_conclude(ideal, arena, ret_result, err);
     lull_ideal_destroy(ideal);
+    return status;
+}
+
+lull_status lull_ideal_runtime(const struct lull_trace *trace,
+                               const struct lull_ideal_options *options, struct lull_arena *arena,
+                               struct lull_ideal_result *ret_result, struct lull_error *err)
+{
+    struct lull_ideal_options presumed = *options;
+    bool again = true;
+    lull_status status = LULL_OK;
+    while (again && status == LULL_OK)
+        status = read_once(trace, &presumed, arena, ret_result, &again, err);
     return status;
 }

@@ -65,10 +65,12 @@ struct lull_ideal_options {
      * runs: that saves bringing what the threads of a process do into one order. Should one do so
      * after all, lull_ideal_others_call says so, and the result is void. */
     bool presumes_masters;
-    bool calls_in_full; /* another consumer of the pass wants CALL_BEGINs, so it has no CALLs */
-    bool has_span;      /* only the time from `from` to `to`, which are the window of the pass for
-                           every process: what lies outside takes no time */
-    int64_t from, to;   /* ns */
+    bool without_epochs; /* else streams may go on behind an operation of all as if all came to it,
+                            and lull_ideal_look_back tells where they did not */
+    bool calls_in_full;  /* another consumer of the pass wants CALL_BEGINs, so it has no CALLs */
+    bool has_span;       /* only the time from `from` to `to`, which are the window of the pass for
+                            every process: what lies outside takes no time */
+    int64_t from, to;    /* ns */
     /* Called for each message, by the worker that has the receiver, in an order that depends on the
      * number of workers; may be NULL. */
     void (*message)(void *context, unsigned worker, const struct lull_ideal_message *message);
@@ -117,11 +119,13 @@ void lull_ideal_consumer(struct lull_ideal *ideal, struct lull_consumer *ret_con
 
 /* After a pass: whether `presumes_masters` was wrong. */
 bool lull_ideal_others_call(const struct lull_ideal *ideal);
-/* The same of all members of a team, which call this together. */
-lull_status lull_ideal_others_call_all(const struct lull_ideal *ideal, bool *ret_any,
-                                       struct lull_error *err);
+/* After a pass that went well: whether what it presumed was wrong, of any member of a team, which
+ * call this together. Then nothing else is to be asked of it, and the run is to be read again with
+ * these options, which are changed so that they presume less. */
+lull_status lull_ideal_look_back(struct lull_ideal *ideal, struct lull_ideal_options *options,
+                                 bool *ret_again, struct lull_error *err);
 
-/* After a pass that went well. What makes an ideal runtime impossible is told in the result; the
+/* After that. What makes an ideal runtime impossible is told in the result; the
  * texts live in `arena`. */
 lull_status lull_ideal_conclude(struct lull_ideal *ideal, struct lull_arena *arena,
                                 struct lull_ideal_result *ret_result, struct lull_error *err);

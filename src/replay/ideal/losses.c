@@ -2,6 +2,7 @@
  * nothing, and counted; receives whose completion a tracer does not record are guessed
  * (replay/program/lost.h). */
 #include "replay/ideal/channels.h"
+#include "replay/ideal/epochs.h"
 #include "replay/ideal/share.h"
 #include "replay/program/lost.h"
 #include "trace/silent.h"
@@ -82,12 +83,16 @@ static void receive_guessed(struct share *share, struct stream *stream, const st
 static void receive_lost(struct share *share, struct stream *stream, const struct note *call)
 {
     const struct lull_lost_send *sends;
+    if (share->ideal->most_epochs > 0) { /* or what is guessed would be told, and may be void */
+        lull_epochs_spoil(share->ideal);
+        return;
+    }
     struct lull_lost *lost = open_lost(share);
     if (!lost)
         return;
     uint64_t most = call->op == LULL_CALL_WAITALL ? stream->open_receives : 1;
     struct lull_lost_wait wait = {.process = stream->process->index,
-                                  .epoch = stream->epoch,
+                                  .epoch = stream->lost_epoch,
                                   .time = call->time,
                                   .most = most > UINT32_MAX ? UINT32_MAX : (uint32_t)most};
     uint32_t count = lull_lost_take(lost, &wait, &sends);

@@ -72,6 +72,7 @@ void lull_share_destroy(struct share *share)
     free_batches(share);
     lull_channels_free(share);
     lull_gather_free(share);
+    free(share->epochs);
     pthread_mutex_destroy(&share->lock);
     pthread_mutex_destroy(&share->evaluation);
     free(share);

@@ -12,6 +12,7 @@
  * channels.h where messages wait, and who they are sent to
  * synchronous.c: sends that wait for their receive to begin
  * gather.c   collective operations; circle.c: the members of communicators
+ * epochs.c   behind operations of all, times count from there
  * crew.c     the threads of one process: their common order, and where they meet their master
  * lives.c    threads that the program makes: their lives, joins and barriers
  * losses.c   calls of which nothing was recorded
@@ -170,7 +171,10 @@ struct stream {
     struct posting *postings; /* of receives that are open, in any order */
     size_t n_postings, posting_capacity;
     uint64_t open_receives; /* posted, not complete */
-    uint32_t epoch;         /* collective operations of all processes so far */
+    uint32_t lost_epoch;    /* collective operations of all processes so far, for lost.h */
+    uint32_t epochs;        /* that it has ended (epochs.h) ... */
+    uint64_t signature;     /* ... by which operations */
+    bool passes;            /* it is in the call that has ended the last one */
     struct losses *losses;
     struct reading reading;
     struct note_queue notes;
@@ -259,6 +263,8 @@ struct share {
     struct member *members;
     size_t n_series, series_capacity, n_members, member_capacity;
     struct complaint complaint;
+    int64_t *epochs; /* [n_epochs]: how late in each a stream has come to its end */
+    size_t n_epochs, epoch_capacity;
 
     struct outbox *outboxes; /* [n_shares] */
     struct ports *ports;     /* [n_shares] */
@@ -334,6 +340,9 @@ struct lull_ideal {
     bool synchronous;             /* sends may be: posts of receives matter */
     bool makes_threads;           /* the program may */
     bool brief;                   /* asks for CALLs */
+    unsigned epoch_bits;          /* of an ideal time; those above count epochs (epochs.h) */
+    uint32_t most_epochs;         /* 0: there are none */
+    uint32_t n_epochs;            /* that all streams have ended, when that has been looked at */
     struct stream *first_blocked; /* when stuck: who tells it best */
     pthread_mutex_t lost_lock;
     struct lull_lost *lost;        /* when needed */
@@ -343,6 +352,7 @@ struct lull_ideal {
     char apart[LULL_APART]; /* what changes seldom from what changes often */
     atomic_long unsettled;  /* readers that are awake, and batches on their way */
     char seldom[LULL_APART];
+    atomic_bool epochs_are_void;
     atomic_bool others_call; /* a thread that is no master communicates, against presumption */
     atomic_size_t bound;     /* notes per share before blocked streams are not welcome */
     atomic_int state;        /* enum state */
@@ -430,13 +440,15 @@ struct arrival {
     bool non_blocking;
     bool is_root_between; /* two groups */
     int32_t root;
+    bool in_call;
     uint32_t ticket;        /* which operation of its series; LULL_NONE: the next */
     int64_t time, measured; /* ideal; measured */
 };
 /* Takes the next ticket of a process; LULL_NONE: it is no member. */
 uint32_t lull_gather_ticket(struct share *share, struct process *process, uint32_t comm, uint8_t op,
                             bool non_blocking);
-/* False: it waits for nobody, because it is no member (which is a complaint). */
+/* False: it waits for nobody, because it is no member (which is a complaint), or goes on in the
+ * next epoch. */
 bool lull_gather_arrive(struct share *share, struct stream *stream, const struct arrival *arrival,
                         struct pending *ret_pending);
 /* Whether it may go on, and when; then it has left. */

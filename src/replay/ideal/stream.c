@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "replay/ideal/channels.h"
 #include "replay/ideal/crew.h"
+#include "replay/ideal/epochs.h"
 #include "replay/ideal/read.h"
 #include "replay/program/epoch.h"
 
@@ -129,6 +130,7 @@ static bool arrive(struct share *share, struct stream *stream, const struct note
                                     .non_blocking = (note->flags & NOTE_REQUEST),
                                     .is_root_between = (note->flags & NOTE_ROOT),
                                     .root = (int32_t)note->number,
+                                    .in_call = !(note->flags & NOTE_WAITS),
                                     .ticket = note->ticket,
                                     .time = time,
                                     .measured = note->time};
@@ -179,11 +181,12 @@ static void end_collective(struct share *share, struct stream *stream, const str
         stream->done = time;
 }
 
-static void count_epoch(const struct share *share, struct stream *stream, const struct note *note)
+static void count_lost_epoch(const struct share *share, struct stream *stream,
+                             const struct note *note)
 {
     struct lull_step step = {.kind = LULL_STEP_COLLECTIVE_END, .op = note->op, .comm = note->what};
     step.collective.request = note->value;
-    stream->epoch += lull_is_epoch(share->ideal->trace, &step, share->ideal->n_ranks);
+    stream->lost_epoch += lull_is_epoch(share->ideal->trace, &step, share->ideal->n_ranks);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------- */
@@ -232,8 +235,11 @@ static void wait_for_all(struct share *share, struct stream *stream)
             stream->done = time;
     }
     stream->pending_at = stream->n_pending = 0;
-    if (stream->done > stream->time)
+    if (stream->done > stream->time) {
+        if (lull_epoch_is_later(share, stream, stream->done))
+            lull_epochs_spoil(share->ideal);
         stream->time = stream->done;
+    }
     stream->done = 0;
 }
 
@@ -277,6 +283,7 @@ static void end_call(struct share *share, struct stream *stream, const struct no
 {
     stream->stopped_at = (int64_t)note->value;
     stream->waits_for_sends = note->flags & NOTE_SENDS;
+    lull_epoch_leave(share, stream);
     if (note->flags & NOTE_LOST)
         lull_ideal_stream_look_for_lost(share, stream, note);
     wait_for_all(share, stream);
@@ -295,7 +302,7 @@ static void take_operation(struct share *share, struct stream *stream, const str
         begin_collective(share, stream, note);
         return;
     case LULL_STEP_COLLECTIVE_END:
-        count_epoch(share, stream, note);
+        count_lost_epoch(share, stream, note);
         end_collective(share, stream, note);
         return;
     case LULL_STEP_SEND_DONE:
@@ -332,6 +339,7 @@ void lull_ideal_stream_take(struct share *share, struct stream *stream, const st
         }
         return;
     case LULL_STEP_END:
+        lull_epoch_leave(share, stream);
         end_stream(stream);
         return;
     case LULL_STEP_THREAD_CREATE:

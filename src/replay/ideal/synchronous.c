@@ -5,6 +5,7 @@
  * waiting whom MPI would let go on. Lists are in share->messages and hold what is in flight. */
 #include "base/array.h"
 #include "replay/ideal/channels.h"
+#include "replay/ideal/epochs.h"
 
 /* ---- lists --------------------------------------------------------------------------------- */
 
@@ -168,6 +169,8 @@ bool lull_synchronous_asks(const struct lull_ideal *ideal, bool all)
 /* Who gets a letter wakes, but does nothing before all are done with. */
 void lull_synchronous_release(struct lull_ideal *ideal, bool all)
 {
+    if (all) /* whose receive may begin when others have come as far without epochs */
+        lull_epochs_spoil(ideal);
     for (unsigned s = ideal->first_share; s < ideal->end_share; s++)
         pthread_mutex_lock(&ideal->shares[s]->evaluation);
     for (unsigned s = ideal->first_share; s < ideal->end_share; s++) {

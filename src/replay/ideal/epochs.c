@@ -1,0 +1,194 @@
+#include "replay/ideal/epochs.h"
+#include "base/array.h"
+#include "base/collective.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An epoch lasts no longer than a run does, unless clocks contradict each other; then, and in runs
+ * of more than 2^44 ns (five hours), one that is longer makes all void. The rest of 62 bits counts
+ * them: half a million, and more in shorter runs. What comes behind are ordinary operations. */
+enum { BITS = 62, LEAST_BITS = 38, MOST_BITS = 44 };
+
+static bool is_wanted(const struct lull_ideal *ideal)
+{
+    const char *wish = getenv("LULL_IDEAL_EPOCHS"); /* for tests: 0: never; 1: always */
+    if (ideal->options->without_epochs || ideal->has_crews || ideal->has_span ||
+        ideal->options->message)
+        return false;
+    return wish ? strcmp(wish, "0") != 0 : ideal->n_shares > 1;
+}
+
+void lull_epochs_begin(struct lull_ideal *ideal)
+{
+    unsigned bits = LEAST_BITS;
+    ideal->epoch_bits = BITS;
+    if (!is_wanted(ideal))
+        return;
+    while (bits < MOST_BITS && ideal->trace->duration >> bits)
+        bits++;
+    ideal->epoch_bits = bits;
+    ideal->most_epochs = (UINT32_C(1) << (BITS - bits)) - 1;
+}
+
+bool lull_epochs_have_all(const struct lull_ideal *ideal, uint32_t comm, uint32_t size)
+{
+    const struct lull_trace *trace = ideal->trace;
+    if (ideal->most_epochs == 0 || size != ideal->n_ranks || trace->comms[comm].remote != LULL_NONE)
+        return false;
+    bool *seen = calloc(trace->n_processes + (size_t)1, sizeof *seen);
+    bool all = seen != NULL; /* else it is an ordinary one, which is void where others see it */
+    for (uint32_t rank = 0; all && rank < size; rank++) {
+        const uint32_t process = lull_circle_process(trace, comm, rank);
+        all = process != LULL_NONE && ideal->share_of[process] != NOBODY &&
+              trace->processes[process].n_threads > 0 && !seen[process];
+        if (all)
+            seen[process] = true;
+    }
+    free(seen);
+    return all;
+}
+
+/* ---- streams ------------------------------------------------------------------------------- */
+
+bool lull_epoch_ends(const struct share *share, const struct circle *circle,
+                     const struct stream *stream, const struct arrival *arrival)
+{
+    return circle->has_all && !arrival->non_blocking && arrival->op < LULL_COLLECTIVE_CREATE &&
+           stream->epochs < share->ideal->most_epochs &&
+           lull_collective_needs(arrival->op) == LULL_NEEDS_ALL;
+}
+
+static uint64_t mix(uint64_t signature, uint64_t word)
+{
+    signature = (signature ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return signature ^ signature >> 29;
+}
+
+void lull_epoch_pass(struct share *share, struct stream *stream, const struct arrival *arrival,
+                     uint32_t before)
+{
+    const int64_t lasted = stream->time - lull_epoch_begin(share, stream);
+    if (lasted < 0 || lasted >> share->ideal->epoch_bits)
+        lull_epochs_spoil(share->ideal);
+    if (!lull_array_reserve(&share->epochs, &share->epoch_capacity, stream->epochs + (size_t)1,
+                            sizeof *share->epochs)) {
+        lull_share_no_memory(share);
+        return;
+    }
+    while (share->n_epochs <= stream->epochs)
+        share->epochs[share->n_epochs++] = 0;
+    if (lasted > share->epochs[stream->epochs])
+        share->epochs[stream->epochs] = lasted;
+    const uint32_t comm = lull_comm_canonical(share->ideal->trace, arrival->comm);
+    stream->signature = mix(mix(stream->signature, (uint64_t)comm << 8 | arrival->op), before);
+    stream->epochs++;
+    stream->time = lull_epoch_begin(share, stream);
+    stream->done = 0; /* that was sent before, too */
+    stream->passes = arrival->in_call;
+}
+
+/* ---- the end ------------------------------------------------------------------------------- */
+
+/* What streams came to: all the same where there is no other. */
+struct sight {
+    uint64_t signature;
+    uint32_t epochs;
+    bool any, differs;
+    bool is_void;
+    bool waits; /* a stream, or there is something to complain of */
+};
+
+static void add_sight(struct sight *to, const struct sight *more)
+{
+    to->is_void |= more->is_void;
+    to->waits |= more->waits;
+    if (to->any && more->any)
+        to->differs |= to->epochs != more->epochs || to->signature != more->signature;
+    to->differs |= more->differs;
+    if (!to->any && more->any) {
+        to->any = true;
+        to->signature = more->signature;
+        to->epochs = more->epochs;
+    }
+}
+
+static struct sight look_at_own(const struct lull_ideal *ideal)
+{
+    const struct lull_trace *trace = ideal->trace;
+    struct sight own = {.is_void = atomic_load(&ideal->epochs_are_void)};
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        const uint16_t at = ideal->share_of[p];
+        if (at == NOBODY || trace->processes[p].n_threads == 0 || at < ideal->first_share ||
+            at >= ideal->end_share)
+            continue;
+        const struct stream *stream = ideal->streams[trace->processes[p].first_location];
+        struct sight sight = {.any = true};
+        if (stream) {
+            sight.signature = stream->signature;
+            sight.epochs = stream->epochs;
+            sight.waits = stream->blocked != ENDED;
+        }
+        add_sight(&own, &sight);
+    }
+    for (unsigned s = ideal->first_share; s < ideal->end_share; s++) {
+        lull_gather_complain(ideal->shares[s]);
+        own.waits |= ideal->shares[s]->complaint.kind != NO_COMPLAINT;
+    }
+    return own;
+}
+
+static lull_status take_sight(void *context, uint32_t member, const void *bytes, size_t size,
+                              struct lull_error *err)
+{
+    struct sight sight;
+    if (size != sizeof sight)
+        return lull_fail(err, LULL_ERR_FORMAT, "rank %u is another lull", member);
+    memcpy(&sight, bytes, sizeof sight);
+    if (member > 0)
+        add_sight(context, &sight);
+    return LULL_OK;
+}
+
+lull_status lull_epochs_look_back(struct lull_ideal *ideal, bool *ret_void, struct lull_error *err)
+{
+    struct lull_team *team = ideal->options->division ? ideal->options->division->team : NULL;
+    *ret_void = false;
+    if (ideal->most_epochs == 0)
+        return LULL_OK;
+    const struct sight own = look_at_own(ideal);
+    struct sight all = own;
+    lull_status status = lull_team_collect(team, &own, sizeof own, take_sight, &all, err);
+    if (status == LULL_OK)
+        status = lull_team_broadcast(team, &all, sizeof all, err);
+    ideal->n_epochs = all.epochs;
+    *ret_void = all.is_void || all.differs || (all.waits && all.epochs > 0);
+    return status;
+}
+
+lull_status lull_epochs_sum(const struct lull_ideal *ideal, int64_t *ret_sum,
+                            struct lull_error *err)
+{
+    struct lull_team *team = ideal->options->division ? ideal->options->division->team : NULL;
+    const size_t n = ideal->n_epochs;
+    *ret_sum = 0;
+    if (n == 0)
+        return LULL_OK;
+    int64_t *latest = calloc(n, sizeof *latest);
+    if (latest)
+        for (unsigned s = ideal->first_share; s < ideal->end_share; s++)
+            for (size_t e = 0; e < ideal->shares[s]->n_epochs && e < n; e++)
+                if (ideal->shares[s]->epochs[e] > latest[e])
+                    latest[e] = ideal->shares[s]->epochs[e];
+    lull_status status = latest
+                             ? LULL_OK
+                             : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
+                                         ideal->trace->path);
+    status = lull_team_agree(team, status, err);
+    if (status == LULL_OK)
+        status = lull_team_max(team, latest, n, err);
+    for (size_t e = 0; status == LULL_OK && e < n; e++)
+        *ret_sum += latest[e];
+    free(latest);
+    return status;
+}
