@@ -114,5 +114,6 @@ const struct lull_command lull_cmd_fit = {
         "  lull fit experiment.txt --y region:solve --law pmnf --at 4096:1000\n",
     .options = options,
     .output = &output,
+    .under_mpirun = LULL_WORK_OF_ONE,
     .run = run,
 };

@@ -89,11 +89,18 @@ static lull_status read_settings(struct wishes *wishes, struct lull_cli_call *ca
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-/* What --by asks for. */
-static bool leaves_part_to_first(struct lull_cli_call *call)
+/* What of the team had nothing to do. */
+static void tell_shares(const struct lull_runs *runs, const struct lull_cli_call *call)
 {
-    return lull_cli_leaves_all_to_first(call,
-                                        lull_arena_printf(call->arena, "--by %s", settings.by));
+    bool follows = false;
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_run *run = &runs->runs[i];
+        if (run->trace)
+            lull_cli_tell_idle(call, run->division, run->trace);
+        follows |= run->division && run->waits && !run->waits->absent;
+    }
+    if (follows)
+        lull_cli_tell_unshared(call, "following waits");
 }
 
 static int run(struct lull_cli_call *call)
@@ -106,18 +113,12 @@ static int run(struct lull_cli_call *call)
     int status = lull_cli_read(call, read_settings(&wishes, call));
     if (status != LULL_EXIT_OK)
         return status;
-    if (wishes.runs.files || wishes.runs.waits) {
-        wishes.runs.team = NULL;
-        if (leaves_part_to_first(call))
-            return LULL_EXIT_OK;
-    }
     status = lull_cli_done(call, lull_study_compare(call->operands, call->n_operands, &wishes.runs,
                                                     &wishes.comparison, &call->notices, call->arena,
                                                     &runs, &call->err));
     const bool shows = status == LULL_EXIT_OK && lull_team_is_first(call->team);
-    for (uint32_t i = 0; shows && i < runs.count; i++)
-        if (runs.runs[i].trace)
-            lull_cli_tell_idle(call, runs.runs[i].division, runs.runs[i].trace);
+    if (shows)
+        tell_shares(&runs, call);
     if (shows)
         status = lull_output_write(
             &output, lull_metrics_document(&runs, &wishes.metrics, &call->notices, call->arena));

@@ -1,6 +1,7 @@
 #include "base/process.h"
 #include "base/text/option.h"
 #include "cli/command.h"
+#include "cli/join.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "cli/options/simulation_options.h"
@@ -144,6 +145,33 @@ static int write_run(const struct lull_runs *runs, struct lull_cli_call *call)
     return status == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", call->err.text);
 }
 
+static int show(const struct lull_replay_study *study, enum lull_scheme_choice scheme,
+                struct lull_cli_call *call)
+{
+    const struct lull_run *measured = &study->runs.runs[0];
+    if (measured->division) {
+        lull_cli_tell_idle(call, measured->division, measured->trace);
+        lull_cli_tell_unshared(call, "replaying");
+    }
+    int status = write_run(&study->runs, call);
+    return status == LULL_EXIT_OK
+               ? lull_output_write(&output,
+                                   lull_replay_document(study, scheme, &call->notices, call->arena))
+               : status;
+}
+
+/* Whether this process has a part in it: where computations are supposed to differ, the first does
+ * all. */
+static bool takes_part(struct lull_supposition *supposition, const struct lull_cli_call *call)
+{
+    const bool differs = lull_what_if_supposes(&supposition->what_if);
+    if (differs)
+        lull_cli_tell_unshared(call, "a replay with other computations");
+    else
+        supposition->team = call->team;
+    return !differs || lull_team_is_first(call->team);
+}
+
 static int run(struct lull_cli_call *call)
 {
     struct lull_supposition supposition = {0};
@@ -153,16 +181,13 @@ static int run(struct lull_cli_call *call)
     if (call->n_operands != 1)
         return lull_cli_usage("expected one RUN");
     int status = lull_cli_read(call, read_settings(&supposition, &scheme, call));
-    if (status != LULL_EXIT_OK)
+    if (status != LULL_EXIT_OK || !takes_part(&supposition, call))
         return status;
     status = lull_cli_done(call,
                            lull_replay_study_make(call->operands[0], &supposition, &call->progress,
                                                   &call->notices, call->arena, &study, &call->err));
-    if (status == LULL_EXIT_OK)
-        status = write_run(&study.runs, call);
-    if (status == LULL_EXIT_OK)
-        status = lull_output_write(
-            &output, lull_replay_document(&study, scheme, &call->notices, call->arena));
+    if (status == LULL_EXIT_OK && lull_team_is_first(call->team))
+        status = show(&study, scheme, call);
     lull_replay_study_close(&study);
     return status;
 }
@@ -180,5 +205,6 @@ const struct lull_command lull_cmd_replay = {
                "  lull replay run.tape --median rank=7,region=solve\n",
     .options = options,
     .output = &output,
+    .under_mpirun = LULL_WORKS_AS_TEAM,
     .run = run,
 };

@@ -1,6 +1,7 @@
 #include "base/process.h"
 #include "base/text/option.h"
 #include "cli/command.h"
+#include "cli/join.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "cli/options/runs_options.h"
@@ -113,7 +114,8 @@ static lull_status read_settings(struct wishes *wishes, struct lull_cli_call *ca
     wishes->view.region = shared.region;
     wishes->view.window = shared.window;
     wishes->view.options = repeated_options(call->arena);
-    return read_machine(&wishes->report, call);
+    runs->team = call->team;
+    return lull_team_is_first(call->team) ? read_machine(&wishes->report, call) : LULL_OK;
 }
 
 /* A page where its name says so; and what cannot be written is told before the work. */
@@ -129,29 +131,58 @@ static int choose_output(void)
 
 /* ---- the command --------------------------------------------------------------------------- */
 
+/* Who of a team had nothing to do, and with what. */
+static void tell_shares(const struct lull_report *report, const struct lull_cli_call *call)
+{
+    bool follows = false, replays = false;
+    for (uint32_t i = 0; i < report->n_of; i++) {
+        const struct lull_run *run = &report->runs.runs[i];
+        if (!run->division)
+            continue;
+        lull_cli_tell_idle(call, run->division, run->trace);
+        follows |= run->waits && !run->waits->absent;
+        replays |= !report->of[i].diagnosis.priced && !shared.region;
+    }
+    if (follows || replays)
+        lull_cli_tell_unshared(call, !replays   ? "following waits"
+                                     : !follows ? "replaying"
+                                                : "following waits and replaying");
+}
+
+/* What the first of a team does. */
+static lull_status complete(struct wishes *wishes, struct lull_report *report,
+                            struct lull_cli_call *call)
+{
+    lull_status status = lull_study_compare_loaded(&report->runs, &wishes->comparison,
+                                                   &call->notices, call->arena, &call->err);
+    if (status == LULL_OK && !shared.region)
+        lull_report_diagnose(report, &wishes->report, call->arena);
+    return status;
+}
+
 static int run(struct lull_cli_call *call)
 {
+    const bool is_first = lull_team_is_first(call->team);
     struct wishes wishes = {0};
     struct lull_report report;
     lull_limits_raise_files();
     if (!call->n_operands)
         return lull_cli_usage("expected at least one RUN");
     int status = lull_cli_read(call, read_settings(&wishes, call));
-    if (status == LULL_EXIT_OK)
+    if (status == LULL_EXIT_OK && is_first)
         status = choose_output();
     if (status != LULL_EXIT_OK)
         return status;
     lull_status done = lull_report_load(call->operands, call->n_operands, &wishes.report,
                                         &call->notices, call->arena, &report, &call->err);
-    if (done == LULL_OK)
-        done = lull_study_compare_loaded(&report.runs, &wishes.comparison, &call->notices,
-                                         call->arena, &call->err);
-    if (done == LULL_OK && !shared.region)
-        lull_report_diagnose(&report, &wishes.report, call->arena);
+    if (done == LULL_OK && is_first)
+        done = complete(&wishes, &report, call);
     status = lull_cli_done(call, done);
-    if (status == LULL_EXIT_OK)
+    if (status == LULL_EXIT_OK && is_first) {
+        tell_shares(&report, call);
         status = lull_output_write(
             &output, lull_report_document(&report, &wishes.view, &call->notices, call->arena));
+    }
     lull_report_close(&report);
     return status;
 }
@@ -169,5 +200,6 @@ const struct lull_command lull_cmd_report = {
                "  lull report run.lull --window 1.2s:1.3s -o closer.html\n",
     .options = options,
     .output = &output,
+    .under_mpirun = LULL_WORKS_AS_TEAM,
     .run = run,
 };

@@ -143,5 +143,6 @@ const struct lull_command lull_cmd_simulate = {
         "      --noise periodic:period=10ms,duration=100us --seed 7\n",
     .options = options,
     .output = &output,
+    .under_mpirun = LULL_WORK_OF_ONE,
     .run = run,
 };

@@ -1,6 +1,7 @@
 #include "base/process.h"
 #include "base/text/option.h"
 #include "cli/command.h"
+#include "cli/join.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "cli/options/simulation_options.h"
@@ -89,6 +90,7 @@ static lull_status read_run_options(struct lull_wave_run_options *wanted,
                                              .force = settings.force,
                                              .no_replay = settings.no_replay,
                                              .application = (uint32_t)settings.application - 1,
+                                             .team = call->team,
                                              .progress = &call->progress};
     const char *said = lull_option_said(options, LULL_OPTION_NAMES("delay", "noise", "network",
                                                                    "machine", "placement", "memory",
@@ -151,6 +153,17 @@ static int simulate(struct lull_cli_call *call)
     return status;
 }
 
+static int show(const char *path, const struct lull_wave_run *run, struct lull_cli_call *call)
+{
+    lull_cli_tell_idle(call, run->division, lull_wave_run_trace(run));
+    if (run->replays)
+        lull_cli_tell_unshared(call, "replaying");
+    int status =
+        lull_output_write(&output, lull_wave_run_document(path, run, &call->notices, call->arena));
+    return status == LULL_EXIT_OK ? save_charts(&run->measured, run->predicted, call->arena)
+                                  : status;
+}
+
 static int analyse(const char *path, struct lull_cli_call *call)
 {
     struct lull_wave_run_options wanted;
@@ -160,11 +173,8 @@ static int analyse(const char *path, struct lull_cli_call *call)
         return status;
     status = lull_cli_done(
         call, lull_wave_run_make(path, &wanted, &call->notices, call->arena, &run, &call->err));
-    if (status == LULL_EXIT_OK)
-        status = lull_output_write(&output,
-                                   lull_wave_run_document(path, &run, &call->notices, call->arena));
-    if (status == LULL_EXIT_OK)
-        status = save_charts(&run.measured, run.predicted, call->arena);
+    if (status == LULL_EXIT_OK && lull_team_is_first(call->team))
+        status = show(path, &run, call);
     lull_wave_run_close(&run);
     return status;
 }
@@ -176,10 +186,12 @@ static int run(struct lull_cli_call *call)
     int status = lull_cli_operand(call, "RUN", &path);
     if (status != LULL_EXIT_OK)
         return status;
+    if (!settings.list && !path == !settings.simulation.specs[LULL_SIMULATE_PATTERN])
+        return lull_cli_usage("expected a RUN or --pattern%s", path ? ", not both" : "");
+    if ((settings.list || !path) && lull_cli_leaves_work_to_one(call))
+        return LULL_EXIT_OK;
     if (settings.list)
         return lull_output_write(&output, lull_simulate_list(call->arena));
-    if (!path == !settings.simulation.specs[LULL_SIMULATE_PATTERN])
-        return lull_cli_usage("expected a RUN or --pattern%s", path ? ", not both" : "");
     return path ? analyse(path, call) : simulate(call);
 }
 
@@ -197,5 +209,6 @@ const struct lull_command lull_cmd_wave = {
                "  lull wave run.lull --chart waves.svg\n",
     .options = options,
     .output = &output,
+    .under_mpirun = LULL_WORKS_AS_TEAM,
     .run = run,
 };

@@ -19,7 +19,8 @@ enum { LULL_EXIT_OK = 0, LULL_EXIT_FAILURE = 1, LULL_EXIT_USAGE = 2 };
 
 /* What several processes do that mpirun has started with the same command. */
 enum lull_under_mpirun {
-    LULL_FIRST_DOES_ALL, /* and says so; the others wait until it has ended */
+    LULL_FIRST_DOES_ALL, /* and says so, as it might be shared; the others wait for its end */
+    LULL_WORK_OF_ONE,    /* likewise, but there is nothing to share */
     LULL_WORKS_AS_TEAM,  /* the work of one */
     LULL_EACH_BY_ITSELF,
     LULL_REFUSES /* it starts programs, or measures the machine that the others keep busy */

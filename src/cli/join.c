@@ -48,14 +48,22 @@ int lull_cli_join(const struct lull_command *command, struct lull_cli_call *call
     return status == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", call->err.text);
 }
 
-bool lull_cli_leaves_all_to_first(struct lull_cli_call *call, const char *what)
+bool lull_cli_leaves_work_to_one(const struct lull_cli_call *call)
+{
+    const uint32_t members = lull_team_size(call->team);
+    if (members > 1)
+        lull_cli_warn("is the work of one process: the other %u of lull have nothing to do",
+                      members - 1);
+    return !lull_team_is_first(call->team);
+}
+
+void lull_cli_tell_unshared(const struct lull_cli_call *call, const char *what)
 {
     const uint32_t members = lull_team_size(call->team);
     if (members > 1)
         lull_cli_warn("%s is not shared yet: the first process does it, the other %u of lull have "
                       "nothing to do",
                       what, members - 1);
-    return !lull_team_is_first(call->team);
 }
 
 /* Who failed before there was a team, as all did, leaves the words to the first; and a launcher

@@ -11,8 +11,10 @@ void lull_cli_look_at_launcher(const struct lull_command *command, struct lull_c
 /* Sets call->team. Returns an exit status, and has told mistakes. */
 int lull_cli_join(const struct lull_command *command, struct lull_cli_call *call);
 /* Whether this process has nothing to do but to part, as the first of the team does all, who says
- * so: of `what` ("replay", "--by wait"). It goes on without a team. */
-bool lull_cli_leaves_all_to_first(struct lull_cli_call *call, const char *what);
+ * so. */
+bool lull_cli_leaves_work_to_one(const struct lull_cli_call *call);
+/* The first says that it does a part of the work alone: of `what` ("replay", "--by wait"). */
+void lull_cli_tell_unshared(const struct lull_cli_call *call, const char *what);
 /* All have done their work, this one with that exit status. Returns the one to end with. */
 int lull_cli_part(struct lull_cli_call *call, int status);
 

@@ -86,9 +86,15 @@ static void keep_divider(int argc, const char **argv)
 static int do_work(const struct lull_command *command, struct lull_cli_call *call)
 {
     int status = lull_cli_join(command, call);
-    if (status != LULL_EXIT_OK || (command->under_mpirun == LULL_FIRST_DOES_ALL &&
-                                   lull_cli_leaves_all_to_first(call, command->name)))
+    if (status != LULL_EXIT_OK)
         return status;
+    if (command->under_mpirun == LULL_WORK_OF_ONE && lull_cli_leaves_work_to_one(call))
+        return status;
+    if (command->under_mpirun == LULL_FIRST_DOES_ALL) {
+        lull_cli_tell_unshared(call, command->name);
+        if (!lull_team_is_first(call->team))
+            return status;
+    }
     return command->run(call);
 }
 

@@ -107,16 +107,43 @@ static void add_sum(struct lull_messages_sum *to, const struct lull_messages_sum
     to->flight_ns += from->flight_ns;
 }
 
-const struct lull_messages *lull_messages_conclude(struct lull_messages_collector *collector,
-                                                   struct lull_arena *arena)
+/* What all workers have seen. */
+static void add_all(struct lull_messages_collector *collector, struct lull_messages *all)
 {
-    struct lull_messages *all = lull_arena_zero(arena, 1, sizeof *all);
     for (uint32_t l = 0; collector->n_workers > 0 && l < collector->trace->n_locations; l++)
         end_call(collector, 0, &collector->lasts[l]);
     for (unsigned worker = 0; worker < collector->n_workers; worker++)
         for (unsigned w = 0; w < LULL_MESSAGES_WINDOWS; w++)
             for (unsigned c = 0; c < LULL_MESSAGES_CLASSES; c++)
                 add_sum(&all->sums[w][c], &collector->workers[worker]->sums[w][c]);
+}
+
+bool lull_messages_put(struct lull_messages_collector *collector, struct lull_flow *flow)
+{
+    struct lull_messages *all = calloc(1, sizeof *all);
+    if (all)
+        add_all(collector, all);
+    const bool good = all && lull_flow_put(flow, all, sizeof *all);
+    free(all);
+    return good;
+}
+
+bool lull_messages_get(struct lull_messages_collector *collector, struct lull_flow *flow)
+{
+    struct lull_messages *part = malloc(sizeof *part);
+    const bool good = part && lull_flow_get(flow, part, sizeof *part);
+    for (unsigned w = 0; good && w < LULL_MESSAGES_WINDOWS; w++)
+        for (unsigned c = 0; c < LULL_MESSAGES_CLASSES; c++)
+            add_sum(&collector->workers[0]->sums[w][c], &part->sums[w][c]);
+    free(part);
+    return good;
+}
+
+const struct lull_messages *lull_messages_conclude(struct lull_messages_collector *collector,
+                                                   struct lull_arena *arena)
+{
+    struct lull_messages *all = lull_arena_zero(arena, 1, sizeof *all);
+    add_all(collector, all);
     return all;
 }
 

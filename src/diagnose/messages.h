@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "replay/ideal/ideal.h"
+#include "team/bring.h"
 
 /* Class c holds messages of 2^(c - 1) to 2^c - 1 bytes; the first is empty messages, the last also
  * what is longer. */
@@ -39,6 +40,9 @@ lull_status lull_messages_create(const struct lull_trace *trace, unsigned worker
                                  struct lull_error *err);
 /* What the ideal runtime of the pass calls for each message; `context` is the collector. */
 void lull_messages_take(void *context, unsigned worker, const struct lull_ideal_message *message);
+/* Behind a pass that a team has shared: from its members to the first, which adds them up. */
+bool lull_messages_put(struct lull_messages_collector *collector, struct lull_flow *flow);
+bool lull_messages_get(struct lull_messages_collector *collector, struct lull_flow *flow);
 /* The sums of all workers, in `arena`; once, behind the pass. */
 const struct lull_messages *lull_messages_conclude(struct lull_messages_collector *collector,
                                                    struct lull_arena *arena);

@@ -277,6 +277,75 @@ struct lull_consumer lull_work_consumer(struct lull_work_collector *collector)
                                   .steps = take_steps};
 }
 
+static void add_send(struct lull_work_sends *sum, const struct lull_work_sends *part)
+{
+    sum->count += part->count;
+    sum->bytes += part->bytes;
+    sum->ns += part->ns;
+}
+
+static void add_sends(const struct lull_work_collector *collector, struct lull_work_sends *sends)
+{
+    for (unsigned w = 0; w < collector->n_workers; w++)
+        for (unsigned c = 0; c < LULL_MESSAGES_CLASSES; c++)
+            add_send(&sends[c], &collector->sums[w].sends[c]);
+}
+
+/* ---- from member to member ----------------------------------------------------------------- */
+
+bool lull_work_put(const struct lull_work_collector *collector, struct lull_flow *flow)
+{
+    const uint32_t last = LULL_NONE;
+    struct lull_work_sends sends[LULL_MESSAGES_CLASSES] = {{0}};
+    bool good = true;
+    for (uint32_t p = 0; good && p < collector->trace->n_processes; p++) {
+        const struct reading *reading = &collector->readings[p];
+        if (reading->n_places + reading->n_calls > 0)
+            good =
+                lull_flow_put(flow, &p, sizeof p) &&
+                lull_flow_put_items(flow, reading->places, reading->n_places,
+                                    sizeof *reading->places) &&
+                lull_flow_put_items(flow, reading->calls, reading->n_calls, sizeof *reading->calls);
+    }
+    add_sends(collector, sends);
+    return good && lull_flow_put(flow, &last, sizeof last) &&
+           lull_flow_put(flow, sends, sizeof sends);
+}
+
+static bool get_process(struct lull_work_collector *collector, uint32_t p, struct lull_flow *flow)
+{
+    struct reading *reading = &collector->readings[p];
+    reading->places = lull_flow_get_items(flow, sizeof *reading->places, &reading->n_places);
+    if (!reading->places)
+        return false;
+    reading->calls = lull_flow_get_items(flow, sizeof *reading->calls, &reading->n_calls);
+    if (!reading->calls)
+        return false;
+    atomic_fetch_add(&collector->calls, (unsigned)reading->n_calls);
+    if (atomic_load(&collector->calls) > LULL_WORK_BURSTS_MOST) { /* nobody wants any */
+        free(reading->calls);
+        reading->calls = NULL;
+        reading->n_calls = 0;
+    }
+    return true;
+}
+
+bool lull_work_get(struct lull_work_collector *collector, struct lull_flow *flow)
+{
+    struct lull_work_sends sends[LULL_MESSAGES_CLASSES];
+    uint32_t p = 0;
+    while (lull_flow_get(flow, &p, sizeof p) && p < collector->trace->n_processes)
+        if (!get_process(collector, p, flow))
+            return false;
+    if (p != LULL_NONE || !lull_flow_get(flow, sends, sizeof sends))
+        return false;
+    for (unsigned c = 0; c < LULL_MESSAGES_CLASSES; c++)
+        add_send(&collector->sums[0].sends[c], &sends[c]);
+    return true;
+}
+
+/* ---- the result ---------------------------------------------------------------------------- */
+
 static int compare_places(const void *a, const void *b)
 {
     const struct lull_work_place *x = a, *y = b;
@@ -302,16 +371,6 @@ static struct lull_work_bursts evaluate(const struct bursts *bursts)
         known.long_ns += (int64_t)bursts->bins[bin] * (length_of(bin) - known.median_ns);
     }
     return known;
-}
-
-static void add_sends(const struct lull_work_collector *collector, struct lull_work_sends *sends)
-{
-    for (unsigned w = 0; w < collector->n_workers; w++)
-        for (unsigned c = 0; c < LULL_MESSAGES_CLASSES; c++) {
-            sends[c].count += collector->sums[w].sends[c].count;
-            sends[c].bytes += collector->sums[w].sends[c].bytes;
-            sends[c].ns += collector->sums[w].sends[c].ns;
-        }
 }
 
 void lull_work_conclude(struct lull_work_collector *collector, struct lull_arena *arena,

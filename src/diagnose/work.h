@@ -59,6 +59,9 @@ lull_status lull_work_create(const struct lull_trace *trace, unsigned workers,
                              struct lull_work_collector **ret_collector, struct lull_error *err);
 /* Lives as long as the collector. */
 struct lull_consumer lull_work_consumer(struct lull_work_collector *collector);
+/* Behind a pass that a team has shared: from its members to the first, which has all then. */
+bool lull_work_put(const struct lull_work_collector *collector, struct lull_flow *flow);
+bool lull_work_get(struct lull_work_collector *collector, struct lull_flow *flow);
 /* After a pass that went well; the result lives in `arena`. */
 void lull_work_conclude(struct lull_work_collector *collector, struct lull_arena *arena,
                         struct lull_work *ret_work);

@@ -111,6 +111,23 @@ struct lull_consumer lull_collective_costs_consumer(struct lull_collective_costs
                                   .steps = take_steps};
 }
 
+bool lull_collective_costs_put(const struct lull_collective_costs *costs, struct lull_flow *flow)
+{
+    bool good = lull_flow_put(flow, &costs->workers, sizeof costs->workers);
+    for (unsigned w = 0; good && w < costs->workers; w++)
+        good = lull_sample_put(costs->samples[w], flow);
+    return good;
+}
+
+bool lull_collective_costs_get(struct lull_collective_costs *costs, struct lull_flow *flow)
+{
+    unsigned workers;
+    bool good = lull_flow_get(flow, &workers, sizeof workers);
+    for (unsigned w = 0; good && w < workers; w++)
+        good = lull_sample_get(&costs->samples[0], flow);
+    return good;
+}
+
 /* ---- trees --------------------------------------------------------------------------------- */
 
 enum { LATE = 10 }; /* latencies: a wait of so many is seen */

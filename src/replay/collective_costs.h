@@ -10,6 +10,7 @@
 #define LULL_REPLAY_COLLECTIVE_COSTS_H
 
 #include "activity/pass.h"
+#include "team/bring.h"
 
 struct lull_collective_costs;
 
@@ -20,6 +21,10 @@ void lull_collective_costs_destroy(struct lull_collective_costs *costs); /* NULL
 
 /* For one pass with so many workers, over masters at least. */
 struct lull_consumer lull_collective_costs_consumer(struct lull_collective_costs *costs);
+
+/* Behind a pass that a team has shared: from its members to the first, which adds them up. */
+bool lull_collective_costs_put(const struct lull_collective_costs *costs, struct lull_flow *flow);
+bool lull_collective_costs_get(struct lull_collective_costs *costs, struct lull_flow *flow);
 
 struct lull_collective_facts {
     /* How much longer, ns, a message of these operations took on average than `latency` ns + bytes

@@ -210,6 +210,36 @@ struct lull_consumer lull_eager_evidence_consumer(struct lull_eager_evidence *ev
         .steps = take_steps};
 }
 
+/* ---- from member to member ----------------------------------------------------------------- */
+
+enum { SAMPLES = REACHES * SIDES * SIZES };
+
+static struct lull_sample **sample_at(struct tally *tally, unsigned index)
+{
+    return &tally->of[index / SIZES / SIDES][index / SIZES % SIDES][index % SIZES];
+}
+
+bool lull_eager_evidence_put(const struct lull_eager_evidence *evidence, struct lull_flow *flow)
+{
+    const unsigned end = SAMPLES;
+    bool good = true;
+    for (unsigned w = 0; good && w < evidence->workers; w++)
+        for (unsigned i = 0; good && i < SAMPLES; i++) {
+            struct lull_sample *sample = *sample_at(&evidence->tallies[w], i);
+            good = !sample || (lull_flow_put(flow, &i, sizeof i) && lull_sample_put(sample, flow));
+        }
+    return good && lull_flow_put(flow, &end, sizeof end);
+}
+
+bool lull_eager_evidence_get(struct lull_eager_evidence *evidence, struct lull_flow *flow)
+{
+    unsigned index = 0;
+    while (lull_flow_get(flow, &index, sizeof index) && index < SAMPLES)
+        if (!lull_sample_get(sample_at(&evidence->tallies[0], index), flow))
+            return false;
+    return index == SAMPLES;
+}
+
 /* ---- the limit ----------------------------------------------------------------------------- */
 
 /* What the messages of about one size show. */

@@ -8,6 +8,7 @@
 #define LULL_REPLAY_EAGER_LIMIT_H
 
 #include "activity/pass.h"
+#include "team/bring.h"
 
 struct lull_eager_evidence;
 
@@ -18,6 +19,10 @@ void lull_eager_evidence_destroy(struct lull_eager_evidence *evidence); /* NULL 
 
 /* For one pass with so many workers, over masters at least. */
 struct lull_consumer lull_eager_evidence_consumer(struct lull_eager_evidence *evidence);
+
+/* Behind a pass that a team has shared: from its members to the first, which adds them up. */
+bool lull_eager_evidence_put(const struct lull_eager_evidence *evidence, struct lull_flow *flow);
+bool lull_eager_evidence_get(struct lull_eager_evidence *evidence, struct lull_flow *flow);
 
 /* Blocking sends of about one size whose messages may not have been eager: how many of a sample,
  * their bytes, and the time from when both sides had begun until one of them knew that it was over.

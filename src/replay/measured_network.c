@@ -166,6 +166,17 @@ static void add_tally(struct tally *sum, const struct tally *part)
         }
 }
 
+/* Of all locations and workers, in the tally of the first worker. */
+static struct tally *add_all(struct lull_network_samples *samples)
+{
+    struct tally *tally = &samples->tallies[0];
+    for (uint32_t l = 0; l < samples->trace->n_locations; l++)
+        end_call(samples, tally, l);
+    for (unsigned w = 1; w < samples->workers; w++)
+        add_tally(tally, &samples->tallies[w]);
+    return tally;
+}
+
 lull_status lull_network_samples_create(const struct lull_trace *trace, unsigned workers,
                                         struct lull_network_samples **ret_samples,
                                         struct lull_error *err)
@@ -200,6 +211,54 @@ void lull_network_samples_destroy(struct lull_network_samples *samples)
     free(samples->tallies);
     free(samples->lasts);
     free(samples);
+}
+
+/* ---- from member to member ----------------------------------------------------------------- */
+
+/* Of messages of one size: `receives` are all of them. */
+static bool put_size(struct tally *tally, int reach, int size, struct lull_flow *flow)
+{
+    const struct totals *totals = &tally->totals[reach][size];
+    bool good = lull_flow_put(flow, &totals->receives, sizeof totals->receives);
+    if (totals->receives.count == 0)
+        return good;
+    good = good && lull_flow_put(flow, totals, sizeof *totals);
+    for (int set = 0; good && set < SETS; set++)
+        good = lull_sample_put(tally->of[reach][set][size], flow);
+    return good;
+}
+
+bool lull_network_samples_put(struct lull_network_samples *samples, struct lull_flow *flow)
+{
+    struct tally *tally = add_all(samples);
+    bool good = !tally->no_memory;
+    for (int reach = 0; reach < REACHES; reach++)
+        for (int size = 0; good && size < SIZES; size++)
+            good = put_size(tally, reach, size, flow);
+    return good;
+}
+
+static bool get_size(struct tally *tally, int reach, int size, struct lull_flow *flow)
+{
+    struct totals part;
+    bool good = lull_flow_get(flow, &part.receives, sizeof part.receives);
+    if (!good || part.receives.count == 0)
+        return good;
+    good = lull_flow_get(flow, &part, sizeof part);
+    if (good)
+        join_totals(&tally->totals[reach][size], &part);
+    for (int set = 0; good && set < SETS; set++)
+        good = lull_sample_get(&tally->of[reach][set][size], flow);
+    return good;
+}
+
+bool lull_network_samples_get(struct lull_network_samples *samples, struct lull_flow *flow)
+{
+    bool good = true;
+    for (int reach = 0; reach < REACHES; reach++)
+        for (int size = 0; good && size < SIZES; size++)
+            good = get_size(&samples->tallies[0], reach, size, flow);
+    return good;
 }
 
 /* ---- the fit ------------------------------------------------------------------------------- */
@@ -397,12 +456,8 @@ lull_status lull_network_samples_fit(struct lull_network_samples *samples,
                                      struct lull_arena *arena, struct lull_network *ret_network,
                                      struct lull_error *err)
 {
-    struct tally *tally = &samples->tallies[0];
+    struct tally *tally = add_all(samples);
     struct reach reaches[REACHES];
-    for (uint32_t l = 0; l < samples->trace->n_locations; l++)
-        end_call(samples, tally, l);
-    for (unsigned w = 1; w < samples->workers; w++)
-        add_tally(tally, &samples->tallies[w]);
     if (tally->no_memory)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
                          samples->trace->path);

@@ -17,6 +17,7 @@
 
 #include "replay/ideal/ideal.h"
 #include "sim/network/network.h"
+#include "team/bring.h"
 
 #define LULL_NETWORK_QUANTILE 0.1
 
@@ -33,6 +34,10 @@ void lull_network_samples_destroy(struct lull_network_samples *samples); /* NULL
 /* `message` of the ideal runtime's options, with the samples as its context. */
 void lull_network_samples_take(void *samples, unsigned worker,
                                const struct lull_ideal_message *message);
+
+/* Behind a pass that a team has shared: from its members to the first, which adds them up. */
+bool lull_network_samples_put(struct lull_network_samples *samples, struct lull_flow *flow);
+bool lull_network_samples_get(struct lull_network_samples *samples, struct lull_flow *flow);
 
 /* Fills *ret_network (class ranges, with a placement in `arena`), once. A level without messages
  * gets the numbers of the other; a trace without messages costs nothing. The eager limit follows

@@ -170,6 +170,33 @@ bool lull_polls_take(struct lull_polls *polls, uint32_t location, const struct l
     return true;
 }
 
+bool lull_polls_put(const struct lull_polls *polls, struct lull_flow *flow)
+{
+    const uint32_t last = UINT32_MAX;
+    bool good = true;
+    for (uint32_t l = 0; polls && good && l < polls->n_locations; l++) {
+        const struct thread *thread = polls->threads[l];
+        if (thread)
+            good =
+                lull_flow_put(flow, &l, sizeof l) &&
+                lull_flow_put_items(flow, thread->places, thread->n_places, sizeof *thread->places);
+    }
+    return good && lull_flow_put(flow, &last, sizeof last);
+}
+
+bool lull_polls_get(struct lull_polls *polls, struct lull_flow *flow)
+{
+    uint32_t l = 0;
+    while (lull_flow_get(flow, &l, sizeof l) && polls && l < polls->n_locations) {
+        struct thread *thread = polls->threads[l] = calloc(1, sizeof *thread);
+        if (!thread || !(thread->places =
+                             lull_flow_get_items(flow, sizeof *thread->places, &thread->n_places)))
+            return false;
+        thread->capacity = thread->n_places + 1;
+    }
+    return l == UINT32_MAX;
+}
+
 bool lull_polls_wait(const struct lull_polls *polls, uint32_t location, uint32_t region)
 {
     const struct thread *thread = polls ? polls->threads[location] : NULL;

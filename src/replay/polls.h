@@ -17,6 +17,7 @@
 #define LULL_REPLAY_POLLS_H
 
 #include "activity/step.h"
+#include "team/bring.h"
 
 struct lull_polls;
 
@@ -35,6 +36,10 @@ void lull_polls_destroy(struct lull_polls *polls);                    /* NULL is
 /* A step of a location, all of them in order; those of different locations may come at once.
  * False: no memory. */
 bool lull_polls_take(struct lull_polls *polls, uint32_t location, const struct lull_step *step);
+
+/* Behind all steps, from member to member of a team, each of which has threads of its own. */
+bool lull_polls_put(const struct lull_polls *polls, struct lull_flow *flow);
+bool lull_polls_get(struct lull_polls *polls, struct lull_flow *flow);
 
 /* Behind all steps: whether queries of a place that found nothing wait, as far as series tell. */
 bool lull_polls_wait(const struct lull_polls *polls, uint32_t location, uint32_t region);

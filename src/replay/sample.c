@@ -48,3 +48,22 @@ bool lull_sample_join(struct lull_sample **sample, const struct lull_sample *oth
         fits = lull_sample_add(sample, &other->items[i]);
     return fits;
 }
+
+bool lull_sample_put(struct lull_sample *sample, struct lull_flow *flow)
+{
+    if (!sample)
+        return lull_flow_put_items(flow, NULL, 0, sizeof *sample->items);
+    lull_sample_settle(sample);
+    return lull_flow_put_items(flow, sample->items, sample->count, sizeof *sample->items);
+}
+
+bool lull_sample_get(struct lull_sample **sample, struct lull_flow *flow)
+{
+    size_t count;
+    struct lull_sampled *items = lull_flow_get_items(flow, sizeof *items, &count);
+    bool fits = items != NULL;
+    for (size_t i = 0; fits && i < count; i++)
+        fits = lull_sample_add(sample, &items[i]);
+    free(items);
+    return fits;
+}

@@ -4,8 +4,7 @@
 #ifndef LULL_REPLAY_SAMPLE_H
 #define LULL_REPLAY_SAMPLE_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "team/bring.h"
 
 enum { LULL_SAMPLE = 2048 };
 
@@ -28,6 +27,9 @@ bool lull_sample_add(struct lull_sample **sample, const struct lull_sampled *ite
 bool lull_sample_join(struct lull_sample **sample, const struct lull_sample *other);
 /* Leaves at most LULL_SAMPLE, by hash. */
 void lull_sample_settle(struct lull_sample *sample);
+/* From member to member of a team: what is got is added. `sample` may be NULL, or be made. */
+bool lull_sample_put(struct lull_sample *sample, struct lull_flow *flow);
+bool lull_sample_get(struct lull_sample **sample, struct lull_flow *flow);
 
 static inline uint64_t lull_sample_mix(uint64_t hash, uint64_t value)
 {

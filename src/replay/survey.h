@@ -12,6 +12,7 @@
 #define LULL_REPLAY_SURVEY_H
 
 #include "activity/pass.h"
+#include "team/bring.h"
 
 struct lull_survey;
 
@@ -27,6 +28,10 @@ struct lull_consumer lull_survey_consumer(struct lull_survey *survey);
 /* All of that, with a pass of its own over the masters or (`callers`) over all threads. */
 lull_status lull_survey_take(const struct lull_trace *trace, uint32_t application, bool callers,
                              struct lull_survey **ret_survey, struct lull_error *err);
+
+/* Behind a pass that a team has shared: from its members to the first, which has all then. */
+bool lull_survey_put(const struct lull_survey *survey, struct lull_flow *flow);
+bool lull_survey_get(struct lull_survey *survey, struct lull_flow *flow);
 
 /* To be called once behind the pass, before anything is asked. */
 void lull_survey_conclude(struct lull_survey *survey);

@@ -370,14 +370,17 @@ static struct lull_wait_result *too_many_abreast(const struct lull_trace *trace,
     return result;
 }
 
+/* The first of a team follows them in a pass of its own, behind the one that all share. */
 static lull_status join_waits(struct rider *rider, struct lull_joint_pass *joint,
                               struct lull_error *err)
 {
     const struct lull_wait_options wanted = {.application = rider->options->application,
                                              .windows = joint->pass.windows,
                                              .threads = true};
-    lull_status status = lull_waits_create(joint->trace, &wanted, &rider->waits, err);
     joint->ideal.calls_in_full = true;
+    if (lull_team_size(rider->options->team) > 1)
+        return LULL_OK;
+    lull_status status = lull_waits_create(joint->trace, &wanted, &rider->waits, err);
     if (status != LULL_OK)
         return status;
     joint->pass.visits = lull_waits_visits(rider->waits, joint->pass.visits);
@@ -397,14 +400,13 @@ static lull_status join_riders(void *context, struct lull_joint_pass *joint, str
     return status;
 }
 
-/* Where threads communicate beside the masters, against presumption, the run is read once more. */
-static lull_status read_waits_again(const struct rider *rider, struct lull_run *run,
-                                    const struct lull_breakdown_options *wanted,
-                                    struct lull_error *err)
+/* A pass for waits alone. */
+static lull_status read_waits(const struct rider *rider, struct lull_run *run, bool each_thread,
+                              const struct lull_breakdown_options *wanted, struct lull_error *err)
 {
     const struct lull_wait_options options = {.application = wanted->application,
                                               .windows = wanted->windows,
-                                              .each_thread = true,
+                                              .each_thread = each_thread,
                                               .threads = true};
     struct lull_pass_options pass = {.windows = wanted->windows,
                                      .application = wanted->application,
@@ -424,23 +426,37 @@ static lull_status read_waits_again(const struct rider *rider, struct lull_run *
     return status;
 }
 
+/* Where threads communicate beside the masters, against presumption, the run is read once more. */
+static lull_status conclude_waits(const struct rider *rider, struct lull_run *run,
+                                  const struct lull_breakdown_options *wanted,
+                                  struct lull_error *err)
+{
+    if (!lull_runs_follow_waits(rider->options, run->trace)) {
+        run->waits = too_many_abreast(run->trace, rider->arena);
+        return LULL_OK;
+    }
+    run->waits = lull_arena_zero(rider->arena, 1, sizeof *run->waits);
+    lull_status status = rider->waits
+                             ? lull_waits_conclude(rider->waits, rider->arena, run->waits, err)
+                             : read_waits(rider, run, false, wanted, err);
+    if (status == LULL_OK && run->waits->needs_each_thread)
+        status = read_waits(rider, run, true, wanted, err);
+    return status;
+}
+
 static lull_status conclude_riders(const struct rider *rider, struct lull_run *run,
                                    const struct lull_breakdown_options *wanted,
                                    struct lull_error *err)
 {
+    struct lull_team *team = rider->options->team;
+    lull_status status = rider->files ? lull_file_reader_gather(rider->files, team, err) : LULL_OK;
+    if (status != LULL_OK || !lull_team_is_first(team))
+        return status;
     if (rider->files) {
         run->files = lull_arena_zero(rider->arena, 1, sizeof *run->files);
         lull_file_reader_conclude(rider->files, rider->arena, run->files);
     }
-    if (!rider->waits && rider->options->waits)
-        run->waits = too_many_abreast(run->trace, rider->arena);
-    if (!rider->waits)
-        return LULL_OK;
-    run->waits = lull_arena_zero(rider->arena, 1, sizeof *run->waits);
-    lull_status status = lull_waits_conclude(rider->waits, rider->arena, run->waits, err);
-    if (status == LULL_OK && run->waits->needs_each_thread)
-        status = read_waits_again(rider, run, wanted, err);
-    return status;
+    return rider->options->waits ? conclude_waits(rider, run, wanted, err) : LULL_OK;
 }
 
 static lull_status read_events(struct lull_run *run, const struct lull_runs_options *options,
@@ -465,8 +481,11 @@ static lull_status read_files(struct lull_run *run, const struct lull_runs_optio
     if (!options->files || run->trace->events == LULL_EVENTS_NONE)
         return LULL_OK;
     run->files = lull_arena_zero(arena, 1, sizeof *run->files);
-    return lull_file_uses_read(run->trace, run->windows, options->application, options->workers,
-                               arena, run->files, err);
+    const struct lull_file_options wanted = {.windows = run->windows,
+                                             .application = options->application,
+                                             .workers = options->workers,
+                                             .division = run->division};
+    return lull_file_uses_read(run->trace, &wanted, arena, run->files, err);
 }
 
 /* The only place that reads a run. */

@@ -33,8 +33,8 @@ struct lull_runs_options {
                          study/replay/measured.h; 0: do not */
     bool raw_names;   /* names of functions as the run has them */
     unsigned workers; /* 0: all */
-    /* Reads each run together: others than the first have runs without numbers, and know nothing of
-     * files and waits. NULL: alone. */
+    /* Reads each run together: others than the first have runs without numbers. Waits the first
+     * follows in a reading of its own. NULL: alone. */
     struct lull_team *team;
     const struct lull_study_progress *progress; /* may be NULL */
     const struct lull_companion *companion; /* of the reading of each trace of events; NULL: none */

@@ -179,19 +179,33 @@ lull_status lull_team_send(struct lull_team *team, uint32_t to, struct lull_mail
     return sent ? LULL_OK : no_memory(err);
 }
 
-/* NULL: it has not come. */
-static struct lull_mail *find_mail(struct lull_team *team, uint32_t from, uint32_t kind)
+static bool is_brought(uint32_t kind)
 {
-    for (struct lull_mail **at = &team->others.first; *at; at = &(*at)->next)
-        if ((*at)->from == from && (*at)->head.kind == kind)
+    return kind == LULL_MAIL_BROUGHT || kind == LULL_MAIL_ASKED;
+}
+
+/* NULL: it has not come. What was brought before somebody failed may still come: nobody takes it.
+ */
+static struct lull_mail *find_mail(struct lull_team *team, uint32_t from,
+                                   struct lull_mail_head head)
+{
+    for (struct lull_mail **at = &team->others.first; *at;) {
+        const struct lull_mail *mail = *at;
+        if (is_brought(mail->head.kind) && mail->head.number <= team->agreements)
+            free(take_out(&team->others, at));
+        else if (mail->from == from && mail->head.kind == head.kind)
             return take_out(&team->others, at);
+        else
+            at = &(*at)->next;
+    }
     return NULL;
 }
 
 /* What is no agreement, does not go on where somebody has failed. */
 static bool is_broken_off(const struct lull_team *team, uint32_t kind)
 {
-    return (kind == LULL_MAIL_UP || kind == LULL_MAIL_DOWN) && lull_team_others_failed(team);
+    return (kind == LULL_MAIL_UP || kind == LULL_MAIL_DOWN || is_brought(kind)) &&
+           lull_team_others_failed(team);
 }
 
 lull_status lull_team_expect(struct lull_team *team, uint32_t from, struct lull_mail_head head,
@@ -202,7 +216,7 @@ lull_status lull_team_expect(struct lull_team *team, uint32_t from, struct lull_
     for (unsigned looks = 0; !mail && status == LULL_OK;) {
         pthread_mutex_lock(&team->lock);
         bool some = look(team);
-        mail = find_mail(team, from, head.kind);
+        mail = find_mail(team, from, head);
         const bool other = mail && mail->head.number != head.number;
         if (!mail)
             status = find_failure(team, err);

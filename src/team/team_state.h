@@ -11,19 +11,22 @@
 
 enum lull_mail_kind {
     LULL_MAIL_PARCEL,
-    LULL_MAIL_UP,     /* along the tree */
-    LULL_MAIL_DOWN,   /* likewise */
-    LULL_MAIL_AGREE,  /* up, */
-    LULL_MAIL_AGREED, /* and down, of an agreement */
-    LULL_MAIL_FAILED, /* the sender waits in an agreement, and will do nothing before that */
-    LULL_MAIL_STOP,   /* the sender has failed in a reading */
-    LULL_MAIL_LAST    /* of its sender */
+    LULL_MAIL_UP,      /* along the tree */
+    LULL_MAIL_DOWN,    /* likewise */
+    LULL_MAIL_BROUGHT, /* a part of what a member brings to the first (bring.h), */
+    LULL_MAIL_ASKED,   /* who asks for the next one */
+    LULL_MAIL_AGREE,   /* up, */
+    LULL_MAIL_AGREED,  /* and down, of an agreement */
+    LULL_MAIL_FAILED,  /* the sender waits in an agreement, and will do nothing before that */
+    LULL_MAIL_STOP,    /* the sender has failed in a reading */
+    LULL_MAIL_LAST     /* of its sender */
 };
 
 struct lull_mail_head {
     uint32_t kind;
     /* A parcel, STOP: of the reading; UP, DOWN: of the operation; AGREE, AGREED, FAILED: of the
-     * agreement; LAST: 1 + a member that has gone without a word, or 0. */
+     * agreement; BROUGHT, ASKED: of that at the end of it; LAST: 1 + a member that has gone without
+     * a word, or 0. */
     uint32_t number;
 };
 

@@ -5,6 +5,7 @@
 #include "timeline/timeline.h"
 
 #include "base/hash.h"
+#include "team/bring.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -62,6 +63,14 @@ void lull_timeline_grid_destroy(struct lull_timeline_grid *grid); /* NULL is all
 bool lull_timeline_grid_add(struct lull_timeline_grid *grid, uint32_t leaf, unsigned activity,
                             int64_t begin, int64_t end);
 bool lull_timeline_grid_end(struct lull_timeline_grid *grid, uint32_t leaf);
+/* From member to member of a team, before the conclusion: coarse cells of a leaf, and all fine ones
+ * that were filled, to which the first adds. */
+bool lull_timeline_grid_put_leaf(const struct lull_timeline_grid *grid, uint32_t leaf,
+                                 struct lull_flow *flow);
+bool lull_timeline_grid_get_leaf(struct lull_timeline_grid *grid, uint32_t leaf,
+                                 struct lull_flow *flow);
+bool lull_timeline_grid_put(const struct lull_timeline_grid *grid, struct lull_flow *flow);
+bool lull_timeline_grid_get(struct lull_timeline_grid *grid, struct lull_flow *flow);
 void lull_timeline_grid_conclude(struct lull_timeline_grid *grid); /* behind the pass, once */
 
 /* ---- curve.c ------------------------------------------------------------------------------- */
@@ -105,6 +114,11 @@ bool lull_timeline_tally_add(struct lull_timeline_tally *tally,
 /* Useful time of a leaf inside the axis. False: no memory. */
 bool lull_timeline_tally_useful(struct lull_timeline_tally *tally, uint32_t leaf, int64_t begin,
                                 int64_t end);
+/* All of a leaf, from member to member of a team. */
+bool lull_timeline_tally_put(const struct lull_timeline_tally *tally, uint32_t leaf,
+                             struct lull_flow *flow);
+bool lull_timeline_tally_get(struct lull_timeline_tally *tally, uint32_t leaf,
+                             struct lull_flow *flow);
 
 /* ---- recorder.c ---------------------------------------------------------------------------- */
 
@@ -139,6 +153,12 @@ void lull_timeline_recording_release(struct lull_timeline_recording *recording);
 bool lull_timeline_record(struct lull_timeline_recording *recording, uint32_t leaf,
                           const struct lull_timeline_step *step, int64_t began);
 bool lull_timeline_record_end(struct lull_timeline_recording *recording, uint32_t leaf);
+/* From member to member of a team: the longest waits of a leaf, with all of its steps or those
+ * around the longest. */
+bool lull_timeline_record_put(const struct lull_timeline_recording *recording, uint32_t leaf,
+                              bool all_steps, struct lull_flow *flow);
+bool lull_timeline_record_get(struct lull_timeline_recording *recording, uint32_t leaf,
+                              bool all_steps, struct lull_flow *flow);
 /* Behind the pass: pieces and places. */
 lull_status lull_timeline_record_conclude(struct lull_timeline_recording *recording,
                                           struct lull_timeline *timeline, struct lull_arena *arena,
@@ -205,6 +225,14 @@ void lull_timeline_mail_span(struct lull_timeline_mail *mail, uint32_t leaf,
                              const struct lull_step *span);
 bool lull_timeline_mail_end(struct lull_timeline_mail *mail, uint32_t leaf,
                             const struct lull_channels *channels);
+/* From member to member of a team: the notes of a leaf, where those of all are kept; and all sums,
+ * to which the first adds. */
+bool lull_timeline_mail_put_leaf(const struct lull_timeline_mail *mail, uint32_t leaf,
+                                 bool all_messages, struct lull_flow *flow);
+bool lull_timeline_mail_get_leaf(struct lull_timeline_mail *mail, uint32_t leaf, bool all_messages,
+                                 struct lull_flow *flow);
+bool lull_timeline_mail_put(const struct lull_timeline_mail *mail, struct lull_flow *flow);
+bool lull_timeline_mail_get(struct lull_timeline_mail *mail, struct lull_flow *flow);
 lull_status lull_timeline_mail_conclude(struct lull_timeline_mail *mail,
                                         struct lull_timeline *timeline, struct lull_arena *arena,
                                         struct lull_error *err);
@@ -215,5 +243,17 @@ lull_status lull_timeline_mail_conclude(struct lull_timeline_mail *mail,
 lull_status lull_timeline_match(const struct lull_timeline_mail *mail,
                                 struct lull_timeline *timeline, struct lull_arena *arena,
                                 struct lull_error *err);
+
+/* ---- timeline.c ---------------------------------------------------------------------------- */
+
+struct lull_timeline_builder {
+    struct lull_timeline timeline;
+    struct lull_timeline_layout layout;
+    struct lull_timeline_tally tally;
+    struct lull_timeline_recording recording;
+    struct lull_timeline_mail mail;
+    struct lull_arena *arena;
+    _Atomic uint64_t activities; /* mask */
+};
 
 #endif

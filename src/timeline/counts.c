@@ -132,6 +132,43 @@ bool lull_timeline_tally_useful(struct lull_timeline_tally *tally, uint32_t leaf
                                                      tally->room, &amount);
 }
 
+bool lull_timeline_tally_put(const struct lull_timeline_tally *tally, uint32_t leaf,
+                             struct lull_flow *flow)
+{
+    bool good = true;
+    for (int which = 0; good && tally->bins && which < LULL_TIMELINE_COUNTS; which++) {
+        const uint64_t *bins = tally->bins[leaf][which];
+        good = lull_flow_put_items(flow, bins, bins ? BINS : 0, sizeof *bins);
+    }
+    for (int i = 0; good && tally->curves && i < LULL_TIMELINE_CURVES; i++) {
+        const struct lull_timeline_curve *curve = &tally->curves[leaf][i];
+        good = lull_flow_put_items(flow, curve->pieces, curve->count, sizeof *curve->pieces);
+    }
+    return good;
+}
+
+bool lull_timeline_tally_get(struct lull_timeline_tally *tally, uint32_t leaf,
+                             struct lull_flow *flow)
+{
+    bool good = true;
+    size_t n;
+    for (int which = 0; good && tally->bins && which < LULL_TIMELINE_COUNTS; which++) {
+        uint64_t *bins = lull_flow_get_items(flow, sizeof *bins, &n);
+        good = bins && (n == 0 || n == BINS);
+        if (good && n == BINS)
+            tally->bins[leaf][which] = bins;
+        else
+            free(bins);
+    }
+    for (int i = 0; good && tally->curves && i < LULL_TIMELINE_CURVES; i++) {
+        struct lull_timeline_curve *curve = &tally->curves[leaf][i];
+        curve->pieces = lull_flow_get_items(flow, sizeof *curve->pieces, &n);
+        curve->count = (uint32_t)n;
+        good = curve->pieces != NULL;
+    }
+    return good;
+}
+
 bool lull_timeline_counted_between(const struct lull_timeline *timeline, uint32_t leaf,
                                    int64_t from, int64_t to, struct lull_timeline_counted *counted)
 {

@@ -110,10 +110,10 @@ static struct lull_timeline_plane *create_plane(const struct lull_timeline_grid 
 }
 
 /* The plane of a row, made at its first time. NULL: no memory. */
-static struct lull_timeline_plane *plane_of(struct lull_timeline_grid *grid, uint32_t leaf,
-                                            unsigned activity)
+static struct lull_timeline_plane *plane_of_row(const struct lull_timeline_grid *grid,
+                                                struct lull_timeline_fine_row *row,
+                                                unsigned activity)
 {
-    struct lull_timeline_fine_row *row = &grid->fine[grid->layout.fine_of_leaf[leaf]];
     struct lull_timeline_plane *plane =
         atomic_load_explicit(&row->planes[activity], memory_order_acquire);
     if (plane)
@@ -124,6 +124,12 @@ static struct lull_timeline_plane *plane_of(struct lull_timeline_grid *grid, uin
         return plane; /* another worker was faster */
     }
     return fresh;
+}
+
+static struct lull_timeline_plane *plane_of(const struct lull_timeline_grid *grid, uint32_t leaf,
+                                            unsigned activity)
+{
+    return plane_of_row(grid, &grid->fine[grid->layout.fine_of_leaf[leaf]], activity);
 }
 
 static bool is_shared(const struct lull_timeline_grid *grid, uint32_t leaf)
@@ -257,6 +263,105 @@ bool lull_timeline_grid_add(struct lull_timeline_grid *grid, uint32_t leaf, unsi
 bool lull_timeline_grid_end(struct lull_timeline_grid *grid, uint32_t leaf)
 {
     return empty_pen(grid, leaf);
+}
+
+/* ---- from member to member ----------------------------------------------------------------- */
+
+bool lull_timeline_grid_put_leaf(const struct lull_timeline_grid *grid, uint32_t leaf,
+                                 struct lull_flow *flow)
+{
+    bool good = true;
+    for (unsigned a = 0; good && grid->coarse && a < LULL_STEP_ACTIVITIES; a++) {
+        const int64_t *plane = grid->coarse[leaf][a];
+        good = lull_flow_put_items(flow, plane, plane ? COARSE_BINS : 0, sizeof *plane);
+    }
+    return good;
+}
+
+bool lull_timeline_grid_get_leaf(struct lull_timeline_grid *grid, uint32_t leaf,
+                                 struct lull_flow *flow)
+{
+    bool good = true;
+    for (unsigned a = 0; good && grid->coarse && a < LULL_STEP_ACTIVITIES; a++) {
+        size_t n;
+        int64_t *plane = lull_flow_get_items(flow, sizeof *plane, &n);
+        good = plane && (n == 0 || n == COARSE_BINS);
+        if (good && n > 0)
+            grid->coarse[leaf][a] = plane;
+        else
+            free(plane);
+    }
+    return good;
+}
+
+/* Where a plane of fine cells belongs. */
+struct place {
+    uint32_t row, activity; /* row: LULL_NONE behind the last one */
+};
+
+/* The numbers of a plane, as they travel: of narrow ones the cells, of others parts, then wholes.
+ */
+static void write_plane(const struct lull_timeline_plane *plane, uint32_t bins, int64_t *numbers)
+{
+    for (uint32_t bin = 0; bin < bins; bin++)
+        numbers[bin] = plane->narrow
+                           ? plane->narrow[bin]
+                           : atomic_load_explicit(&plane->parts[bin], memory_order_relaxed);
+    for (uint32_t bin = 0; !plane->narrow && bin <= bins; bin++)
+        numbers[bins + bin] = atomic_load_explicit(&plane->wholes[bin], memory_order_relaxed);
+}
+
+static void add_plane(struct lull_timeline_plane *plane, uint32_t bins, const int64_t *numbers)
+{
+    for (uint32_t bin = 0; bin < bins; bin++)
+        if (plane->narrow)
+            plane->narrow[bin] += (uint32_t)numbers[bin];
+        else
+            add_part(&plane->parts[bin], numbers[bin], false);
+    for (uint32_t bin = 0; !plane->narrow && bin <= bins; bin++)
+        atomic_fetch_add_explicit(&plane->wholes[bin], (int32_t)numbers[bins + bin],
+                                  memory_order_relaxed);
+}
+
+static size_t numbers_of(const struct lull_timeline_grid *grid, uint32_t row)
+{
+    return grid->fine[row].narrow ? fine_bins(grid) : 2 * (size_t)fine_bins(grid) + 1;
+}
+
+bool lull_timeline_grid_put(const struct lull_timeline_grid *grid, struct lull_flow *flow)
+{
+    const struct place last = {LULL_NONE, 0};
+    int64_t *numbers = malloc((2 * (size_t)fine_bins(grid) + 1) * sizeof *numbers);
+    bool good = numbers != NULL;
+    for (uint32_t row = 0; row < grid->layout.n_fine_rows; row++)
+        for (uint32_t a = 0; good && a < LULL_STEP_ACTIVITIES; a++) {
+            const struct lull_timeline_plane *plane = atomic_load(&grid->fine[row].planes[a]);
+            const struct place place = {row, a};
+            if (!plane)
+                continue;
+            write_plane(plane, fine_bins(grid), numbers);
+            good = lull_flow_put(flow, &place, sizeof place) &&
+                   lull_flow_put(flow, numbers, numbers_of(grid, row) * sizeof *numbers);
+        }
+    free(numbers);
+    return good && lull_flow_put(flow, &last, sizeof last);
+}
+
+bool lull_timeline_grid_get(struct lull_timeline_grid *grid, struct lull_flow *flow)
+{
+    struct place place = {0, 0};
+    int64_t *numbers = malloc((2 * (size_t)fine_bins(grid) + 1) * sizeof *numbers);
+    bool good = numbers != NULL;
+    while (good && (good = lull_flow_get(flow, &place, sizeof place)) &&
+           place.row < grid->layout.n_fine_rows && place.activity < LULL_STEP_ACTIVITIES) {
+        struct lull_timeline_plane *plane =
+            plane_of_row(grid, &grid->fine[place.row], place.activity);
+        good = plane && lull_flow_get(flow, numbers, numbers_of(grid, place.row) * sizeof *numbers);
+        if (good)
+            add_plane(plane, fine_bins(grid), numbers);
+    }
+    free(numbers);
+    return good && place.row == LULL_NONE;
 }
 
 void lull_timeline_grid_conclude(struct lull_timeline_grid *grid)

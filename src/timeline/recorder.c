@@ -172,6 +172,53 @@ bool lull_timeline_record_end(struct lull_timeline_recording *recording, uint32_
     return good;
 }
 
+/* ---- from member to member ----------------------------------------------------------------- */
+
+/* Of a recorder what is left when its leaf has ended. */
+struct left {
+    uint64_t count;
+    int64_t began; /* of its first step, or of those around its longest wait */
+    uint32_t n_waits;
+};
+
+bool lull_timeline_record_put(const struct lull_timeline_recording *recording, uint32_t leaf,
+                              bool all_steps, struct lull_flow *flow)
+{
+    const struct lull_timeline_recorder *recorder = &recording->recorders[leaf];
+    const struct left left = {recorder->count,
+                              all_steps ? recorder->all_began : recorder->around_began,
+                              recorder->n_waits};
+    return lull_flow_put(flow, &left, sizeof left) &&
+           lull_flow_put(flow, recorder->waits, left.n_waits * sizeof *recorder->waits) &&
+           lull_flow_put_items(flow, all_steps ? recorder->all : recorder->around,
+                               all_steps ? recorder->n_all : recorder->n_around,
+                               sizeof *recorder->all);
+}
+
+bool lull_timeline_record_get(struct lull_timeline_recording *recording, uint32_t leaf,
+                              bool all_steps, struct lull_flow *flow)
+{
+    struct lull_timeline_recorder *recorder = &recording->recorders[leaf];
+    struct left left;
+    size_t n;
+    if (!lull_flow_get(flow, &left, sizeof left) || left.n_waits > MOST_WAITS ||
+        !lull_flow_get(flow, recorder->waits, left.n_waits * sizeof *recorder->waits))
+        return false;
+    struct lull_timeline_step *steps = lull_flow_get_items(flow, sizeof *steps, &n);
+    recorder->count = left.count;
+    recorder->n_waits = left.n_waits;
+    if (all_steps) {
+        recorder->all = steps;
+        recorder->n_all = n;
+        recorder->all_began = left.began;
+    } else {
+        recorder->around = steps;
+        recorder->n_around = (uint32_t)n;
+        recorder->around_began = left.began;
+    }
+    return steps != NULL;
+}
+
 /* ---- behind the pass ----------------------------------------------------------------------- */
 
 /* The longest first; of equal ones the earlier leaf, then the earlier time. */

@@ -3,16 +3,6 @@
 
 #include <stdlib.h>
 
-struct lull_timeline_builder {
-    struct lull_timeline timeline;
-    struct lull_timeline_layout layout;
-    struct lull_timeline_tally tally;
-    struct lull_timeline_recording recording;
-    struct lull_timeline_mail mail;
-    struct lull_arena *arena;
-    _Atomic uint64_t activities; /* mask */
-};
-
 static lull_status no_memory(const struct lull_timeline_builder *builder, struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a timeline of %u locations",

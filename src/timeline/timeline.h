@@ -35,6 +35,7 @@
 
 #include "activity/pass.h"
 #include "base/arena.h"
+#include "team/division.h"
 
 enum {
     LULL_TIMELINE_COARSE = 6,       /* level of all rows: 64 bins */
@@ -167,6 +168,10 @@ lull_status lull_timeline_create(const struct lull_trace *trace,
                                  struct lull_timeline_builder **ret_builder,
                                  struct lull_error *err);
 struct lull_consumer lull_timeline_consumer(struct lull_timeline_builder *builder);
+/* Behind a pass that a team has shared, by all of its members, before the conclusion: the first has
+ * all then. NULL: alone. */
+lull_status lull_timeline_gather(struct lull_timeline_builder *builder,
+                                 const struct lull_division *division, struct lull_error *err);
 lull_status lull_timeline_conclude(struct lull_timeline_builder *builder,
                                    const struct lull_timeline **ret_timeline,
                                    struct lull_error *err);

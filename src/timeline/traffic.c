@@ -238,6 +238,81 @@ bool lull_timeline_mail_end(struct lull_timeline_mail *mail, uint32_t leaf,
     return good && copy_channels(post, channels);
 }
 
+/* ---- from member to member ----------------------------------------------------------------- */
+
+bool lull_timeline_mail_put_leaf(const struct lull_timeline_mail *mail, uint32_t leaf,
+                                 bool all_messages, struct lull_flow *flow)
+{
+    const struct lull_timeline_post *post = &mail->posts[leaf];
+    bool good = true;
+    for (int side = SENT; all_messages && good && side <= RECEIVED; side++)
+        good = lull_flow_put_items(flow, post->notes[side].items, post->notes[side].count,
+                                   sizeof *post->notes[side].items);
+    return good && (!all_messages || lull_flow_put_items(flow, post->channels, post->n_channels,
+                                                         sizeof *post->channels));
+}
+
+bool lull_timeline_mail_get_leaf(struct lull_timeline_mail *mail, uint32_t leaf, bool all_messages,
+                                 struct lull_flow *flow)
+{
+    struct lull_timeline_post *post = &mail->posts[leaf];
+    size_t n = 0;
+    for (int side = SENT; all_messages && side <= RECEIVED; side++) {
+        struct lull_timeline_notes *notes = &post->notes[side];
+        notes->items = lull_flow_get_items(flow, sizeof *notes->items, &notes->count);
+        if (!notes->items)
+            return false;
+    }
+    if (all_messages)
+        post->channels = lull_flow_get_items(flow, sizeof *post->channels, &n);
+    post->n_channels = (uint32_t)n;
+    return !all_messages || post->channels;
+}
+
+static void add_totals(struct lull_timeline_totals *sum, const struct lull_timeline_totals *part)
+{
+    for (unsigned i = 0; i < LULL_TIMELINE_SIZES; i++)
+        sum->sizes[i] += part->sizes[i];
+    for (int side = SENT; side <= RECEIVED; side++) {
+        sum->count[side] += part->count[side];
+        sum->bytes[side] += part->bytes[side];
+    }
+}
+
+bool lull_timeline_mail_put(const struct lull_timeline_mail *mail, struct lull_flow *flow)
+{
+    struct lull_timeline_totals totals = {0};
+    for (unsigned w = 0; w < mail->workers; w++)
+        add_totals(&totals, mail->totals[w]);
+    return lull_flow_put(flow, &totals, sizeof totals) &&
+           lull_flow_put_items(flow, mail->traffic, mail->n_traffic, sizeof *mail->traffic);
+}
+
+bool lull_timeline_mail_get(struct lull_timeline_mail *mail, struct lull_flow *flow)
+{
+    struct lull_timeline_totals totals;
+    size_t n;
+    if (!lull_flow_get(flow, &totals, sizeof totals))
+        return false;
+    add_totals(mail->totals[0], &totals);
+    struct lull_timeline_traffic *parts = lull_flow_get_items(flow, sizeof *parts, &n);
+    bool good = parts != NULL;
+    for (size_t i = 0; good && i < n; i++) {
+        const struct lull_timeline_traffic *part = &parts[i];
+        struct lull_timeline_traffic *traffic = traffic_of(mail, part->source, part->target);
+        good = traffic != NULL;
+        if (good) {
+            traffic->sent += part->sent;
+            traffic->sent_bytes += part->sent_bytes;
+            traffic->received += part->received;
+            traffic->received_bytes += part->received_bytes;
+            traffic->wait_ns += part->wait_ns;
+        }
+    }
+    free(parts);
+    return good;
+}
+
 /* ---- behind the pass ----------------------------------------------------------------------- */
 
 static int compare_traffic(const void *a, const void *b)
@@ -252,15 +327,14 @@ lull_status lull_timeline_mail_conclude(struct lull_timeline_mail *mail,
                                         struct lull_timeline *timeline, struct lull_arena *arena,
                                         struct lull_error *err)
 {
-    for (unsigned w = 0; w < mail->workers; w++) {
-        const struct lull_timeline_totals *totals = mail->totals[w];
-        for (unsigned i = 0; i < LULL_TIMELINE_SIZES; i++)
-            timeline->sizes[i] += totals->sizes[i];
-        timeline->sent += totals->count[SENT];
-        timeline->sent_bytes += totals->bytes[SENT];
-        timeline->received += totals->count[RECEIVED];
-        timeline->received_bytes += totals->bytes[RECEIVED];
-    }
+    struct lull_timeline_totals totals = {0};
+    for (unsigned w = 0; w < mail->workers; w++)
+        add_totals(&totals, mail->totals[w]);
+    memcpy(timeline->sizes, totals.sizes, sizeof totals.sizes);
+    timeline->sent = totals.count[SENT];
+    timeline->sent_bytes = totals.bytes[SENT];
+    timeline->received = totals.count[RECEIVED];
+    timeline->received_bytes = totals.bytes[RECEIVED];
     if (mail->n_traffic)
         qsort(mail->traffic, mail->n_traffic, sizeof *mail->traffic, compare_traffic);
     timeline->traffic = mail->traffic;

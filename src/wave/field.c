@@ -2,31 +2,12 @@
 #include "wave/field.h"
 
 #include "base/parallel.h"
-#include "wave/row.h"
+#include "wave/collector.h"
 #include "wave/select.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What a simulation has told of a rank. A replay does not tell of calls: there a phase is what lies
- * between two computations, where something was completed. */
-struct told {
-    int64_t call_began, computed, done; /* ns: the last computation, the last completion */
-    bool calls, waited;                 /* there are calls; something was completed since then */
-};
-
-struct lull_wave_collector {
-    const struct lull_trace *trace; /* NULL: of a simulation */
-    const char *name;
-    uint32_t first_process;
-    uint32_t marker;   /* that begins iterations; LULL_NONE: none does */
-    uint8_t *calls_of; /* [n_regions]: enum lull_call, where SPANs are calls; NULL: they are not */
-    struct lull_wave_builder *builders; /* [n_ranks] */
-    struct told *told;                  /* [n_ranks], of a simulation */
-    struct lull_sim_sink sink;
-    struct lull_wave_field field;
-};
 
 static lull_status no_memory(const struct lull_wave_collector *collector, struct lull_error *err)
 {
@@ -54,6 +35,14 @@ static lull_status create(uint32_t n_ranks, const char *name,
     return LULL_OK;
 }
 
+void lull_wave_row_free(struct lull_wave_row *row)
+{
+    free(row->cells);
+    free(row->messages);
+    free(row->collectives);
+    *row = (struct lull_wave_row){0};
+}
+
 void lull_wave_collector_destroy(struct lull_wave_collector *collector)
 {
     if (!collector)
@@ -61,11 +50,8 @@ void lull_wave_collector_destroy(struct lull_wave_collector *collector)
     for (uint32_t r = 0; r < collector->field.n_ranks; r++) {
         if (collector->builders)
             lull_wave_builder_free(&collector->builders[r]);
-        if (!collector->field.rows)
-            continue;
-        free(collector->field.rows[r].cells);
-        free(collector->field.rows[r].messages);
-        free(collector->field.rows[r].collectives);
+        if (collector->field.rows)
+            lull_wave_row_free(&collector->field.rows[r]);
     }
     free(collector->calls_of);
     free(collector->builders);
@@ -233,7 +219,7 @@ lull_status lull_wave_collector_consumer_of_spans(struct lull_wave_collector *co
 /* Ends the phase of a rank without calls. */
 static bool end_gap(struct lull_wave_collector *collector, uint32_t rank, int64_t end)
 {
-    struct told *told = &collector->told[rank];
+    struct lull_wave_told *told = &collector->told[rank];
     if (told->calls || !told->waited)
         return true;
     told->waited = false;

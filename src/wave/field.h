@@ -10,6 +10,7 @@
 #include "activity/pass.h"
 #include "base/arena.h"
 #include "sim/engine/engine.h"
+#include "team/division.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -90,6 +91,11 @@ const struct lull_sim_sink *lull_wave_collector_sink(struct lull_wave_collector 
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
+/* Behind a pass that a team has shared, by all of its members: the first has the rows of all ranks
+ * then, and others have none. NULL: alone. */
+lull_status lull_wave_collector_gather(struct lull_wave_collector *collector,
+                                       const struct lull_division *division,
+                                       struct lull_error *err);
 /* Behind the pass or the simulation. Fails with LULL_ERR_FORMAT, in one line, where there is
  * nothing to be found: one rank, no messages, no iterations. The field belongs to the collector. */
 lull_status lull_wave_collector_conclude(struct lull_wave_collector *collector,

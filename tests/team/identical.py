@@ -32,19 +32,41 @@ COMMANDS = (
     ["metrics", "RUN", "--by", "thread", "--whole"],
     ["metrics", "RUN", "-f", "json", "--by", "callsite", "--window", "1us:"],
     ["metrics", "RUN", "-f", "json", "--by", "process", "--no-replay"],
-    ["info", "RUN", "-f", "json"],
-    ["info", "RUN"],
-)
-# What the first does alone, and says so.
-BY_FIRST = (
-    ["replay", "RUN", "-f", "json", "--network", "ideal"],
-    ["replay", "RUN", "--network", "hockney:latency=1us:4us:3"],
-    ["wave", "RUN", "-f", "json"],
-    ["report", "RUN", "-f", "json", "--no-prices"],
     ["metrics", "RUN", "-f", "json", "--by", "wait"],
     ["metrics", "RUN", "--by", "file"],
-    ["diff", "RUN", "--", "RUN"],
+    ["info", "RUN", "-f", "json"],
+    ["info", "RUN"],
+    ["wave", "RUN", "-f", "json", "--no-replay"],
+    ["wave", "RUN"],
+    ["replay", "RUN", "-f", "json", "--network", "ideal"],
+    ["replay", "RUN", "--network", "hockney:latency=1us:4us:3"],
+    ["report", "RUN", "-f", "json", "--no-prices"],
+    ["report", "RUN", "-f", "html", "--no-waits", "--window", "1us:", "--max-size", "100KB"],
 )
+# What the first does alone, or a part of it, and says so: of what.
+BY_FIRST = (
+    (["report", "RUN", "-f", "json", "--no-prices"], "following waits"),
+    (["replay", "RUN", "-f", "json", "--network", "ideal"], "replaying"),
+    (["replay", "RUN", "--balance"], "a replay with other computations"),
+    (["wave", "RUN", "-f", "json"], "replaying"),
+    (["metrics", "RUN", "-f", "json", "--by", "wait"], "following waits"),
+    (["diff", "RUN", "--", "RUN"], "diff"),
+)
+# What is the work of one.
+BY_ONE = (
+    ["simulate", "-p", "chain:ranks=4", "-f", "json"],
+    ["wave", "-p", "chain:ranks=8", "-d", "3@i3:9ms"],
+    ["wave", "--list"],
+    ["fit", "--list"],
+)
+# Of a run with more ranks than a timeline has fine rows, and nodes that members share, more than is kept.
+OF_WIDE = (
+    ["report", "RUN", "-f", "json", "--no-waits", "--no-prices", "--max-size", "100KB"],
+    ["wave", "RUN", "-f", "json", "--no-replay"],
+    ["replay", "RUN"],
+)
+WIDE = ["-p", "chain:ranks=1100,exec=1ms,iterations=6,collective=allreduce,every=3", "--placement",
+        "block:cores-per-node=3", "--noise", "exponential:mean=50us"]
 SIMULATED = (
     ["-p", "chain:ranks=9,exec=1ms+2ms,iterations=20,collective=allreduce,every=3", "--noise", "exponential:mean=50us"],
     ["-p", "grid:ranks=4x4,bytes=128KiB,iterations=10"],
@@ -91,22 +113,39 @@ class Case:
                 if team.stderr.splitlines().count(line) != said.count(line):
                     raise Difference("%s: says not as often as one does: %s" % (what, line.decode(errors="replace")))
 
-    def compare_first(self, words, members):
-        """Also that one line says so, and that the output goes to one file where it is asked to."""
+    def compare_first(self, words, members, what):
+        """Also that one line says so where there is something to be done, and that the output goes to one file where
+        it is asked to."""
         self.compare(words, [members])
         paths = [os.path.join(self.folder, name) for name in ("alone.out", "team.out")]
         said = []
+        for path in filter(os.path.exists, paths):
+            os.remove(path)
         for path, size in zip(paths, (0, members)):
             if words[0] != "replay": # whose --output is a run
-                team = self.start([*words, "-o", path], size)
-                said = team.stderr.decode(errors="replace").splitlines()
+                done = self.start([*words, "-o", path], size)
+                said = done.stderr.decode(errors="replace").splitlines()
         if words[0] == "replay":
             said = self.start(words, members).stderr.decode(errors="replace").splitlines()
         elif any(map(os.path.exists, paths)) and not filecmp.cmp(*paths, shallow=False):
             raise Difference(" ".join(words) + " -o: writes something else")
-        if members > 1 and sum("is not shared yet: the first process does it, the other %d of lull" % (members - 1)
-                               in line for line in said) != 1:
-            raise Difference("%s: does not say once that the first does all: %s" % (" ".join(words), said))
+        text = "%s is not shared yet: the first process does it, the other %d of lull" % (what, members - 1)
+        if self.has_work(words, what) and (sum(text in line for line in said) != 1 or
+                                           sum("not shared" in line for line in said) != 1):
+            raise Difference("%s: does not say once that the first does it: %s" % (" ".join(words), said))
+
+    def has_work(self, words, what):
+        """Whether one process alone comes to the work that it would do for all. A wave's output is its document."""
+        done = self.start(words, 0)
+        if words[0] == "wave":
+            return b'"replay_s"' in done.stdout
+        return what == "diff" or "--balance" in words or done.returncode == 0
+
+    def compare_one(self, words):
+        self.compare(words, [1, 3])
+        said = self.start(words, 3).stderr.decode(errors="replace").splitlines()
+        if sum("is the work of one process: the other 2 of lull have nothing to do" in line for line in said) != 1:
+            raise Difference("%s: does not say once that one does it: %s" % (" ".join(words), said))
 
     def refuse(self, words, text, members, before=()):
         team = self.start(words, members, before)
@@ -177,6 +216,15 @@ def conformance():
     return sorted(found) if folder else []
 
 
+def wide(case):
+    run = os.path.join(case.folder, "wide.lull")
+    if not os.path.exists(run):
+        made = case.start(["simulate", *WIDE, "-o", run], 0)
+        if made.returncode != 0:
+            raise Difference("simulate: " + made.stderr.decode())
+    return run
+
+
 def check_all(case):
     runs, mpi = find_runs(case), case.options.family is not None
     for i, run in enumerate(runs):
@@ -185,6 +233,8 @@ def check_all(case):
                 continue
             sizes = [random.Random(i * 7 + j).choice([2, 3, 4, 7])] if mpi else [1, 2, 3, 4, 7, 16][j % 2:]
             case.compare([run if word == "RUN" else word for word in command], sizes)
+    for command in OF_WIDE[:1] if mpi else OF_WIDE:
+        case.compare([wide(case) if word == "RUN" else word for word in command], [3] if mpi else [2, 5])
     for i, run in enumerate(conformance()):
         sizes = [[2], [3], [4]][i % 3] if mpi else [1, 2, 3, 4, 7]
         case.compare(["metrics", run, "-f", "json"], sizes)
@@ -193,9 +243,11 @@ def check_all(case):
     case.compare(["metrics", *simulated, "-f", "json"], [1, 2, 4, 7] if not mpi else [1, 3])
     case.refuse(["metrics", "/nowhere/run"], "/nowhere/run", 3)
     for i, run in enumerate(runs):
-        for j, command in enumerate(BY_FIRST):
+        for j, (command, what) in enumerate(BY_FIRST):
             if (i + j) % (12 if mpi else 4) == 0:
-                case.compare_first([run if word == "RUN" else word for word in command], 2 + (i + j) % 3)
+                case.compare_first([run if word == "RUN" else word for word in command], 2 + (i + j) % 3, what)
+    for command in BY_ONE[:1] if mpi else BY_ONE:
+        case.compare_one(command)
     case.refuse(["metrics", runs[0], "--region", "no such region"], "no such region", 3)
     if mpi:
         case.refuse(["metrics", runs[0], "--nonsense"], "nonsense", 2, LINGER)

@@ -60,5 +60,6 @@ const struct lull_command lull_cmd_history_show = {
                "  lull history show perf.jsonl --metric runtime,region:solve --chart runtime.svg\n",
     .options = options,
     .output = &output,
+    .under_mpirun = LULL_WORK_OF_ONE,
     .run = run,
 };

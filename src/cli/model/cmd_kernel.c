@@ -136,5 +136,6 @@ const struct lull_command lull_cmd_model_kernel = {
         "-Iinc'\n",
     .options = options,
     .output = &output,
+    .under_mpirun = LULL_WORK_OF_ONE,
     .run = run,
 };

@@ -164,5 +164,6 @@ const struct lull_command lull_cmd_model_program = {
                "  lull model program --derive run16 run64 run256 -o model.lua\n",
     .options = options,
     .output = &output,
+    .under_mpirun = LULL_WORK_OF_ONE,
     .run = run,
 };

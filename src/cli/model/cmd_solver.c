@@ -59,5 +59,6 @@ const struct lull_command lull_cmd_model_solver = {
         "  lull model solver data/solvers/cg.lua -m machine.json --sweep Nx=100,1000,10000\n",
     .options = options,
     .output = &output,
+    .under_mpirun = LULL_WORK_OF_ONE,
     .run = run,
 };

@@ -112,5 +112,6 @@ const struct lull_command lull_cmd_model_spmv = {
                "  lull model spmv --rows 2063494 --nonzeros 14612663 --bytes 258MB\n",
     .options = options,
     .output = &output,
+    .under_mpirun = LULL_WORK_OF_ONE,
     .run = run,
 };

@@ -1,42 +1,10 @@
 /* What the members of a team have collected, each of its processes, comes to the first: the ledgers
  * of locations and the parallel regions of processes one behind the other, regions as sums. */
-#include "base/array.h"
 #include "metrics/breakdown/collector.h"
+#include "team/bring.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct gathered {
-    unsigned char *bytes;
-    size_t size, capacity;
-};
-
-/* Where somebody else's bytes are read. */
-struct place {
-    const unsigned char *at;
-    size_t left;
-};
-
-static bool put(struct gathered *to, const void *bytes, size_t size)
-{
-    if (!lull_array_reserve(&to->bytes, &to->capacity, to->size + size, 1))
-        return false;
-    if (size)
-        memcpy(to->bytes + to->size, bytes, size);
-    to->size += size;
-    return true;
-}
-
-static bool get(struct place *from, void *bytes, size_t size)
-{
-    if (from->left < size)
-        return false;
-    if (size)
-        memcpy(bytes, from->at, size);
-    from->at += size;
-    from->left -= size;
-    return true;
-}
 
 static size_t size_of_counters(const struct lull_collector *collector)
 {
@@ -50,73 +18,80 @@ static bool is_collected(const struct lull_collector *collector, uint32_t proces
 
 /* ---- out ----------------------------------------------------------------------------------- */
 
-static bool put_process(const struct lull_collector *collector, uint32_t p, struct gathered *to)
+static bool put_process(const struct lull_collector *collector, uint32_t p, struct lull_flow *flow)
 {
     const struct lull_process *process = &collector->trace->processes[p];
     bool fits = true;
     for (uint32_t i = 0; fits && i < process->n_locations; i++) {
         const struct location *location = &collector->locations[process->first_location + i];
-        fits = put(to, location->ns, sizeof location->ns);
+        fits = lull_flow_put(flow, location->ns, sizeof location->ns);
         if (fits && location->counters)
-            fits = put(to, location->counters, size_of_counters(collector));
+            fits = lull_flow_put(flow, location->counters, size_of_counters(collector));
     }
     const struct lull_parallel_breakdown *sums = NULL;
     const uint32_t *regions = NULL;
     const uint32_t n = collector->executions[p]
                            ? lull_executions_result(collector->executions[p], &sums, &regions)
                            : 0;
-    return fits && put(to, &n, sizeof n) && put(to, sums, n * sizeof *sums) &&
-           put(to, regions, n * sizeof *regions);
+    return fits && lull_flow_put_items(flow, sums, n, sizeof *sums) &&
+           lull_flow_put_items(flow, regions, n, sizeof *regions);
 }
 
 /* ---- in ------------------------------------------------------------------------------------ */
 
-static bool get_parallels(struct lull_executions *executions, struct place *from)
+static bool get_parallels(struct lull_executions *executions, struct lull_flow *flow)
 {
-    uint32_t n;
-    if (!get(from, &n, sizeof n))
-        return false;
-    if (n == 0)
-        return true;
-    struct lull_parallel_breakdown *sums = malloc(n * sizeof *sums);
-    uint32_t *regions = malloc(n * sizeof *regions);
-    if (executions && sums && regions && get(from, sums, n * sizeof *sums) &&
-        get(from, regions, n * sizeof *regions)) {
-        lull_executions_adopt(executions, n, sums, regions);
+    size_t n, same = 0;
+    struct lull_parallel_breakdown *sums = lull_flow_get_items(flow, sizeof *sums, &n);
+    uint32_t *regions = sums ? lull_flow_get_items(flow, sizeof *regions, &same) : NULL;
+    const bool good = regions && same == n && (executions || n == 0);
+    if (good && n > 0) {
+        lull_executions_adopt(executions, (uint32_t)n, sums, regions);
         return true;
     }
     free(sums);
     free(regions);
-    return false;
+    return good;
 }
 
-static bool get_process(const struct lull_collector *collector, uint32_t p, struct place *from)
+static bool get_process(const struct lull_collector *collector, uint32_t p, struct lull_flow *flow)
 {
     const struct lull_process *process = &collector->trace->processes[p];
     bool good = true;
     for (uint32_t i = 0; good && i < process->n_locations; i++) {
         struct location *location = &collector->locations[process->first_location + i];
-        good = get(from, location->ns, sizeof location->ns);
+        good = lull_flow_get(flow, location->ns, sizeof location->ns);
         if (good && location->counters)
-            good = get(from, location->counters, size_of_counters(collector));
+            good = lull_flow_get(flow, location->counters, size_of_counters(collector));
     }
-    return good && get_parallels(collector->executions[p], from);
+    return good && get_parallels(collector->executions[p], flow);
 }
 
-static lull_status take_member(void *context, uint32_t member, const void *bytes, size_t size,
-                               struct lull_error *err)
+/* ---- both ---------------------------------------------------------------------------------- */
+
+/* Each process of a member goes its way. */
+static bool go_over(const struct lull_collector *collector, uint32_t member, struct lull_flow *flow,
+                    bool (*go)(const struct lull_collector *collector, uint32_t p,
+                               struct lull_flow *flow))
+{
+    const uint32_t *cuts = collector->options->division->cuts;
+    bool good = true;
+    for (uint32_t p = cuts[member]; good && p < cuts[member + 1]; p++)
+        if (is_collected(collector, p))
+            good = go(collector, p, flow);
+    return good;
+}
+
+static bool put(void *context, struct lull_flow *flow)
 {
     const struct lull_collector *collector = context;
-    const uint32_t *cuts = collector->options->division->cuts;
-    struct place place = {bytes, size};
-    bool good = true;
-    for (uint32_t p = cuts[member]; member > 0 && good && p < cuts[member + 1]; p++)
-        if (is_collected(collector, p))
-            good = get_process(collector, p, &place);
-    return good ? LULL_OK
-                : lull_fail(err, LULL_ERR_MEMORY,
-                            "%s: not enough memory for what rank %u has collected",
-                            collector->trace->path, member);
+    return go_over(collector, lull_team_index(collector->options->division->team), flow,
+                   put_process);
+}
+
+static bool get(void *context, uint32_t member, struct lull_flow *flow)
+{
+    return go_over(context, member, flow, get_process);
 }
 
 /* ---- regions ------------------------------------------------------------------------------- */
@@ -153,20 +128,9 @@ static lull_status sum_regions(struct lull_collector *collector, struct lull_err
 lull_status lull_collector_gather(struct lull_collector *collector, struct lull_error *err)
 {
     const struct lull_division *division = collector->options->division;
+    const struct lull_freight freight = {put, get, collector, "a breakdown"};
     if (!division)
         return LULL_OK;
-    const uint32_t own = lull_team_index(division->team);
-    struct gathered gathered = {0};
-    bool fits = true;
-    for (uint32_t p = division->cuts[own]; own > 0 && fits && p < division->cuts[own + 1]; p++)
-        if (is_collected(collector, p))
-            fits = put_process(collector, p, &gathered);
-    lull_status status =
-        fits ? LULL_OK : lull_fail(err, LULL_ERR_MEMORY, "not enough memory for a breakdown");
-    status = lull_team_agree(division->team, status, err);
-    if (status == LULL_OK)
-        status = lull_team_collect(division->team, gathered.bytes, gathered.size, take_member,
-                                   collector, err);
-    free(gathered.bytes);
+    lull_status status = lull_team_bring(division->team, &freight, err);
     return status == LULL_OK ? sum_regions(collector, err) : status;
 }

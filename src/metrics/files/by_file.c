@@ -1,5 +1,7 @@
 #include "metrics/files/by_file.h"
 
+#include "metrics/windows.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,17 +158,67 @@ const bool *lull_file_reader_visits(const struct lull_file_reader *reader)
     return reader->visits;
 }
 
-lull_status lull_file_uses_read(const struct lull_trace *trace, const struct lull_windows *windows,
-                                uint32_t application, unsigned workers, struct lull_arena *arena,
+/* What is summed of a use. */
+enum { NUMBERS = 7 };
+
+static void list_numbers(struct lull_file_use *use, uint64_t *ret_numbers[NUMBERS])
+{
+    uint64_t *const all[NUMBERS] = {&use->opens,         &use->reads,      &use->writes,
+                                    &use->others,        &use->bytes_read, &use->bytes_written,
+                                    (uint64_t *)&use->ns};
+    memcpy(ret_numbers, all, sizeof all);
+}
+
+lull_status lull_file_reader_gather(struct lull_file_reader *reader, struct lull_team *team,
+                                    struct lull_error *err)
+{
+    const size_t n = (size_t)reader->trace->n_files + 1;
+    uint64_t *numbers[NUMBERS];
+    if (lull_team_size(team) == 1)
+        return LULL_OK;
+    int64_t *sums = calloc(n * NUMBERS, sizeof *sums);
+    lull_status status = sums
+                             ? LULL_OK
+                             : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for %u files",
+                                         reader->trace->path, reader->trace->n_files);
+    for (size_t f = 0; sums && f < n; f++) {
+        for (unsigned w = 1; w < reader->workers; w++) {
+            add_up(&reader->uses[f], &reader->uses[w * n + f]);
+            reader->uses[w * n + f] = (struct lull_file_use){0};
+        }
+        list_numbers(&reader->uses[f], numbers);
+        for (size_t i = 0; i < NUMBERS; i++)
+            sums[f * NUMBERS + i] = (int64_t)*numbers[i];
+    }
+    status = lull_team_agree(team, status, err);
+    if (status == LULL_OK)
+        status = lull_team_sum(team, sums, n * NUMBERS, err);
+    for (size_t f = 0; status == LULL_OK && f < n; f++) {
+        list_numbers(&reader->uses[f], numbers);
+        for (size_t i = 0; i < NUMBERS; i++)
+            *numbers[i] = (uint64_t)sums[f * NUMBERS + i];
+    }
+    free(sums);
+    return status;
+}
+
+lull_status lull_file_uses_read(const struct lull_trace *trace,
+                                const struct lull_file_options *wanted, struct lull_arena *arena,
                                 struct lull_file_uses *ret_uses, struct lull_error *err)
 {
-    struct lull_pass_options options = {
-        .windows = windows, .application = application, .workers = workers};
+    struct lull_team *team = wanted->division ? wanted->division->team : NULL;
+    struct lull_pass_options options = {.windows = wanted->windows,
+                                        .application = wanted->application,
+                                        .range = lull_pass_range(wanted->division),
+                                        .workers = wanted->workers};
     struct lull_file_reader *reader =
-        lull_file_reader_create(trace, windows, lull_pass_workers(trace, &options), arena);
+        lull_file_reader_create(trace, wanted->windows, lull_pass_workers(trace, &options), arena);
     const struct lull_consumer consumer = lull_file_reader_consumer(reader);
     options.visits = reader->visits;
-    lull_status status = lull_pass_run(trace, &options, &consumer, 1, err);
+    lull_status status =
+        lull_team_agree(team, lull_pass_run(trace, &options, &consumer, 1, err), err);
+    if (status == LULL_OK)
+        status = lull_file_reader_gather(reader, team, err);
     if (status == LULL_OK)
         lull_file_reader_conclude(reader, arena, ret_uses);
     return status;

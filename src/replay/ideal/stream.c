@@ -86,7 +86,7 @@ static bool take_message(struct share *share, const struct stream *stream,
                                             .called = stream->call_began,
                                             .received = wanted->time,
                                             .with_sends = stream->waits_for_sends};
-    options->message(options->message_context, share->index, &told);
+    options->message(options->message_context, share->index - share->ideal->first_share, &told);
     return true;
 }
 

@@ -90,6 +90,37 @@ bool lull_barriers_all_came(const struct lull_barriers *barriers, uint32_t proce
     return at < barrier->end - barrier->begin && barrier->came[barrier->begin + at] >= threads;
 }
 
+bool lull_barriers_put(const struct lull_barriers *barriers, struct lull_flow *flow)
+{
+    const uint64_t count = barriers->count;
+    bool good = lull_flow_put(flow, &count, sizeof count);
+    for (size_t i = 0; good && i < count; i++) {
+        const struct lull_barrier *barrier = &barriers->items[i];
+        const uint32_t *came = barrier->came ? barrier->came + barrier->begin : NULL;
+        good = lull_flow_put(flow, lull_hash_key(&barriers->by_key, i), sizeof(struct key)) &&
+               lull_flow_put(flow, &barrier->complete, sizeof barrier->complete) &&
+               lull_flow_put_items(flow, came, barrier->end - barrier->begin, sizeof *came);
+    }
+    return good;
+}
+
+bool lull_barriers_get(struct lull_barriers *barriers, struct lull_flow *flow)
+{
+    uint64_t count;
+    bool good = lull_flow_get(flow, &count, sizeof count);
+    for (uint64_t i = 0; good && i < count; i++) {
+        struct key key;
+        good = lull_flow_get(flow, &key, sizeof key);
+        struct lull_barrier *barrier =
+            good ? find(barriers, key.process, (uint64_t)key.barrier << 32) : NULL;
+        good = barrier && lull_flow_get(flow, &barrier->complete, sizeof barrier->complete) &&
+               (barrier->came = lull_flow_get_items(flow, sizeof *barrier->came, &barrier->end));
+        if (good)
+            barrier->capacity = barrier->end + 1;
+    }
+    return good;
+}
+
 void lull_barriers_free(struct lull_barriers *barriers)
 {
     for (size_t i = 0; i < barriers->count; i++)

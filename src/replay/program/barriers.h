@@ -7,6 +7,7 @@
 #define LULL_REPLAY_PROGRAM_BARRIERS_H
 
 #include "base/hash.h"
+#include "team/bring.h"
 
 enum { LULL_BARRIER_MOST_AHEAD = 1 << 20 };
 
@@ -24,6 +25,9 @@ bool lull_barriers_come(struct lull_barriers *barriers, uint32_t process, uint64
 /* Behind all of these: whether all have come. */
 bool lull_barriers_all_came(const struct lull_barriers *barriers, uint32_t process,
                             uint64_t meeting, uint32_t threads);
+/* From member to member of a team, each of which has the barriers of its processes. */
+bool lull_barriers_put(const struct lull_barriers *barriers, struct lull_flow *flow);
+bool lull_barriers_get(struct lull_barriers *barriers, struct lull_flow *flow);
 void lull_barriers_free(struct lull_barriers *barriers);
 
 #endif

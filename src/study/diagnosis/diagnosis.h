@@ -17,6 +17,9 @@ struct lull_diagnosis_evidence {
 /* Takes part in a pass. Ends with lull_diagnosis_release in either case. */
 lull_status lull_diagnosis_join(struct lull_diagnosis_evidence *evidence,
                                 struct lull_joint_pass *joint, struct lull_error *err);
+/* Behind a pass that a team has shared, by all of its members: the first has all then. */
+lull_status lull_diagnosis_gather(struct lull_diagnosis_evidence *evidence, struct lull_team *team,
+                                  struct lull_error *err);
 void lull_diagnosis_release(struct lull_diagnosis_evidence *evidence);
 
 /* At most so many findings get a price, those that may be worth most. */

@@ -40,6 +40,32 @@ void lull_measured_release(struct lull_measured *measured)
     *measured = (struct lull_measured){0};
 }
 
+static bool put(void *context, struct lull_flow *flow)
+{
+    const struct lull_measured *measured = context;
+    return (!measured->survey || lull_survey_put(measured->survey, flow)) &&
+           (!measured->samples || lull_network_samples_put(measured->samples, flow)) &&
+           (!measured->evidence || lull_eager_evidence_put(measured->evidence, flow)) &&
+           (!measured->collectives || lull_collective_costs_put(measured->collectives, flow));
+}
+
+static bool get(void *context, uint32_t member, struct lull_flow *flow)
+{
+    struct lull_measured *measured = context;
+    (void)member;
+    return (!measured->survey || lull_survey_get(measured->survey, flow)) &&
+           (!measured->samples || lull_network_samples_get(measured->samples, flow)) &&
+           (!measured->evidence || lull_eager_evidence_get(measured->evidence, flow)) &&
+           (!measured->collectives || lull_collective_costs_get(measured->collectives, flow));
+}
+
+lull_status lull_measured_gather(struct lull_measured *measured, struct lull_team *team,
+                                 struct lull_error *err)
+{
+    const struct lull_freight freight = {put, get, measured, "what a replay has to know"};
+    return lull_team_bring(team, &freight, err);
+}
+
 /* Of operations that do not follow a tree; NULL: what is not said goes by size. */
 static const char *algorithms_of(const struct lull_collective_facts *facts,
                                  struct lull_arena *arena)

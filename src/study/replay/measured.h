@@ -20,6 +20,11 @@ lull_status lull_measured_join(struct lull_measured *measured, uint32_t applicat
                                struct lull_joint_pass *joint, struct lull_error *err);
 void lull_measured_release(struct lull_measured *measured);
 
+/* Behind a pass that a team has shared, by all of its members: the first has all then. What is NULL
+ * nobody has. */
+lull_status lull_measured_gather(struct lull_measured *measured, struct lull_team *team,
+                                 struct lull_error *err);
+
 /* Behind the pass, once: the network that the messages of the run show, in `arena`. */
 lull_status lull_measured_conclude(struct lull_measured *measured, uint32_t application,
                                    struct lull_arena *arena, struct lull_network *ret_network,

@@ -61,11 +61,19 @@ static lull_status load_measured(struct session *session, const char *path, stru
     const struct lull_companion companion = {join_pass, session};
     struct lull_runs_options wanted = session->wanted;
     wanted.companion = &companion;
+    wanted.team = session->supposition->team;
     lull_status status =
         lull_runs_load(&path, 1, &wanted, session->notices, session->arena, runs, err);
-    if (status != LULL_OK)
-        return status;
-    struct lull_run *run = &runs->runs[0];
+    if (status == LULL_OK && session->measured.survey) /* where events were read */
+        status = lull_measured_gather(&session->measured, wanted.team, err);
+    return status;
+}
+
+/* Whether it can be replayed, and the network that its messages show. */
+static lull_status prepare_replays(struct session *session, const char *path,
+                                   struct lull_error *err)
+{
+    struct lull_run *run = &session->study->runs.runs[0];
     if (!run->trace)
         return lull_fail(err, LULL_ERR_RANGE,
                          "%s: is a saved profile, expected a trace with its events", path);
@@ -291,6 +299,21 @@ static lull_status compare(struct session *session, struct lull_error *err)
                                 session->arena, err);
 }
 
+static lull_status replay_all(struct session *session, const char *path, struct lull_error *err)
+{
+    lull_status status = prepare_replays(session, path, err);
+    if (status == LULL_OK)
+        status = load_against(session, err);
+    if (status == LULL_OK)
+        status = replay_measured(session, err);
+    if (status == LULL_OK)
+        status = what_if(session, err);
+    if (status == LULL_OK)
+        status = compare(session, err);
+    return status == LULL_OK ? lull_study_compute(&session->study->runs, session->arena, err)
+                             : status;
+}
+
 lull_status lull_replay_study_make(const char *path, const struct lull_supposition *supposition,
                                    const struct lull_study_progress *progress,
                                    struct lull_notices *notices, struct lull_arena *arena,
@@ -307,17 +330,11 @@ lull_status lull_replay_study_make(const char *path, const struct lull_suppositi
                               .arena = arena};
     *ret_study = (struct lull_replay_study){.words = supposition->words};
     lull_status status = load_measured(&session, path, err);
-    if (status == LULL_OK)
-        status = load_against(&session, err);
-    if (status == LULL_OK)
-        status = replay_measured(&session, err);
-    if (status == LULL_OK)
-        status = what_if(&session, err);
-    if (status == LULL_OK)
-        status = compare(&session, err);
+    if (status == LULL_OK && lull_team_is_first(supposition->team))
+        status = replay_all(&session, path, err);
     lull_what_if_destroy(session.what_if);
     lull_measured_release(&session.measured);
-    return status == LULL_OK ? lull_study_compute(&ret_study->runs, arena, err) : status;
+    return status;
 }
 
 void lull_replay_study_close(struct lull_replay_study *study)

@@ -6,13 +6,17 @@
 #include "replay/what_if/what_if.h"
 #include "sim/disturbance.h"
 #include "sim/spec.h"
+#include "team/team.h"
 
 /* What is supposed to be different; what is NULL or 0 stays as measured. */
 struct lull_supposition {
-    uint32_t application;               /* index: which program of the trace is replayed */
-    bool force;                         /* go on where the tracer disturbed the run too much */
-    bool whole;                         /* with MPI_Init and MPI_Finalize */
-    bool raw_names;                     /* names of functions as the run has them */
+    uint32_t application; /* index: which program of the trace is replayed */
+    bool force;           /* go on where the tracer disturbed the run too much */
+    bool whole;           /* with MPI_Init and MPI_Finalize */
+    bool raw_names;       /* names of functions as the run has them */
+    /* Reads the run together, where no computation is supposed to be different: others than the
+     * first know nothing then. NULL: alone. */
+    struct lull_team *team;
     const struct lull_sweep *networks;  /* of one spec: the network */
     const struct lull_machine *machine; /* the network of a machine; not with `networks` */
     double cpu_speed;                   /* times as fast as measured */

@@ -63,6 +63,24 @@ struct lull_consumer lull_iterations_consumer(struct lull_iterations *iterations
         .context = iterations, .wants = iterations->inner.wants, .steps = pass_on};
 }
 
+/* Whether to give up depends on the steps of all members. */
+lull_status lull_iterations_gather(struct lull_iterations *iterations,
+                                   const struct lull_division *division, struct lull_error *err)
+{
+    if (!division)
+        return LULL_OK;
+    int64_t steps = (int64_t)atomic_load(&iterations->steps);
+    lull_status status = lull_team_sum(division->team, &steps, 1, err);
+    if (status == LULL_OK)
+        status = lull_team_broadcast(division->team, &steps, sizeof steps, err);
+    status = lull_team_agree(division->team, status, err);
+    if (status != LULL_OK)
+        return status;
+    atomic_store(&iterations->steps, (uint64_t)steps);
+    return gave_up(iterations) ? LULL_OK
+                               : lull_wave_collector_gather(iterations->collector, division, err);
+}
+
 const struct lull_wave_field *lull_iterations_conclude(struct lull_iterations *iterations,
                                                        struct lull_arena *arena,
                                                        const char **ret_absent)

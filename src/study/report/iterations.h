@@ -16,6 +16,10 @@ lull_status lull_iterations_create(const struct lull_trace *trace, uint32_t appl
                                    bool calls_in_full, struct lull_iterations **ret_iterations,
                                    struct lull_error *err);
 struct lull_consumer lull_iterations_consumer(struct lull_iterations *iterations);
+/* Behind a pass that a team has shared, by all of its members, before the conclusion: the first has
+ * those of all ranks then. NULL: alone. */
+lull_status lull_iterations_gather(struct lull_iterations *iterations,
+                                   const struct lull_division *division, struct lull_error *err);
 /* The field, or why there is none in *ret_absent, one sentence in `arena`. */
 const struct lull_wave_field *lull_iterations_conclude(struct lull_iterations *iterations,
                                                        struct lull_arena *arena,

@@ -7,6 +7,7 @@
 /* What is read of one trace; the runs get into another order afterwards. */
 struct reading {
     const struct lull_trace *trace;
+    const struct lull_division *division; /* who of a team has read what; NULL: alone */
     struct lull_timeline_builder *builder;
     struct lull_iterations *iterations;
     struct lull_diagnosis_evidence evidence;
@@ -41,6 +42,7 @@ static lull_status join_pass(void *context, struct lull_joint_pass *joint, struc
                                                  .most_steps = options->most_steps,
                                                  .most_messages = options->most_messages};
     reading->trace = joint->trace;
+    reading->division = joint->ideal.division;
     lull_status status =
         lull_timeline_create(joint->trace, &wanted, joint->workers, &reading->builder, err);
     if (status == LULL_OK)
@@ -52,6 +54,23 @@ static lull_status join_pass(void *context, struct lull_joint_pass *joint, struc
     joint->consumers[joint->n_consumers++] = lull_timeline_consumer(reading->builder);
     joint->consumers[joint->n_consumers++] = lull_iterations_consumer(reading->iterations);
     return lull_diagnosis_join(&reading->evidence, joint, err);
+}
+
+/* What the members of a team have read of all traces comes to the first. */
+static lull_status gather(const struct session *session, struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    for (uint32_t i = 0; i < session->count && status == LULL_OK; i++) {
+        struct reading *reading = &session->readings[i];
+        if (!reading->division)
+            continue;
+        status = lull_timeline_gather(reading->builder, reading->division, err);
+        if (status == LULL_OK)
+            status = lull_iterations_gather(reading->iterations, reading->division, err);
+        if (status == LULL_OK)
+            status = lull_diagnosis_gather(&reading->evidence, reading->division->team, err);
+    }
+    return status;
 }
 
 static struct reading *reading_of(const struct session *session, const struct lull_trace *trace)
@@ -195,7 +214,10 @@ lull_status lull_report_load(const char *const *paths, uint32_t count,
     *ret_report = (struct lull_report){0};
     lull_status status =
         lull_runs_load(paths, count, &wanted, notices, arena, &ret_report->runs, err);
-    const uint32_t n = ret_report->runs.count;
+    if (status == LULL_OK)
+        status = gather(&session, err);
+    const uint32_t n = lull_team_is_first(wanted.team) ? ret_report->runs.count : 0;
+    ret_report->n_of = n;
     ret_report->of = lull_arena_zero(arena, n + (size_t)1, sizeof *ret_report->of);
     for (uint32_t i = 0; i < n && status == LULL_OK; i++)
         status = conclude_run(&session, &ret_report->runs.runs[i], &ret_report->of[i], arena, err);
@@ -225,7 +247,7 @@ void lull_report_diagnose(struct lull_report *report, const struct lull_report_o
 
 void lull_report_close(struct lull_report *report)
 {
-    for (uint32_t i = 0; report->of && i < report->runs.count; i++) {
+    for (uint32_t i = 0; i < report->n_of; i++) {
         lull_timeline_destroy(report->of[i].builder);
         lull_iterations_destroy(report->of[i].iterations);
         lull_diagnosis_release(&report->of[i].evidence);

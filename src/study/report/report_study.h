@@ -45,14 +45,16 @@ struct lull_report_options {
 
 struct lull_report {
     struct lull_runs runs;
-    struct lull_report_run *of; /* [runs.count], in the order of the runs */
+    struct lull_report_run *of; /* [n_of], in the order of the runs */
+    uint32_t n_of;              /* all; 0 on others of a team than the first */
 };
 
 /* How much of each run is kept for a page of so many bytes: the usual 16 MB hold 10^6 steps and
  * 2 x 10^5 messages, and rows of level 11. */
 void lull_report_budget(uint64_t bytes, struct lull_report_options *options);
 
-/* Reads the runs. Saved profiles and sums have no timeline. Ends with lull_report_close in either
+/* Reads the runs, a team together: the first has the report. Saved profiles and sums have no
+ * timeline. Ends with lull_report_close in either
  * case. */
 lull_status lull_report_load(const char *const *paths, uint32_t count,
                              const struct lull_report_options *options,

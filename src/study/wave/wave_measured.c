@@ -1,10 +1,12 @@
 /* Waves in a recorded run: one reading for the waves and the network, then replays. */
 #include "study/wave/wave_study.h"
 
+#include "metrics/windows.h"
 #include "replay/eager_limit.h"
 #include "replay/measured_network.h"
 #include "replay/replay.h"
 #include "study/analyse.h"
+#include "study/division.h"
 #include "study/replay/measured.h"
 
 #include <math.h>
@@ -13,11 +15,8 @@
 struct session {
     const struct lull_wave_run_options *wanted;
     struct lull_wave_run *run;
-    struct lull_runs runs;
-    struct lull_trace *trace; /* opened here; NULL: that of the runs */
     struct lull_measured measured;
     struct lull_network network;
-    bool replays;
     struct lull_notices *notices;
     struct lull_arena *arena;
 };
@@ -46,30 +45,63 @@ static lull_status join_pass(void *context, struct lull_joint_pass *joint, struc
     return status;
 }
 
+/* The pass of a member, over what it reads of the run. */
+static lull_status pass_alone(struct session *session, struct lull_error *err)
+{
+    const struct lull_trace *trace = session->run->alone;
+    struct lull_consumer consumers[2];
+    struct lull_eager_evidence **evidence = &session->measured.evidence;
+    const struct lull_pass_options options = {.application = session->wanted->application,
+                                              .range = lull_pass_range(session->run->division),
+                                              .masters_only = true};
+    lull_status status = add_collector(session, trace, &consumers[0], err);
+    if (status == LULL_OK)
+        status =
+            lull_eager_evidence_create(trace, lull_pass_workers(trace, &options), evidence, err);
+    if (status != LULL_OK)
+        return status;
+    consumers[1] = lull_eager_evidence_consumer(*evidence);
+    return lull_pass_run(trace, &options, consumers, 2, err);
+}
+
+/* All that the members have read comes to the first. */
+static lull_status gather(struct session *session, struct lull_error *err)
+{
+    struct lull_team *team = session->wanted->team;
+    lull_status status =
+        lull_wave_collector_gather(session->run->measured.collector, session->run->division, err);
+    return status == LULL_OK ? lull_measured_gather(&session->measured, team, err) : status;
+}
+
 /* Waves and eager limit alone. */
 static lull_status read_alone(struct session *session, const char *path, struct lull_error *err)
 {
-    struct lull_consumer consumers[2];
-    struct lull_eager_evidence **evidence = &session->measured.evidence;
-    lull_status status = lull_trace_open(path, &session->trace, err);
-    if (status != LULL_OK)
-        return status;
-    struct lull_pass_options options = {.application = session->wanted->application,
-                                        .masters_only = true};
-    unsigned workers = lull_pass_workers(session->trace, &options);
-    status = add_collector(session, session->trace, &consumers[0], err);
+    struct lull_wave_run *run = session->run;
+    struct lull_team *team = session->wanted->team;
+    lull_status status = lull_division_open(team, path, &run->alone, err);
     if (status == LULL_OK)
-        status = lull_eager_evidence_create(session->trace, workers, evidence, err);
-    if (status == LULL_OK) {
-        consumers[1] = lull_eager_evidence_consumer(*evidence);
-        status = lull_pass_run(session->trace, &options, consumers, 2, err);
-    }
-    lull_notices_add_quirks(session->notices, session->trace, path);
+        status = lull_division_of_run(team, run->alone, session->wanted->application,
+                                      session->arena, &run->division, err);
+    if (status == LULL_OK)
+        status = lull_team_agree(team, pass_alone(session, err), err);
+    if (status == LULL_OK)
+        status = gather(session, err);
+    if (status == LULL_OK)
+        status = lull_division_gather_quirks(run->division, run->alone, err);
+    if (run->alone)
+        lull_notices_add_quirks(session->notices, run->alone, path);
+    return status;
+}
+
+/* Of the network all that matters is what is eager. */
+static lull_status find_eager_limits(struct session *session, struct lull_error *err)
+{
+    lull_status status = LULL_OK;
     lull_network_init(&session->network, lull_network_find("hockney"));
     uint32_t eager = lull_network_parameter(session->network.class, "eager");
     for (unsigned between = 0; between < 2 && status == LULL_OK; between++) {
         struct lull_eager_findings findings;
-        status = lull_eager_evidence_weigh(*evidence, between, &findings, err);
+        status = lull_eager_evidence_weigh(session->measured.evidence, between, &findings, err);
         double limit =
             status != LULL_OK ? 0 : lull_eager_limit(&findings, session->network.values[0][eager]);
         for (unsigned level = between ? LULL_LEVEL_SWITCH : 0;
@@ -77,7 +109,7 @@ static lull_status read_alone(struct session *session, const char *path, struct 
             lull_network_set(&session->network, eager, level, limit);
     }
     if (status == LULL_OK)
-        lull_replay_placement(session->trace, session->wanted->application, session->arena,
+        lull_replay_placement(session->run->alone, session->wanted->application, session->arena,
                               &session->network.placement);
     return status;
 }
@@ -86,20 +118,30 @@ static lull_status read_for_replay(struct session *session, const char *path,
                                    struct lull_error *err)
 {
     const struct lull_companion companion = {join_pass, session};
+    struct lull_runs *runs = &session->run->runs;
     const struct lull_runs_options options = {.application = session->wanted->application,
                                               .force = session->wanted->force,
+                                              .team = session->wanted->team,
                                               .progress = session->wanted->progress,
                                               .companion = &companion};
     lull_status status =
-        lull_runs_load(&path, 1, &options, session->notices, session->arena, &session->runs, err);
-    if (status != LULL_OK)
-        return status;
-    const struct lull_run *run = &session->runs.runs[0];
+        lull_runs_load(&path, 1, &options, session->notices, session->arena, runs, err);
+    session->run->division = status == LULL_OK ? runs->runs[0].division : NULL;
+    if (status == LULL_OK && session->run->measured.collector) /* where events were read */
+        status = gather(session, err);
+    return status;
+}
+
+/* Whether it can be replayed, and on which network. */
+static lull_status prepare_replays(struct session *session, const char *path,
+                                   struct lull_error *err)
+{
+    const struct lull_run *run = &session->run->runs.runs[0];
     if (!run->trace || run->breakdown->from_sums || run->trace->events != LULL_EVENTS_ALL)
         return lull_fail(err, LULL_ERR_RANGE, "%s: does not have the events of the whole run",
                          path);
-    session->replays = !run->ideal->absent || run->ideal->incomplete;
-    if (!session->replays)
+    session->run->replays = !run->ideal->absent || run->ideal->incomplete;
+    if (!session->run->replays)
         lull_notices_add(session->notices, LULL_NOTICE_WARNING,
                          "%s: cannot be replayed, so that nobody knows what a wave cost: %s: %s",
                          path, run->ideal->absent, run->ideal->detail);
@@ -107,9 +149,9 @@ static lull_status read_for_replay(struct session *session, const char *path,
                                   &session->network, err);
 }
 
-static const struct lull_trace *trace_of(const struct session *session)
+const struct lull_trace *lull_wave_run_trace(const struct lull_wave_run *run)
 {
-    return session->trace ? session->trace : session->runs.runs[0].trace;
+    return run->alone ? run->alone : run->runs.runs[0].trace;
 }
 
 /* ---- replays ----------------------------------------------------------------------------------
@@ -137,7 +179,7 @@ static lull_status replay(const struct session *session, struct removal *removal
                           struct lull_wave_scene *scene, int64_t *ret_runtime,
                           struct lull_error *err)
 {
-    const struct lull_run *run = &session->runs.runs[0];
+    const struct lull_run *run = &session->run->runs.runs[0];
     struct lull_replay_options options = {
         .application = session->wanted->application,
         .callers = lull_run_callers(run, session->wanted->application, session->arena),
@@ -230,7 +272,8 @@ static void check_clocks(const struct session *session, const char *path)
 {
     const struct lull_wave_run *run = session->run;
     double error = run->measured.field->clock_error;
-    for (uint32_t p = 0; session->measured.survey && p < trace_of(session)->n_processes; p++)
+    for (uint32_t p = 0;
+         session->measured.survey && p < lull_wave_run_trace(session->run)->n_processes; p++)
         error = fmax(error, (double)lull_survey_shift(session->measured.survey, p));
     for (uint32_t w = 0; w < run->measured.waves.count; w++)
         if (error > (double)run->measured.waves.waves[w].length) {
@@ -246,24 +289,27 @@ static void check_clocks(const struct session *session, const char *path)
 static lull_status study(struct session *session, const char *path, struct lull_error *err)
 {
     struct lull_wave_run *run = session->run;
-    lull_status status = session->wanted->no_replay ? read_alone(session, path, err)
-                                                    : read_for_replay(session, path, err);
-    if (status != LULL_OK)
-        return status;
-    status = look_for_waves(session, &run->measured, err);
+    const bool alone = session->wanted->no_replay;
+    lull_status status =
+        alone ? read_alone(session, path, err) : read_for_replay(session, path, err);
+    if (status != LULL_OK || !lull_team_is_first(session->wanted->team))
+        return status; /* the first goes on */
+    status = alone ? find_eager_limits(session, err) : prepare_replays(session, path, err);
+    if (status == LULL_OK)
+        status = look_for_waves(session, &run->measured, err);
     if (status == LULL_OK)
         status = predict_all(session, err);
     if (status != LULL_OK)
         return status;
     run->measured.name = "measured";
     run->replayed.name = "replayed";
-    run->measured.runtime = trace_of(session)->duration;
+    run->measured.runtime = lull_wave_run_trace(session->run)->duration;
     double *costs = lull_arena_zero(session->arena, run->measured.waves.count + 1, sizeof *costs);
     for (uint32_t w = 0; w < run->measured.waves.count; w++)
         costs[w] = NAN;
     run->costs = costs;
     check_clocks(session, path);
-    if (session->replays)
+    if (session->run->replays)
         replay_all(session, costs);
     return LULL_OK;
 }
@@ -277,8 +323,6 @@ lull_status lull_wave_run_make(const char *path, const struct lull_wave_run_opti
     *ret_run = (struct lull_wave_run){0};
     lull_status status = study(&session, path, err);
     lull_measured_release(&session.measured);
-    lull_runs_close(&session.runs);
-    lull_trace_close(session.trace);
     return status;
 }
 
@@ -286,4 +330,7 @@ void lull_wave_run_close(struct lull_wave_run *run)
 {
     lull_wave_scene_close(&run->measured);
     lull_wave_scene_close(&run->replayed);
+    lull_runs_close(&run->runs);
+    lull_trace_close(run->alone);
+    run->alone = NULL;
 }

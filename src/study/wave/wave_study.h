@@ -92,22 +92,30 @@ struct lull_wave_run_options {
     const char *marker; /* that begins iterations; NULL: they are found in the messages */
     bool force, no_replay;
     struct lull_wave_options options;
+    /* Reads the run together: others than the first know nothing then. NULL: alone. */
+    struct lull_team *team;
     const struct lull_study_progress *progress;
 };
 
 struct lull_wave_run {
+    struct lull_runs runs;          /* the run, where it was read for replays; else none ... */
+    struct lull_trace *alone;       /* ... and it is this; NULL: it is that */
+    struct lull_division *division; /* who of a team read what; NULL: alone */
+    bool replays;                   /* it was replayed, or that was tried */
+
     struct lull_wave_scene measured, replayed; /* replayed: without collector where there is none */
     const struct lull_wave_prediction *predicted; /* [measured.waves.count] */
     const double *costs;    /* ns: how much longer the replay is with each wave; NAN: not known */
     int64_t replay_runtime; /* ns; 0: was not replayed */
 };
 
-/* Reads a run and looks for its waves; then replays it, as it was and without the delay of each
- * wave, unless that is not wanted or not possible (a notice says why). Ends with
+/* Reads a run and looks for its waves; then the first of a team replays it, as it was and without
+ * the delay of each wave, unless that is not wanted or not possible (a notice says why). Ends with
  * lull_wave_run_close in either case. */
 lull_status lull_wave_run_make(const char *path, const struct lull_wave_run_options *options,
                                struct lull_notices *notices, struct lull_arena *arena,
                                struct lull_wave_run *ret_run, struct lull_error *err);
+const struct lull_trace *lull_wave_run_trace(const struct lull_wave_run *run);
 void lull_wave_run_close(struct lull_wave_run *run);
 
 #endif

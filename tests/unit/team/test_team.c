@@ -1,6 +1,6 @@
 /* The functions of a team, each over members joined at random (chaos) and alone. What members
  * should have of each other is worked out by each of them for itself. */
-#include "team/team.h"
+#include "team/bring.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 enum { SEEDS = 6, WORDS = 50 };
+#define LULL_NOBODY UINT32_MAX
 
 /* A body that all members run: NULL, or what is wrong. */
 typedef const char *body_fn(struct lull_team *team);
@@ -133,6 +134,108 @@ static void test_collect(void **state)
 {
     (void)state;
     run_all(collect);
+}
+
+/* Member i brings i * STEP bytes, in pieces of all sizes, of which some fill parts exactly. */
+enum { STEP = (1 << 20) - 4096, FIRST_PART = 64 << 10, PART = 4 << 20 };
+
+struct brought {
+    uint32_t next;
+    size_t more; /* bytes of each member */
+    bool good;
+    uint32_t refuses; /* member that puts, or is got from, no further than half of it */
+};
+
+static size_t size_of(const struct brought *brought, uint32_t member)
+{
+    return brought->more + member * (size_t)STEP;
+}
+
+static unsigned char byte_at(uint32_t member, size_t i)
+{
+    return (unsigned char)(member * 31 + i + i / 251);
+}
+
+/* At least 1 of those that are left. */
+static size_t piece_at(size_t i, size_t end, size_t most)
+{
+    const size_t piece = 1 + i % most;
+    return piece < end - i ? piece : end - i;
+}
+
+static bool put_bytes(void *context, struct lull_flow *flow)
+{
+    const struct brought *brought = context;
+    const uint32_t own = brought->next;
+    const size_t end = size_of(brought, own);
+    unsigned char *bytes = malloc(end + 1);
+    bool good = bytes != NULL;
+    for (size_t i = 0; good && i < end; i++)
+        bytes[i] = byte_at(own, i);
+    for (size_t i = 0, some; good && i < end; i += some) {
+        some = piece_at(i, end, 70001);
+        good = lull_flow_put(flow, bytes + i, some) && (own != brought->refuses || i < end / 2);
+    }
+    good = good && lull_flow_put_items(flow, bytes, own, 3);
+    free(bytes);
+    return good;
+}
+
+static bool get_bytes(void *context, uint32_t member, struct lull_flow *flow)
+{
+    struct brought *brought = context;
+    const size_t end = size_of(brought, member);
+    unsigned char *bytes = malloc(50021);
+    size_t count;
+    bool good = bytes && member == ++brought->next;
+    for (size_t i = 0, some; good && i < end; i += some) {
+        some = piece_at(i, end, 50021);
+        good = lull_flow_get(flow, bytes, some);
+        for (size_t k = 0; good && k < some; k++)
+            brought->good &= bytes[k] == byte_at(member, i + k);
+    }
+    free(bytes);
+    unsigned char *items = good ? lull_flow_get_items(flow, 3, &count) : NULL;
+    for (size_t k = 0; items && k < count * 3; k++)
+        brought->good &= items[k] == byte_at(member, k);
+    brought->good &= items && count == member;
+    free(items);
+    return items != NULL;
+}
+
+static const char *bring(struct lull_team *team)
+{
+    static const size_t sizes[] = {0, 1, FIRST_PART - 8, FIRST_PART + PART - 8};
+    const uint32_t n = lull_team_size(team), own = lull_team_index(team);
+    struct lull_error err = {""};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (uint32_t bad = 1; bad <= 2; bad++) {
+            struct brought brought = {own, sizes[i], true, i % 2 && bad < n ? bad : LULL_NOBODY};
+            const struct lull_freight freight = {put_bytes, get_bytes, &brought, "a test"};
+            const lull_status status = lull_team_bring(team, &freight, &err);
+            if (brought.refuses != LULL_NOBODY) {
+                if (status == LULL_OK || (own == 0 && !strstr(err.text, "memory for a test")))
+                    return "nobody says that one refused";
+                continue;
+            }
+            if (status != LULL_OK)
+                return "bringing fails";
+            if (own == 0 && n > 1 && (brought.next != n - 1 || !brought.good))
+                return "not all has been brought in order";
+        }
+    int64_t one = 1;
+    if (lull_team_sum(team, &one, 1, &err) != LULL_OK || (own == 0 && one != n))
+        return "what comes behind is wrong";
+    return NULL;
+}
+
+static void test_bring(void **state)
+{
+    (void)state;
+    static const unsigned sizes[] = {1, 2, 3, 5};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (unsigned seed = 0; seed < 2; seed++)
+            run_members(bring, sizes[i], seed);
 }
 
 /* The first that failed is told, whoever it is, and afterwards all goes on. */
@@ -390,11 +493,12 @@ static void test_no_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone),       cmocka_unit_test(test_no_library),
-        cmocka_unit_test(test_sums),        cmocka_unit_test(test_collect),
-        cmocka_unit_test(test_agree),       cmocka_unit_test(test_parcels),
-        cmocka_unit_test(test_stop),        cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_out_of_step), cmocka_unit_test(test_other_version),
+        cmocka_unit_test(test_alone),         cmocka_unit_test(test_no_library),
+        cmocka_unit_test(test_sums),          cmocka_unit_test(test_collect),
+        cmocka_unit_test(test_bring),         cmocka_unit_test(test_agree),
+        cmocka_unit_test(test_parcels),       cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_killed),        cmocka_unit_test(test_out_of_step),
+        cmocka_unit_test(test_other_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
