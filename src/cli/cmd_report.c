@@ -12,7 +12,7 @@
 /* What the user typed. */
 static struct {
     char *scheme, *max_size, *machine;
-    int no_prices, no_waits;
+    int no_prices, no_waits, waits, replay;
 } settings;
 static struct lull_runs_settings shared = {.application = 1};
 static struct lull_output_settings output;
@@ -31,9 +31,13 @@ static const struct poptOption options[] = {
     LULL_NO_REPLAY_OPTION(shared),
     {"no-prices", '\0', POPT_ARG_NONE, &settings.no_prices, 0,
      "findings without what a fix would save, which replays tell", NULL},
+    {"replay", '\0', POPT_ARG_NONE, &settings.replay, 0,
+     "do replay also runs of more than 20,000 threads on an ideal network", NULL},
     {"no-waits", '\0', POPT_ARG_NONE, &settings.no_waits, 0,
      "do not follow who made others wait, which takes most of the time and memory of large runs",
      NULL},
+    {"waits", '\0', POPT_ARG_NONE, &settings.waits, 0,
+     "do follow that also in runs of more than 20,000 threads", NULL},
     {"machine", '\0', POPT_ARG_STRING, &settings.machine, 0,
      "what lull bench measured of the machine: findings then tell where its memory is saturated",
      "FILE"},
@@ -84,6 +88,10 @@ static const char *repeated_options(struct lull_arena *arena)
         repeated = lull_arena_printf(arena, " --application %d", shared.application);
     if (shared.no_replay)
         repeated = lull_arena_printf(arena, "%s --no-replay", repeated);
+    if (settings.replay)
+        repeated = lull_arena_printf(arena, "%s --replay", repeated);
+    if (settings.waits)
+        repeated = lull_arena_printf(arena, "%s --waits", repeated);
     return repeated;
 }
 
@@ -98,10 +106,25 @@ static lull_status read_machine(struct lull_report_options *report, struct lull_
     return status;
 }
 
+/* Of runs of many threads what follows all of them at once is left out unless it is asked for. */
+static lull_status read_bounds(struct lull_runs_options *runs, struct lull_error *err)
+{
+    if ((settings.waits && settings.no_waits) || (settings.replay && shared.no_replay))
+        return lull_fail(err, LULL_ERR_RANGE, "--%s and --no-%s exclude each other",
+                         settings.waits && settings.no_waits ? "waits" : "replay",
+                         settings.waits && settings.no_waits ? "waits" : "replay");
+    runs->waits = !shared.region && !settings.no_waits;
+    runs->most_with_waits = settings.waits ? 0 : LULL_REPORT_MOST_ABREAST;
+    runs->most_with_replay = settings.replay ? 0 : LULL_REPORT_MOST_ABREAST;
+    return LULL_OK;
+}
+
 static lull_status read_settings(struct wishes *wishes, struct lull_cli_call *call)
 {
     struct lull_runs_options *runs = &wishes->report.runs;
     lull_status status = lull_runs_settings_read(&shared, call, runs, &wishes->comparison);
+    if (status == LULL_OK)
+        status = read_bounds(runs, &call->err);
     if (status == LULL_OK)
         status = read_scheme(wishes, &call->err);
     if (status == LULL_OK)
@@ -109,7 +132,6 @@ static lull_status read_settings(struct wishes *wishes, struct lull_cli_call *ca
     if (status != LULL_OK)
         return status;
     runs->regions = runs->files = true;
-    runs->waits = !shared.region && !settings.no_waits;
     wishes->report.no_prices = settings.no_prices || shared.no_replay;
     wishes->view.region = shared.region;
     wishes->view.window = shared.window;

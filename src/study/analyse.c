@@ -1,6 +1,7 @@
 #include "study/analyse.h"
 
 #include "study/joint_pass.h"
+#include "study/left_out.h"
 #include "study/replay/measured.h"
 #include "trace/scan.h"
 #include "trace/sums.h"
@@ -290,6 +291,8 @@ static void complete_ideal(struct lull_run *run, const struct lull_runs_options 
         run->breakdown->ideal_absent = "needs events; there are sums only";
     else if (options->region)
         run->breakdown->ideal_absent = "only known for the whole run or a window of time";
+    else if (lull_runs_leave_replay(options, run->trace))
+        run->breakdown->ideal_absent = "so many threads are replayed with --replay only";
     else if (run->ideal)
         take_ideal(run, run->ideal, notices);
 }
@@ -334,7 +337,8 @@ static bool wants_ideal(const struct lull_run *run, const struct lull_runs_optio
         ret_ideal->from = windows->intervals[0][0].begin;
         ret_ideal->to = windows->intervals[0][0].end;
     }
-    return !options->no_replay && !options->region && may_communicate(run->trace);
+    return !options->no_replay && !options->region && may_communicate(run->trace) &&
+           !lull_runs_leave_replay(options, run->trace);
 }
 
 /* Who looks for files and for waits rides on the reading of the run, behind another companion. */
@@ -351,23 +355,6 @@ static void join_files(struct rider *rider, struct lull_joint_pass *joint)
         lull_file_reader_create(joint->trace, joint->pass.windows, joint->workers, rider->arena);
     joint->pass.visits = lull_file_reader_visits(rider->files);
     joint->consumers[joint->n_consumers++] = lull_file_reader_consumer(rider->files);
-}
-
-bool lull_runs_follow_waits(const struct lull_runs_options *options, const struct lull_trace *trace)
-{
-    return options->waits && trace->n_locations <= lull_scan_most_abreast(trace);
-}
-
-static struct lull_wait_result *too_many_abreast(const struct lull_trace *trace,
-                                                 struct lull_arena *arena)
-{
-    struct lull_wait_result *result = lull_arena_zero(arena, 1, sizeof *result);
-    result->absent = lull_arena_printf(
-        arena, "waits are followed in runs of its format of up to %u threads, and this one has %u",
-        lull_scan_most_abreast(trace), trace->n_locations);
-    result->locations =
-        lull_arena_zero(arena, trace->n_locations + (size_t)1, sizeof *result->locations);
-    return result;
 }
 
 /* The first of a team follows them in a pass of its own, behind the one that all share. */
@@ -432,7 +419,7 @@ static lull_status conclude_waits(const struct rider *rider, struct lull_run *ru
                                   struct lull_error *err)
 {
     if (!lull_runs_follow_waits(rider->options, run->trace)) {
-        run->waits = too_many_abreast(run->trace, rider->arena);
+        run->waits = lull_waits_left_out(rider->options, run->trace, rider->arena);
         return LULL_OK;
     }
     run->waits = lull_arena_zero(rider->arena, 1, sizeof *run->waits);
@@ -536,6 +523,7 @@ lull_status lull_run_analyse(struct lull_run *run, const struct lull_runs_option
     if (status != LULL_OK)
         return lull_run_fail(run, status, err);
     complete_ideal(run, options, notices); /* which is one of the numbers */
+    lull_tell_left_out(run, options, notices);
     if (options->check)
         status = lull_measured_check(run, options, notices, arena, err);
     if (status != LULL_OK)

@@ -29,6 +29,9 @@ struct lull_runs_options {
     bool waits;       /* who made others wait, too */
     bool force;       /* go on where the result would be doubtful */
     bool no_replay;   /* do without the runtime on an ideal network */
+    /* Threads of a run beyond which waits, and that runtime, are left out, which is told: who
+     * follows them keeps something of all threads at once. 0: never */
+    uint32_t most_with_waits, most_with_replay;
     uint64_t check;   /* look how far that can be believed, of runs with up to so many steps,
                          study/replay/measured.h; 0: do not */
     bool raw_names;   /* names of functions as the run has them */
@@ -41,8 +44,11 @@ struct lull_runs_options {
 };
 
 /* Waits are followed in the locations of all processes at once, where the format can read so many
- * (most_abreast in trace/format/reader.h). */
+ * (most_abreast in trace/format/reader.h), and the options allow as many. */
 bool lull_runs_follow_waits(const struct lull_runs_options *options,
+                            const struct lull_trace *trace);
+/* Whether the options leave the runtime on an ideal network out of a run because of its threads. */
+bool lull_runs_leave_replay(const struct lull_runs_options *options,
                             const struct lull_trace *trace);
 
 /* Sets the window of *options from "FROM:TO" as in "200ms:1.5s" (without unit: seconds; either may

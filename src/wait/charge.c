@@ -41,27 +41,36 @@ static struct lull_wait_place place_of(const struct lull_waits *waits, uint64_t 
                                     .thread = thread};
 }
 
-/* NULL: no memory. */
-static struct lull_wait_charge *find_charge(struct lull_waits *waits, uint64_t place, uint32_t call,
-                                            uint8_t kind)
+/* The index of the charge of a place, new or known; LULL_NONE: no memory. */
+static uint32_t add_charge(struct lull_waits *waits, const struct lull_wait_place *place,
+                           uint8_t kind)
 {
-    struct wait_recent *recent = recent_charge(waits, place, call, kind);
+    const struct charge_key key = {*place, kind};
     const size_t count = waits->charges_by_place.count;
-    if (recent->key == place && recent->call == call && recent->kind == kind && recent->number > 0)
-        return &waits->charges[recent->number - 1];
-    const struct charge_key key = {place_of(waits, place, call, kind), kind};
     bool is_new;
     uint64_t *index = NULL;
     if (lull_array_reserve(&waits->charges, &waits->charge_capacity, count + 1,
                            sizeof *waits->charges))
         index = lull_hash_add(&waits->charges_by_place, &key, sizeof key, count, &is_new);
     if (!index)
-        return NULL;
+        return LULL_NONE;
     if (is_new)
         waits->charges[count] =
-            (struct lull_wait_charge){.place = key.place, .kind = kind, .longest.ns = -1};
-    *recent = (struct wait_recent){place, call, (uint32_t)*index + 1, kind};
-    return &waits->charges[*index];
+            (struct lull_wait_charge){.place = *place, .kind = kind, .longest.ns = -1};
+    return (uint32_t)*index;
+}
+
+/* The same of a key of a ledger, not its own. */
+static uint32_t find_charge(struct lull_waits *waits, uint64_t key, uint32_t call, uint8_t kind)
+{
+    struct wait_recent *recent = recent_charge(waits, key, call, kind);
+    if (recent->key == key && recent->call == call && recent->kind == kind && recent->number > 0)
+        return recent->number - 1;
+    const struct lull_wait_place place = place_of(waits, key, call, kind);
+    const uint32_t index = add_charge(waits, &place, kind);
+    if (index != LULL_NONE)
+        *recent = (struct wait_recent){key, call, index + 1, kind};
+    return index;
 }
 
 static bool is_longer(const struct lull_wait_charge *charge, const struct wait_charged *charged)
@@ -109,33 +118,86 @@ static bool keep_in_ledger(struct wait_stream *stream, const struct wait_part *p
     return good;
 }
 
-static bool charge_part(struct lull_waits *waits, const struct wait_charged *charged,
-                        const struct wait_part *part)
+static bool is_passed(const struct wait_part *part)
 {
-    const bool own = lull_wait_key_process(part->key) == LULL_WAIT_OWN;
-    const uint64_t place =
-        own ? lull_wait_key(charged->late, lull_wait_key_region(part->key)) : part->key;
-    struct lull_wait_charge *charge =
-        find_charge(waits, place, own ? charged->call : part->call, charged->kind);
-    if (!charge)
-        return false;
-    charge->ns += part->ns;
-    charge->passed_ns += own ? 0 : part->ns;
+    return lull_wait_key_process(part->key) != LULL_WAIT_OWN;
+}
+
+static uint32_t charge_of_part(struct lull_waits *waits, const struct wait_charged *charged,
+                               const struct wait_part *part)
+{
+    if (is_passed(part))
+        return find_charge(waits, part->key, part->call, charged->kind);
+    const uint64_t key = lull_wait_key(charged->late, lull_wait_key_region(part->key));
+    return find_charge(waits, key, charged->call, charged->kind);
+}
+
+static void charge_ns(struct lull_wait_charge *charge, const struct wait_charged *charged,
+                      int64_t ns, bool passed)
+{
+    charge->ns += ns;
+    charge->passed_ns += passed ? ns : 0;
     charge->waits++;
     if (is_longer(charge, charged)) {
         charge->longest.location = charged->location;
         charge->longest.begin = charged->begin;
         charge->longest.ns = charged->wait;
     }
-    return true;
 }
 
 bool lull_wait_charge_parts(struct lull_waits *waits, const struct wait_charged *charged,
                             const struct wait_part *parts, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (parts[i].ns > 0 && !charge_part(waits, charged, &parts[i]))
+    for (uint32_t i = 0; i < count; i++) {
+        if (parts[i].ns <= 0)
+            continue;
+        const uint32_t index = charge_of_part(waits, charged, &parts[i]);
+        if (index == LULL_NONE)
             return false;
+        charge_ns(&waits->charges[index], charged, parts[i].ns, is_passed(&parts[i]));
+    }
+    return true;
+}
+
+uint32_t lull_wait_dues_of_parts(struct lull_waits *waits, const struct wait_charged *charged,
+                                 const struct wait_part *parts, uint32_t count,
+                                 struct wait_due *ret_dues)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t ns = (uint64_t)parts[i].ns;
+        if (parts[i].ns <= 0)
+            continue;
+        const uint32_t index = charge_of_part(waits, charged, &parts[i]);
+        if (index == LULL_NONE)
+            return LULL_NONE;
+        ret_dues[n++] = (struct wait_due){.charge = index,
+                                          .low = (uint32_t)ns,
+                                          .high = (uint32_t)(ns >> 32) & INT32_MAX,
+                                          .passed = is_passed(&parts[i])};
+    }
+    return n;
+}
+
+/* The charge of the same place for another kind of wait, if it is of another one. */
+static uint32_t charge_of_kind(struct lull_waits *waits, uint32_t index, uint8_t kind)
+{
+    if (waits->charges[index].kind == kind)
+        return index;
+    const struct lull_wait_place place = waits->charges[index].place;
+    return add_charge(waits, &place, kind);
+}
+
+bool lull_wait_charge_dues(struct lull_waits *waits, const struct wait_charged *charged,
+                           const struct wait_due *dues, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t index = charge_of_kind(waits, dues[i].charge, charged->kind);
+        if (index == LULL_NONE)
+            return false;
+        const int64_t ns = (int64_t)((uint64_t)dues[i].high << 32 | dues[i].low);
+        charge_ns(&waits->charges[index], charged, ns, dues[i].passed);
+    }
     return true;
 }
 
@@ -152,19 +214,19 @@ static bool charge_or_hold(struct lull_waits *waits, struct wait_stream *stream,
     if (inside < wait)
         lull_wait_share_out(inside, wait, parts, n);
     return charged.kind == LULL_WAIT_LATE_SENDER
-               ? lull_wait_hold(waits, stream, begin, wait, inside, parts, n)
+               ? lull_wait_hold(waits, stream, &charged, inside, parts, n)
                : lull_wait_charge_parts(waits, &charged, parts, n);
 }
 
-/* The wait that is charged when this one is kept back. Its parts were written some calls ago, and
+/* The wait that is charged when this one is kept back. Its dues were written some calls ago, and
  * other processes have gone on since: with 1,000 of them, to read them was 4 % of all time, and is
  * 1 %. */
 static void fetch_oldest(const struct wait_stream *stream)
 {
-    enum { PARTS_OF_LINE = 64 / sizeof(struct wait_part) };
+    enum { DUES_OF_LINE = 64 / sizeof(struct wait_due) };
     const struct wait_held *oldest = &stream->held[stream->n_held % LULL_WAIT_HELD];
-    for (uint32_t i = 0; i < oldest->count; i += PARTS_OF_LINE)
-        __builtin_prefetch(&oldest->parts[i]);
+    for (uint32_t i = 0; i < oldest->count; i += DUES_OF_LINE)
+        __builtin_prefetch(&oldest->dues[i]);
 }
 
 bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,

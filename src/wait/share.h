@@ -137,15 +137,30 @@ struct wait_posted {
     struct wait_cause posted;
 };
 
+/* A wait that is charged. */
+struct wait_charged {
+    uint32_t location; /* that waited */
+    int64_t begin, wait;
+    uint32_t late, call; /* for whom, an agent, or among threads a location, and the call by which
+                            the wait ended */
+    uint8_t kind;
+};
+
+/* What of a wait goes to a charge. Half as large as a part: each process keeps some hundred. */
+struct wait_due {
+    uint32_t charge;    /* its index, as of a late sender */
+    uint32_t low;       /* the ns, in two halves, */
+    uint32_t high : 31; /* ... of which this is the upper one */
+    uint32_t passed : 1;
+};
+
 /* A wait for a sender, divided and not charged yet: whether only the order of messages made it is
  * seen later. */
 struct wait_held {
     int64_t begin, wait, inside;
-    uint32_t late, call; /* the agent, and its call */
     bool wrong_order;
-    uint32_t count;
-    size_t capacity;
-    struct wait_part *parts;
+    uint32_t count, capacity;
+    struct wait_due *dues;
 };
 
 struct wait_route {
@@ -294,8 +309,9 @@ void lull_wait_posts_free(struct wait_queue *queue);
 /* order.c */
 /* Keeps a wait for a sender back, divided into parts; the oldest of those kept is charged when
  * there are LULL_WAIT_HELD. False: no memory. */
-bool lull_wait_hold(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
-                    int64_t wait, int64_t inside, const struct wait_part *parts, uint32_t count);
+bool lull_wait_hold(struct lull_waits *waits, struct wait_stream *stream,
+                    const struct wait_charged *charged, int64_t inside,
+                    const struct wait_part *parts, uint32_t count);
 /* A message is received that was sent then: waits that began later, in calls before this one, were
  * of the wrong order. */
 void lull_wait_came_first(struct wait_stream *stream, int64_t sent);
@@ -340,15 +356,15 @@ void lull_wait_gather_free(struct lull_waits *waits);
 bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
                       int64_t wait, int64_t inside);
 /* Charges the parts of a wait, whose ns add up to what is inside the windows. False: no memory. */
-struct wait_charged {
-    uint32_t location; /* that waited */
-    int64_t begin, wait;
-    uint32_t late, call; /* for whom, an agent, or among threads a location, and the call by which
-                            the wait ended */
-    uint8_t kind;
-};
 bool lull_wait_charge_parts(struct lull_waits *waits, const struct wait_charged *charged,
                             const struct wait_part *parts, uint32_t count);
+/* The same in two steps, of which the second may come later, and of another kind. Of the parts that
+ * are more than 0 ns; returns how many dues there are; LULL_NONE: no memory. */
+uint32_t lull_wait_dues_of_parts(struct lull_waits *waits, const struct wait_charged *charged,
+                                 const struct wait_part *parts, uint32_t count,
+                                 struct wait_due *ret_dues);
+bool lull_wait_charge_dues(struct lull_waits *waits, const struct wait_charged *charged,
+                           const struct wait_due *dues, uint32_t count);
 void lull_wait_charge_free(struct lull_waits *waits);
 
 #endif

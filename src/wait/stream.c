@@ -432,7 +432,7 @@ void lull_wait_stream_free(struct wait_stream *stream)
     free(stream->posted);
     free(stream->issued);
     for (uint32_t i = 0; i < LULL_WAIT_HELD; i++)
-        free(stream->held[i].parts);
+        free(stream->held[i].dues);
     free(stream->routes);
     free(stream);
 }

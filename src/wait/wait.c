@@ -3,7 +3,6 @@
 #include "wait/share.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { STEPS_AT_ONCE = 256 };
 
@@ -249,12 +248,14 @@ static void add_thread_sums(const struct lull_waits *waits, uint32_t location,
 static void copy_result(const struct lull_waits *waits, struct lull_arena *arena,
                         struct lull_wait_result *result)
 {
-    const size_t n = waits->charges_by_place.count;
-    struct lull_wait_charge *charges = lull_arena_alloc(arena, (n + 1) * sizeof *charges);
+    const size_t most = waits->charges_by_place.count;
+    struct lull_wait_charge *charges = lull_arena_alloc(arena, (most + 1) * sizeof *charges);
+    size_t n = 0;
     struct lull_wait_location *locations =
         lull_arena_zero(arena, waits->trace->n_locations + (size_t)1, sizeof *locations);
-    if (n)
-        memcpy(charges, waits->charges, n * sizeof *charges);
+    for (size_t i = 0; i < most; i++)
+        if (waits->charges[i].waits > 0) /* else they turned out to be of another kind */
+            charges[n++] = waits->charges[i];
     qsort(charges, n, sizeof *charges, compare_charges);
     for (uint32_t l = 0; l < waits->trace->n_locations; l++) {
         if (waits->streams[l])

@@ -232,13 +232,15 @@ lull_status lull_report_load(const char *const *paths, uint32_t count,
 void lull_report_diagnose(struct lull_report *report, const struct lull_report_options *options,
                           struct lull_arena *arena)
 {
-    const struct lull_diagnosis_options wanted = {.application = options->runs.application,
-                                                  .no_prices = options->no_prices,
-                                                  .workers = options->runs.workers,
-                                                  .machine = options->machine};
+    struct lull_diagnosis_options wanted = {.application = options->runs.application,
+                                            .workers = options->runs.workers,
+                                            .machine = options->machine};
     const struct lull_runs *runs = &report->runs;
     for (uint32_t i = 0; i < runs->count; i++) {
         struct lull_report_run *of = &report->of[i];
+        const struct lull_trace *trace = runs->runs[i].trace;
+        wanted.no_prices =
+            options->no_prices || (trace && lull_runs_leave_replay(&options->runs, trace));
         const struct lull_run *reference = runs->count > 1 ? &runs->runs[runs->reference] : NULL;
         lull_diagnosis_make(&runs->runs[i], reference, runs->scaling, &of->evidence, of->field,
                             &wanted, arena, &of->diagnosis);

@@ -35,6 +35,10 @@ struct lull_report_run {
     const char *peers; /* what was compared: "rank", "thread"; NULL: nothing could be */
 };
 
+/* Of runs of more threads a report follows no waits and has no runtime on an ideal network, unless
+ * that is asked for: both together take up to 40 KB of each thread, which is 0.8 GB here. */
+enum { LULL_REPORT_MOST_ABREAST = 20000 };
+
 struct lull_report_options {
     struct lull_runs_options runs; /* its companion is the report's own */
     unsigned fine;                 /* as in lull_timeline_options ... */

@@ -147,6 +147,42 @@ static void test_progress_of_failure(void **state)
     assert_int_equal(watch.begun, watch.ended);
 }
 
+/* Waits and the ideal runtime of a run of two threads, where no more than `most` are followed. */
+static void load_bounded(uint32_t most_with_waits, uint32_t most_with_replay)
+{
+    const char *path = golden_data("replay2.prv", arena);
+    const struct lull_runs_options options = {
+        .waits = true, .most_with_waits = most_with_waits, .most_with_replay = most_with_replay};
+    lull_runs_close(&runs);
+    notices.count = 0;
+    assert_int_equal(load(&path, 1, &options), LULL_OK);
+    assert_int_equal(runs.runs->threads, 2);
+}
+
+static void test_many_threads(void **state)
+{
+    (void)state;
+    static const char told_both[] = "has 2 threads: who made others wait and the runtime";
+    load_bounded(2, 2);
+    assert_null(runs.runs->waits->absent);
+    assert_true(runs.runs->breakdown->ideal_runtime_ns > 0);
+    assert_false(told(LULL_NOTICE_INFO, "has 2 threads"));
+    load_bounded(1, 1);
+    assert_non_null(strstr(runs.runs->waits->absent, "with --waits only, and this run has 2"));
+    assert_non_null(strstr(runs.runs->breakdown->ideal_absent, "--replay"));
+    assert_null(runs.runs->ideal);
+    assert_true(told(LULL_NOTICE_INFO, told_both) && told(LULL_NOTICE_INFO, "--waits --replay"));
+    load_bounded(1, 0);
+    assert_non_null(runs.runs->waits->absent);
+    assert_true(runs.runs->breakdown->ideal_runtime_ns > 0);
+    assert_true(told(LULL_NOTICE_INFO, "wait is left out") && !told(LULL_NOTICE_INFO, "--replay"));
+    load_bounded(0, 1);
+    assert_null(runs.runs->waits->absent);
+    assert_null(runs.runs->ideal);
+    assert_true(told(LULL_NOTICE_INFO, "network is left out") &&
+                !told(LULL_NOTICE_INFO, "--waits"));
+}
+
 /* The path stands in front of every error, and only once. */
 static void check_refused(const char *path, const struct lull_runs_options *options,
                           const char *part)
@@ -210,9 +246,15 @@ static int tear_down_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_order),    TEST(test_shape_of_uneven_run), TEST(test_numbers),
-        TEST(test_progress), TEST(test_progress_of_failure), TEST(test_refused),
-        TEST(test_forced),   TEST(test_other_applications),
+        TEST(test_order),
+        TEST(test_shape_of_uneven_run),
+        TEST(test_numbers),
+        TEST(test_progress),
+        TEST(test_many_threads),
+        TEST(test_progress_of_failure),
+        TEST(test_refused),
+        TEST(test_forced),
+        TEST(test_other_applications),
     };
     return cmocka_run_group_tests(tests, set_up_folder, tear_down_folder);
 }

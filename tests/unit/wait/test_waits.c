@@ -101,6 +101,31 @@ static void a_late_sender(void **state)
     lull_trace_close(trace);
 }
 
+/* Times that 32 bits do not hold. */
+static void hours(void **state)
+{
+    enum { TIMES = 30 };
+    static const int64_t late = INT64_C(7200123456789);
+    struct lull_trace *trace = memory_trace_simple(2, 1, TIMES * late + LENGTH, regions);
+    struct lull_wait_result result;
+    (void)state;
+    memory_trace_world(trace, 2);
+    for (int64_t i = 0; i < TIMES; i++) {
+        const int64_t begin = i * late;
+        add(trace, 0, LULL_EVENT_ENTER, SOLVE, begin, 0);
+        add(trace, 0, LULL_EVENT_LEAVE, SOLVE, begin + late, 0);
+        call(trace, 0, SEND, LULL_EVENT_SEND, begin + late, begin + late, 1);
+        call(trace, 1, RECV, LULL_EVENT_RECV, begin, begin + late, 0);
+    }
+    find(trace, NULL, &result);
+    assert_int_equal(result.n_charges, 1);
+    assert_int_equal(result.charges[0].ns, TIMES * late);
+    assert_int_equal(result.charges[0].waits, TIMES);
+    assert_int_equal(result.charges[0].longest.ns, late);
+    assert_int_equal(result.locations[1].waited_ns[LULL_WAIT_LATE_SENDER], TIMES * late);
+    lull_trace_close(trace);
+}
+
 /* From 200 to 440: 200 of the wait, and 40 of the transfer; of the send all 20. */
 static void a_window(void **state)
 {
@@ -412,6 +437,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_late_sender),
+        cmocka_unit_test(hours),
         cmocka_unit_test(a_window),
         cmocka_unit_test(what_is_missing),
         cmocka_unit_test(another_thread_communicates),

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_REQUESTS = 1 << 24, FIRST_REQUESTS_BITS = 6 };
+enum { MOST_REQUESTS = 1 << 24, FIRST_REQUESTS_BITS = 3 };
 
 /* ---- requests -----------------------------------------------------------------------------------
  *
