@@ -12,11 +12,16 @@ import time
 EVENTS = 100000000 # and of runs whose members have to wait for each other at each step of the program
 STEPS = 3000000
 LOCATIONS, ITERATIONS = 400, 2000
+PROCESSES = 1000000
+
+
+def team_of(members, command):
+    """Joined by sockets, so that the start of an MPI is not measured."""
+    return ["env", "LULL_TEAM_CHAOS=%d:0" % members, *command]
 
 
 def team(bench, members, run, ideal=True):
-    """Joined by sockets, so that the start of an MPI is not measured."""
-    return ["env", "LULL_TEAM_CHAOS=%d:0" % members, *bench.metrics(run, ideal=ideal)]
+    return team_of(members, bench.metrics(run, ideal=ideal))
 
 
 def seconds(command, copies=1):
@@ -44,18 +49,53 @@ def forget(run):
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def opening(bench):
+def opening(bench, what, run, locations):
     """An application that is not there is told when the run is open."""
-    run, found = bench.path("team-locations"), []
-    subprocess.run(bench.lull("simulate", "-p", "chain:ranks=%d,iterations=%d" % (LOCATIONS, ITERATIONS), "-o", run),
-                   check=True, capture_output=True)
+    found = []
     for _ in range(bench.runs):
         forget(run)
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock
         subprocess.run(bench.lull("metrics", run, "--application", "9"), check=False, capture_output=True)
-        found.append((resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock - before) * 512 / LOCATIONS)
-    bench.add("team: opening, KiB of a location", "%.1f" % (statistics.median(found) / 1024), "<= 8")
+        found.append((resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock - before) * 512 / locations)
+    bench.add("team: opening %s, KiB of a location" % what, "%.1f" % (statistics.median(found) / 1024), "<= 8")
+
+
+def openings(bench):
+    """In files of locations, of a process, of a node, and packed."""
+    run, program, packed = (bench.path("team-" + name) for name in ("locations", "opening", "packed"))
+    subprocess.run(bench.lull("simulate", "-p", "chain:ranks=%d,iterations=%d" % (LOCATIONS, ITERATIONS), "-o", run),
+                   check=True, capture_output=True)
+    opening(bench, "files of locations", run, LOCATIONS)
     shutil.rmtree(run)
+    here = os.path.dirname(os.path.abspath(__file__))
+    subprocess.run(["cc", "-O2", "-pthread", "-I", os.path.join(here, "..", "include"), "-o", program,
+                    os.path.join(here, "opening.c")], check=True)
+    for store in "process", "node":
+        subprocess.run(bench.lull("record", "--store", store, "-o", run, program, str(LOCATIONS), "20000"),
+                       check=True, capture_output=True)
+        opening(bench, "the file of a " + store, run, LOCATIONS)
+        if store == "node":
+            subprocess.run(bench.lull("pack", run, "-o", packed), check=True, capture_output=True)
+            opening(bench, "a packed one", packed, LOCATIONS)
+            shutil.rmtree(packed)
+        shutil.rmtree(run)
+
+
+def million(bench):
+    """The sums of a million processes, packed: with two members, which are measured together."""
+    one, run = bench.path("team-one"), bench.path("team-million")
+    subprocess.run(bench.lull("record", "--profile", "--store", "process", "-o", one, bench.path("team-opening"), "1", "10"),
+                   check=True, capture_output=True)
+    subprocess.run([os.path.join(bench.build, "bench", "bench_many"), one, str(PROCESSES), run], check=True)
+    begin = time.monotonic()
+    child = subprocess.Popen(team_of(2, bench.lull("info", run)), stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    if status != 0:
+        raise RuntimeError("lull info of a million processes has failed")
+    bench.add("team: info of a million processes, two members", "%.1f s" % (time.monotonic() - begin), "<= 60 s")
+    bench.add("team: the larger one's memory", "%.2f GiB" % (usage.ru_maxrss / 2**20), "<= 2 GiB")
+    shutil.rmtree(run)
+    shutil.rmtree(one)
 
 
 def rows(bench):
@@ -75,4 +115,5 @@ def rows(bench):
             command = bench.metrics("team-run", ideal=False)
             two_shares(bench, "team: two shares of %s, without the ideal runtime" % family,
                        ["mpiexec." + family, "-n", "2", *command], command)
-    opening(bench)
+    openings(bench)
+    million(bench)

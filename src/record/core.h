@@ -112,7 +112,10 @@ struct rec_thread {
     uint64_t flushing;            /* ticks spent in writing full chunks */
     uint64_t untold_from, untold; /* of those, what the tape does not tell yet: since when, ticks */
     uint64_t head;                /* where its header is in the file */
+    uint64_t first, newest;       /* of full chunks: ticks of the first record, and where the last
+                                     of them is in the file */
     struct rec_extent chunks;     /* where the next full ones go */
+    struct rec_extent tail_first; /* of the tail, its first page */
     struct rec_extent tail_rest;  /* of the tail, what is behind its first page */
     uint64_t nowhere;             /* where the committed length goes that nobody will read */
     bool closed;                  /* its files are complete */

@@ -50,6 +50,21 @@ enum lull_tape_flags {
     LULL_TAPE_RING = 64           /* the newest chunks alone are kept: see LULL_TAPE_PART_RING */
 };
 
+enum lull_tape_known {
+    LULL_TAPE_KNOWN_SPAN = 1,  /* what is said of times is known */
+    LULL_TAPE_KNOWN_SOUND = 2, /* no damage was found there */
+    LULL_TAPE_KNOWN_BEHIND = 4 /* there is a slot behind the committed records */
+};
+
+/* What opening a run has to know of the records of a location, so that it need not read them. */
+struct lull_tape_ends {
+    uint64_t first, last;     /* ticks, of what its first chunk and its last two hold; empty:
+                                 first > last */
+    unsigned char behind[16]; /* the slot behind its last record */
+    uint32_t known;           /* enum lull_tape_known */
+    uint32_t reserved;
+};
+
 /* How much of its time a thread had a core, as the system's scheduler tells; all 0: not known. */
 struct lull_tape_cores {
     uint64_t on;             /* ns with a core */
@@ -88,6 +103,7 @@ struct lull_tape_header {
     /* The cores that the thread may use: bit i % 64 of the word i / 64 is core i, as the system
      * numbers them. All 0: not known, as in runs of recorders that did not tell. */
     uint64_t core_set[LULL_TAPE_CORE_WORDS];
+    struct lull_tape_ends ends; /* of what a recorder has closed; else nothing of it is known */
 };
 
 /* ---- records --------------------------------------------------------------------------------- */

@@ -60,21 +60,11 @@ struct lull_tape_node_file {
     uint64_t n_chunks;        /* blocks of records. Either kind in the order of their origins */
 };
 
-enum lull_tape_node_known {
-    LULL_TAPE_NODE_MEASURED = 1, /* what is said of times is known */
-    LULL_TAPE_NODE_SOUND = 2,    /* no damage was found there */
-    LULL_TAPE_NODE_BEHIND = 4    /* there is a slot behind the committed records */
-};
-
-/* What opening a run has to know of a location, so that it need not read its records. */
+/* What opening a run has to know of a location. */
 struct lull_tape_node_location {
     uint32_t process, number;
-    uint64_t committed;       /* bytes of records that are kept */
-    uint64_t first, last;     /* ticks, of what its first chunk and its last two hold; empty:
-                                 first > last */
-    unsigned char behind[16]; /* the slot behind its last record */
-    uint32_t known;           /* enum lull_tape_node_known */
-    uint32_t reserved;
+    uint64_t committed; /* bytes of records that are kept */
+    struct lull_tape_ends ends;
 };
 
 enum lull_tape_node_coding {

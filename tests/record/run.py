@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import ends
 import launch
 import packed
 import tape_parts
@@ -61,6 +62,9 @@ def main():
         print(check.stdout)
         complaints = packed.check(settings.lull, run)
         print("".join(f"packed: {complaint}\n" for complaint in complaints), end="")
+        for complaint in ends.check(settings.lull, run):
+            print("ends:", complaint)
+            complaints.append(complaint)
         if complaints:
             return 1
         if settings.bytes and too_large(run, settings.bytes):

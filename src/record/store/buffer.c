@@ -1,6 +1,7 @@
 #include "record/store/buffer.h"
 
 #include "record/aside.h"
+#include "record/store/ends.h"
 #include "record/store/file.h"
 #include "record/store/ring.h"
 #include "record/thread/cores.h"
@@ -92,12 +93,12 @@ static void unmap_space(struct rec_thread *self)
 }
 
 /* Of the chunk the first page is there. */
-static bool begin_tail(struct rec_thread *self, struct rec_extent *ret_extent)
+static bool begin_tail(struct rec_thread *self)
 {
     self->storing = !rec_process.profile;
     if (!self->storing)
         return use_private_chunk(self);
-    if (rec_container_map(FIRST_TAIL, mapped_tail(self), ret_extent) == MAP_FAILED)
+    if (rec_container_map(FIRST_TAIL, mapped_tail(self), &self->tail_first) == MAP_FAILED)
         return false;
     use_chunk(self, mapped_tail(self), FIRST_TAIL);
     return true;
@@ -116,10 +117,10 @@ static bool begin_head(struct rec_thread *self, struct rec_extent *ret_extent)
 /* The head is entered last: with it the location is there, and all that it needs. */
 bool rec_buffer_begin(struct rec_thread *self)
 {
-    struct rec_extent tail = {.size = 0}, head;
+    struct rec_extent head;
     if (!begin_space(self))
         return false;
-    if (!begin_tail(self, &tail) || !begin_head(self, &head) ||
+    if (!begin_tail(self) || !begin_head(self, &head) ||
         !rec_sums_begin(self, self->space + REC_SPACE_SUMS, self->space_size - REC_SPACE_SUMS)) {
         int reason = errno;
         unmap_space(self);
@@ -130,7 +131,7 @@ bool rec_buffer_begin(struct rec_thread *self)
         self->committed = &self->header->committed;
     fill_header(self);
     if (self->storing)
-        rec_container_enter(&tail, LULL_TAPE_PART_TAIL, self->number);
+        rec_container_enter(&self->tail_first, LULL_TAPE_PART_TAIL, self->number);
     rec_container_enter(&head, LULL_TAPE_PART_HEAD, self->number);
     return true;
 }
@@ -173,6 +174,7 @@ static unsigned write_chunk(struct rec_thread *self)
         return LULL_TAPE_WRITE_FAILED;
     if (!rec_container_write(self->tail, LULL_TAPE_CHUNK, self->chunks.offset))
         return LULL_TAPE_WRITE_FAILED;
+    self->newest = self->chunks.offset;
     self->chunks.offset += LULL_TAPE_CHUNK;
     self->chunks.size -= LULL_TAPE_CHUNK;
     return 0;
@@ -215,6 +217,8 @@ static bool store_chunk(struct rec_thread *self, uint64_t now, uint64_t last)
         rec_buffer_stop(self, failed);
         return false;
     }
+    if (self->flushed == 0)
+        self->first = self->tail->record.time;
     self->flushed += LULL_TAPE_CHUNK;
     __atomic_store_n(&self->header->flushed, self->flushed, __ATOMIC_RELEASE);
     use_chunk(self, self->tail, LULL_TAPE_CHUNK);
@@ -332,6 +336,7 @@ static void close_head(const struct rec_thread *self)
     if (!rec_container_read(&header, sizeof header, self->head))
         return;
     header.flags |= LULL_TAPE_CLOSED;
+    rec_ends_find(self, &header, &header.ends);
     rec_container_write(&header, sizeof header, self->head);
     free_rest(self, &header);
 }

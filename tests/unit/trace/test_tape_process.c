@@ -110,6 +110,43 @@ static void test_parts_without_head(void **state)
     process_free(&maker);
 }
 
+/* Two locations with records from 0 to 10 * calls, of which the first says from when to when they
+ * go. */
+static void write_told(unsigned flags, uint64_t first, uint64_t last)
+{
+    struct definitions_maker definitions;
+    struct tape_maker tape;
+    maker = (struct process_maker){0};
+    make_definitions(&definitions);
+    process_add_definitions(&maker, &definitions);
+    for (uint32_t location = 0; location < 2; location++) {
+        make_calls(&tape, location, 5 * SLOTS);
+        tape.header.flags = (uint16_t)flags;
+        if (location == 0)
+            tape.header.ends = (struct lull_tape_ends){
+                .first = first, .last = last, .known = LULL_TAPE_KNOWN_SPAN};
+        process_add_location(&maker, &tape, 1, true);
+    }
+    process_write(&maker, run.path);
+    process_free(&maker);
+    run_open(run.path);
+}
+
+/* What a closed location says is not looked for in its records; of others it means nothing. */
+static void test_told_ends(void **state)
+{
+    (void)state;
+    const int64_t found = (5 * SLOTS - 1) * INT64_C(10) + (5 * SLOTS - 1) % 9;
+    write_told(LULL_TAPE_CLOSED, 0, 1234567);
+    assert_int_equal(run.trace->duration, 1234567);
+    run_close();
+    write_told(LULL_TAPE_CLOSED, 0, 5);
+    assert_int_equal(run.trace->duration, found);
+    run_close();
+    write_told(0, 0, 1234567);
+    assert_int_equal(run.trace->duration, found);
+}
+
 /* ---- damage -----------------------------------------------------------------------------------
  */
 
@@ -208,9 +245,9 @@ static void test_one_of_two(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_extents),         TEST(test_many_extents),    TEST(test_parts_without_head),
-        TEST(test_damaged_headers), TEST(test_damaged_extents), TEST(test_cut),
-        TEST(test_one_of_two),
+        TEST(test_extents),   TEST(test_many_extents),    TEST(test_parts_without_head),
+        TEST(test_told_ends), TEST(test_damaged_headers), TEST(test_damaged_extents),
+        TEST(test_cut),       TEST(test_one_of_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

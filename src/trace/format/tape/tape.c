@@ -2,6 +2,7 @@
 #include "trace/format/tape/tape.h"
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "trace/format.h"
 #include "trace/format/tape/read/source.h"
 #include "trace/format/tape/read/sums.h"
@@ -72,13 +73,28 @@ static lull_status missing_file(const struct lull_trace *trace, uint32_t process
 
 static_assert((uint32_t)LULL_CORE_WORDS == (uint32_t)LULL_TAPE_CORE_WORDS, "sets of cores");
 
-static struct lull_cores cores_of(const struct lull_tape_header *header)
+/* Threads that may use the same cores have one set; `sets` has those that are known. NULL: this one
+ * is not. */
+static const uint64_t *set_of(const struct lull_trace *trace, const struct lull_tape_header *header,
+                              struct lull_hash *sets)
+{
+    static const uint64_t unknown[LULL_CORE_WORDS];
+    const size_t size = sizeof header->core_set;
+    if (memcmp(header->core_set, unknown, size) == 0)
+        return NULL;
+    const uint64_t *known = lull_hash_find(sets, header->core_set, size);
+    if (known)
+        return (const uint64_t *)(uintptr_t)*known;
+    uint64_t *set = lull_arena_zero(trace->arena, 1, size);
+    memcpy(set, header->core_set, size);
+    lull_hash_add(sets, set, size, (uintptr_t)set, NULL); /* else the next has a set of its own */
+    return set;
+}
+
+static struct lull_cores cores_of(const struct lull_tape_header *header, const uint64_t *set)
 {
     const struct lull_tape_cores *cores = &header->cores;
-    bool has_set = false;
-    for (uint32_t w = 0; w < LULL_CORE_WORDS; w++)
-        has_set |= header->core_set[w] != 0;
-    return (struct lull_cores){.set = has_set ? header->core_set : NULL,
+    return (struct lull_cores){.set = set,
                                .on = cores->on,
                                .off = cores->off,
                                .preempted = cores->preempted,
@@ -98,18 +114,45 @@ static lull_status leave_out(const struct lull_trace *trace, uint32_t location, 
 }
 
 static lull_status read_header(const struct lull_trace *trace, uint32_t location,
-                               struct lull_error *err)
+                               struct lull_tape_header *header, struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
     struct lull_tape_file *file = &data->files[location];
     lull_status status = file->damage ? lull_fail(err, LULL_ERR_FORMAT, "%s", file->damage)
-                                      : lull_tape_read_header(trace, file, err);
+                                      : lull_tape_read_header(trace, file, header, err);
     if (status == LULL_OK)
         return LULL_OK;
-    file->header = (struct lull_tape_header){.process = file->process, .number = file->number};
+    *header = (struct lull_tape_header){.process = file->process, .number = file->number};
+    snprintf(header->name, sizeof header->name, "%u.%u", file->process, file->number);
+    file->header = (struct lull_tape_told){0};
     file->tail = NULL;
-    snprintf(file->header.name, sizeof file->header.name, "%u.%u", file->process, file->number);
     return leave_out(trace, location, status, err);
+}
+
+static lull_status make_location(struct lull_trace *trace, uint32_t location,
+                                 struct lull_hash *core_sets, struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    const struct lull_tape_file *file = &data->files[location];
+    struct lull_tape_header header;
+    lull_status status = read_header(trace, location, &header, err);
+    if (status != LULL_OK)
+        return status;
+    const bool first = location == 0 || file->process != file[-1].process;
+    const uint32_t expected = first ? 0 : file[-1].number + 1;
+    if (file->number != expected)
+        return missing_file(trace, file->process, expected, err);
+    if (first)
+        data->process_numbers[trace->n_processes++] = file->process;
+    trace->locations[location] = (struct lull_location){
+        .name = lull_arena_strdup(trace->arena, header.name),
+        .source_id = header.source_id,
+        .process = trace->n_processes - 1,
+        .number = header.number,
+        .kind = header.kind == 1 ? LULL_LOCATION_DEVICE : LULL_LOCATION_THREAD,
+        .role = header.role <= LULL_THREAD_FREE ? header.role : LULL_THREAD_UNKNOWN,
+        .cores = cores_of(&header, set_of(trace, &header, core_sets))};
+    return LULL_OK;
 }
 
 static lull_status make_locations(struct lull_trace *trace, struct lull_error *err)
@@ -121,26 +164,13 @@ static lull_status make_locations(struct lull_trace *trace, struct lull_error *e
     trace->locations = lull_arena_zero(trace->arena, data->n_files, sizeof *trace->locations);
     data->process_numbers =
         lull_arena_zero(trace->arena, data->n_files, sizeof *data->process_numbers);
-    for (uint32_t l = 0; l < trace->n_locations; l++) {
-        struct lull_tape_file *file = &data->files[l];
-        lull_status status = read_header(trace, l, err);
-        if (status != LULL_OK)
-            return status;
-        bool first = l == 0 || file->process != data->files[l - 1].process;
-        if (file->number != (first ? 0 : data->files[l - 1].number + 1))
-            return missing_file(trace, file->process, first ? 0 : data->files[l - 1].number + 1,
-                                err);
-        if (first)
-            data->process_numbers[trace->n_processes++] = file->process;
-        trace->locations[l] = (struct lull_location){
-            .name = lull_arena_strdup(trace->arena, file->header.name),
-            .source_id = file->header.source_id,
-            .process = trace->n_processes - 1,
-            .number = file->header.number,
-            .kind = file->header.kind == 1 ? LULL_LOCATION_DEVICE : LULL_LOCATION_THREAD,
-            .role = file->header.role <= LULL_THREAD_FREE ? file->header.role : LULL_THREAD_UNKNOWN,
-            .cores = cores_of(&file->header)};
-    }
+    struct lull_hash core_sets = {0};
+    lull_status status = LULL_OK;
+    for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++)
+        status = make_location(trace, l, &core_sets, err);
+    lull_hash_free(&core_sets);
+    if (status != LULL_OK)
+        return status;
     trace->processes = lull_arena_zero(trace->arena, trace->n_processes, sizeof *trace->processes);
     for (uint32_t p = 0; p < trace->n_processes; p++) /* until a definition says it better */
         trace->processes[p] = (struct lull_process){
@@ -214,6 +244,7 @@ static lull_status read_all_definitions(struct lull_trace *trace, struct lull_ta
     lull_status status =
         lull_tape_read_definitions(merge, path, LULL_TAPE_WHOLE_RUN, &data->run, &found_run, err);
     data->scopes = lull_arena_zero(trace->arena, trace->n_processes, sizeof *data->scopes);
+    lull_tape_keep_ids(merge, &data->run);
     for (uint32_t p = 0; status == LULL_OK && p < trace->n_processes; p++) {
         uint32_t number = data->process_numbers[p];
         status = read_definitions_of(trace, merge, number, &data->scopes[p], path, &found, err);
@@ -221,6 +252,7 @@ static lull_status read_all_definitions(struct lull_trace *trace, struct lull_ta
             status = leave_out_process(trace, p, err);
             found = true;
         }
+        lull_tape_keep_ids(merge, &data->scopes[p]);
         if (status == LULL_OK && !found && !found_run)
             status = lull_fail(err, LULL_ERR_FORMAT, "%s: missing, and there is no %s/definitions",
                                path, trace->path);
@@ -339,7 +371,10 @@ static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
     status = lull_tape_measure_length(trace, err);
     if (status == LULL_OK)
         status = lull_trace_complete(trace, err);
-    return status == LULL_OK ? lull_tape_find_main(trace, err) : status;
+    if (status == LULL_OK)
+        status = lull_tape_find_main(trace, err);
+    lull_tape_nodes_opened(trace);
+    return status;
 }
 
 /* What is damaged in the file of a node may be why others make no sense. */
@@ -352,10 +387,16 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
     return status;
 }
 
-static void close_nodes(struct lull_trace *trace)
+static void close_tape(struct lull_trace *trace)
 {
+    struct lull_tape_data *data = trace->format_data;
     lull_tape_containers_close(trace);
     lull_tape_nodes_close(trace);
+    if (!data)
+        return;
+    free(data->files);
+    free(data->sums);
+    free(data->packed);
 }
 
 static const struct lull_reader reader_tape = {
@@ -363,7 +404,7 @@ static const struct lull_reader reader_tape = {
     .leaves_out_damage = true,
     .recognise = recognise,
     .open = open_tape,
-    .close = close_nodes,
+    .close = close_tape,
     .stream_open = lull_tape_stream_open,
     .stream_read = lull_tape_stream_read,
     .stream_close = lull_tape_stream_close,

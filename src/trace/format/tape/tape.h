@@ -2,6 +2,7 @@
 #ifndef LULL_TRACE_FORMAT_TAPE_TAPE_H
 #define LULL_TRACE_FORMAT_TAPE_TAPE_H
 
+#include "base/array.h"
 #include "tape/layout.h"
 #include "trace/trace.h"
 
@@ -105,10 +106,19 @@ struct lull_tape_pieces {
     uint64_t size; /* of all together */
 };
 
+/* Of the header of a location, what is needed when the run is open: of a million of them there is
+ * not room for all. */
+struct lull_tape_told {
+    uint32_t version;
+    uint16_t flags;
+    uint64_t committed, flushed, main_begin, main_end;
+    struct lull_tape_ends ends;
+};
+
 /* Of a location: where its records are and how to read them. */
 struct lull_tape_file {
     uint32_t process, number; /* as in the file's name */
-    struct lull_tape_header header;
+    struct lull_tape_told header;
     /* In the file of its process: where the header stands, and the parts of it, of which the last
      * chunks need not be there. */
     bool packed;
@@ -161,16 +171,25 @@ struct lull_tape_containers;
 struct lull_tape_source;
 struct lull_tape_node_location;
 
+/* One more element of an array of malloc; without memory it ends as with the arena. Of the largest
+ * arrays: one in an arena leaves behind what it had before it grew. */
+static inline void lull_tape_make_room(const struct lull_trace *trace, void *array,
+                                       size_t *capacity, size_t need, size_t size)
+{
+    if (!lull_array_reserve(array, capacity, need, size))
+        lull_arena_alloc(trace->arena, SIZE_MAX);
+}
+
 struct lull_tape_data {
-    struct lull_tape_file *files; /* per location */
+    struct lull_tape_file *files; /* per location; malloc'd */
     size_t n_files, files_capacity;
-    struct lull_tape_name *sums; /* the files of sums, in the same order */
+    struct lull_tape_name *sums; /* the files of sums, in the same order; malloc'd */
     size_t n_sums, sums_capacity;
     struct lull_tape_packed *packed_run;     /* the packed files of nodes; NULL: there are none */
     struct lull_tape_containers *containers; /* those that processes have recorded; NULL likewise */
     char damage[1024];                       /* of the first of either that is damaged */
     bool lacks_packed;                       /* of what was packed not all can be had back */
-    struct lull_tape_process *packed;        /* files of processes, by number */
+    struct lull_tape_process *packed;        /* files of processes, by number; malloc'd */
     size_t n_packed, packed_capacity;
     struct lull_tape_scope run;
     struct lull_tape_scope *scopes;   /* per process that has its own definitions */
@@ -229,9 +248,10 @@ uint64_t lull_tape_place_in(const struct lull_tape_pieces *pieces, uint64_t offs
 void lull_tape_add_pieces(struct lull_arena *arena, struct lull_tape_pieces *to,
                           const struct lull_tape_pieces *pieces, uint64_t size);
 
-/* read/tail.c: reads the header of a file, and with LULL_TAPE_TAILED its tail, as of one moment. */
+/* read/tail.c: reads the header of a file, and with LULL_TAPE_TAILED its tail, as of one moment.
+ * All of the header goes to *ret_header, what is needed later to the file. */
 lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_tape_file *file,
-                                  struct lull_error *err);
+                                  struct lull_tape_header *ret_header, struct lull_error *err);
 /* Up to `size` bytes of records from `begin` on, as long as they are in one chunk; *ret_got may be
  * less at the end, but covers what is committed. */
 lull_status lull_tape_read_records(const struct lull_trace *trace,
@@ -282,12 +302,11 @@ lull_status lull_tape_list_files(struct lull_trace *trace, struct lull_error *er
  * locations that did not end in an orderly way may have gone on longer. Sets duration, origin, and
  * which events there are. */
 lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error *err);
-/* What it looks at in the records of a location, which may be kept in its place. `slots`: room for
- * a chunk. */
+/* What it looks at in the records of a location, which may be kept in their place, unless the
+ * header tells it. `slots`: room for a chunk. */
 lull_status lull_tape_measure_location(const struct lull_trace *trace,
                                        const struct lull_tape_file *file,
-                                       union lull_tape_slot *slots,
-                                       struct lull_tape_node_location *ret_known,
+                                       union lull_tape_slot *slots, struct lull_tape_ends *ret_ends,
                                        struct lull_error *err);
 
 /* read/main_part.c: main_begin and main_end of processes, and trace->has_main. */
@@ -310,6 +329,8 @@ lull_status lull_tape_read_packed_definitions(struct lull_tape_merge *merge, con
                                               const struct lull_tape_pieces *pieces,
                                               struct lull_tape_scope *scope,
                                               struct lull_error *err);
+/* When all definitions of a scope have been read, before the next one is. */
+void lull_tape_keep_ids(struct lull_tape_merge *merge, struct lull_tape_scope *scope);
 /* Moves what was collected into the trace; frees `merge`, also when `status` says it failed. */
 lull_status lull_tape_merge_end(struct lull_tape_merge *merge, lull_status status,
                                 struct lull_error *err);

@@ -160,6 +160,16 @@ static const char *name_node(struct packing *packing, uint32_t node)
 /* ---- nodes ------------------------------------------------------------------------------------
  */
 
+static lull_status describe_location(const struct lull_trace *trace,
+                                     const struct lull_tape_file *file,
+                                     struct lull_tape_node_location *ret_location,
+                                     union lull_tape_slot *slots, struct lull_error *err)
+{
+    *ret_location = (struct lull_tape_node_location){
+        .process = file->process, .number = file->number, .committed = file->header.committed};
+    return lull_tape_measure_location(trace, file, slots, &ret_location->ends, err);
+}
+
 /* What the file tells of those locations of a process that could be read. */
 static lull_status measure_process(const struct lull_trace *trace, uint32_t number,
                                    struct lull_tape_node_location *locations, uint32_t *count,
@@ -174,8 +184,7 @@ static lull_status measure_process(const struct lull_trace *trace, uint32_t numb
     for (uint32_t l = process->first_location;
          status == LULL_OK && l < process->first_location + process->n_locations; l++)
         if (!data->files[l].left_out)
-            status = lull_tape_measure_location(trace, &data->files[l], slots,
-                                                &locations[(*count)++], err);
+            status = describe_location(trace, &data->files[l], &locations[(*count)++], slots, err);
     return status;
 }
 

@@ -87,7 +87,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 static lull_status add_packed(struct pack_plan *plan, struct lull_tape_source *source,
                               const struct lull_tape_file *file)
 {
-    const struct lull_tape_header *header = &file->header;
+    const struct lull_tape_told *header = &file->header;
     const uint64_t in_chunks = file->tail ? header->flushed : header->committed;
     lull_status status =
         add_chunks(plan, source, &file->chunks, least(in_chunks, file->chunks.size));
@@ -107,7 +107,7 @@ static lull_status add_whole(struct pack_plan *plan, struct lull_tape_source *so
 static lull_status add_of_location(struct pack_plan *plan, struct lull_tape_source *source,
                                    enum lull_tape_node_kind kind, const struct lull_tape_file *file)
 {
-    const struct lull_tape_header *header = &file->header;
+    const struct lull_tape_told *header = &file->header;
     if (file->left_out || file->damage)
         return LULL_OK;
     if (kind == LULL_TAPE_NODE_PROCESS && file->packed)

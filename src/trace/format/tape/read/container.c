@@ -38,8 +38,10 @@ void lull_tape_containers_close(struct lull_trace *trace)
     for (size_t c = 0; all && c < all->n; c++)
         if (all->list[c]->fd >= 0)
             close(all->list[c]->fd);
-    if (all)
+    if (all) {
         free(all->holdings);
+        free(all->processes);
+    }
 }
 
 /* ---- the table of processes -------------------------------------------------------------------
@@ -69,8 +71,8 @@ static void take_process(struct lull_trace *trace, const struct lull_tape_contai
     struct lull_tape_containers *all = containers_of(trace);
     if (entry->place == 0)
         return; /* it died when it was about to begin */
-    all->processes = lull_arena_grow(trace->arena, all->processes, &all->processes_capacity,
-                                     all->n_processes + 1, sizeof *all->processes);
+    lull_tape_make_room(trace, &all->processes, &all->processes_capacity, all->n_processes + 1,
+                        sizeof *all->processes);
     all->processes[all->n_processes++] =
         (struct lull_tape_contained){entry->taken - 1, entry->place, container};
 }

@@ -3,6 +3,7 @@
  * Each process of a recorded run names things by its own ids. What means the same in several of
  * them (same content; for communicators the same key) becomes one definition of the trace. */
 #include "base/file.h"
+#include "tape/process.h"
 #include "trace/format/tape/read/merge.h"
 #include "trace/format/tape/read/source.h"
 
@@ -33,25 +34,51 @@ lull_status lull_tape_unify(struct lull_tape_merge *merge, enum lull_tape_map ma
 
 static void forget(struct lull_tape_merge *merge)
 {
-    for (int map = 0; map < LULL_TAPE_MAPS; map++)
+    for (int map = 0; map < LULL_TAPE_MAPS; map++) {
         lull_hash_free(&merge->known[map]);
+        free(merge->ids[map]);
+    }
+    lull_hash_free(&merge->lists);
 }
 
 /* Ids are counted from 0 on; one beyond the size of its file would take memory out of proportion.
- */
-static lull_status set_id(struct lull_tape_merge *merge, struct lull_tape_ids *ids, uint32_t id,
-                          uint32_t index)
+ * Until all of its scope are there, they are in memory that the next scope will have. */
+static lull_status set_id(struct lull_tape_merge *merge, struct lull_tape_scope *scope, int map,
+                          uint32_t id, uint32_t index)
 {
-    struct lull_trace *trace = merge->trace;
+    struct lull_tape_ids *ids = &scope->maps[map];
     if (id >= LULL_TAPE_MOST_IDS || id >= merge->most_ids)
         return LULL_ERR_RANGE;
-    size_t old = ids->count;
-    ids->index =
-        lull_arena_grow(trace->arena, ids->index, &ids->count, (size_t)id + 1, sizeof *ids->index);
-    for (size_t i = old; i < ids->count; i++)
-        ids->index[i] = LULL_NONE;
+    if (!lull_array_reserve(&merge->ids[map], &merge->ids_capacity[map], (size_t)id + 1,
+                            sizeof *ids->index))
+        return LULL_ERR_MEMORY;
+    ids->index = merge->ids[map];
+    while (ids->count <= id)
+        ids->index[ids->count++] = LULL_NONE;
     ids->index[id] = index;
     return LULL_OK;
+}
+
+/* Processes of one program give most things the same ids. */
+static uint32_t *keep_list(struct lull_tape_merge *merge, int map, const struct lull_tape_ids *ids)
+{
+    const size_t size = ids->count * sizeof *ids->index;
+    const bool may_be_known = map != LULL_TAPE_MAP_COMM; /* each has some of its own */
+    const uint64_t *known = may_be_known ? lull_hash_find(&merge->lists, ids->index, size) : NULL;
+    if (known)
+        return (uint32_t *)(uintptr_t)*known;
+    uint32_t *list = lull_arena_alloc(merge->trace->arena, size);
+    memcpy(list, ids->index, size);
+    if (may_be_known)
+        lull_hash_add(&merge->lists, list, size, (uintptr_t)list, NULL);
+    return list;
+}
+
+void lull_tape_keep_ids(struct lull_tape_merge *merge, struct lull_tape_scope *scope)
+{
+    for (int map = 0; map < LULL_TAPE_MAPS; map++)
+        if (scope->maps[map].count > 0)
+            scope->maps[map].index = keep_list(merge, map, &scope->maps[map]);
 }
 
 /* Which map a kind of definition belongs to. */
@@ -159,7 +186,7 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
         if (status == LULL_OK && fresh)
             define_unified(merge, scope, definition->kind, fields);
         if (status == LULL_OK)
-            status = set_id(merge, &scope->maps[map], definition->id, index);
+            status = set_id(merge, scope, map, definition->id, index);
         return status;
     }
     switch (definition->kind) {
@@ -187,12 +214,12 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
     case LULL_TAPE_DEFINE_SITE:
         status = lull_tape_define_site(merge, scope, fields, &index);
         if (status == LULL_OK)
-            status = set_id(merge, &scope->maps[LULL_TAPE_MAP_REGION], definition->id, index);
+            status = set_id(merge, scope, LULL_TAPE_MAP_REGION, definition->id, index);
         return status;
     case LULL_TAPE_DEFINE_COMM:
         status = lull_tape_define_comm(merge, scope, whole_run, fields, &index);
         if (status == LULL_OK)
-            status = set_id(merge, &scope->maps[LULL_TAPE_MAP_COMM], definition->id, index);
+            status = set_id(merge, scope, LULL_TAPE_MAP_COMM, definition->id, index);
         return status;
     case LULL_TAPE_DEFINE_FAR:
         return lull_tape_define_far(merge, scope, definition->id, fields);
@@ -279,7 +306,19 @@ lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char
     return status;
 }
 
-/* A part of the file of a node. */
+/* How far the definitions go in a part that begins with `size` bytes: what is behind need not be
+ * read. */
+static uint64_t used_of(const unsigned char *bytes, uint64_t size, uint64_t whole)
+{
+    struct lull_tape_definitions_header header;
+    if (size < sizeof header)
+        return size;
+    memcpy(&header, bytes, sizeof header);
+    const uint64_t used = header.header_size + header.committed;
+    return used < header.committed || used > whole ? whole : used;
+}
+
+/* A part of a file. */
 static lull_status walk_stored(struct lull_tape_merge *merge, struct lull_tape_source *source,
                                const char *path, uint32_t process, struct lull_tape_piece piece,
                                struct lull_tape_scope *scope, struct lull_error *err)
@@ -292,10 +331,16 @@ static lull_status walk_stored(struct lull_tape_merge *merge, struct lull_tape_s
     unsigned char *bytes = malloc((size_t)piece.size + 1);
     if (!bytes)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
-    const ssize_t got = lull_tape_source_read(source, bytes, (size_t)piece.size, piece.offset);
-    lull_status status =
-        got < 0 ? lull_tape_source_fail(source, path, err)
-                : walk(merge, path, process, bytes, (size_t)piece.offset, (size_t)got, scope, err);
+    const size_t first = piece.size < LULL_TAPE_PAGE ? (size_t)piece.size : LULL_TAPE_PAGE;
+    ssize_t got = lull_tape_source_read(source, bytes, first, piece.offset), more = 0;
+    const uint64_t used = got == (ssize_t)first ? used_of(bytes, first, piece.size) : 0;
+    if (used > first)
+        more = lull_tape_source_read(source, bytes + first, (size_t)used - first,
+                                     piece.offset + first);
+    lull_status status = got < 0 || more < 0
+                             ? lull_tape_source_fail(source, path, err)
+                             : walk(merge, path, process, bytes, (size_t)piece.offset,
+                                    (size_t)(got + more), scope, err);
     free(bytes);
     return status;
 }
@@ -315,44 +360,21 @@ lull_status lull_tape_read_stored_definitions(struct lull_tape_merge *merge, con
     return status;
 }
 
-/* Of a process that is in the file of a node, in either form. */
-static lull_status read_stored_pieces(struct lull_tape_merge *merge, const char *path,
-                                      uint32_t process, const struct lull_tape_pieces *pieces,
-                                      struct lull_tape_scope *scope, struct lull_error *err)
-{
-    struct lull_tape_source source;
-    lull_status status =
-        lull_tape_source_open(merge->trace, LULL_TAPE_NODE_PROCESS, process, 0, &source, err);
-    merge->most_ids = 0;
-    for (size_t i = 0; status == LULL_OK && i < pieces->n; i++)
-        status = walk_stored(merge, &source, path, process, pieces->list[i], scope, err);
-    lull_tape_source_close(&source);
-    return status;
-}
-
+/* Not mapped: of the page that is looked at, the system would read many around. */
 lull_status lull_tape_read_packed_definitions(struct lull_tape_merge *merge, const char *path,
                                               uint32_t process,
                                               const struct lull_tape_pieces *pieces,
                                               struct lull_tape_scope *scope, struct lull_error *err)
 {
-    if (lull_tape_packed_find(merge->trace, LULL_TAPE_NODE_PROCESS, process, 0) ||
-        lull_tape_contained_find(merge->trace, process))
-        return read_stored_pieces(merge, path, process, pieces, scope, err);
-    struct lull_mapping file;
-    lull_status status = lull_map_file(path, &file, err);
-    if (status != LULL_OK)
-        return status;
+    struct lull_tape_source source;
+    lull_status status =
+        lull_tape_source_open(merge->trace, LULL_TAPE_NODE_PROCESS, process, 0, &source, err);
     merge->most_ids = 0;
-    for (size_t i = 0; status == LULL_OK && i < pieces->n; i++) {
-        const uint64_t begin = pieces->list[i].offset, stop = begin + pieces->list[i].size;
-        status = stop <= file.size
-                     ? walk(merge, path, process, file.data + begin, (size_t)begin,
-                            (size_t)(stop - begin), scope, err)
-                     : lull_fail(err, LULL_ERR_FORMAT,
-                                 "%s: truncated: definitions up to byte %llu, the file holds %zu",
-                                 path, (unsigned long long)stop, file.size);
-    }
-    lull_unmap(&file);
+    if (status == LULL_OK)
+        lull_tape_source_sparse(&source);
+    for (size_t i = 0; status == LULL_OK && i < pieces->n; i++)
+        status = walk_stored(merge, &source, path, process, pieces->list[i], scope, err);
+    lull_tape_source_close(&source);
     return status;
 }
 

@@ -73,8 +73,8 @@ bool lull_tape_parse_name(const char *name, struct lull_tape_name *ret_name,
 static void note_process(struct lull_trace *trace, uint32_t number)
 {
     struct lull_tape_data *data = trace->format_data;
-    data->packed = lull_arena_grow(trace->arena, data->packed, &data->packed_capacity,
-                                   data->n_packed + 1, sizeof *data->packed);
+    lull_tape_make_room(trace, &data->packed, &data->packed_capacity, data->n_packed + 1,
+                        sizeof *data->packed);
     data->packed[data->n_packed++] = (struct lull_tape_process){.number = number};
 }
 
@@ -85,13 +85,13 @@ static void note_file(struct lull_trace *trace, struct lull_tape_name name,
     if (kind == LULL_TAPE_NODE_PROCESS) {
         note_process(trace, name.process);
     } else if (kind == LULL_TAPE_NODE_TAPE) {
-        data->files = lull_arena_grow(trace->arena, data->files, &data->files_capacity,
-                                      data->n_files + 1, sizeof *data->files);
+        lull_tape_make_room(trace, &data->files, &data->files_capacity, data->n_files + 1,
+                            sizeof *data->files);
         data->files[data->n_files++] = (struct lull_tape_file){
             .process = name.process, .number = name.number, .open_region = LULL_NONE};
     } else if (kind == LULL_TAPE_NODE_SUMS) {
-        data->sums = lull_arena_grow(trace->arena, data->sums, &data->sums_capacity,
-                                     data->n_sums + 1, sizeof *data->sums);
+        lull_tape_make_room(trace, &data->sums, &data->sums_capacity, data->n_sums + 1,
+                            sizeof *data->sums);
         data->sums[data->n_sums++] = name;
     }
 }
@@ -157,8 +157,8 @@ static int compare_processes(const void *a, const void *b)
 static void add_damaged(struct lull_trace *trace, uint32_t process, const struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
-    data->files = lull_arena_grow(trace->arena, data->files, &data->files_capacity,
-                                  data->n_files + 1, sizeof *data->files);
+    lull_tape_make_room(trace, &data->files, &data->files_capacity, data->n_files + 1,
+                        sizeof *data->files);
     data->files[data->n_files++] =
         (struct lull_tape_file){.process = process,
                                 .open_region = LULL_NONE,

@@ -1,62 +1,17 @@
 /* How long a run was that did not say it: a recorded program was killed, or still goes on. */
 #include "tape/node.h"
+#include "tape/span.h"
+#include "trace/format/tape/read/source.h"
 #include "trace/format/tape/read/sums.h"
 #include "trace/format/tape/tape.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* In ticks; empty: first > last. */
-struct span {
-    uint64_t first, last;
-};
-
-static uint64_t end_of(const union lull_tape_slot *slots, size_t count)
-{
-    const struct lull_tape_record *record = &slots->record;
-    unsigned kind = lull_tape_kind_of(record->head);
-    bool call =
-        (kind >= LULL_TAPE_CALL && kind <= LULL_TAPE_CALL_SENDRECV) || kind == LULL_TAPE_CALL_LIKE;
-    bool span = kind == LULL_TAPE_STATE || kind == LULL_TAPE_FLUSH;
-    unsigned extra = lull_tape_extra_of(record->head);
-    if ((span || kind == LULL_TAPE_CALL) && extra > 0)
-        return record->time + (count > 1 ? slots[1].u64[0] : 0);
-    if (call && extra > 0 && record->value == LULL_TAPE_OPEN)
-        return record->time + (count > extra ? slots[extra].u64[0] : 0);
-    return record->time + (span || call ? record->value : 0);
-}
-
-/* Widens the span by the records in one chunk, up to a damage: a record of no kind, or two in the
- * wrong order. Of these the first is damaged if the second would do behind the one before. Returns
- * false at a damage. */
-static bool span_chunk(const union lull_tape_slot *slots, size_t count, struct span *span)
-{
-    uint64_t before = UINT64_MAX;
-    for (size_t i = 0, next; i < count; i = next) {
-        const struct lull_tape_record *record = &slots[i].record;
-        unsigned kind = lull_tape_kind_of(record->head);
-        next = i + 1 + lull_tape_extra_of(record->head);
-        if (kind == LULL_TAPE_PAD)
-            return true;
-        bool last = next >= count || lull_tape_kind_of(slots[next].record.head) == LULL_TAPE_PAD;
-        bool backwards = !last && slots[next].record.time < record->time;
-        if (kind == LULL_TAPE_NOTHING || kind >= LULL_TAPE_KINDS ||
-            (backwards && slots[next].record.time >= before))
-            return false;
-        before = record->time;
-        uint64_t end = end_of(&slots[i], count - i);
-        span->first = record->time < span->first ? record->time : span->first;
-        span->last = end > span->last ? end : span->last;
-        if (backwards)
-            return false;
-    }
-    return true;
-}
-
 /* A CALL behind the committed records that has begun and not ended; its fields may be being
  * written just now, so that anything else found there means nothing. */
 static void find_open_call(struct lull_tape_file *file, const union lull_tape_slot *behind,
-                           struct span *span)
+                           struct lull_tape_span *span)
 {
     const struct lull_tape_record *record = &behind->record;
     const struct lull_tape_ids *regions = &file->ids->maps[LULL_TAPE_MAP_REGION];
@@ -70,63 +25,83 @@ static void find_open_call(struct lull_tape_file *file, const union lull_tape_sl
     span->first = record->time < span->first ? record->time : span->first;
 }
 
+/* What the recorder has found out where the location has ended. */
+static bool is_told(const struct lull_tape_file *file)
+{
+    const struct lull_tape_told *header = &file->header;
+    return header->flags & LULL_TAPE_CLOSED && file->lost == 0 &&
+           header->ends.known & LULL_TAPE_KNOWN_SPAN;
+}
+
 /* The first chunk tells the begin; the last two tell the end, as a long call may be followed by
  * the messages in it. Behind a damage nothing is read, here or later. */
-lull_status lull_tape_measure_location(const struct lull_trace *trace,
-                                       const struct lull_tape_file *file,
-                                       union lull_tape_slot *slots,
-                                       struct lull_tape_node_location *ret_known,
-                                       struct lull_error *err)
+static lull_status measure(const struct lull_trace *trace, const struct lull_tape_file *file,
+                           union lull_tape_slot *slots, struct lull_tape_ends *ret_ends,
+                           struct lull_error *err)
 {
-    struct lull_tape_node_location known = {.process = file->process,
-                                            .number = file->number,
-                                            .committed = file->header.committed,
-                                            .known = LULL_TAPE_NODE_MEASURED};
-    struct span span = {UINT64_MAX, 0};
+    struct lull_tape_ends ends = {.known = LULL_TAPE_KNOWN_SPAN};
+    struct lull_tape_span span = LULL_TAPE_SPAN_EMPTY;
     uint64_t committed = file->header.committed;
     uint64_t chunks = (committed + LULL_TAPE_CHUNK - 1) / LULL_TAPE_CHUNK;
     size_t got = 0;
     bool sound = true;
-    lull_status status = LULL_OK;
+    struct lull_tape_source source;
+    lull_status status = lull_tape_open_records(trace, file, &source, err);
+    if (status != LULL_OK)
+        return status;
     for (uint64_t c = 0; status == LULL_OK && sound && c < chunks; c++) {
         if (c > 0 && c + 2 < chunks)
             c = chunks - 2;
         uint64_t begin = c * LULL_TAPE_CHUNK, left = committed - begin;
-        status = lull_tape_read_records(
-            trace, file, begin, left < LULL_TAPE_CHUNK ? left : LULL_TAPE_CHUNK, slots, &got, err);
+        status = lull_tape_read_records_from(&source, file, begin,
+                                             left < LULL_TAPE_CHUNK ? left : LULL_TAPE_CHUNK, slots,
+                                             &got, err);
         if (status == LULL_OK)
-            sound = span_chunk(slots, got / sizeof *slots, &span);
+            sound = lull_tape_span_chunk(slots, got / sizeof *slots, &span);
     }
-    known.first = span.first;
-    known.last = span.last;
+    ends.first = span.first;
+    ends.last = span.last;
     if (status == LULL_OK && sound) {
-        known.known |= LULL_TAPE_NODE_SOUND;
-        status = lull_tape_read_records(trace, file, committed, sizeof *slots, slots, &got, err);
+        ends.known |= LULL_TAPE_KNOWN_SOUND;
+        status =
+            lull_tape_read_records_from(&source, file, committed, sizeof *slots, slots, &got, err);
     }
+    lull_tape_source_close(&source);
     if (status == LULL_OK && sound && got == sizeof *slots) {
-        known.known |= LULL_TAPE_NODE_BEHIND;
-        memcpy(known.behind, slots, sizeof known.behind);
+        ends.known |= LULL_TAPE_KNOWN_BEHIND;
+        memcpy(ends.behind, slots, sizeof ends.behind);
     }
     if (status == LULL_OK)
-        *ret_known = known;
+        *ret_ends = ends;
     return status;
 }
 
+lull_status lull_tape_measure_location(const struct lull_trace *trace,
+                                       const struct lull_tape_file *file,
+                                       union lull_tape_slot *slots, struct lull_tape_ends *ret_ends,
+                                       struct lull_error *err)
+{
+    if (!is_told(file))
+        return measure(trace, file, slots, ret_ends, err);
+    *ret_ends = file->header.ends;
+    return LULL_OK;
+}
+
 static lull_status span_of_file(const struct lull_trace *trace, struct lull_tape_file *file,
-                                union lull_tape_slot *slots, struct span *span,
+                                union lull_tape_slot *slots, struct lull_tape_span *span,
                                 struct lull_error *err)
 {
-    struct lull_tape_node_location known = {0};
+    struct lull_tape_ends ends = {0};
     lull_status status = LULL_OK;
-    if (file->known && file->known->known & LULL_TAPE_NODE_MEASURED)
-        known = *file->known;
+    if (file->known && file->known->ends.known & LULL_TAPE_KNOWN_SPAN)
+        ends = file->known->ends;
     else
-        status = lull_tape_measure_location(trace, file, slots, &known, err);
+        status = lull_tape_measure_location(trace, file, slots, &ends, err);
     if (status != LULL_OK)
         return status;
-    *span = (struct span){known.first, known.last};
-    if (known.known & LULL_TAPE_NODE_BEHIND) {
-        memcpy(slots, known.behind, sizeof known.behind);
+    *span = (struct lull_tape_span){ends.first, ends.last};
+    if (ends.known & LULL_TAPE_KNOWN_BEHIND) {
+        memcpy(slots, ends.behind, sizeof ends.behind);
         find_open_call(file, slots, span);
     }
     return LULL_OK;
@@ -141,7 +116,7 @@ static int64_t ns_of(const struct lull_tape_file *file, uint64_t ticks)
 
 /* All locations have events from where the last of them begins to have some. */
 static void begin_after_lost(struct lull_trace *trace, struct lull_tape_file *file,
-                             const struct span *span)
+                             const struct lull_tape_span *span)
 {
     const int64_t begin = ns_of(file, span->first);
     file->life_begin = span->first;
@@ -153,7 +128,7 @@ enum { STOPPED = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_WRITE_FAILED };
 /* Sums go on where events do not, and to the end of a program that has left a call by exit(). The
  * events of all locations end with those that end first. */
 static lull_status see_sums(struct lull_trace *trace, struct lull_tape_file *file,
-                            struct span *span, struct lull_error *err)
+                            struct lull_tape_span *span, struct lull_error *err)
 {
     const unsigned flags = file->header.flags;
     if (flags & LULL_TAPE_PROFILE)
@@ -174,7 +149,7 @@ static lull_status see_sums(struct lull_trace *trace, struct lull_tape_file *fil
     if (status != LULL_OK || (begin == 0 && end == 0))
         return status;
     if (file->lost > 0 && span->first > span->last) /* it died when it was about to go on */
-        begin_after_lost(trace, file, &(struct span){end, end});
+        begin_after_lost(trace, file, &(struct lull_tape_span){end, end});
     file->life_begin = begin < file->life_begin ? begin : file->life_begin;
     span->first = begin < span->first ? begin : span->first;
     span->last = end > span->last ? end : span->last;
@@ -195,7 +170,7 @@ lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error
     lull_status status = LULL_OK;
     for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
         struct lull_tape_file *file = &data->files[l];
-        struct span span = {UINT64_MAX, 0};
+        struct lull_tape_span span = LULL_TAPE_SPAN_EMPTY;
         const bool ended = (file->header.flags & (LULL_TAPE_CLOSED | STOPPED)) == LULL_TAPE_CLOSED;
         if (file->left_out || (data->closed && ended))
             continue;

@@ -33,6 +33,9 @@ struct lull_tape_merge {
     struct comm_half *halves; /* read/halves.c */
     size_t n_halves, halves_capacity;
     uint64_t most_ids; /* of the file being read: as many as it has bytes of definitions */
+    uint32_t *ids[LULL_TAPE_MAPS]; /* of the scope being read, malloc'd */
+    size_t ids_capacity[LULL_TAPE_MAPS];
+    struct lull_hash lists; /* of ids, as they are in the arena -> where */
 };
 
 /* The index of an id in its scope, LULL_NONE if it is not defined. */

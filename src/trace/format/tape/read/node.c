@@ -55,8 +55,8 @@ static lull_status take_files(struct lull_trace *trace, const struct lull_tape_n
         if (!is_file(&files[f], node))
             return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: bad entry of a file",
                              node->path, sizeof(struct lull_tape_node_header) + f * sizeof *files);
-        packed->files = lull_arena_grow(trace->arena, packed->files, &packed->files_capacity,
-                                        packed->n_files + 1, sizeof *packed->files);
+        lull_tape_make_room(trace, &packed->files, &packed->files_capacity, packed->n_files + 1,
+                            sizeof *packed->files);
         packed->files[packed->n_files++] = (struct lull_tape_packed_file){files[f], node};
     }
     return LULL_OK;
@@ -68,8 +68,7 @@ static void take_locations(struct lull_trace *trace, const struct lull_tape_node
     struct lull_tape_data *data = trace->format_data;
     struct lull_tape_packed *packed = data->packed_run;
     for (uint32_t l = 0; l < n; l++) {
-        packed->locations =
-            lull_arena_grow(trace->arena, packed->locations, &packed->locations_capacity,
+        lull_tape_make_room(trace, &packed->locations, &packed->locations_capacity,
                             packed->n_locations + 1, sizeof *packed->locations);
         packed->locations[packed->n_locations++] =
             (struct lull_tape_packed_location){locations[l], node};
@@ -140,6 +139,7 @@ lull_status lull_tape_node_open(struct lull_trace *trace, const char *name, stru
     lull_status status = lull_open_read(path, &fd, &info, err);
     if (status != LULL_OK)
         return status;
+    posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* before the first byte is read */
     status = read_header(path, fd, &header, err);
     if (status != LULL_OK) {
         close(fd);
@@ -155,8 +155,25 @@ void lull_tape_nodes_close(struct lull_trace *trace)
 {
     const struct lull_tape_data *data = trace->format_data;
     const struct lull_tape_packed *packed = data ? data->packed_run : NULL;
-    for (size_t n = 0; packed && n < packed->n_nodes; n++)
+    if (!packed)
+        return;
+    for (size_t n = 0; n < packed->n_nodes; n++)
         close(packed->nodes[n]->fd);
+    free(packed->files);
+    free(packed->locations);
+    free(packed->recent.bytes);
+}
+
+void lull_tape_nodes_opened(const struct lull_trace *trace)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    const struct lull_tape_packed *packed = data->packed_run;
+    const struct lull_tape_containers *recorded = data->containers;
+    for (size_t n = 0; packed && n < packed->n_nodes; n++)
+        posix_fadvise(packed->nodes[n]->fd, 0, 0, POSIX_FADV_NORMAL);
+    for (size_t c = 0; recorded && c < recorded->n; c++)
+        if (recorded->list[c]->fd >= 0)
+            posix_fadvise(recorded->list[c]->fd, 0, 0, POSIX_FADV_NORMAL);
 }
 
 /* ---- finding ----------------------------------------------------------------------------------

@@ -8,18 +8,28 @@
 /* ---- pieces -----------------------------------------------------------------------------------
  */
 
+/* Most lists have one piece, and there are many of them. */
+static void append_piece(struct lull_arena *arena, struct lull_tape_pieces *pieces, uint64_t offset,
+                         uint64_t size)
+{
+    if (pieces->capacity == 0) {
+        pieces->list = lull_arena_zero(arena, 1, sizeof *pieces->list);
+        pieces->capacity = 1;
+    }
+    pieces->list = lull_arena_grow(arena, pieces->list, &pieces->capacity, pieces->n + 1,
+                                   sizeof *pieces->list);
+    pieces->list[pieces->n++] = (struct lull_tape_piece){offset, size};
+}
+
 static void add_piece(struct lull_arena *arena, struct lull_tape_pieces *pieces, uint64_t offset,
                       uint64_t size)
 {
     pieces->size += size;
     if (pieces->n > 0 &&
-        pieces->list[pieces->n - 1].offset + pieces->list[pieces->n - 1].size == offset) {
+        pieces->list[pieces->n - 1].offset + pieces->list[pieces->n - 1].size == offset)
         pieces->list[pieces->n - 1].size += size;
-        return;
-    }
-    pieces->list = lull_arena_grow(arena, pieces->list, &pieces->capacity, pieces->n + 1,
-                                   sizeof *pieces->list);
-    pieces->list[pieces->n++] = (struct lull_tape_piece){offset, size};
+    else
+        append_piece(arena, pieces, offset, size);
 }
 
 void lull_tape_add_pieces(struct lull_arena *arena, struct lull_tape_pieces *to,
@@ -247,6 +257,7 @@ static lull_status open_table(const struct lull_trace *trace, uint32_t process, 
         lull_tape_source_open(trace, LULL_TAPE_NODE_PROCESS, process, 0, &source, err);
     if (status != LULL_OK)
         return status;
+    lull_tape_source_sparse(&source);
     status = read_table(&source, path, process, table, err);
     lull_tape_source_close(&source);
     return status;
@@ -320,15 +331,13 @@ static void take_definitions(const struct lull_trace *trace, const struct table 
                              struct lull_tape_process *process)
 {
     struct lull_tape_pieces *pieces = &process->definitions;
-    *pieces = (struct lull_tape_pieces){0};
+    pieces->n = 0;
     for (size_t i = 0; i < table->n; i++) {
         const struct lull_tape_extent *extent = &table->entries[i].extent;
         if (extent->part != LULL_TAPE_PART_DEFINITIONS)
             continue;
-        pieces->list = lull_arena_grow(trace->arena, pieces->list, &pieces->capacity, pieces->n + 1,
-                                       sizeof *pieces->list);
-        pieces->list[pieces->n++] = (struct lull_tape_piece){
-            (uint64_t)extent->page * LULL_TAPE_PAGE, (uint64_t)extent->pages * LULL_TAPE_PAGE};
+        append_piece(trace->arena, pieces, (uint64_t)extent->page * LULL_TAPE_PAGE,
+                     (uint64_t)extent->pages * LULL_TAPE_PAGE);
     }
 }
 
@@ -342,8 +351,8 @@ static void add_locations(struct lull_trace *trace, const struct table *table, u
         n = count_of_location(table, i);
         if (!take_location(trace, table->entries + i, n, &file))
             continue; /* its process died when it was about to begin */
-        data->files = lull_arena_grow(trace->arena, data->files, &data->files_capacity,
-                                      data->n_files + 1, sizeof *data->files);
+        lull_tape_make_room(trace, &data->files, &data->files_capacity, data->n_files + 1,
+                            sizeof *data->files);
         data->files[data->n_files++] = file;
     }
 }

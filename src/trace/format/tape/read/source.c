@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "trace/format/tape/pack/blocks.h"
+#include "trace/shared.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -99,6 +100,12 @@ lull_status lull_tape_source_open(const struct lull_trace *trace, enum lull_tape
     if (status == LULL_OK)
         ret_source->size = (uint64_t)info.st_size;
     return status;
+}
+
+void lull_tape_source_sparse(const struct lull_tape_source *source)
+{
+    if (source->fd >= 0 && !source->container)
+        posix_fadvise(source->fd, 0, 0, POSIX_FADV_RANDOM);
 }
 
 bool lull_tape_source_there(const struct lull_trace *trace, enum lull_tape_node_kind kind,
@@ -264,6 +271,33 @@ static bool decode(struct lull_tape_source *source, const struct lull_tape_node_
            fail_at(source, block->place, "a damaged block");
 }
 
+/* Of the one thread that opens a run; NULL: the run is open, or there is no memory. */
+static struct lull_tape_recent *recent_of(const struct lull_tape_source *source)
+{
+    const struct lull_tape_data *data = source->trace->format_data;
+    struct lull_tape_recent *recent = &data->packed_run->recent;
+    if (!source->trace->shared->opening)
+        return NULL;
+    if (!recent->bytes)
+        recent->bytes = aligned_alloc(16, PACK_MOST_LENGTH);
+    return recent->bytes ? recent : NULL;
+}
+
+static bool decode_recent(struct lull_tape_source *source, const struct lull_tape_node_block *block,
+                          struct lull_tape_recent *recent)
+{
+    const struct lull_tape_node *node = source->packed->node;
+    const uint64_t number = source->first + (uint64_t)(block - source->window);
+    if (recent->node == node && recent->block == number)
+        return true;
+    recent->node = NULL;
+    if (!decode(source, block, recent->bytes))
+        return false;
+    recent->node = node;
+    recent->block = number;
+    return true;
+}
+
 /* From `offset` on, in one block; 0: it is damaged. */
 static size_t read_part(struct lull_tape_source *source, void *bytes, size_t size, uint64_t offset)
 {
@@ -274,6 +308,13 @@ static size_t read_part(struct lull_tape_source *source, void *bytes, size_t siz
     const size_t part = size < length - skip ? size : length - skip;
     if (part == length && ((uintptr_t)bytes & 15) == 0)
         return decode(source, block, bytes) ? part : 0;
+    struct lull_tape_recent *recent = recent_of(source);
+    if (recent) {
+        if (!decode_recent(source, block, recent))
+            return 0;
+        memcpy(bytes, recent->bytes + skip, part);
+        return part;
+    }
     void *whole = aligned_alloc(16, PACK_MOST_LENGTH);
     if (!whole) {
         lull_fail(&source->error, LULL_ERR_MEMORY, "out of memory");

@@ -55,10 +55,17 @@ struct lull_tape_containers {
     size_t n_holdings, holdings_capacity;
 };
 
-struct pack_decoder;
+/* The block that was decoded last while the run is being opened: the next small part that is read
+ * is mostly in the same one. */
+struct lull_tape_recent {
+    const struct lull_tape_node *node; /* NULL: there is none */
+    uint64_t block;                    /* its number there */
+    unsigned char *bytes;              /* malloc'd */
+};
 
 /* All that is packed of a run. */
 struct lull_tape_packed {
+    struct lull_tape_recent recent;
     struct lull_tape_node **nodes;
     size_t n_nodes, nodes_capacity;
     struct lull_tape_packed_file *files; /* by process, number and kind */
@@ -87,6 +94,8 @@ struct lull_tape_source {
 lull_status lull_tape_source_open(const struct lull_trace *trace, enum lull_tape_node_kind kind,
                                   uint32_t process, uint32_t number,
                                   struct lull_tape_source *ret_source, struct lull_error *err);
+/* Reads small parts here and there: the system shall read no more than these. */
+void lull_tape_source_sparse(const struct lull_tape_source *source);
 /* Whether there is one. */
 bool lull_tape_source_there(const struct lull_trace *trace, enum lull_tape_node_kind kind,
                             uint32_t process, uint32_t number);
@@ -145,6 +154,9 @@ lull_status lull_tape_node_open(struct lull_trace *trace, const char *name, stru
 /* When all are open: fails where a file is in two of them. */
 lull_status lull_tape_nodes_join(struct lull_trace *trace, struct lull_error *err);
 void lull_tape_nodes_close(struct lull_trace *trace);
+/* The run is open, for which small parts of them have been read here and there, and no more than
+ * these: from now on the system may read ahead. */
+void lull_tape_nodes_opened(const struct lull_trace *trace);
 /* NULL: it is not packed. */
 const struct lull_tape_packed_file *lull_tape_packed_find(const struct lull_trace *trace,
                                                           enum lull_tape_node_kind kind,

@@ -361,12 +361,20 @@ static lull_status map_records(struct lull_stream *stream, struct lull_error *er
     return LULL_OK;
 }
 
+/* For a part of its records; no more than there are, as thousands may be read in turns. */
+static size_t room_of(const struct lull_tape_file *file)
+{
+    const size_t most = file->is_on_disk ? PART : LULL_TAPE_CHUNK, line = 64;
+    const uint64_t all = (file->header.committed + line - 1) / line * line;
+    return all == 0 ? line : all < most ? (size_t)all : most;
+}
+
 static lull_status open_records(struct lull_stream *stream, struct lull_error *err)
 {
     const struct lull_tape_file *file = stream->file;
     if (file->is_on_disk && take_maps(stream))
         return map_records(stream, err);
-    stream->room = file->is_on_disk ? PART : LULL_TAPE_CHUNK;
+    stream->room = room_of(file);
     stream->part = aligned_alloc(64, stream->room);
     if (!file->is_on_disk)
         stream->source = malloc(sizeof *stream->source);

@@ -100,6 +100,7 @@ lull_status lull_tape_sums_life(const struct lull_trace *trace, const struct lul
     lull_status status = open_sums(trace, file, &source, err);
     if (status != LULL_OK)
         return status;
+    lull_tape_source_sparse(&source);
     status = read_header(trace, &source, path_of(trace, file, path), &now, &header, err);
     lull_tape_source_close(&source);
     if (status != LULL_OK)

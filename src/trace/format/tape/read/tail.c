@@ -13,10 +13,22 @@
 
 enum { ATTEMPTS = 1000 };
 
-static lull_status check_header(const char *path, const struct lull_tape_file *file,
-                                uint64_t file_size, struct lull_error *err)
+static struct lull_tape_told told_by(const struct lull_tape_header *header)
 {
-    const struct lull_tape_header *header = &file->header;
+    return (struct lull_tape_told){.version = header->version,
+                                   .flags = header->flags,
+                                   .committed = header->committed,
+                                   .flushed = header->flushed,
+                                   .main_begin = header->main_begin,
+                                   .main_end = header->main_end,
+                                   .ends = header->ends};
+}
+
+static lull_status check_header(const char *path, const struct lull_tape_file *file,
+                                const struct lull_tape_header *header, uint64_t file_size,
+                                struct lull_error *err)
+{
+    const struct lull_tape_told *told = &file->header;
     if (memcmp(header->magic, LULL_TAPE_MAGIC, sizeof header->magic) != 0 ||
         header->byte_order != LULL_TAPE_BYTE_ORDER)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 0: no header of a tape", path);
@@ -27,20 +39,20 @@ static lull_status check_header(const char *path, const struct lull_tape_file *f
                          header->version, LULL_TAPE_VERSION);
     if (header->process != file->process)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: belongs to process %u", path, header->process);
-    bool tailed = header->flags & LULL_TAPE_TAILED;
-    uint64_t in_file = tailed ? header->flushed : header->committed,
+    bool tailed = told->flags & LULL_TAPE_TAILED;
+    uint64_t in_file = tailed ? told->flushed : told->committed,
              there = file->packed ? file->chunks.size : file_size - LULL_TAPE_HEADER_SIZE;
-    if (header->committed % 16 != 0 || in_file > there)
+    if (told->committed % 16 != 0 || in_file > there)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: truncated: %llu bytes of records, the file holds %llu", path,
                          (unsigned long long)in_file, (unsigned long long)there);
-    if (tailed && (header->flushed % LULL_TAPE_CHUNK != 0 || header->committed < header->flushed ||
-                   header->committed - header->flushed > LULL_TAPE_CHUNK))
+    if (tailed && (told->flushed % LULL_TAPE_CHUNK != 0 || told->committed < told->flushed ||
+                   told->committed - told->flushed > LULL_TAPE_CHUNK))
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: %llu bytes of records, %llu of them in the file: more in the tail "
                          "than one chunk",
-                         path, (unsigned long long)header->committed,
-                         (unsigned long long)header->flushed);
+                         path, (unsigned long long)told->committed,
+                         (unsigned long long)told->flushed);
     if (memchr(header->name, '\0', sizeof header->name) == NULL)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: name is not terminated", path,
                          offsetof(struct lull_tape_header, name));
@@ -50,7 +62,7 @@ static lull_status check_header(const char *path, const struct lull_tape_file *f
 /* Whether the parts of the file that are known hold what its header says. */
 static bool lacks_parts(const struct lull_tape_file *file)
 {
-    const struct lull_tape_header *header = &file->header;
+    const struct lull_tape_told *header = &file->header;
     return file->packed && header->flags & LULL_TAPE_TAILED &&
            (header->flushed > file->chunks.size ||
             header->committed - header->flushed > file->rest.size);
@@ -58,26 +70,26 @@ static bool lacks_parts(const struct lull_tape_file *file)
 
 static lull_status read_header(const struct lull_trace *trace, struct lull_tape_source *source,
                                const char *path, struct lull_tape_file *file,
-                               struct lull_error *err)
+                               struct lull_tape_header *header, struct lull_error *err)
 {
     struct stat info;
-    const ssize_t got =
-        lull_tape_source_read(source, &file->header, sizeof file->header, file->head);
+    const ssize_t got = lull_tape_source_read(source, header, sizeof *header, file->head);
     if (got < 0)
         return lull_tape_source_fail(source, path, err);
     if (!source->packed && fstat(source->fd, &info) == 0) /* it may have grown */
         source->size = (uint64_t)info.st_size;
-    if (got < (ssize_t)sizeof file->header || source->size < LULL_TAPE_HEADER_SIZE)
+    if (got < (ssize_t)sizeof *header || source->size < LULL_TAPE_HEADER_SIZE)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %llu bytes, expected a header of %d",
                          path, (unsigned long long)source->size, LULL_TAPE_HEADER_SIZE);
     lull_status status = LULL_OK;
+    file->header = told_by(header);
     const bool ring = file->packed && file->header.flags & LULL_TAPE_RING;
     file->lost = 0;
     if (ring || lacks_parts(file)) /* they have come meanwhile */
         status = lull_tape_refresh(trace, file, err);
     if (status == LULL_OK && ring)
         lull_tape_keep_ring(trace, file);
-    return status == LULL_OK ? check_header(path, file, source->size, err) : status;
+    return status == LULL_OK ? check_header(path, file, header, source->size, err) : status;
 }
 
 /* Reads the tail that belongs to file->header, and one slot more. *ret_got is 0 if there is no such
@@ -135,7 +147,7 @@ static void join_tail(const struct lull_trace *trace, struct lull_tape_file *fil
  * in the header that the chunk is in the file: when that has not changed, all belongs together. */
 static lull_status read_snapshot(const struct lull_trace *trace, struct lull_tape_source *source,
                                  const char *path, struct lull_tape_file *file,
-                                 struct lull_error *err)
+                                 struct lull_tape_header *header, struct lull_error *err)
 {
     unsigned char bytes[LULL_TAPE_CHUNK];
     char tail_path[LULL_TAPE_PATH];
@@ -143,7 +155,7 @@ static lull_status read_snapshot(const struct lull_trace *trace, struct lull_tap
     memcpy(tail_path, path, length + 1);
     memcpy(tail_path + length - 4, "tail", 4);
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        lull_status status = read_header(trace, source, path, file, err);
+        lull_status status = read_header(trace, source, path, file, header, err);
         if (status != LULL_OK || !(file->header.flags & LULL_TAPE_TAILED))
             return status;
         if (file->packed && file->header.flags & LULL_TAPE_CLOSED) {
@@ -154,8 +166,9 @@ static lull_status read_snapshot(const struct lull_trace *trace, struct lull_tap
         status = file->packed ? read_tail(source, path, &file->rest, file, bytes, &got, err)
                               : read_tail_file(trace, tail_path, file, bytes, &got, err);
         struct lull_tape_file after = *file;
+        struct lull_tape_header header_after;
         if (status == LULL_OK)
-            status = read_header(trace, source, path, &after, err);
+            status = read_header(trace, source, path, &after, &header_after, err);
         if (status != LULL_OK)
             return status;
         if (after.header.flushed != file->header.flushed || after.lost != file->lost ||
@@ -195,7 +208,7 @@ static lull_status check_known(const char *path, const struct lull_tape_file *fi
 }
 
 lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_tape_file *file,
-                                  struct lull_error *err)
+                                  struct lull_tape_header *ret_header, struct lull_error *err)
 {
     char path[LULL_TAPE_PATH];
     struct lull_tape_source source;
@@ -203,7 +216,8 @@ lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_ta
     lull_status status = lull_tape_open_records(trace, file, &source, err);
     if (status != LULL_OK)
         return status;
-    status = read_snapshot(trace, &source, path, file, err);
+    lull_tape_source_sparse(&source);
+    status = read_snapshot(trace, &source, path, file, ret_header, err);
     file->is_on_disk = !source.packed && (!source.contained || file->header.flags & LULL_TAPE_RING);
     lull_tape_source_close(&source);
     if (status == LULL_OK)

@@ -1,0 +1,75 @@
+/* It is what a reader would find (trace/format/tape/read/length.c): the begin of the first chunk,
+ * and what the last two hold. The records are those in the file, which nobody changes any more. */
+#include "record/store/ends.h"
+
+#include "tape/span.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+/* Of a chunk of records. */
+static bool see(const union lull_tape_slot *slots, uint64_t size, struct lull_tape_span *span)
+{
+    return lull_tape_span_chunk(slots, (size_t)size / sizeof *slots, span);
+}
+
+/* Of the tail that many bytes, as many as there are. Returns how many it has. */
+static size_t read_tail(const struct rec_thread *self, unsigned char *bytes, size_t wanted)
+{
+    const struct rec_extent *parts[] = {&self->tail_first, &self->tail_rest};
+    size_t got = 0;
+    for (size_t i = 0; i < 2 && got < wanted; i++) {
+        const size_t left = wanted - got, part = left < parts[i]->size ? left : parts[i]->size;
+        if (part == 0 || !rec_container_read(bytes + got, part, parts[i]->offset))
+            break;
+        got += part;
+    }
+    return got;
+}
+
+/* The chunk in front of the tail; `first` is when the first of all begins. */
+static bool see_chunks(const struct rec_thread *self, const struct lull_tape_header *header,
+                       void *bytes, struct lull_tape_span *span)
+{
+    if (header->flushed == 0)
+        return true;
+    if (!rec_container_read(bytes, LULL_TAPE_CHUNK, self->newest))
+        return false;
+    span->first = self->first;
+    return see(bytes, LULL_TAPE_CHUNK, span);
+}
+
+static void find(const struct rec_thread *self, const struct lull_tape_header *header, void *bytes,
+                 struct lull_tape_ends *ends)
+{
+    const uint64_t used = header->committed - header->flushed;
+    const size_t slot = sizeof(union lull_tape_slot);
+    struct lull_tape_span span = LULL_TAPE_SPAN_EMPTY;
+    /* With nothing in the tail, the chunk before the last one is one of the last two. */
+    if (used > LULL_TAPE_CHUNK || (used == 0 && header->flushed > LULL_TAPE_CHUNK) ||
+        !see_chunks(self, header, bytes, &span))
+        return;
+    const size_t got = read_tail(self, bytes, (size_t)used + slot);
+    if (got < used || !see(bytes, used, &span))
+        return;
+    *ends = (struct lull_tape_ends){.first = span.first,
+                                    .last = span.last,
+                                    .known = LULL_TAPE_KNOWN_SPAN | LULL_TAPE_KNOWN_SOUND};
+    if (got < used + slot)
+        return;
+    ends->known |= LULL_TAPE_KNOWN_BEHIND;
+    memcpy(ends->behind, (unsigned char *)bytes + used, slot);
+}
+
+void rec_ends_find(const struct rec_thread *self, const struct lull_tape_header *header,
+                   struct lull_tape_ends *ret_ends)
+{
+    if (header->flags & LULL_TAPE_RING)
+        return;
+    const size_t size = LULL_TAPE_CHUNK + sizeof(union lull_tape_slot);
+    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bytes == MAP_FAILED)
+        return;
+    find(self, header, bytes, ret_ends);
+    munmap(bytes, size);
+}
