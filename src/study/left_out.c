@@ -42,6 +42,7 @@ void lull_tell_left_out(const struct lull_run *run, const struct lull_runs_optio
     static const struct {
         const char *what, *option;
     } parts[] = {
+        {NULL, NULL},
         {"who made others wait is", "--waits"},
         {"the runtime on an ideal network is", "--replay"},
         {"who made others wait and the runtime on an ideal network are", "--waits --replay"}};
@@ -49,9 +50,9 @@ void lull_tell_left_out(const struct lull_run *run, const struct lull_runs_optio
                        run->trace->n_locations <= lull_scan_most_abreast(run->trace);
     const bool replay = !run->breakdown->from_sums && !options->region &&
                         lull_runs_leave_replay(options, run->trace);
-    if (!waits && !replay)
+    const unsigned part = (waits ? 1 : 0) + (replay ? 2 : 0);
+    if (part == 0)
         return;
-    const unsigned part = (waits ? 1 : 0) + (replay ? 2 : 0) - 1;
     lull_notices_add(notices, LULL_NOTICE_INFO,
                      "%s has %u threads: %s left out, because all threads would be followed at "
                      "the same time, which needs memory for each: %s asks for that.",
