@@ -80,6 +80,12 @@ void lull_epoch_pass(struct share *share, struct stream *stream, const struct ar
         share->epochs[share->n_epochs++] = 0;
     if (lasted > share->epochs[stream->epochs])
         share->epochs[stream->epochs] = lasted;
+    lull_epoch_move(share, stream, arrival, before);
+}
+
+void lull_epoch_move(struct share *share, struct stream *stream, const struct arrival *arrival,
+                     uint32_t before)
+{
     const uint32_t comm = lull_comm_canonical(share->ideal->trace, arrival->comm);
     stream->signature = mix(mix(stream->signature, (uint64_t)comm << 8 | arrival->op), before);
     stream->epochs++;
@@ -127,7 +133,7 @@ static struct sight look_at_own(const struct lull_ideal *ideal)
         if (stream) {
             sight.signature = stream->signature;
             sight.epochs = stream->epochs;
-            sight.waits = stream->blocked != ENDED;
+            sight.waits = stream->blocked != ENDED || stream->first_tail;
         }
         add_sight(&own, &sight);
     }

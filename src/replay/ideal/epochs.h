@@ -34,6 +34,19 @@ bool lull_epoch_ends(const struct share *share, const struct circle *circle,
 void lull_epoch_pass(struct share *share, struct stream *stream, const struct arrival *arrival,
                      uint32_t before);
 
+/* The second half of that: it is in the next epoch, however late it came. */
+void lull_epoch_move(struct share *share, struct stream *stream, const struct arrival *arrival,
+                     uint32_t before);
+
+/* ahead.c */
+/* A note has been put into the queue of a stream that waits, which it was the first of, or not; the
+ * stream may go on then. */
+void lull_ahead_look(struct share *share, struct stream *stream, const struct note *note,
+                     bool is_first);
+/* All notes of a tail have been taken: it is gone. */
+void lull_ahead_end_tail(struct share *share, struct stream *tail);
+void lull_ahead_free(struct share *share);
+
 /* What has been found is void. */
 static inline void lull_epochs_spoil(struct lull_ideal *ideal)
 {

@@ -318,6 +318,23 @@ bool lull_gather_arrive(struct share *share, struct stream *stream, const struct
     return true;
 }
 
+bool lull_gather_ends_epoch(struct share *share, const struct stream *stream,
+                            const struct arrival *arrival)
+{
+    const uint32_t comm = lull_comm_canonical(share->ideal->trace, arrival->comm);
+    const struct circle *circle = lull_circle_open(share, comm);
+    return circle && lull_epoch_ends(share, circle, stream, arrival);
+}
+
+void lull_gather_skip(struct share *share, struct stream *stream, const struct arrival *arrival)
+{
+    const uint32_t comm = lull_comm_canonical(share->ideal->trace, arrival->comm);
+    bool stranger;
+    const struct member *member = lull_circle_member(share, stream->process, comm, 0, &stranger);
+    if (member)
+        lull_epoch_move(share, stream, arrival, member->count);
+}
+
 static bool is_ready(const struct share *share, const struct gathering *gathering,
                      const struct pending *pending, int64_t *ret_time)
 {

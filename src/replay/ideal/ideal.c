@@ -264,7 +264,8 @@ static bool is_blocked(struct share *share, const struct stream *stream)
 {
     const struct crew *crew = stream->process->crew;
     if (!crew)
-        return stream->blocked != RUNNABLE && stream->blocked != ENDED;
+        return (stream->blocked != RUNNABLE && stream->blocked != ENDED) ||
+               atomic_load_explicit(&stream->tails, memory_order_relaxed) > 0;
     pthread_mutex_lock(&share->evaluation);
     bool blocked = lull_crew_is_blocked(crew);
     pthread_mutex_unlock(&share->evaluation);

@@ -26,10 +26,12 @@
  * few workers are a share, which one of them evaluates while the others read on, and shares post
  * each other what they send, in batches, also to shares of other members of a team. The result
  * does not depend on the number of members and workers, nor
- * on the order in which they read. Memory: a stream per thread, and what is in flight. Of a process
- * with several threads also what its other threads have not yet been read up to; for each thread
- * that the program makes about 100 bytes to the end, as it may be joined as late as that. Where the
- * receive of a synchronous send was not recorded, what stands behind that send is kept to the end.
+ * on the order in which they read. Behind an operation of all, times count from there, so that
+ * shares need not wait for each other (epochs.h). Memory: a stream per thread, 8 bytes per share
+ * and operation of all, and what is in flight. Of a process with several threads also what its
+ * other threads have not yet been read up to; for each thread that the program makes about 100
+ * bytes to the end, as it may be joined as late as that. Where the receive of a synchronous send
+ * was not recorded, what stands behind that send is kept to the end.
  *
  * If no message was received before it was sent, and windows are the same for all processes, then
  *     longest time of a master outside MPI <= ideal runtime <= measured runtime.

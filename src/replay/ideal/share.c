@@ -1,7 +1,7 @@
 #include "activity/pass.h"
 #include "replay/ideal/channels.h"
 #include "replay/ideal/crew.h"
-#include "replay/ideal/gather.h"
+#include "replay/ideal/epochs.h"
 
 void lull_share_fail(struct share *share, lull_status status, const struct lull_error *err)
 {
@@ -73,6 +73,7 @@ void lull_share_destroy(struct share *share)
     lull_channels_free(share);
     lull_gather_free(share);
     free(share->epochs);
+    lull_ahead_free(share);
     pthread_mutex_destroy(&share->lock);
     pthread_mutex_destroy(&share->evaluation);
     free(share);
@@ -144,8 +145,9 @@ void lull_share_drop_notes(struct share *share)
         struct stream *stream = ideal->streams[l];
         if (!stream || ideal->share_of[stream->process->index] != share->index)
             continue;
-        while (!lull_notes_empty(&stream->notes))
-            lull_notes_pop(&share->pool, &stream->notes);
+        for (struct stream *at = stream; at; at = at == stream ? at->first_tail : at->next_tail)
+            while (!lull_notes_empty(&at->notes))
+                lull_notes_pop(&share->pool, &at->notes);
     }
 }
 

@@ -12,7 +12,8 @@
  * channels.h where messages wait, and who they are sent to
  * synchronous.c: sends that wait for their receive to begin
  * gather.c   collective operations; circle.c: the members of communicators
- * epochs.c   behind operations of all, times count from there
+ * epochs.c   behind operations of all, times count from there; ahead.c: streams that do not wait
+ *            for the end of an epoch
  * crew.c     the threads of one process: their common order, and where they meet their master
  * lives.c    threads that the program makes: their lives, joins and barriers
  * losses.c   calls of which nothing was recorded
@@ -144,6 +145,18 @@ struct reading {
     uint32_t n_posts;
 };
 
+/* At a collective operation. */
+struct arrival {
+    uint32_t comm;
+    uint8_t op;
+    bool non_blocking;
+    bool is_root_between; /* two groups */
+    int32_t root;
+    bool in_call;
+    uint32_t ticket;        /* which operation of its series; LULL_NONE: the next */
+    int64_t time, measured; /* ideal; measured */
+};
+
 /* A thread that may call MPI. */
 struct stream {
     struct process *process;
@@ -179,6 +192,14 @@ struct stream {
     struct reading reading;
     struct note_queue notes;
     struct stream *next_ready, *next_waiting;
+
+    /* ahead.c: the rests of epochs that it has left behind, the oldest first */
+    struct stream *first_tail, *last_tail;
+    atomic_uint tails;        /* how many; changed by who holds the share */
+    struct stream *next_tail; /* of a tail, or of the spare ones ... */
+    struct stream *owner;     /* ... whose it is; else NULL */
+    struct arrival ends;      /* the operation in its queue that ends the epoch ... */
+    uint8_t look;             /* ... if it is looked for */
 
     /* of a crew */
     int64_t until;                  /* no step to come is earlier, measured */
@@ -265,6 +286,7 @@ struct share {
     struct complaint complaint;
     int64_t *epochs; /* [n_epochs]: how late in each a stream has come to its end */
     size_t n_epochs, epoch_capacity;
+    struct stream *spare_tails;
 
     struct outbox *outboxes; /* [n_shares] */
     struct ports *ports;     /* [n_shares] */
@@ -434,16 +456,6 @@ void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,
                                      const struct note *call);
 
 /* gather.c */
-struct arrival {
-    uint32_t comm;
-    uint8_t op;
-    bool non_blocking;
-    bool is_root_between; /* two groups */
-    int32_t root;
-    bool in_call;
-    uint32_t ticket;        /* which operation of its series; LULL_NONE: the next */
-    int64_t time, measured; /* ideal; measured */
-};
 /* Takes the next ticket of a process; LULL_NONE: it is no member. */
 uint32_t lull_gather_ticket(struct share *share, struct process *process, uint32_t comm, uint8_t op,
                             bool non_blocking);
@@ -451,6 +463,10 @@ uint32_t lull_gather_ticket(struct share *share, struct process *process, uint32
  * next epoch. */
 bool lull_gather_arrive(struct share *share, struct stream *stream, const struct arrival *arrival,
                         struct pending *ret_pending);
+/* Whether it ends an epoch; and goes on in the next one, however late it has come. */
+bool lull_gather_ends_epoch(struct share *share, const struct stream *stream,
+                            const struct arrival *arrival);
+void lull_gather_skip(struct share *share, struct stream *stream, const struct arrival *arrival);
 /* Whether it may go on, and when; then it has left. */
 bool lull_gather_leave(struct share *share, const struct pending *pending, int64_t *ret_time);
 void lull_gather_wait(struct share *share, struct stream *stream, const struct pending *pending);

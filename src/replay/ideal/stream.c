@@ -55,7 +55,7 @@ static void send_message(struct share *share, struct stream *stream, const struc
     if (note->what == LULL_NONE)
         return;
     struct link *link = &share->links[note->what];
-    uint32_t number = stream->process->crew ? note->number : link->sent++;
+    uint32_t number = stream->process->crew || stream->owner ? note->number : link->sent++;
     if (note->flags & NOTE_SYNCHRONOUS && link->share != LULL_NONE)
         begin_synchronous(share, stream, note, number);
     if (link->share == share->index)
@@ -109,7 +109,7 @@ static void receive_message(struct share *share, struct stream *stream, const st
         stream->open_receives--;
     if (note->what == LULL_NONE)
         return;
-    bool numbered = stream->process->crew || share->ideal->synchronous;
+    bool numbered = stream->process->crew || stream->owner || share->ideal->synchronous;
     uint32_t number = numbered ? note->number : share->queues[note->what].received++;
     lull_synchronous_receive(share, stream, note);
     const struct pending wanted = {.what = note->what,
@@ -381,11 +381,14 @@ void lull_ideal_stream_notes(struct share *share, struct stream *stream, const s
             lull_ideal_stream_take(share, stream, note);
             continue;
         }
+        const bool is_first = lull_notes_empty(&stream->notes);
         struct note *later = lull_notes_push(&share->pool, &stream->notes);
-        if (later)
-            *later = *note;
-        else
+        if (!later) {
             lull_share_no_memory(share);
+            return;
+        }
+        *later = *note;
+        lull_ahead_look(share, stream, note, is_first);
     }
 }
 
@@ -413,7 +416,11 @@ void lull_ideal_stream_resume(struct share *share, struct stream *stream)
         lull_crew_resume(share, stream);
     else
         go_on(share, stream);
-    if ((stream->blocked == RUNNABLE || stream->blocked == ENDED) &&
+    const unsigned char now = stream->blocked;
+    struct reader *reader = stream->reader;
+    if (stream->owner && now == RUNNABLE && lull_notes_empty(&stream->notes))
+        lull_ahead_end_tail(share, stream);
+    if ((now == RUNNABLE || now == ENDED) &&
         atomic_load_explicit(&share->full, memory_order_relaxed))
-        atomic_store(&stream->reader->hungry, true);
+        atomic_store(&reader->hungry, true);
 }
