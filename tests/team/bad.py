@@ -30,8 +30,21 @@ class Wrong(Exception):
     pass
 
 
+# What is shared in other ways than metrics.
+SHARED = (["wave", "RUN", "--no-replay"], ["wave", "RUN"], ["replay", "RUN"], ["report", "RUN", "--no-prices"],
+          ["metrics", "RUN", "--by", "file"], ["info", "RUN"])
+
+
+def of_run(words, run):
+    return [run if word == "RUN" else word for word in words]
+
+
 def lines_of(errors):
     return [line for line in errors.decode(errors="replace").splitlines() if line.startswith("lull ")]
+
+
+def failures_of(errors):
+    return [line for line in lines_of(errors) if ": warning: " not in line]
 
 
 def descendants(process):
@@ -105,7 +118,7 @@ class Case:
     def fails(self, process, what, *texts):
         """It ends with a failure, prints nothing, and says one line, with the texts."""
         status, output, errors = self.end(process, what)
-        lines = lines_of(errors)
+        lines = failures_of(errors)
         if status == 0 or (output and not self.options.family) or len(lines) != 1 or \
                 any(text not in lines[0] for text in texts):
             raise Wrong("%s: expected one line with %s, got %d and %s" % (what, texts, status, lines or errors))
@@ -173,13 +186,31 @@ class Case:
             self.fails(self.begin(["metrics", self.heat], 2, lull=lull), "another MPI",
                        "liblull-team-%s.so" % self.options.family)
 
+    def damaged(self):
+        """Nobody has a thread whose records are as they should be."""
+        run = os.path.join(self.folder, "damaged")
+        shutil.copytree(self.heat, run)
+        tapes = sorted(os.path.join(folder, name) for folder, _, names in os.walk(run) for name in names
+                       if name.endswith(".tape"))
+        for tape in tapes:
+            with open(tape, "r+b") as file:
+                file.seek(4096)
+                file.write(b"\xee" * 4096)
+        for words in SHARED:
+            self.fails(self.begin(of_run(words, run), 3), "damaged: " + words[0], run)
+
+    def unwritable(self):
+        for words in (["report", "RUN", "-o", "/nowhere/page.html"], ["report", "RUN", "-f", "json", "-o", "/nowhere/x"],
+                      ["replay", "RUN", "-o", "/nowhere/run"]):
+            self.fails(self.begin(of_run(words, self.heat), 3), "unwritable", "/nowhere")
+
     def wrong_usage(self):
         """All see it before they are a team, and the first tells."""
         self.fails(self.begin(["metrics", "--no-such-option", self.heat], 3), "wrong usage", "--no-such-option")
 
     # ---- members that end -----------------------------------------------------------------------
 
-    def begin_and_stop(self, member):
+    def begin_and_stop(self, member, words=("metrics", "RUN")):
         """A team of three, of which a member stops where it begins to read events, so that the others have to wait
         for it. Both processes."""
         # UCX, which MPICH may use, would put its own mmap() before the one that stops.
@@ -190,7 +221,7 @@ class Case:
             script = "if [ %s = %d ]; then export %s0; fi" % (RANK, member, preload)
         else:
             script = "export %s%d" % (preload, member)
-        process = self.begin(["metrics", self.large], 3, script)
+        process = self.begin(of_run(words, self.large), 3, script)
         until = time.monotonic() + SECONDS
         while time.monotonic() < until and process.poll() is None:
             for other in descendants(process.pid):
@@ -200,8 +231,11 @@ class Case:
         raise Wrong("no member %d has stopped" % member)
 
     def killed(self):
-        for member in (1, 2):
-            process, other = self.begin_and_stop(member)
+        cases = [(1, ["metrics", "RUN"]), (2, ["metrics", "RUN"])]
+        if not self.options.family:
+            cases += [(1 + i % 2, words) for i, words in enumerate(SHARED)]
+        for member, words in cases:
+            process, other = self.begin_and_stop(member, words)
             os.kill(other, signal.SIGKILL)
             if not self.options.family:
                 self.fails(process, "killed", "rank %d on " % member, "has gone")
@@ -242,6 +276,9 @@ class Case:
     def all(self):
         self.idle()
         self.other_version()
+        if not self.options.family:
+            self.damaged()
+            self.unwritable()
         self.killed()
         self.first_killed()
         if not self.options.sanitized:
