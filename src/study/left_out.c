@@ -31,8 +31,6 @@ struct lull_wait_result *lull_waits_left_out(const struct lull_runs_options *opt
         result->absent = lull_arena_printf(
             arena, "beyond %u threads waits are followed with --waits only, and this run has %u",
             options->most_with_waits, trace->n_locations);
-    result->locations =
-        lull_arena_zero(arena, trace->n_locations + (size_t)1, sizeof *result->locations);
     return result;
 }
 

@@ -165,10 +165,26 @@ bool lull_timeline_record(struct lull_timeline_recording *recording, uint32_t le
     return true;
 }
 
+/* Of a leaf that has ended no more is kept than is shown: there may be 10^5 of them. */
+static void release_rings(struct lull_timeline_recorder *recorder)
+{
+    free(recorder->ring);
+    recorder->ring = NULL;
+    if (recorder->n_around == 0) {
+        free(recorder->around);
+        recorder->around = NULL;
+        return;
+    }
+    void *smaller = realloc(recorder->around, recorder->n_around * sizeof *recorder->around);
+    if (smaller)
+        recorder->around = smaller;
+}
+
 bool lull_timeline_record_end(struct lull_timeline_recording *recording, uint32_t leaf)
 {
     const bool good = close_step(recording, leaf);
     count_steps(recording, recording->recorders[leaf].count % BATCH);
+    release_rings(&recording->recorders[leaf]);
     return good;
 }
 

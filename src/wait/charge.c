@@ -60,17 +60,24 @@ static uint32_t add_charge(struct lull_waits *waits, const struct lull_wait_plac
     return (uint32_t)*index;
 }
 
-/* The same of a key of a ledger, not its own. */
-static uint32_t find_charge(struct lull_waits *waits, uint64_t key, uint32_t call, uint8_t kind)
+static uint32_t remember_charge(struct lull_waits *waits, struct wait_recent *recent, uint64_t key,
+                                uint32_t call, uint8_t kind)
 {
-    struct wait_recent *recent = recent_charge(waits, key, call, kind);
-    if (recent->key == key && recent->call == call && recent->kind == kind && recent->number > 0)
-        return recent->number - 1;
     const struct lull_wait_place place = place_of(waits, key, call, kind);
     const uint32_t index = add_charge(waits, &place, kind);
     if (index != LULL_NONE)
         *recent = (struct wait_recent){key, call, index + 1, kind};
     return index;
+}
+
+/* The same of a key of a ledger, not its own. */
+static inline uint32_t find_charge(struct lull_waits *waits, uint64_t key, uint32_t call,
+                                   uint8_t kind)
+{
+    struct wait_recent *recent = recent_charge(waits, key, call, kind);
+    if (recent->key == key && recent->call == call && recent->kind == kind && recent->number > 0)
+        return recent->number - 1;
+    return remember_charge(waits, recent, key, call, kind);
 }
 
 static bool is_longer(const struct lull_wait_charge *charge, const struct wait_charged *charged)

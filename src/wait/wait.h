@@ -163,7 +163,7 @@ struct lull_wait_result {
     bool needs_each_thread;                 /* that is why: see the option */
     const struct lull_wait_charge *charges; /* most ns first */
     uint32_t n_charges;
-    const struct lull_wait_location *locations;     /* [n_locations] of the trace */
+    const struct lull_wait_location *locations;     /* [n_locations] of the trace; or absent */
     int64_t waited_ns;                              /* of all; the sum of the charges */
     uint64_t messages, collectives;                 /* received; each process counts */
     uint64_t unmatched_sends, unmatched_operations; /* receives and collectives without others */
