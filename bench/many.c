@@ -1,6 +1,6 @@
-/* many RUN PROCESSES OUT: the run of one process, recorded into a file of its own, as if so many
- * processes had done the same: packed, in files of nodes with PER_NODE of them each. For runs that
- * are too large to be made otherwise. */
+/* many RUN PROCESSES OUT: the run of one process and thread, recorded into a file of its own, as if
+ * so many processes had done the same: packed, in files of nodes with PER_NODE of them each. For
+ * runs that are too large to be made otherwise. */
 #include "base/error.h"
 #include "tape/process.h"
 #include "trace/format/tape/pack/blocks.h"
@@ -78,6 +78,8 @@ static void find_places(struct places *places)
     if (size < LULL_TAPE_PAGE || header->n_extents > LULL_TAPE_FIRST_EXTENTS)
         die("not such a file");
     for (uint32_t e = 0, sums = 0; e < header->n_extents; e++) {
+        if (extents[e].part != LULL_TAPE_PART_DEFINITIONS && extents[e].location > 0)
+            die("more than one thread");
         const size_t begin = (size_t)extents[e].page * LULL_TAPE_PAGE;
         if (extents[e].part == LULL_TAPE_PART_DEFINITIONS)
             find_in_definitions(places, begin);

@@ -112,8 +112,8 @@ struct rec_thread {
     uint64_t flushing;            /* ticks spent in writing full chunks */
     uint64_t untold_from, untold; /* of those, what the tape does not tell yet: since when, ticks */
     uint64_t head;                /* where its header is in the file */
-    uint64_t first, newest;       /* of full chunks: ticks of the first record, and where the last
-                                     of them is in the file */
+    uint64_t first;               /* of full chunks: ticks of the first record */
+    uint64_t newest[2];           /* where the last of them and the one before are in the file */
     struct rec_extent chunks;     /* where the next full ones go */
     struct rec_extent tail_first; /* of the tail, its first page */
     struct rec_extent tail_rest;  /* of the tail, what is behind its first page */

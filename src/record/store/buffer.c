@@ -174,7 +174,8 @@ static unsigned write_chunk(struct rec_thread *self)
         return LULL_TAPE_WRITE_FAILED;
     if (!rec_container_write(self->tail, LULL_TAPE_CHUNK, self->chunks.offset))
         return LULL_TAPE_WRITE_FAILED;
-    self->newest = self->chunks.offset;
+    self->newest[1] = self->newest[0];
+    self->newest[0] = self->chunks.offset;
     self->chunks.offset += LULL_TAPE_CHUNK;
     self->chunks.size -= LULL_TAPE_CHUNK;
     return 0;

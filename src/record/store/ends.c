@@ -27,16 +27,19 @@ static size_t read_tail(const struct rec_thread *self, unsigned char *bytes, siz
     return got;
 }
 
-/* The chunk in front of the tail; `first` is when the first of all begins. */
+/* The full ones among the last two chunks; `self->first` is when the first of all begins. */
 static bool see_chunks(const struct rec_thread *self, const struct lull_tape_header *header,
                        void *bytes, struct lull_tape_span *span)
 {
-    if (header->flushed == 0)
-        return true;
-    if (!rec_container_read(bytes, LULL_TAPE_CHUNK, self->newest))
-        return false;
-    span->first = self->first;
-    return see(bytes, LULL_TAPE_CHUNK, span);
+    const uint64_t full = header->flushed / LULL_TAPE_CHUNK;
+    const uint64_t wanted = header->committed > header->flushed ? 1 : 2;
+    bool good = true;
+    if (full > 0)
+        span->first = self->first;
+    for (uint64_t i = wanted < full ? wanted : full; good && i-- > 0;)
+        good = rec_container_read(bytes, LULL_TAPE_CHUNK, self->newest[i]) &&
+               see(bytes, LULL_TAPE_CHUNK, span);
+    return good;
 }
 
 static void find(const struct rec_thread *self, const struct lull_tape_header *header, void *bytes,
@@ -45,9 +48,7 @@ static void find(const struct rec_thread *self, const struct lull_tape_header *h
     const uint64_t used = header->committed - header->flushed;
     const size_t slot = sizeof(union lull_tape_slot);
     struct lull_tape_span span = LULL_TAPE_SPAN_EMPTY;
-    /* With nothing in the tail, the chunk before the last one is one of the last two. */
-    if (used > LULL_TAPE_CHUNK || (used == 0 && header->flushed > LULL_TAPE_CHUNK) ||
-        !see_chunks(self, header, bytes, &span))
+    if (used > LULL_TAPE_CHUNK || !see_chunks(self, header, bytes, &span))
         return;
     const size_t got = read_tail(self, bytes, (size_t)used + slot);
     if (got < used || !see(bytes, used, &span))

@@ -8,6 +8,8 @@
 #include "tape/encode.h"
 #include "trace/format/tape/read/stream.h"
 
+#include <pthread.h>
+
 /* Records may alternate between this loop and the long way: entering it must cost nothing. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -15,30 +17,38 @@ enum { PREFETCH_SLOTS = 128 };
 enum { LONG_WAY, PASS_OVER, OPERATION, CALL_OF_MPI, REGION_EVENT /* + enum lull_event_kind */ };
 enum { MORE_SLOTS = 0x80 }; /* flag of a REGION_EVENT whose record has more than one slot */
 
-static inline void tape_make_common_table(struct lull_stream *stream)
+/* What a table depends on. */
+enum {
+    TABLE_REQUESTS = 1, /* requests matter */
+    TABLE_COUNTERS = 2, /* they are wanted */
+    TABLE_TRANSFERS = 4,
+    TABLE_SHARED_IDS = 8,
+    TABLES = 16
+};
+
+static void make_common_table(uint8_t *table, unsigned of)
 {
-    const uint64_t transfers = LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO);
-    uint8_t *table = stream->common;
+    const bool requests_matter = of & TABLE_REQUESTS;
     table[lull_tape_head(LULL_TAPE_ENTER, 0, 0)] = REGION_EVENT + LULL_EVENT_ENTER;
     table[lull_tape_head(LULL_TAPE_LEAVE, 0, 0)] = REGION_EVENT + LULL_EVENT_LEAVE;
     table[lull_tape_head(LULL_TAPE_CALL, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
-    if (!stream->requests_matter)
+    if (!requests_matter)
         table[lull_tape_head(LULL_TAPE_CALL_WAIT, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
     table[lull_tape_head(LULL_TAPE_CALL_LIKE, 0, 0)] = CALL_OF_MPI;
-    if (stream->requests_matter && stream->file->header.flags & LULL_TAPE_SHARED_IDS) {
+    if (requests_matter && of & TABLE_SHARED_IDS) {
         table[lull_tape_head(LULL_TAPE_MESSAGE, 2, 0)] = OPERATION;
         table[lull_tape_head(LULL_TAPE_COLLECTIVE, 2, 0)] = OPERATION;
     }
     for (unsigned kind = LULL_TAPE_CALL_SEND; kind <= LULL_TAPE_CALL_SENDRECV; kind++)
-        for (unsigned extra = 1; stream->requests_matter && extra <= LULL_TAPE_MOST_EXTRA; extra++)
+        for (unsigned extra = 1; requests_matter && extra <= LULL_TAPE_MOST_EXTRA; extra++)
             if (kind != LULL_TAPE_CALL_WAIT) /* completions may need more room than there is */
                 table[lull_tape_head(kind, extra, 0)] = CALL_OF_MPI;
     for (unsigned extra = 1; extra <= LULL_TAPE_MOST_EXTRA; extra++) {
-        if (!(stream->mask & LULL_MASK(LULL_EVENT_COUNTERS)))
+        if (!(of & TABLE_COUNTERS))
             table[lull_tape_head(LULL_TAPE_COUNTS, extra, 0)] = PASS_OVER;
-        if (!(stream->mask & transfers))
+        if (!(of & TABLE_TRANSFERS))
             table[lull_tape_head(LULL_TAPE_TRANSFER, extra, 0)] = PASS_OVER;
-        if (stream->requests_matter)
+        if (requests_matter)
             continue;
         table[lull_tape_head(LULL_TAPE_MESSAGE, extra, 0)] = PASS_OVER;
         table[lull_tape_head(LULL_TAPE_COLLECTIVE, extra, 0)] = PASS_OVER;
@@ -46,6 +56,27 @@ static inline void tape_make_common_table(struct lull_stream *stream)
         for (unsigned kind = LULL_TAPE_CALL_SEND; kind <= LULL_TAPE_CALL_SENDRECV; kind++)
             table[lull_tape_head(kind, extra, 0)] = MORE_SLOTS | (REGION_EVENT + LULL_EVENT_CALL);
     }
+}
+
+/* Streams share them: there may be thousands. */
+static uint8_t common_tables[TABLES][1024];
+
+static void make_common_tables(void)
+{
+    for (unsigned of = 0; of < TABLES; of++)
+        make_common_table(common_tables[of], of);
+}
+
+static const uint8_t *common_table_for(const struct lull_stream *stream)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const uint64_t transfers = LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO);
+    pthread_once(&once, make_common_tables);
+    return common_tables[(stream->requests_matter ? TABLE_REQUESTS : 0) |
+                         (stream->mask & LULL_MASK(LULL_EVENT_COUNTERS) ? TABLE_COUNTERS : 0) |
+                         (stream->mask & transfers ? TABLE_TRANSFERS : 0) |
+                         (stream->file->header.flags & LULL_TAPE_SHARED_IDS ? TABLE_SHARED_IDS
+                                                                            : 0)];
 }
 
 /* The part of a clock in which no segment changes, or plain ns. Unsigned, see tape_ns_of. */

@@ -49,6 +49,7 @@ static lull_status measure(const struct lull_trace *trace, const struct lull_tap
     lull_status status = lull_tape_open_records(trace, file, &source, err);
     if (status != LULL_OK)
         return status;
+    lull_tape_source_sparse(&source);
     for (uint64_t c = 0; status == LULL_OK && sound && c < chunks; c++) {
         if (c > 0 && c + 2 < chunks)
             c = chunks - 2;

@@ -288,13 +288,15 @@ static bool decode_recent(struct lull_tape_source *source, const struct lull_tap
 {
     const struct lull_tape_node *node = source->packed->node;
     const uint64_t number = source->first + (uint64_t)(block - source->window);
-    if (recent->node == node && recent->block == number)
+    if (recent->node == node && recent->block == number &&
+        recent->length == lull_tape_block_length(block))
         return true;
     recent->node = NULL;
     if (!decode(source, block, recent->bytes))
         return false;
     recent->node = node;
     recent->block = number;
+    recent->length = lull_tape_block_length(block);
     return true;
 }
 

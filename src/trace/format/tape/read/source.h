@@ -60,7 +60,8 @@ struct lull_tape_containers {
 struct lull_tape_recent {
     const struct lull_tape_node *node; /* NULL: there is none */
     uint64_t block;                    /* its number there */
-    unsigned char *bytes;              /* malloc'd */
+    uint32_t length;
+    unsigned char *bytes; /* malloc'd */
 };
 
 /* All that is packed of a run. */
@@ -74,7 +75,7 @@ struct lull_tape_packed {
     size_t n_locations, locations_capacity;
 };
 
-enum { TAPE_WINDOW = 64 }; /* blocks of the table that are known at a time */
+enum { TAPE_WINDOW = 16 }; /* blocks of the table that are known at a time */
 
 struct lull_tape_source {
     const struct lull_trace *trace;

@@ -414,7 +414,7 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
         LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE) | LULL_MASK(LULL_EVENT_CALL);
     stream->requests_matter = (mask & followed) != 0;
     stream->has_common = (mask & regions) == regions;
-    tape_make_common_table(stream);
+    stream->common = common_table_for(stream);
     stream->ticks = stream->file->clock->n_segments > 0;
     if (stream->file->left_out) {
         *ret_stream = stream;

@@ -61,12 +61,12 @@ struct lull_stream {
     size_t in_file; /* bytes of the mapping that are the file's; the tail's copy follows */
     size_t given_back, window; /* bytes of it before the window, and up to its end: slide_window */
     uint64_t mask;
-    bool ticks;           /* times go through the clock */
-    bool requests_matter; /* messages or collectives are wanted: requests must be followed */
-    bool has_common;      /* all kinds of region events are wanted */
-    bool damaged;         /* it has ended early */
-    int64_t last_time;    /* of the last event handed out */
-    uint8_t common[1024]; /* by kind and extra of a record: see decode_common */
+    bool ticks;            /* times go through the clock */
+    bool requests_matter;  /* messages or collectives are wanted: requests must be followed */
+    bool has_common;       /* all kinds of region events are wanted */
+    bool damaged;          /* it has ended early */
+    int64_t last_time;     /* of the last event handed out */
+    const uint8_t *common; /* by kind and extra of a record: see common.h */
     size_t segment;
     uint32_t location;
     struct tape_requests requests;
