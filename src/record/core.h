@@ -114,7 +114,8 @@ struct rec_thread {
     uint64_t head;                /* where its header is in the file */
     uint64_t first;               /* of full chunks: ticks of the first record */
     uint64_t newest[2];           /* where the last of them and the one before are in the file */
-    struct rec_extent chunks;     /* where the next full ones go */
+    uint64_t written;         /* bytes of them: more than `flushed` between writing and telling */
+    struct rec_extent chunks; /* where the next full ones go */
     struct rec_extent tail_first; /* of the tail, its first page */
     struct rec_extent tail_rest;  /* of the tail, what is behind its first page */
     uint64_t nowhere;             /* where the committed length goes that nobody will read */

@@ -176,6 +176,7 @@ static unsigned write_chunk(struct rec_thread *self)
         return LULL_TAPE_WRITE_FAILED;
     self->newest[1] = self->newest[0];
     self->newest[0] = self->chunks.offset;
+    self->written += LULL_TAPE_CHUNK;
     self->chunks.offset += LULL_TAPE_CHUNK;
     self->chunks.size -= LULL_TAPE_CHUNK;
     return 0;

@@ -65,7 +65,8 @@ static void find(const struct rec_thread *self, const struct lull_tape_header *h
 void rec_ends_find(const struct rec_thread *self, const struct lull_tape_header *header,
                    struct lull_tape_ends *ret_ends)
 {
-    if (header->flags & LULL_TAPE_RING)
+    /* The thread may have been taken between writing a chunk and telling so. */
+    if (header->flags & LULL_TAPE_RING || self->written != header->flushed)
         return;
     const size_t size = LULL_TAPE_CHUNK + sizeof(union lull_tape_slot);
     void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
