@@ -4,8 +4,9 @@
  * to the end of the epoch, the rest of the epoch becomes a tail, which waits in its place, and the
  * stream is free: it begins the next epoch at once, as it would when all had come. So processes
  * that exchange messages in each step of a program do not have to be evaluated step by step
- * together. The tails of a stream are evaluated in turn. Only what a program does most is in tails:
- * messages, and calls that leave a record; what else is met makes the stream wait as ever. */
+ * together. The tails of a stream are evaluated in turn, and it takes no message before they have
+ * taken theirs. Only what a program does most is in tails: messages, and calls that leave a record;
+ * what else is met makes the stream wait as ever. */
 #include "replay/ideal/epochs.h"
 #include "replay/ideal/read.h"
 
@@ -53,13 +54,12 @@ static struct stream *create_tail(struct share *share, struct stream *stream)
 /* The first tail waits where the stream did, others for their turn. */
 static void take_place(struct share *share, struct stream *stream, struct stream *tail)
 {
-    const uint32_t queue = tail->pending[tail->pending_at].what;
-    struct stream **at = &share->queues[queue].waiting;
-    while (*at != stream)
-        at = &(*at)->next_waiting;
-    *at = stream->next_waiting;
     if (!stream->first_tail) {
-        tail->next_waiting = *at;
+        const uint32_t queue = tail->pending[tail->pending_at].what;
+        struct stream **at = &share->queues[queue].waiting;
+        while (*at != stream)
+            at = &(*at)->next_waiting;
+        tail->next_waiting = stream->next_waiting;
         *at = tail;
         stream->first_tail = tail;
     } else {
@@ -77,6 +77,8 @@ void lull_ahead_end_tail(struct share *share, struct stream *tail)
     stream->first_tail = tail->next_tail;
     if (stream->first_tail)
         lull_share_ready(share, stream->first_tail);
+    else if (stream->blocked == ON_MESSAGE)
+        lull_share_ready(share, stream);
     atomic_fetch_sub_explicit(&stream->tails, 1, memory_order_relaxed);
     share->pool.queued -= NOTES_OF_TAIL;
     tail->next_tail = share->spare_tails;

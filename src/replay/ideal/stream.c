@@ -97,7 +97,8 @@ void lull_ideal_stream_receive(struct share *share, struct stream *stream,
 {
     int64_t time;
     share->n_received++;
-    if (share->ideal->options->message || !take_message(share, stream, wanted, &time))
+    if (share->ideal->options->message || stream->first_tail ||
+        !take_message(share, stream, wanted, &time))
         add_pending(share, stream, wanted);
     else if (time > stream->done)
         stream->done = time;
@@ -210,6 +211,10 @@ static bool is_there(struct share *share, struct stream *stream, const struct pe
     if (pending->is_send)
         return has_begun(share, stream, pending, ret_time);
     if (pending->comm == LULL_NONE) {
+        if (stream->first_tail) { /* whose messages come first; then it is roused */
+            lull_stream_set(stream, ON_MESSAGE);
+            return false;
+        }
         if (take_message(share, stream, pending, ret_time))
             return true;
         struct queue *queue = &share->queues[pending->what];
