@@ -23,6 +23,7 @@ import launch
 
 # Who waits for somebody who does not come would wait for ever: this is long enough for a crowded machine.
 SECONDS = 120
+FOR_LETTERS = 16 << 20 # bytes
 RANK = "${OMPI_COMM_WORLD_RANK-$PMI_RANK}"
 
 
@@ -262,11 +263,12 @@ class Case:
             time.sleep(0.01)
 
     def no_memory(self):
-        """A member that may not have more memory than it has."""
+        """A member that may have hardly more memory than it has: what an MPI may need for a letter, where UCX ends the
+        process otherwise."""
         process, other = self.begin_and_stop(1)
         with open("/proc/%d/statm" % other) as statm:
-            pages = int(statm.read().split()[0])
-        resource.prlimit(other, resource.RLIMIT_AS, (pages * resource.getpagesize(),) * 2)
+            size = int(statm.read().split()[0]) * resource.getpagesize()
+        resource.prlimit(other, resource.RLIMIT_AS, (size + FOR_LETTERS,) * 2)
         os.kill(other, signal.SIGCONT)
         status, output, errors = self.end(process, "no memory")
         said = [line for line in lines_of(errors) if "memory" in line or "threads could be started" in line]
