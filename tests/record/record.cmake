@@ -478,7 +478,7 @@ function(record_mpi family)
     set_tests_properties(record.counters.${family} PROPERTIES LABELS mpi TIMEOUT 1200 RUN_SERIAL ON)
     foreach(ranks 1 64)
         record_test(many_calls.${ranks}.${family} slow -- ${LULL_TEST_MPIRUN_${family}} -n ${ranks}
-                    ${bin}/many_calls.${family} 10000000)
+                    ${bin}/many_calls.${family} 3000000)
     endforeach()
     foreach(what part limits end wrapped numactl time unknown local families python several
             full_disk)
