@@ -14,9 +14,9 @@ if(LULL_TESTS AND Python3_FOUND)
         list(APPEND bad --sanitized)
     endif()
     add_test(NAME team.bad.chaos COMMAND ${bad})
-    set_tests_properties(team.bad.chaos PROPERTIES LABELS quick TIMEOUT 1200)
+    set_tests_properties(team.bad.chaos PROPERTIES LABELS quick TIMEOUT 2400)
     add_test(NAME team.chaos COMMAND ${identical})
-    set_tests_properties(team.chaos PROPERTIES LABELS quick TIMEOUT 1200
+    set_tests_properties(team.chaos PROPERTIES LABELS quick TIMEOUT 2400
                          ENVIRONMENT "LULL_CONFORMANCE_DIR=${conformance}")
     foreach(family openmpi mpich)
         # MPI leaves memory behind that a sanitizer of lull would tell.
