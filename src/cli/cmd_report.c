@@ -109,10 +109,10 @@ static lull_status read_machine(struct lull_report_options *report, struct lull_
 /* Of runs of many threads what follows all of them at once is left out unless it is asked for. */
 static lull_status read_bounds(struct lull_runs_options *runs, struct lull_error *err)
 {
-    if ((settings.waits && settings.no_waits) || (settings.replay && shared.no_replay))
-        return lull_fail(err, LULL_ERR_RANGE, "--%s and --no-%s exclude each other",
-                         settings.waits && settings.no_waits ? "waits" : "replay",
-                         settings.waits && settings.no_waits ? "waits" : "replay");
+    if (settings.waits && settings.no_waits)
+        return lull_fail(err, LULL_ERR_RANGE, "--waits and --no-waits exclude each other");
+    if (settings.replay && shared.no_replay)
+        return lull_fail(err, LULL_ERR_RANGE, "--replay and --no-replay exclude each other");
     runs->waits = !shared.region && !settings.no_waits;
     runs->most_with_waits = settings.waits ? 0 : LULL_REPORT_MOST_ABREAST;
     runs->most_with_replay = settings.replay ? 0 : LULL_REPORT_MOST_ABREAST;

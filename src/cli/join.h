@@ -13,7 +13,7 @@ int lull_cli_join(const struct lull_command *command, struct lull_cli_call *call
 /* Whether this process has nothing to do but to part, as the first of the team does all, who says
  * so. */
 bool lull_cli_leaves_work_to_one(const struct lull_cli_call *call);
-/* The first says that it does a part of the work alone: of `what` ("replay", "--by wait"). */
+/* The first says that it does a part of the work alone: of `what` ("replaying", "diff"). */
 void lull_cli_tell_unshared(const struct lull_cli_call *call, const char *what);
 /* All have done their work, this one with that exit status. Returns the one to end with. */
 int lull_cli_part(struct lull_cli_call *call, int status);
