@@ -269,6 +269,55 @@ static void late_whatever_the_limit(void **state)
     lull_trace_close(trace);
 }
 
+/* Ranks 0 and 1, 2 and 3 ... by turns: one sends 8 bytes and 1 MB, and then has as much to do, 1000, as
+ * the other, who posts both receives when it has done that. In iteration `at` rank 0 takes `extra`
+ * longer. Returns what all senders waited. */
+static int64_t make_turns(uint32_t ranks, uint32_t at, int64_t extra, struct lull_trace **ret_trace)
+{
+    struct lull_trace *trace = memory_trace_simple(ranks, 1, LENGTH, regions);
+    int64_t waited = 0;
+    memory_trace_world(trace, ranks);
+    trace->duration = 0;
+    for (uint32_t pair = 0; pair < ranks; pair += 2) {
+        int64_t times[2] = {0, 0};
+        for (uint32_t i = 0; i < ITERATIONS; i++) {
+            const uint32_t from = i % 2, to = 1 - from;
+            const int64_t work[] = {1000 + (pair == 0 && i == at ? extra : 0), 1000};
+            const int64_t sent = times[from], posted = times[to] + work[to];
+            const int64_t end = (posted > sent ? posted : sent) + 2;
+            add_message(trace, pair + from, SEND, sent, sent + 1, (int32_t)(pair + to), 8);
+            add_message(trace, pair + from, SEND, sent + 1, end, (int32_t)(pair + to), 1000000);
+            add_work(trace, pair + from, end, end + work[from]);
+            add_work(trace, pair + to, times[to], posted);
+            add_message(trace, pair + to, RECV, posted, posted + 1, (int32_t)(pair + from), 8);
+            add_message(trace, pair + to, RECV, posted + 1, end, (int32_t)(pair + from), 1000000);
+            waited += posted + 1 > sent + 1 ? posted - sent : 0;
+            times[from] = end + work[from];
+            times[to] = end;
+        }
+        for (uint32_t r = 0; r < 2; r++)
+            trace->duration = times[r] > trace->duration ? times[r] : trace->duration;
+    }
+    *ret_trace = trace;
+    return waited;
+}
+
+/* One that works longer once is late for one message of twenty: the other waits are as they were. */
+static void eager_limit_with_one_delay(void **state)
+{
+    (void)state;
+    for (uint32_t at = 10; at < 12; at++) /* when rank 0 sends, and when it receives */
+        for (uint32_t ranks = 4; ranks <= 256; ranks *= 8) {
+            struct lull_trace *trace;
+            struct lull_finding *findings;
+            const int64_t waited = make_turns(ranks, at, 5000, &trace);
+            assert_true(diagnose(trace, &findings) >= 1);
+            assert_string_equal(lull_finding_rule_id(findings), "eager_limit");
+            assert_in_range(findings->lost_ns, waited - waited / 20, waited + waited / 20);
+            lull_trace_close(trace);
+        }
+}
+
 /* ---- many ---------------------------------------------------------------------------------- */
 
 /* Of 8 ranks the upper 4 work twice as long; which of them is the last changes. */
@@ -449,6 +498,7 @@ int main(void)
         cmocka_unit_test(turns),
         cmocka_unit_test(late_receiver),
         cmocka_unit_test(eager_limit),
+        cmocka_unit_test(eager_limit_with_one_delay),
         cmocka_unit_test(late_whatever_the_limit),
         cmocka_unit_test(receiver_as_long_as_others),
         cmocka_unit_test(slow_node),

@@ -1,11 +1,12 @@
 /* Senders of large messages wait for receives that are posted a little later, though nobody is late
  * over the run: only a message beyond the eager limit has to wait for its receive.
- * Evidence: waits for late receivers that are charged to processes whose work, beside that of their
- * peers, does not explain them; blocking sends (MPI_Send) by size. Formula: the sum of these
+ * Evidence: waits for late receivers that do not follow from what processes work over the run (if
+ * each worked as long every time, less than half as much would be waited); blocking sends
+ * (MPI_Send) by size. Formula: the sum of these
  * charges, with what others wait because senders waited. The senders' waits must be half of the
  * time of sends beyond the limit, which is where sends of all larger sizes take on average several
- * times as long as any smaller ones. Silent: where a receiver works longer than others (that is a
- * late receiver), without smaller messages to compare with, where it is not known when receives
+ * times as long as any smaller ones. Silent: where receivers work longer than others (those are
+ * late receivers), without smaller messages to compare with, where it is not known when receives
  * were posted, and below 1 % of the core time. */
 #include "diagnose/rule/computation/uneven.h"
 #include "diagnose/rule/rules.h"
@@ -61,16 +62,15 @@ static bool find_sides(const struct lull_work *work, struct sides *ret_sides)
 /* ---- who is charged ------------------------------------------------------------------------ */
 
 /* What senders waited for its receives, where that, and what others waited for those who waited, is
- * most of what a region is suspected of, and none of its processes is late; else 0. */
+ * most of what a region is suspected of, and does not follow from what its processes work; else 0. */
 static int64_t waited_of(const struct lull_case *c, const struct lull_suspicion *suspicion)
 {
+    const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region, LULL_NONE);
     int64_t waited = 0, passed = 0;
-    if (suspicion->ns < c->least_ns)
+    if (suspicion->ns < c->least_ns || lull_uneven_explains(c, &uneven, suspicion))
         return 0;
     for (uint32_t i = 0; i < suspicion->count; i++) {
         const struct lull_suspect *suspect = &c->suspects[suspicion->first + i];
-        if (i < suspicion->principal && lull_uneven_is_late(c, suspect))
-            return 0;
         if (suspect->ns == 0)
             continue;
         waited += suspect->kinds[LULL_WAIT_LATE_RECEIVER];
