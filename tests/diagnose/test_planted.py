@@ -138,10 +138,10 @@ def matches(found, finding, culprit):
     return (place["process"], place["region"]) == (found.culprit, "solve")
 
 
-def wrong_seconds(found, finding, apart):
+def wrong_seconds(found, finding, apart, in_rest):
     # Up to three others wait for a call that begins late.
     error = READING * found.count + 3 * apart
-    low = 0.95 * (found.seconds - found.elsewhere) - error
+    low = 0.95 * (found.seconds - found.elsewhere) - error - in_rest
     high = 1.05 * (found.seconds + found.beyond) + error
     if finding["rule"] == "imbalance" and found.program != "threads":
         low, high = low, 1.05 * (found.seconds + found.others) + error
@@ -163,7 +163,9 @@ def wrong_with(found, findings, core, apart, culprit):
     wrong, known = [], 0
     if hits:
         known = found.seconds - found.elsewhere if found.is_exact() else 0
-        wrong.append(wrong_seconds(found, hits[0], apart) if found.is_exact() else "")
+        # Nothing is planted there: who rests too long did not get its core back in time.
+        in_rest = sum(f["seconds"] for f in findings if f["place"]["region"] == "rest")
+        wrong.append(wrong_seconds(found, hits[0], apart, in_rest) if found.is_exact() else "")
         before = findings[:findings.index(hits[0])]
         if found.defect in ROOT_WAITS:
             before = [f for f in before if f["seconds"] > hits[0]["seconds"]]

@@ -153,7 +153,7 @@ def two_parts(ranks):
 def by_turns(ranks):
     """One of two ranks sends, and the other works before it receives: in each iteration another one. What
     both have with the small message before, and how much later the receiver began, is perhaps counted as
-    part of what it was late."""
+    part of what it was late; and what it did more of beside work since they last met is not work."""
     for i in ranks.iterations:
         for rank in ranks.ranks:
             receives = [r for r in ranks.rows[rank, i] if r.what == "MPI_Recv" and r.peer >= 0]
@@ -167,7 +167,10 @@ def by_turns(ranks):
                       if r.what.startswith("MPI_") and r.peer < 0]
             worked = work.end - work.begin - sum(before) - max(0.0, began[1] - began[0])
             if waited > 0:
-                yield Wait(rank ^ 1, rank, waited, min(1.0, max(0.0, 1 - worked / waited)))
+                wait = ranks.wait(rank ^ 1, rank, sent.begin, receives[0].begin)
+                ranks.met[rank, rank ^ 1] = ranks.met[rank ^ 1, rank][::-1]
+                else_late = max(1 - worked / waited, wait.else_late)
+                yield from ranks.note([wait._replace(else_late=min(1.0, max(0.0, else_late)))])
 
 
 def nobody(ranks):
