@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """What one process of lull prints, several print together, to the byte: on the first's standard output alone.
 
-    identical.py --lull LULL --data TESTS_DATA [--family FAMILY]
+    identical.py --lull LULL --data TESTS_DATA [--family FAMILY] [--sanitized]
 
 Without a family the members are forked and joined by sockets, with delays and orders by a seed
 (LULL_TEAM_CHAOS), and by turns with and without epochs of the ideal runtime (LULL_IDEAL_EPOCHS); with one, mpiexec of the family starts them. Runs are recorded ones (of tests/data), damaged
-and spawned ones, simulated ones, and with LULL_CONFORMANCE_DIR those of others. Also: what is not shared is done by
+and spawned ones, simulated ones, and with LULL_CONFORMANCE_DIR those of others. A sanitizer looks for bad accesses and
+races, which are in one member and not in how many they are: one size of a team serves there. Also: what is not shared is done by
 the first, who says so once; what does not work under mpirun says so once, and a run that is not there, an option that
 is none.
 """
@@ -227,24 +228,26 @@ def wide(case):
 
 def check_all(case):
     runs, mpi = find_runs(case), case.options.family is not None
+    few = mpi or case.options.sanitized
     for i, run in enumerate(runs):
         for j, command in enumerate(COMMANDS):
             if mpi and (i + j) % 6:
                 continue
-            sizes = [random.Random(i * 7 + j).choice([2, 3, 4, 7])] if mpi else [1, 2, 3, 4, 7, 16][j % 2:]
+            one = [random.Random(i * 7 + j).choice([2, 3, 4, 7])]
+            sizes = one if few else [1, 2, 3, 4, 7, 16][j % 2:]
             case.compare([run if word == "RUN" else word for word in command], sizes)
     for command in OF_WIDE[:1] if mpi else OF_WIDE:
-        case.compare([wide(case) if word == "RUN" else word for word in command], [3] if mpi else [2, 5])
+        case.compare([wide(case) if word == "RUN" else word for word in command], [3] if few else [2, 5])
     for i, run in enumerate(conformance()):
-        sizes = [[2], [3], [4]][i % 3] if mpi else [1, 2, 3, 4, 7]
+        sizes = [[2], [3], [4]][i % 3] if few else [1, 2, 3, 4, 7]
         case.compare(["metrics", run, "-f", "json"], sizes)
         case.compare(["info", run, "-f", "json"], sizes[:1])
     simulated = [run for run in runs if "simulated" in run]
-    case.compare(["metrics", *simulated, "-f", "json"], [1, 2, 4, 7] if not mpi else [1, 3])
+    case.compare(["metrics", *simulated, "-f", "json"], [1, 2, 4, 7] if not few else [1, 3])
     case.refuse(["metrics", "/nowhere/run"], "/nowhere/run", 3)
     for i, run in enumerate(runs):
         for j, (command, what) in enumerate(BY_FIRST):
-            if (i + j) % (12 if mpi else 4) == 0:
+            if (i + j) % (12 if few else 4) == 0:
                 case.compare_first([run if word == "RUN" else word for word in command], 2 + (i + j) % 3, what)
     for command in BY_ONE[:1] if mpi else BY_ONE:
         case.compare_one(command)
@@ -261,6 +264,7 @@ def main():
     for name in ("lull", "data"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--family")
+    parser.add_argument("--sanitized", action="store_true", help="one size of a team for each run and command")
     options = parser.parse_args()
     if options.family and not shutil.which("mpiexec." + options.family):
         print("skipped: no mpiexec." + options.family)

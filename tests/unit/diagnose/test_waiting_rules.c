@@ -269,9 +269,9 @@ static void late_whatever_the_limit(void **state)
     lull_trace_close(trace);
 }
 
-/* Ranks 0 and 1, 2 and 3 ... by turns: one sends 8 bytes and 1 MB, and then has as much to do, 1000, as
- * the other, who posts both receives when it has done that. In iteration `at` rank 0 takes `extra`
- * longer. Returns what all senders waited. */
+/* Ranks 0 and 1, 2 and 3 ... by turns: one sends 8 bytes and 1 MB, and then has as much to do,
+ * 1000, as the other, who posts both receives when it has done that. In iteration `at` rank 0 takes
+ * `extra` longer. Returns what all senders waited. */
 static int64_t make_turns(uint32_t ranks, uint32_t at, int64_t extra, struct lull_trace **ret_trace)
 {
     struct lull_trace *trace = memory_trace_simple(ranks, 1, LENGTH, regions);
@@ -302,7 +302,8 @@ static int64_t make_turns(uint32_t ranks, uint32_t at, int64_t extra, struct lul
     return waited;
 }
 
-/* One that works longer once is late for one message of twenty: the other waits are as they were. */
+/* One that works longer once is late for one message of twenty: the other waits are as they were.
+ */
 static void eager_limit_with_one_delay(void **state)
 {
     (void)state;

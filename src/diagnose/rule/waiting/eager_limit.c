@@ -62,7 +62,8 @@ static bool find_sides(const struct lull_work *work, struct sides *ret_sides)
 /* ---- who is charged ------------------------------------------------------------------------ */
 
 /* What senders waited for its receives, where that, and what others waited for those who waited, is
- * most of what a region is suspected of, and does not follow from what its processes work; else 0. */
+ * most of what a region is suspected of, and does not follow from what its processes work; else 0.
+ */
 static int64_t waited_of(const struct lull_case *c, const struct lull_suspicion *suspicion)
 {
     const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region, LULL_NONE);
