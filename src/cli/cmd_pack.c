@@ -8,14 +8,19 @@ static struct {
     int replace;
 } settings;
 
-static const struct poptOption options[] = {
-    {"output", 'o', POPT_ARG_STRING, &settings.out, 0, "folder to make (default: RUN.packed)",
-     "DIR"},
-    {"replace", '\0', POPT_ARG_NONE, &settings.replace, 0, "put it in the place of RUN", NULL},
-    POPT_TABLEEND,
-};
+#define OPTIONS(suffix)                                                                          \
+    {                                                                                            \
+        {"output",      'o', POPT_ARG_STRING,                                                    \
+         &settings.out, 0,   "folder to make (default: RUN." suffix ")",                         \
+         "DIR"},                                                                                 \
+            {"replace", '\0', POPT_ARG_NONE, &settings.replace, 0, "put it in the place of RUN", \
+             NULL},                                                                              \
+            POPT_TABLEEND,                                                                       \
+    }
+static const struct poptOption packing[] = OPTIONS("packed"), unpacking[] = OPTIONS("unpacked");
 
-static int run(struct lull_cli_call *call)
+static int rewrite(struct lull_cli_call *call,
+                   lull_status (*make)(const struct lull_pack_wish *wish, struct lull_error *err))
 {
     const char *name;
     int status = lull_cli_operand(call, "run", &name);
@@ -33,9 +38,19 @@ static int run(struct lull_cli_call *call)
                                         .report = lull_progress_update,
                                         .context = &call->line};
     lull_progress_begin(&call->line, name);
-    lull_status done = lull_pack(&wish, &call->err);
+    lull_status done = make(&wish, &call->err);
     lull_progress_end(&call->line);
     return lull_cli_done(call, done);
+}
+
+static int pack(struct lull_cli_call *call)
+{
+    return rewrite(call, lull_pack);
+}
+
+static int unpack(struct lull_cli_call *call)
+{
+    return rewrite(call, lull_unpack);
 }
 
 const struct lull_command lull_cmd_pack = {
@@ -47,6 +62,19 @@ const struct lull_command lull_cmd_pack = {
                "examples:\n"
                "  lull pack heat                   heat.packed, for lull metrics and all others\n"
                "  lull pack --replace heat         heat is packed from now on\n",
-    .options = options,
-    .run = run,
+    .options = packing,
+    .run = pack,
+};
+
+const struct lull_command lull_cmd_unpack = {
+    .name = "unpack",
+    .summary = "make the files of a packed run as they were",
+    .operands = "RUN",
+    .details = "What comes out appears when it is complete, or not at all; RUN stays as it is\n"
+               "unless --replace is given.\n\n"
+               "examples:\n"
+               "  lull unpack heat.packed -o heat\n"
+               "  lull unpack --replace heat\n",
+    .options = unpacking,
+    .run = unpack,
 };
