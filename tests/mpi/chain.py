@@ -3,10 +3,10 @@
 stands. The tool is made here, from mpi.h and counter.c.
 
 usage: chain.py --family openmpi|mpich --recorder FILE --digest FILE --functions functions.txt
-                --place before|behind|linked|inside PROGRAM.c...
+                --place preloaded|linked|inside PROGRAM.c...
 
-The tool is preloaded before or behind the recorder, or linked to the program as a library, or part
-of it. Exit status 77: not possible here.
+The tool is preloaded, once before and once behind the recorder, or linked to the program as a library, or
+part of it. Exit status 77: not possible here.
 """
 import argparse
 import fnmatch
@@ -145,20 +145,15 @@ def ours(options, folder):
     return calls, sent
 
 
-def check(options, source, folder):
-    """Lines about what differs; None: this program cannot be run here."""
+def check_order(options, source, program, ranks, preload, folder):
+    """Lines about what differs, with this order of preloaded libraries."""
     name = os.path.basename(source)
-    try:
-        ranks = run.expectations(source, options.family)[0]
-        program = make_program(options, source, folder)
-        where, prefix = os.path.join(folder, name + ".run"), os.path.join(folder, name + ".counts")
-        preload = {"before": [folder + "/libtool.so", options.recorder],
-                   "behind": [options.recorder, folder + "/libtool.so"]}.get(options.place,
-                                                                            [options.recorder])
-        done = run.run_program(program, options.family, ranks, ":".join(preload), where, folder,
-                               ["LULL_TEST_COUNTS=" + prefix])
-    except run.Skip:
-        return None
+    where, prefix = os.path.join(folder, name + ".run"), os.path.join(folder, name + ".counts")
+    for path in glob.glob(glob.escape(prefix) + ".*"): # of the order before
+        os.remove(path)
+    shutil.rmtree(where, ignore_errors=True)
+    done = run.run_program(program, options.family, ranks, ":".join(preload), where, folder,
+                           ["LULL_TEST_COUNTS=" + prefix])
     if done.returncode != 0:
         return ["status %d\n%s%s" % (done.returncode, done.stdout, done.stderr)]
     wrong = []
@@ -172,7 +167,24 @@ def check(options, source, folder):
     if "MPI_Pcontrol(7" in open(source).read() and (
             not told or open(told[0]).read() != "phase 1.5\n" * ranks):
         wrong.append("MPI_Pcontrol: the tool was not told")
-    return ["%s: %s" % (name, line) for line in wrong]
+    return wrong
+
+
+def check(options, source, folder):
+    """Lines about what differs; None: this program cannot be run here."""
+    tool, wrong = folder + "/libtool.so", []
+    orders = [[options.recorder]]
+    if options.place == "preloaded":
+        orders = [[tool, options.recorder], [options.recorder, tool]]
+    try:
+        ranks = run.expectations(source, options.family)[0]
+        program = make_program(options, source, folder)
+        for order in orders:
+            wrong += ["%s, %s first: %s" % (os.path.basename(source), os.path.basename(order[0]), line)
+                      for line in check_order(options, source, program, ranks, order, folder)]
+    except run.Skip:
+        return None
+    return wrong
 
 
 def main():
