@@ -518,6 +518,8 @@ def check_finding_by_key(page):
 def check_finding_of_another_run(page):
     """The run of the finding is shown alone, as a whole, and there is one way back: to where one came from."""
     page.one("#finding-1 a").click()
+    # The page scrolls there: a click that comes meanwhile would meet something else.
+    web.wait(lambda: is_seen(page, "#timelines h2"), "the timeline")
     page.one("#finding-2 a").click()
     titles = "return [...document.querySelectorAll('.panel h3')].map((title) => title.textContent)"
     web.wait(lambda: page.run(titles) == ["after"], "the other run")

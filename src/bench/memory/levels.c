@@ -44,7 +44,8 @@ static unsigned last_level_caches(const struct lull_topology *topology, unsigned
 }
 
 static struct lull_bench_level cache_level(const struct lull_topology *topology, size_t index,
-                                           unsigned threads, struct lull_arena *arena)
+                                           unsigned threads, uint64_t limit,
+                                           struct lull_arena *arena)
 {
     const struct lull_machine_cache *cache = &topology->caches[index];
     uint64_t below = index ? topology->caches[index - 1].bytes : 0;
@@ -52,13 +53,17 @@ static struct lull_bench_level cache_level(const struct lull_topology *topology,
     bool alone = cache->shared_cores == 1; /* 0: unknown */
     if (below && !alone && TIMES_BELOW * below < wanted)
         wanted = TIMES_BELOW * below;
+    const bool is_limited = limit && limit < wanted;
+    wanted = is_limited ? limit : wanted;
     struct lull_bench_level level = {
         .name = lull_arena_printf(arena, "L%u", cache->level), .bytes = wanted, .own = alone};
     if (wanted < below + below / 2) {
         char have[32], have_below[32];
         level.not_there = lull_arena_printf(
-            arena, "a core's share, %s, is hardly larger than the level below it, %s",
-            lull_format_size(share, have, sizeof have),
+            arena,
+            is_limited ? "%s of memory to be had are too little beside the level below it, %s"
+                       : "a core's share, %s, is hardly larger than the level below it, %s",
+            lull_format_size(is_limited ? limit : share, have, sizeof have),
             lull_format_size(below, have_below, sizeof have_below));
     }
     return level;
@@ -97,7 +102,7 @@ size_t lull_bench_find_levels(const struct lull_topology *topology, unsigned thr
 {
     size_t count = 0;
     for (size_t i = 0; i < topology->n_caches && count + 1 < LULL_BENCH_MOST_LEVELS; i++)
-        levels[count++] = cache_level(topology, i, threads, arena);
+        levels[count++] = cache_level(topology, i, threads, memory_limit, arena);
     levels[count++] = memory_level(topology, threads, memory_limit, arena);
     return count;
 }

@@ -17,8 +17,8 @@ enum { LULL_BENCH_MOST_LEVELS = 6 };
 
 /* Levels for so many threads on cores 0, 1, ...: half of a core's cache for those of its own; for
  * shared ones a multiple of the level below that still fits each core's share; for memory at least
- * four times the last-level caches that these cores can reach, within the memory that may be used.
- * Where no cache is known, there is only memory. Returns how many. */
+ * four times the last-level caches that these cores can reach; all within the memory that may be
+ * used. Where no cache is known, there is only memory. Returns how many. */
 size_t lull_bench_find_levels(const struct lull_topology *topology, unsigned threads,
                               uint64_t memory_limit, struct lull_arena *arena,
                               struct lull_bench_level levels[LULL_BENCH_MOST_LEVELS]);

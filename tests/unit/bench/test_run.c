@@ -279,6 +279,12 @@ static void test_levels(void **state)
     assert_true(levels[3].bytes <= 80 * MIB && levels[3].note && !levels[3].not_there);
     lull_bench_find_levels(topology, 1, 40 * MIB, arena, levels);
     assert_non_null(levels[3].not_there);
+    last->bytes = 512 * MIB; /* of one core, as some virtual machines say */
+    last->shared_cores = 1;
+    lull_bench_find_levels(topology, 1, 40 * MIB, arena, levels);
+    assert_true(levels[2].bytes <= 40 * MIB && !levels[2].not_there);
+    lull_bench_find_levels(topology, 1, 1 * MIB, arena, levels);
+    assert_true(levels[2].bytes <= 1 * MIB && levels[2].not_there);
     lull_topology_close(topology);
 
     /* A share of the last level that is no larger than the level below is no level. */
