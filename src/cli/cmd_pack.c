@@ -8,16 +8,26 @@ static struct {
     int replace;
 } settings;
 
-#define OPTIONS(suffix)                                                                          \
-    {                                                                                            \
-        {"output",      'o', POPT_ARG_STRING,                                                    \
-         &settings.out, 0,   "folder to make (default: RUN." suffix ")",                         \
-         "DIR"},                                                                                 \
-            {"replace", '\0', POPT_ARG_NONE, &settings.replace, 0, "put it in the place of RUN", \
-             NULL},                                                                              \
-            POPT_TABLEEND,                                                                       \
+#define OUTPUT_OPTION(name)                                                                     \
+    {                                                                                           \
+        "output", 'o', POPT_ARG_STRING, &settings.out, 0, "folder to make (default: " name ")", \
+            "DIR"                                                                               \
     }
-static const struct poptOption packing[] = OPTIONS("packed"), unpacking[] = OPTIONS("unpacked");
+#define REPLACE_OPTION                                                                           \
+    {                                                                                            \
+        "replace", '\0', POPT_ARG_NONE, &settings.replace, 0, "put it in the place of RUN", NULL \
+    }
+
+static const struct poptOption pack_options[] = {
+    OUTPUT_OPTION("RUN.packed"),
+    REPLACE_OPTION,
+    POPT_TABLEEND,
+};
+static const struct poptOption unpack_options[] = {
+    OUTPUT_OPTION("RUN.unpacked"),
+    REPLACE_OPTION,
+    POPT_TABLEEND,
+};
 
 static int rewrite(struct lull_cli_call *call,
                    lull_status (*make)(const struct lull_pack_wish *wish, struct lull_error *err))
@@ -62,7 +72,7 @@ const struct lull_command lull_cmd_pack = {
                "examples:\n"
                "  lull pack heat                   heat.packed, for lull metrics and all others\n"
                "  lull pack --replace heat         heat is packed from now on\n",
-    .options = packing,
+    .options = pack_options,
     .run = pack,
 };
 
@@ -75,6 +85,6 @@ const struct lull_command lull_cmd_unpack = {
                "examples:\n"
                "  lull unpack heat.packed -o heat\n"
                "  lull unpack --replace heat\n",
-    .options = unpacking,
+    .options = unpack_options,
     .run = unpack,
 };
