@@ -10,10 +10,14 @@ usage: test_planted.py --program messages|collectives --family openmpi|mpich --l
 The programs keep readings of the clock (programs/planted.h), and truth.py finds in them what was
 waited for whom. All is compared with these, not with what was planned: where other programs kept
 the cores from a rank, it was late, too. Where that is more than a tenth of what was planted, seconds
-are not compared, and where it is as much, not even what comes first. Exit status 77: not possible
-here, or disturbed most of the time.
+are not compared, and where it is as much, not even what comes first. What happens between two
+readings stays unknown, and a machine that others use does something there now and then, each time
+elsewhere; what is wrong with the diagnosis is wrong each time. So all phases are recorded three
+times, and a phase has failed if most of its recordings have. Exit status 77: not possible here, or
+disturbed most of the time.
 """
 import argparse
+import collections
 import json
 import os
 import shutil
@@ -34,6 +38,7 @@ SILENT = 0.01
 # Readings of the program and of the recorder are not taken at the same moment.
 READING = 20e-6
 SECONDS = 120
+RECORDINGS = 3
 
 # What says something of the machine, not of the program: four ranks on fewer cores.
 OF_THE_MACHINE = ("oversubscription", "tracer")
@@ -184,10 +189,12 @@ def wrong_with(found, findings, core, apart, culprit):
 
 
 def check(options, folder):
+    """One recording: phase -> what is wrong with it; how many defects are planted, and how many of these
+    the machine did not disturb."""
     run, phases = record(options, folder)
     events = recorded_events(options, run, folder)
     windows = windows_of(events)
-    wrong, planted, exact = [], 0, 0
+    wrong, planted, exact = {}, 0, 0
     for name, readings in phases.items():
         found = truth.Truth(name, readings)
         window = windows[name]
@@ -202,10 +209,29 @@ def check(options, folder):
                   "others, %.4f s in all, readings %.4f s apart; %s" %
                   (name, found.seconds, 100 * found.seconds / core, found.elsewhere, found.beyond,
                    found.others, found.in_calls, apart, "; ".join(told(f) for f in findings)))
-        wrong += ["%s: %s" % (name, line) for line in lines]
+        if lines:
+            wrong[name] = lines
     print("%d phases, %d with a defect; in %d of these the machine disturbed nothing" %
           (len(phases), planted, exact))
-    return wrong, 3 * exact < planted
+    return wrong, planted, exact
+
+
+def check_all(options):
+    """Whether most recordings of a phase failed, and whether most phases were disturbed."""
+    failures, planted, exact = collections.defaultdict(list), 0, 0
+    for _ in range(RECORDINGS):
+        with tempfile.TemporaryDirectory(prefix="lull-planted-") as folder:
+            wrong, defects, undisturbed = check(options, folder)
+        planted += defects
+        exact += undisturbed
+        for name, lines in wrong.items():
+            failures[name].append(lines)
+    failed = False
+    for name, recordings in failures.items():
+        failed = failed or 2 * len(recordings) > RECORDINGS
+        for lines in recordings:
+            print("%s, wrong in %d of %d: %s" % (name, len(recordings), RECORDINGS, "; ".join(lines)))
+    return failed, 3 * exact < planted
 
 
 def main():
@@ -219,13 +245,11 @@ def main():
     if options.family and not shutil.which("mpiexec." + options.family):
         print("skipped: no mpiexec." + options.family)
         return 77
-    with tempfile.TemporaryDirectory(prefix="lull-planted-") as folder:
-        wrong, disturbed = check(options, folder)
-    print("\n".join(wrong))
-    if disturbed and not wrong:
+    failed, disturbed = check_all(options)
+    if disturbed and not failed:
         print("skipped: other programs kept the ranks from their cores in most of the phases")
         return 77
-    return 1 if wrong else 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
