@@ -47,7 +47,8 @@ if(LULL_TESTS AND Python3_FOUND)
     endforeach()
 endif()
 
-if(LULL_TESTS AND Python3_FOUND AND HWLOC_FOUND)
+# They start no threads that a thread sanitizer could watch.
+if(LULL_TESTS AND Python3_FOUND AND HWLOC_FOUND AND NOT LULL_SANITIZE MATCHES "thread")
     set(cases one-core no-mpi hidden-caches cannot-write)
     if(NOT LULL_SANITIZE) # sanitizers take much address space
         list(APPEND cases little-memory)

@@ -58,7 +58,7 @@ uint64_t lull_test_seed(void)
 unsigned lull_test_rounds(unsigned all)
 {
 #ifdef SANITIZED
-    return (all + 3) / 4;
+    return (all + 7) / 8;
 #else
     return all;
 #endif

@@ -10,7 +10,7 @@
 uint64_t lull_test_seed(void);
 
 /* How many draws to make of the `all` that a test makes usually: under sanitizers, where each is
- * five to twenty times as dear, a quarter, rounded up. */
+ * five to twenty times as dear, an eighth, rounded up. */
 unsigned lull_test_rounds(unsigned all);
 
 #endif
