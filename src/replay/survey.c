@@ -1,57 +1,11 @@
-#include "replay/survey.h"
+#include "replay/survey_state.h"
 
 #include "activity/channel.h"
 #include "base/array.h"
-#include "base/hash.h"
-#include "replay/polls.h"
-#include "replay/program/barriers.h"
-#include "replay/program/clocks.h"
 #include "replay/program/epoch.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The roots of the operations on one communicator. */
-struct roots {
-    uint32_t *processes;
-    size_t count, capacity;
-};
-
-/* The master of a process on its way. */
-struct visitor {
-    int64_t entered;          /* the collective operation that it is in */
-    struct lull_hash numbers; /* by communicator: its blocking operations so far */
-};
-
-/* What a thread did with its requests. */
-struct requests {
-    uint64_t posted, received;
-    bool cancelled;
-};
-
-/* A thread that the program made. */
-struct life_key {
-    uint64_t process, number;
-};
-
-struct lull_survey {
-    const struct lull_trace *trace;
-    uint32_t application, n_processes; /* of the application */
-    struct visitor *visitors;          /* these three by process of the trace */
-    struct lull_passages *passages;
-    int64_t *shifts;
-    pthread_mutex_t lock;      /* of roots, lives and barriers */
-    struct roots *roots;       /* [n_comms] */
-    struct requests *requests; /* by location */
-    atomic_bool completes_receives, completes_sends;
-    bool makes_threads;     /* the program may */
-    struct lull_hash lives; /* struct life_key -> enum lull_life, several */
-    struct lull_barriers barriers;
-    bool *meets;              /* by location */
-    struct lull_polls *polls; /* NULL: the program does not query */
-};
 
 static lull_status no_memory(const struct lull_survey *survey, struct lull_error *err)
 {
@@ -61,7 +15,7 @@ static lull_status no_memory(const struct lull_survey *survey, struct lull_error
 
 /* ---- roots --------------------------------------------------------------------------------- */
 
-static bool put_root(struct roots *roots, size_t number, uint32_t process)
+bool lull_survey_put_root(struct lull_survey_roots *roots, size_t number, uint32_t process)
 {
     if (!lull_array_reserve(&roots->processes, &roots->capacity, number + 1,
                             sizeof *roots->processes))
@@ -74,7 +28,7 @@ static bool put_root(struct roots *roots, size_t number, uint32_t process)
 
 static bool take_root(struct lull_survey *survey, uint32_t process, const struct lull_step *step)
 {
-    struct visitor *visitor = &survey->visitors[process];
+    struct lull_survey_visitor *visitor = &survey->visitors[process];
     const struct lull_trace *trace = survey->trace;
     if (step->comm >= trace->n_comms || step->collective.request != LULL_NO_REQUEST)
         return true;
@@ -88,14 +42,15 @@ static bool take_root(struct lull_survey *survey, uint32_t process, const struct
     if (root < 0 || !tells)
         return true;
     pthread_mutex_lock(&survey->lock);
-    bool fits = put_root(&survey->roots[comm], number, (uint32_t)root);
+    bool fits = lull_survey_put_root(&survey->roots[comm], number, (uint32_t)root);
     pthread_mutex_unlock(&survey->lock);
     return fits;
 }
 
 uint32_t lull_survey_root(const struct lull_survey *survey, uint32_t comm, uint32_t number)
 {
-    const struct roots *roots = &survey->roots[lull_comm_canonical(survey->trace, comm)];
+    const struct lull_survey_roots *roots =
+        &survey->roots[lull_comm_canonical(survey->trace, comm)];
     return number < roots->count ? roots->processes[number] : LULL_NONE;
 }
 
@@ -136,7 +91,7 @@ int64_t lull_survey_shift(const struct lull_survey *survey, uint32_t process)
 static void take_request(struct lull_survey *survey, uint32_t location,
                          const struct lull_step *step)
 {
-    struct requests *requests = &survey->requests[location];
+    struct lull_survey_requests *requests = &survey->requests[location];
     if (step->message.request == LULL_NO_REQUEST)
         return;
     switch (step->kind) {
@@ -167,7 +122,7 @@ bool lull_survey_completes_sends(const struct lull_survey *survey)
 
 bool lull_survey_withdraws(const struct lull_survey *survey, uint32_t location)
 {
-    const struct requests *requests = &survey->requests[location];
+    const struct lull_survey_requests *requests = &survey->requests[location];
     return requests->cancelled || requests->posted > requests->received;
 }
 
@@ -205,7 +160,8 @@ static bool take_barrier(struct lull_survey *survey, uint32_t process, const str
 
 static bool take_thread(struct lull_survey *survey, uint32_t location, const struct lull_step *step)
 {
-    const struct life_key key = {survey->trace->locations[location].process, step->number};
+    const struct lull_survey_life_key key = {survey->trace->locations[location].process,
+                                             step->number};
     if (step->number == 0)
         return true;
     survey->meets[location] = true;
@@ -236,7 +192,7 @@ bool lull_survey_meets(const struct lull_survey *survey, uint32_t location)
 bool lull_survey_knows(const struct lull_survey *survey, uint32_t process, uint64_t number,
                        enum lull_life what)
 {
-    const struct life_key key = {process, number};
+    const struct lull_survey_life_key key = {process, number};
     const uint64_t *life = lull_hash_find(&survey->lives, &key, sizeof key);
     return life && *life & what;
 }
@@ -313,149 +269,6 @@ lull_status lull_survey_take(const struct lull_trace *trace, uint32_t applicatio
     lull_survey_conclude(survey);
     *ret_survey = survey;
     return LULL_OK;
-}
-
-/* ---- from member to member ----------------------------------------------------------------- */
-
-/* What is known of a thread, where anything is. */
-struct fact {
-    uint32_t location;
-    bool meets;
-    struct requests requests;
-};
-
-static bool put_facts(const struct lull_survey *survey, struct lull_flow *flow)
-{
-    const struct fact last = {.location = LULL_NONE};
-    bool good = true;
-    for (uint32_t l = 0; good && l < survey->trace->n_locations; l++) {
-        const struct requests *requests = &survey->requests[l];
-        const struct fact fact = {l, survey->meets[l], *requests};
-        if (fact.meets || requests->posted || requests->received || requests->cancelled)
-            good = lull_flow_put(flow, &fact, sizeof fact);
-    }
-    return good && lull_flow_put(flow, &last, sizeof last);
-}
-
-static bool get_facts(struct lull_survey *survey, struct lull_flow *flow)
-{
-    struct fact fact = {.location = 0};
-    while (lull_flow_get(flow, &fact, sizeof fact) && fact.location < survey->trace->n_locations) {
-        survey->meets[fact.location] = fact.meets;
-        survey->requests[fact.location] = fact.requests;
-    }
-    return fact.location == LULL_NONE;
-}
-
-static bool put_passages(const struct lull_survey *survey, struct lull_flow *flow)
-{
-    const uint32_t last = LULL_NONE;
-    bool good = true;
-    for (uint32_t p = 0; good && p < survey->trace->n_processes; p++) {
-        const struct lull_passages *passages = &survey->passages[p];
-        if (passages->count > 0)
-            good = lull_flow_put(flow, &p, sizeof p) &&
-                   lull_flow_put_items(flow, passages->items, passages->count,
-                                       sizeof *passages->items);
-    }
-    return good && lull_flow_put(flow, &last, sizeof last);
-}
-
-static bool get_passages(struct lull_survey *survey, struct lull_flow *flow)
-{
-    uint32_t p = 0;
-    while (lull_flow_get(flow, &p, sizeof p) && p < survey->trace->n_processes) {
-        struct lull_passages *passages = &survey->passages[p];
-        size_t count;
-        free(passages->items);
-        passages->items = lull_flow_get_items(flow, sizeof *passages->items, &count);
-        passages->count = (uint32_t)count;
-        if (!passages->items)
-            return false;
-    }
-    return p == LULL_NONE;
-}
-
-static bool put_roots(const struct lull_survey *survey, struct lull_flow *flow)
-{
-    const uint32_t last = LULL_NONE;
-    bool good = true;
-    for (uint32_t c = 0; good && c < survey->trace->n_comms; c++) {
-        const struct roots *roots = &survey->roots[c];
-        if (roots->count > 0)
-            good =
-                lull_flow_put(flow, &c, sizeof c) &&
-                lull_flow_put_items(flow, roots->processes, roots->count, sizeof *roots->processes);
-    }
-    return good && lull_flow_put(flow, &last, sizeof last);
-}
-
-static bool get_roots(struct lull_survey *survey, struct lull_flow *flow)
-{
-    uint32_t c = 0;
-    while (lull_flow_get(flow, &c, sizeof c) && c < survey->trace->n_comms) {
-        size_t count;
-        uint32_t *processes = lull_flow_get_items(flow, sizeof *processes, &count);
-        bool good = processes != NULL;
-        for (size_t i = 0; good && i < count; i++)
-            good = processes[i] == LULL_NONE || put_root(&survey->roots[c], i, processes[i]);
-        free(processes);
-        if (!good)
-            return false;
-    }
-    return c == LULL_NONE;
-}
-
-struct life {
-    struct life_key key;
-    uint64_t what;
-};
-
-static bool put_lives(const struct lull_survey *survey, struct lull_flow *flow)
-{
-    const uint64_t count = survey->lives.count;
-    bool good = lull_flow_put(flow, &count, sizeof count);
-    for (size_t i = 0; good && i < count; i++) {
-        struct life life = {.what = survey->lives.entries[i].value};
-        memcpy(&life.key, lull_hash_key(&survey->lives, i), sizeof life.key);
-        good = lull_flow_put(flow, &life, sizeof life);
-    }
-    return good;
-}
-
-static bool get_lives(struct lull_survey *survey, struct lull_flow *flow)
-{
-    uint64_t count;
-    bool good = lull_flow_get(flow, &count, sizeof count);
-    for (uint64_t i = 0; good && i < count; i++) {
-        struct life life;
-        good = lull_flow_get(flow, &life, sizeof life) &&
-               lull_hash_add(&survey->lives, &life.key, sizeof life.key, life.what, NULL);
-    }
-    return good;
-}
-
-bool lull_survey_put(const struct lull_survey *survey, struct lull_flow *flow)
-{
-    const bool completes[2] = {lull_survey_completes_receives(survey),
-                               lull_survey_completes_sends(survey)};
-    return lull_flow_put(flow, completes, sizeof completes) && put_facts(survey, flow) &&
-           put_passages(survey, flow) && put_roots(survey, flow) && put_lives(survey, flow) &&
-           lull_barriers_put(&survey->barriers, flow) && lull_polls_put(survey->polls, flow);
-}
-
-bool lull_survey_get(struct lull_survey *survey, struct lull_flow *flow)
-{
-    bool completes[2];
-    if (!lull_flow_get(flow, completes, sizeof completes))
-        return false;
-    if (completes[0])
-        atomic_store(&survey->completes_receives, true);
-    if (completes[1])
-        atomic_store(&survey->completes_sends, true);
-    return get_facts(survey, flow) && get_passages(survey, flow) && get_roots(survey, flow) &&
-           get_lives(survey, flow) && lull_barriers_get(&survey->barriers, flow) &&
-           lull_polls_get(survey->polls, flow);
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */

@@ -37,10 +37,8 @@ struct rec_site {
     uint64_t offsets[REC_MOST_CALLPATH]; /* as the file has them: less where it was loaded */
 };
 
-/* With `store` "node" takes a place in RUN/<node>.tapes, if that can be had. Else creates
- * RUN/<p / 1000>/<p>.tape, where p is rec_process.number or, if that is taken, the first free one
- * behind, which this sets; `store` NULL: no other process of this number is in the file of a node.
- * False: nothing can be recorded; errno says why. */
+/* In the place that this process takes (place.h). False: nothing can be recorded; errno says why.
+ */
 bool rec_definitions_begin(const char *run, const char *store);
 /* Nothing can be recorded after all: the file goes away. */
 void rec_definitions_drop(void);
