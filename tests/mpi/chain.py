@@ -5,8 +5,9 @@ stands. The tool is made here, from mpi.h and counter.c.
 usage: chain.py --family openmpi|mpich --recorder FILE --digest FILE --functions functions.txt
                 --place preloaded|linked|inside PROGRAM.c...
 
-The tool is preloaded, once before and once behind the recorder, or linked to the program as a library, or
-part of it. Exit status 77: not possible here.
+The tool is preloaded, before the recorder with one program and behind it with the next (the other way round
+with the other family of MPI), or linked to the program as a library, or part of it. Exit status 77: not
+possible here.
 """
 import argparse
 import fnmatch
@@ -149,9 +150,6 @@ def check_order(options, source, program, ranks, preload, folder):
     """Lines about what differs, with this order of preloaded libraries."""
     name = os.path.basename(source)
     where, prefix = os.path.join(folder, name + ".run"), os.path.join(folder, name + ".counts")
-    for path in glob.glob(glob.escape(prefix) + ".*"): # of the order before
-        os.remove(path)
-    shutil.rmtree(where, ignore_errors=True)
     done = run.run_program(program, options.family, ranks, ":".join(preload), where, folder,
                            ["LULL_TEST_COUNTS=" + prefix])
     if done.returncode != 0:
@@ -170,21 +168,19 @@ def check_order(options, source, program, ranks, preload, folder):
     return wrong
 
 
-def check(options, source, folder):
+def check(options, source, turn, folder):
     """Lines about what differs; None: this program cannot be run here."""
-    tool, wrong = folder + "/libtool.so", []
-    orders = [[options.recorder]]
+    preload = [options.recorder]
     if options.place == "preloaded":
-        orders = [[tool, options.recorder], [options.recorder, tool]]
+        before = turn % 2 == (options.family == "mpich")
+        preload.insert(0 if before else 1, folder + "/libtool.so")
     try:
         ranks = run.expectations(source, options.family)[0]
         program = make_program(options, source, folder)
-        for order in orders:
-            wrong += ["%s, %s first: %s" % (os.path.basename(source), os.path.basename(order[0]), line)
-                      for line in check_order(options, source, program, ranks, order, folder)]
+        return ["%s, %s first: %s" % (os.path.basename(source), os.path.basename(preload[0]), line)
+                for line in check_order(options, source, program, ranks, preload, folder)]
     except run.Skip:
         return None
-    return wrong
 
 
 def main():
@@ -199,7 +195,7 @@ def main():
         return 77
     with tempfile.TemporaryDirectory(prefix="lull-chain-") as folder:
         make_tool(options, folder)
-        results = [check(options, source, folder) for source in options.programs]
+        results = [check(options, source, turn, folder) for turn, source in enumerate(options.programs)]
     wrong = [line for result in results if result for line in result]
     for line in wrong:
         print(line)

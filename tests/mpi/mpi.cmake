@@ -73,7 +73,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
                         --functions ${PROJECT_SOURCE_DIR}/src/record/mpi/functions.txt
                         --place ${place} ${${list}})
             set_tests_properties(mpi.${family}.chain.${place} PROPERTIES LABELS mpi TIMEOUT 900
-                                 SKIP_RETURN_CODE 77)
+                                 SKIP_RETURN_CODE 77 COST 10) # the longest begin first
         endforeach()
         # Delays that are put into a real program are found as waves.
         add_test(NAME mpi.${family}.waves

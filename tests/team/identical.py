@@ -241,7 +241,7 @@ def check_all(case):
     for command in OF_WIDE[:1] if mpi else OF_WIDE:
         case.compare([wide(case) if word == "RUN" else word for word in command], [3] if few else [2, 5])
     for i, run in enumerate(conformance()):
-        sizes = [[2], [3], [4]][i % 3] if few else [1, 2, 3, 4, 7]
+        sizes = [[2], [3], [4]][i % 3] if few else [[1, 4], [2, 7], [3]][i % 3]
         case.compare(["metrics", run, "-f", "json"], sizes)
         case.compare(["info", run, "-f", "json"], sizes[:1])
     simulated = [run for run in runs if "simulated" in run]

@@ -15,18 +15,18 @@ if(LULL_TESTS AND Python3_FOUND)
         list(APPEND identical --sanitized)
     endif()
     add_test(NAME team.bad.chaos COMMAND ${bad})
-    set_tests_properties(team.bad.chaos PROPERTIES LABELS quick TIMEOUT 2400)
+    set_tests_properties(team.bad.chaos PROPERTIES LABELS quick TIMEOUT 2400 COST 10)
     add_test(NAME team.chaos COMMAND ${identical})
-    set_tests_properties(team.chaos PROPERTIES LABELS quick TIMEOUT 2400
+    set_tests_properties(team.chaos PROPERTIES LABELS quick TIMEOUT 2400 COST 30 # the longest begin first
                          ENVIRONMENT "LULL_CONFORMANCE_DIR=${conformance}")
     foreach(family openmpi mpich)
         # MPI leaves memory behind that a sanitizer of lull would tell.
         if(TARGET liblull-team-${family} AND NOT LULL_SANITIZE)
             add_test(NAME team.${family} COMMAND ${identical} --family ${family})
-            set_tests_properties(team.${family} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 1200
+            set_tests_properties(team.${family} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 1200 COST 20
                                  ENVIRONMENT "LULL_CONFORMANCE_DIR=${conformance}")
             add_test(NAME team.bad.${family} COMMAND ${bad} --family ${family})
-            set_tests_properties(team.bad.${family} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 1200)
+            set_tests_properties(team.bad.${family} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 1200 COST 10)
         endif()
     endforeach()
 endif()
