@@ -5,7 +5,7 @@ if(LULL_TESTS)
         file(GLOB areas CONFIGURE_DEPENDS LIST_DIRECTORIES ON ${CMAKE_CURRENT_SOURCE_DIR}/golden/*)
         # These start no thread but those that read and simulate runs, which others do.
         if(LULL_SANITIZE MATCHES "thread")
-            list(FILTER areas EXCLUDE REGEX "/(fit|help|kernel|model|solver|usage)$")
+            list(FILTER areas EXCLUDE REGEX "/(bench|fit|help|kernel|model|solver|spmv|usage)$")
         endif()
         foreach(area ${areas})
             if(IS_DIRECTORY ${area})

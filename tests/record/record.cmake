@@ -476,9 +476,9 @@ function(record_mpi family)
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                 --mpirun ${LULL_TEST_MPIRUN_${family}} -- ${bin}/phases.${family} 3000)
     set_tests_properties(record.counters.${family} PROPERTIES LABELS mpi TIMEOUT 1200 RUN_SERIAL ON)
-    foreach(ranks 1 64)
+    foreach(ranks 1 24)
         record_test(many_calls.${ranks}.${family} slow -- ${LULL_TEST_MPIRUN_${family}} -n ${ranks}
-                    ${bin}/many_calls.${family} 3000000)
+                    ${bin}/many_calls.${family} 1000000)
     endforeach()
     foreach(what part limits end wrapped numactl time unknown local families python several
             full_disk)

@@ -1,5 +1,5 @@
 # The page of reports: pages that are made up, seen by an independent parser and in a real browser.
-if(LULL_TESTS AND CMOCKA_FOUND AND Python3_FOUND)
+if(TARGET lull_test_support AND Python3_FOUND)
     add_executable(report.make_page ${CMAKE_CURRENT_LIST_DIR}/make_page.c)
     target_link_libraries(report.make_page PRIVATE lull_test_support)
     # What is checked there is the page and no code of lull.
