@@ -57,6 +57,13 @@ static bool is_logarithmic(uint8_t op)
            op == LULL_COLLECTIVE_REDUCE || op == LULL_COLLECTIVE_ALLREDUCE;
 }
 
+/* Whether it is a tree or goes straight from or to the root shows by who waits for whom. */
+static bool is_rooted(uint8_t op)
+{
+    return op == LULL_COLLECTIVE_BCAST || op == LULL_COLLECTIVE_REDUCE ||
+           op == LULL_COLLECTIVE_GATHER || op == LULL_COLLECTIVE_SCATTER;
+}
+
 static bool take_operation(struct lull_collective_costs *costs, unsigned worker, uint32_t process,
                            const struct lull_step *step)
 {
@@ -80,7 +87,8 @@ static bool take_operation(struct lull_collective_costs *costs, unsigned worker,
                                          .bytes = pack(&member),
                                          .times = {[ENTERED] = of->call_began, [LEFT] = step->time},
                                          .process = process};
-    return !is_logarithmic(step->op) || lull_sample_add(&costs->samples[worker], &sampled);
+    return (!is_logarithmic(step->op) && !is_rooted(step->op)) ||
+           lull_sample_add(&costs->samples[worker], &sampled);
 }
 
 static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
@@ -186,9 +194,9 @@ static void look_for_tree(const struct lull_trace *trace, const struct lull_samp
                           struct tree_evidence *evidence)
 {
     const uint32_t size = trace->comms[of->comm].size;
-    const bool up = of->op == LULL_COLLECTIVE_REDUCE;
+    const bool up = lull_collective_needs(of->op) == LULL_ROOT_NEEDS_ALL;
     int64_t *entered = times, *left = times + size;
-    if ((!up && of->op != LULL_COLLECTIVE_BCAST) || !arrange(trace, members, of, entered, left))
+    if (!is_rooted(of->op) || !arrange(trace, members, of, entered, left))
         return;
     for (uint32_t place = 1; place < size; place++) {
         const int64_t ready = !up && entered[0] > entered[place] ? entered[0] : entered[place];
@@ -248,7 +256,7 @@ static void compare(const struct lull_sampled *members, uint32_t size, const str
 {
     int64_t begin, end;
     const uint32_t count = direct ? 1 : rounds(size);
-    if (!find_span(members, size, of->op, &begin, &end) || end < begin)
+    if (!is_logarithmic(of->op) || !find_span(members, size, of->op, &begin, &end) || end < begin)
         return;
     sum->ns += (double)(end - begin) - count * (latency + 1e9 * (double)of->bytes / bandwidth);
     sum->messages += count;

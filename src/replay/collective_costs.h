@@ -30,9 +30,9 @@ struct lull_collective_facts {
     /* How much longer, ns, a message of these operations took on average than `latency` ns + bytes
      * / `bandwidth`; 0 where less than eight operations tell it, or it was not longer. */
     double delay;
-    /* Of operations with a root: who has others below or above it in a binomial tree goes on
-     * without them when they are late, in nine of ten cases and eight at least. So messages go
-     * straight to the root, or from it. */
+    /* Of broadcasts, reductions, gathers and scatters: who has others below or above it in a
+     * binomial tree goes on without them when they are late, in nine of ten cases and eight at
+     * least. So messages go straight to the root, or from it. */
     bool direct[LULL_COLLECTIVES];
 };
 

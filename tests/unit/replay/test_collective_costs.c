@@ -10,10 +10,12 @@
 #include <cmocka.h>
 
 enum { RANKS = 4, ROUNDS = 2, TIMES = 20, PERIOD = 100000, LATENCY = 1000, EACH = 500 };
-static const char *const names[] = {"MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Alltoall", NULL};
+static const char *const names[] = {"MPI_Barrier", "MPI_Bcast",   "MPI_Reduce", "MPI_Alltoall",
+                                    "MPI_Gather",  "MPI_Scatter", NULL};
 static const uint8_t operations[] = {LULL_COLLECTIVE_BARRIER, LULL_COLLECTIVE_BCAST,
-                                     LULL_COLLECTIVE_REDUCE, LULL_COLLECTIVE_ALLTOALL};
-enum { BARRIER, BCAST, REDUCE, ALLTOALL };
+                                     LULL_COLLECTIVE_REDUCE,  LULL_COLLECTIVE_ALLTOALL,
+                                     LULL_COLLECTIVE_GATHER,  LULL_COLLECTIVE_SCATTER};
+enum { BARRIER, BCAST, REDUCE, ALLTOALL, GATHER, SCATTER };
 
 static void take_part(struct lull_trace *trace, uint32_t process, uint32_t region, int64_t begin,
                       int64_t end, int32_t root)
@@ -96,23 +98,23 @@ static void what_is_not_understood_does_not_count(void **state)
 }
 
 /* Of eight ranks, counted from the root, 4 has 5, 6 and 7 below it in a tree, and 6 has 7. Rank 7
- * comes 40 us late: in a tree 4 and 6 wait for it in reductions, and 7 waits for 6 in broadcasts,
- * where that is late. */
+ * comes 40 us late: in a tree 4 and 6 wait for it in `up` (reductions), and 7 waits for 6 in `down`
+ * (broadcasts), where that is late. */
 enum { MORE_RANKS = 8, LATE_BY = 40000, OVER = 3 };
 
-static struct lull_collective_facts eight_ranks(bool tree)
+static struct lull_collective_facts eight_ranks(bool tree, uint32_t up, uint32_t down)
 {
     struct lull_trace *trace = memory_trace_simple(MORE_RANKS, 1, 2 * TIMES * PERIOD, names);
     memory_trace_world(trace, MORE_RANKS);
     for (int64_t i = 0; i < 2 * TIMES; i++) {
-        const uint32_t region = i % 2 ? BCAST : REDUCE, root = (uint32_t)i / 2 % MORE_RANKS;
-        const uint32_t late = region == BCAST ? 6 : 7;
+        const uint32_t region = i % 2 ? down : up, root = (uint32_t)i / 2 % MORE_RANKS;
+        const uint32_t late = region == down ? 6 : 7;
         for (uint32_t p = 0; p < MORE_RANKS; p++) {
             const uint32_t place = (p + MORE_RANKS - root) % MORE_RANKS;
             const int64_t last = i * PERIOD + LATE_BY + OVER * LATENCY;
             const int64_t begin = i * PERIOD + (place == late ? LATE_BY : 0);
-            const bool below = region == REDUCE ? place == 4 || place == 6 : place == 7;
-            const bool waits = (region == REDUCE && place == 0) || (tree && below);
+            const bool below = region == up ? place == 4 || place == 6 : place == 7;
+            const bool waits = (region == up && place == 0) || (tree && below);
             take_part(trace, p, region, begin, waits ? last : begin + OVER * LATENCY,
                       (int32_t)root);
         }
@@ -127,7 +129,8 @@ static struct lull_collective_facts eight_ranks(bool tree)
 static void who_waits_for_whom_tells_trees(void **state)
 {
     (void)state;
-    const struct lull_collective_facts tree = eight_ranks(true), direct = eight_ranks(false);
+    const struct lull_collective_facts tree = eight_ranks(true, REDUCE, BCAST),
+                                       direct = eight_ranks(false, REDUCE, BCAST);
     assert_false(tree.direct[LULL_COLLECTIVE_REDUCE]);
     assert_false(tree.direct[LULL_COLLECTIVE_BCAST]);
     assert_true(direct.direct[LULL_COLLECTIVE_REDUCE]);
@@ -137,12 +140,27 @@ static void who_waits_for_whom_tells_trees(void **state)
     assert_float_equal(direct.delay, 2 * LATENCY - 100, 1e-6);
 }
 
+/* The same of blocks; what these cost is not compared with a logarithmic number of messages. */
+static void gathers_and_scatters_tell_trees(void **state)
+{
+    (void)state;
+    const struct lull_collective_facts tree = eight_ranks(true, GATHER, SCATTER),
+                                       direct = eight_ranks(false, GATHER, SCATTER);
+    assert_false(tree.direct[LULL_COLLECTIVE_GATHER]);
+    assert_false(tree.direct[LULL_COLLECTIVE_SCATTER]);
+    assert_true(direct.direct[LULL_COLLECTIVE_GATHER]);
+    assert_true(direct.direct[LULL_COLLECTIVE_SCATTER]);
+    assert_float_equal(tree.delay, 0, 0);
+    assert_float_equal(direct.delay, 0, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_planted_is_found),
         cmocka_unit_test(what_is_not_understood_does_not_count),
         cmocka_unit_test(who_waits_for_whom_tells_trees),
+        cmocka_unit_test(gathers_and_scatters_tell_trees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
