@@ -5,9 +5,8 @@ stands. The tool is made here, from mpi.h and counter.c.
 usage: chain.py --family openmpi|mpich --recorder FILE --digest FILE --functions functions.txt
                 --place preloaded|linked|inside PROGRAM.c...
 
-The tool is preloaded, before the recorder with one program and behind it with the next (the other way round
-with the other family of MPI), or linked to the program as a library, or part of it. Exit status 77: not
-possible here.
+The tool is preloaded, with every other program (the rest has the other family of MPI), in turn before and
+behind the recorder, or linked to the program as a library, or part of it. Exit status 77: not possible here.
 """
 import argparse
 import fnmatch
@@ -172,8 +171,7 @@ def check(options, source, turn, folder):
     """Lines about what differs; None: this program cannot be run here."""
     preload = [options.recorder]
     if options.place == "preloaded":
-        before = turn % 2 == (options.family == "mpich")
-        preload.insert(0 if before else 1, folder + "/libtool.so")
+        preload.insert(turn % 2, folder + "/libtool.so")
     try:
         ranks = run.expectations(source, options.family)[0]
         program = make_program(options, source, folder)
@@ -195,7 +193,10 @@ def main():
         return 77
     with tempfile.TemporaryDirectory(prefix="lull-chain-") as folder:
         make_tool(options, folder)
-        results = [check(options, source, turn, folder) for turn, source in enumerate(options.programs)]
+        programs = options.programs
+        if options.place == "preloaded":
+            programs = programs[options.family == "mpich"::2]
+        results = [check(options, source, turn, folder) for turn, source in enumerate(programs)]
     wrong = [line for result in results if result for line in result]
     for line in wrong:
         print(line)

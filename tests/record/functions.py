@@ -338,8 +338,9 @@ def main():
                 continue
             teams(bench, compiler)
             short(bench, compiler)
-            many_files(bench, compiler)
-            many_functions(bench, compiler)
+            if compiler == "gcc": # how many there are has nothing to do with the compiler
+                many_files(bench, compiler)
+                many_functions(bench, compiler)
             if shutil.which(cpp):
                 filtered(bench, compiler, cpp)
         if shutil.which("gfortran"):

@@ -5,7 +5,7 @@ import subprocess
 COMMANDS = (("metrics", "-f", "json", "--by", "thread", "--force", "--whole"), ("info", "-f", "json"))
 
 
-def differences(lull, run, sizes=(2, 3, 7)):
+def differences(lull, run, sizes):
     """Lines about each command that differs in its output, or in whether it fails."""
     wrong = []
     for command in COMMANDS:
