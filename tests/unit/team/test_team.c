@@ -1,5 +1,6 @@
 /* The functions of a team, each over members joined at random (chaos) and alone. What members
  * should have of each other is worked out by each of them for itself. */
+#include "support/seed.h"
 #include "team/bring.h"
 
 #include <setjmp.h>
@@ -63,7 +64,7 @@ static void run_all(body_fn *body)
 {
     static const unsigned sizes[] = {1, 2, 3, 4, 5, 7, 8};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        for (unsigned seed = 0; seed < SEEDS; seed++)
+        for (unsigned seed = 0; seed < lull_test_rounds(SEEDS); seed++)
             run_members(body, sizes[i], seed);
 }
 
@@ -398,7 +399,7 @@ static void test_stop(void **state)
 static void test_killed(void **state)
 {
     (void)state;
-    for (unsigned seed = 0; seed < 12; seed++) {
+    for (unsigned seed = 0; seed < lull_test_rounds(12); seed++) {
         const uint32_t victim = 1 + seed % 3;
         pid_t child = fork();
         assert_true(child >= 0);
