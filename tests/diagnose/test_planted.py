@@ -31,7 +31,7 @@ import truth
 
 # Others wait for so many percent of the time of all cores. Below 1 % a report keeps silent, and the
 # cores have a little more time than the program's iterations: so the smallest is one and a half.
-PERCENTS = ("0", "1.5", "20")
+PERCENTS = ("0", "1.5", "5", "20")
 # Small messages wait for cores, too, where four ranks share two: a small share of this is not told apart.
 WHERE_MUCH = ("eager_limit",)
 SILENT = 0.01
