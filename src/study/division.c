@@ -1,5 +1,6 @@
 #include "study/division.h"
 
+#include "trace/exchange.h"
 #include "trace/format.h"
 
 #include <string.h>
@@ -50,11 +51,67 @@ static lull_status compare(struct lull_team *team, const struct lull_trace *trac
     return lull_team_agree(team, status, err);
 }
 
+/* Members that open a run together: how often they have told each other something. Those that take
+ * part in an exchange that others do not are at another step than these; they see different runs.
+ */
+struct opening {
+    struct lull_team *team;
+    const char *path;
+    uint64_t steps;
+    bool parted; /* they have failed together, and meet no more */
+};
+
+struct step {
+    uint64_t number, sight;
+};
+
+enum { LAST_STEP = UINT32_MAX };
+
+static lull_status meet(struct opening *opening, struct step step, lull_status status,
+                        struct lull_error *err)
+{
+    struct step first = step;
+    status = lull_team_agree(opening->team, status, err);
+    if (status == LULL_OK)
+        status = lull_team_broadcast(opening->team, &first, sizeof first, err);
+    else
+        opening->parted = true;
+    if (opening->parted)
+        return status;
+    if (status == LULL_OK && memcmp(&first, &step, sizeof step) != 0)
+        status = lull_fail(err, LULL_ERR_RANGE, "%s: is another run here than on the first",
+                           opening->path);
+    status = lull_team_agree(opening->team, status, err);
+    opening->parted = status != LULL_OK;
+    return status;
+}
+
+static lull_status exchange(void *context, lull_status status, uint64_t sight, const void *bytes,
+                            size_t size,
+                            lull_status (*take)(void *context, uint32_t index, const void *bytes,
+                                                size_t size, struct lull_error *err),
+                            void *take_context, struct lull_error *err)
+{
+    struct opening *opening = context;
+    status = meet(opening, (struct step){++opening->steps, sight}, status, err);
+    return status != LULL_OK
+               ? status
+               : lull_team_exchange(opening->team, bytes, size, take, take_context, err);
+}
+
 lull_status lull_division_open(struct lull_team *team, const char *path,
                                struct lull_trace **ret_trace, struct lull_error *err)
 {
     struct lull_trace *trace = NULL;
-    lull_status status = lull_team_agree(team, lull_trace_open(path, &trace, err), err);
+    struct opening opening = {.team = team, .path = path};
+    const struct lull_exchange together = {.index = lull_team_index(team),
+                                           .size = lull_team_size(team),
+                                           .context = &opening,
+                                           .all = exchange};
+    lull_status status =
+        lull_trace_open_together(path, together.size > 1 ? &together : NULL, &trace, err);
+    if (!opening.parted)
+        status = meet(&opening, (struct step){LAST_STEP, 0}, status, err);
     if (status == LULL_OK)
         status = compare(team, trace, err);
     if (status == LULL_OK)

@@ -83,6 +83,13 @@ lull_status lull_team_collect(struct lull_team *team, const void *bytes, size_t 
                               lull_status (*take)(void *context, uint32_t member, const void *bytes,
                                                   size_t size, struct lull_error *err),
                               void *context, struct lull_error *err);
+/* The bytes of each member to all: on each, `take` is called for every member, in their order. They
+ * are aligned to 8, and live as long as the call. Fails with its status. */
+lull_status lull_team_exchange(struct lull_team *team, const void *bytes, size_t size,
+                               lull_status (*take)(void *context, uint32_t member,
+                                                   const void *bytes, size_t size,
+                                                   struct lull_error *err),
+                               void *context, struct lull_error *err);
 /* Whether all went well so far: the status of the first member that failed, on all. The first has
  * its text, with rank and host unless it is its own; others have none. Who has failed may call this
  * at once: what the others still do together before, fails with LULL_ERR_CANCELLED. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SPREAD_PART = 16 << 20 };
+
 static uint32_t parent_of(uint32_t member)
 {
     return member & (member - 1);
@@ -129,18 +131,27 @@ static lull_status gather(struct lull_team *team, struct lull_mail_head head, co
 typedef lull_status (*take_fn)(void *context, uint32_t member, const void *bytes, size_t size,
                                struct lull_error *err);
 
+static lull_status take_all(const struct heap *heap, take_fn take, void *context,
+                            struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    for (size_t at = 0; status == LULL_OK && at < heap->size;) {
+        struct frame frame;
+        memcpy(&frame, heap->bytes + at, sizeof frame);
+        at += sizeof frame;
+        status = take(context, (uint32_t)frame.member, heap->bytes + at, frame.size, err);
+        at += (frame.size + 7) / 8 * 8;
+    }
+    return status;
+}
+
 static lull_status collect(struct lull_team *team, struct lull_mail_head head, const void *bytes,
                            size_t size, take_fn take, void *context, struct lull_error *err)
 {
     struct heap heap = {0};
     lull_status status = gather(team, head, bytes, size, &heap, err);
-    for (size_t at = 0; team->index == 0 && status == LULL_OK && at < heap.size;) {
-        struct frame frame;
-        memcpy(&frame, heap.bytes + at, sizeof frame);
-        at += sizeof frame;
-        status = take(context, (uint32_t)frame.member, heap.bytes + at, frame.size, err);
-        at += (frame.size + 7) / 8 * 8;
-    }
+    if (team->index == 0 && status == LULL_OK)
+        status = take_all(&heap, take, context, err);
     free(heap.bytes);
     return status;
 }
@@ -185,6 +196,42 @@ lull_status lull_team_broadcast(struct lull_team *team, void *bytes, size_t size
         return LULL_OK;
     return pass_down(team, (struct lull_mail_head){LULL_MAIL_DOWN, ++team->operation}, bytes, size,
                      err);
+}
+
+/* What the first has collected goes down in parts, so that what is on its way is bounded. */
+static lull_status spread(struct lull_team *team, struct heap *heap, struct lull_error *err)
+{
+    uint64_t size = heap->size;
+    lull_status status = lull_team_broadcast(team, &size, sizeof size, err);
+    if (status != LULL_OK)
+        return status;
+    if (!lull_array_reserve(&heap->bytes, &heap->capacity, (size_t)size, 1))
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for what the members say");
+    heap->size = (size_t)size;
+    for (size_t at = 0; status == LULL_OK && at < heap->size; at += SPREAD_PART) {
+        const size_t left = heap->size - at;
+        status = lull_team_broadcast(team, heap->bytes + at,
+                                     left < SPREAD_PART ? left : SPREAD_PART, err);
+    }
+    return status;
+}
+
+lull_status lull_team_exchange(struct lull_team *team, const void *bytes, size_t size, take_fn take,
+                               void *context, struct lull_error *err)
+{
+    if (is_alone(team))
+        return take(context, 0, bytes, size, err);
+    struct heap heap = {0};
+    lull_status status = gather(team, (struct lull_mail_head){LULL_MAIL_UP, ++team->operation},
+                                bytes, size, &heap, err);
+    if (status == LULL_OK && team->index != 0)
+        heap.size = 0;
+    if (status == LULL_OK)
+        status = spread(team, &heap, err);
+    if (status == LULL_OK)
+        status = take_all(&heap, take, context, err);
+    free(heap.bytes);
+    return status;
 }
 
 /* ---- agreement ------------------------------------------------------------------------------- */

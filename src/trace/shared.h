@@ -3,6 +3,7 @@
 #define LULL_TRACE_SHARED_H
 
 #include "base/file.h"
+#include "trace/exchange.h"
 #include "trace/scan.h"
 
 #include <pthread.h>
@@ -24,7 +25,8 @@ struct lull_trace_shared {
     uint32_t n_at_opening; /* of them, in the order in which they were found; the others are found
                               later */
     bool opening;
-    pthread_mutex_t convert_lock; /* held while the copy is made */
+    const struct lull_exchange *exchange; /* while it is opened by several; else NULL */
+    pthread_mutex_t convert_lock;         /* held while the copy is made */
     /* A temporary tape with the same locations, for cursors on formats that cannot be read by
      * location; made by the first cursor. */
     struct lull_trace *by_location;

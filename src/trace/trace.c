@@ -120,6 +120,12 @@ lull_status lull_trace_recognise(const char *path, const struct lull_format **re
 
 lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace, struct lull_error *err)
 {
+    return lull_trace_open_together(path, NULL, ret_trace, err);
+}
+
+lull_status lull_trace_open_together(const char *path, const struct lull_exchange *exchange,
+                                     struct lull_trace **ret_trace, struct lull_error *err)
+{
     const struct lull_format *format;
     lull_status status = lull_trace_recognise(path, &format, err);
     if (status != LULL_OK)
@@ -128,7 +134,9 @@ lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace, str
     trace->path = lull_arena_strdup(trace->arena, path);
     trace->format = format;
     trace->shared->opening = true;
+    trace->shared->exchange = exchange;
     status = format->reader->open(trace, err);
+    trace->shared->exchange = NULL;
     trace->shared->opening = false;
     if (status != LULL_OK) {
         lull_trace_close(trace);

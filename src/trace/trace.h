@@ -317,6 +317,11 @@ lull_status lull_trace_recognise(const char *path, const struct lull_format **re
                                  struct lull_error *err);
 lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace,
                             struct lull_error *err);
+/* The same by several processes, which share the reading where the format can (trace/exchange.h);
+ * the trace is the same. `exchange` is NULL for one alone. */
+struct lull_exchange;
+lull_status lull_trace_open_together(const char *path, const struct lull_exchange *exchange,
+                                     struct lull_trace **ret_trace, struct lull_error *err);
 /* Whether what is wrong with a location can be lived with. Of a format that leaves out damage
  * (trace/format/reader.h) the location's events end at the damage; that is told by a quirk, which
  * says what err says, and LULL_OK. Of others, for other failures than LULL_ERR_FORMAT, and where no

@@ -3,6 +3,7 @@
 #include "support/check_trace.h"
 #include "support/folder.h"
 #include "support/packed.h"
+#include "support/together.h"
 #include "trace/format.h"
 
 #include <setjmp.h>
@@ -63,6 +64,7 @@ void spoilt_write(void)
 lull_status spoilt_read(void)
 {
     packed_check_some(spoilt.run);
+    together_check_some(spoilt.run);
     struct lull_trace *trace;
     struct lull_error broken;
     spoilt.err.text[0] = '\0';

@@ -3,6 +3,7 @@
 #include "support/check_trace.h"
 #include "support/folder.h"
 #include "support/packed.h"
+#include "support/together.h"
 #include "trace/format.h"
 
 #include <setjmp.h>
@@ -38,6 +39,7 @@ int run_tear_down(void **state)
 void run_open(const char *path)
 {
     packed_check_some(path);
+    together_check(path);
     struct lull_error broken;
     if (lull_trace_open(path, &run.trace, &run.err) != LULL_OK)
         fail_msg("%s", run.err.text);

@@ -1,6 +1,7 @@
 /* Members of communicators that nobody lists: each says which rank it is. */
 #include "support/folder.h"
 #include "support/tape_run.h"
+#include "support/together.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -112,6 +113,7 @@ static void test_claim_too_high(void **state)
     definitions_write(&definitions, run.path);
     tape_begin(&tape, 0, 0);
     tape_write(&tape, run.path, 0);
+    together_check(run.path);
     assert_int_not_equal(lull_trace_open(run.path, &trace, &err), LULL_OK);
 }
 

@@ -8,6 +8,7 @@
 #include "support/packed.h"
 #include "support/seed.h"
 #include "support/tape_run.h"
+#include "support/together.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -159,6 +160,7 @@ static void check_said(const char *text, const char *file, const char *cause)
 static void check_refused(const char *file, const char *cause)
 {
     write_node("n.tapes");
+    together_check(run.path);
     assert_int_not_equal(lull_trace_open(run.path, &run.trace, &run.err), LULL_OK);
     run.trace = NULL;
     check_said(run.err.text, file, cause);
@@ -181,6 +183,7 @@ static bool is_quirk(const char *cause)
 static void check_left_out(unsigned whole, const char *cause)
 {
     write_node("n.tapes");
+    together_check(run.path);
     assert_int_equal(lull_trace_open(run.path, &run.trace, &run.err), LULL_OK);
     assert_true(is_quirk(cause));
     for (uint32_t l = 0; l < run.trace->n_locations; l++) {
@@ -267,6 +270,7 @@ static void test_tables(void **state)
     make_node(0, 300, 1, 10, true, 0);
     container_header(&node)->tables[0] = UINT64_C(1) << 30;
     container_write(&node, run.path, "n.tapes");
+    together_check(run.path);
     assert_int_equal(lull_trace_open(run.path, &run.trace, &run.err), LULL_OK);
     assert_true(is_quirk("n.tapes: offset 1073741824: truncated: the table of processes"));
     assert_int_equal(run.trace->n_processes, LULL_TAPE_FIRST_ENTRIES);
@@ -321,6 +325,7 @@ static void test_cut_short(void **state)
         make_damaged();
         node.size = size;
         write_node("n.tapes");
+        together_check(run.path);
         const lull_status status = lull_trace_open(run.path, &run.trace, &run.err);
         if (status != LULL_OK) {
             run.trace = NULL;
@@ -350,6 +355,7 @@ static void test_bad_chunk(void **state)
     union lull_tape_slot *slot = (void *)(node.bytes + offset);
     slot->record.head = lull_tape_head(LULL_TAPE_KINDS, 0, 1);
     write_node("n.tapes");
+    together_check(run.path);
     assert_int_equal(lull_trace_open(run.path, &run.trace, &run.err), LULL_OK);
     run_events(LOCATIONS + 1);
     char cause[100];
@@ -386,6 +392,7 @@ static void test_random_damage(void **state)
             node.size = lull_random_u64(&random) % node.size;
         write_node("n.tapes");
         struct lull_error broken = {""};
+        together_check(run.path);
         if (lull_trace_open(run.path, &run.trace, &run.err) != LULL_OK) {
             run.trace = NULL;
             check_said(run.err.text, "", "");

@@ -1,6 +1,7 @@
 /* Readings of several counters in one record of a tape. */
 #include "support/folder.h"
 #include "support/tape_maker.h"
+#include "support/together.h"
 #include "trace/scan.h"
 
 #include <setjmp.h>
@@ -48,6 +49,7 @@ static lull_status read_counters(uint64_t *sums, unsigned *ret_events, struct lu
 {
     struct lull_trace *trace;
     struct lull_cursor *cursor;
+    together_check(run);
     lull_status status = lull_trace_open(run, &trace, err);
     if (status != LULL_OK)
         return status;

@@ -4,6 +4,7 @@
 #include "support/folder.h"
 #include "support/same_trace.h"
 #include "support/tape_maker.h"
+#include "support/together.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,6 +92,7 @@ static void check_left_out(size_t calls, const char *file, const char *cause)
 {
     struct lull_trace *trace;
     struct lull_error broken;
+    together_check(run);
     if (lull_trace_open(run, &trace, &err) != LULL_OK)
         fail_msg("%s", err.text);
     for (unsigned workers = 1; workers <= 2; workers++) {
@@ -212,6 +214,7 @@ static void test_length(void **state)
         tape_write(&damaged, run, 0);
         struct lull_trace *trace;
         struct lull_error broken;
+        together_check(run);
         assert_int_equal(lull_trace_open(run, &trace, &err), LULL_OK);
         assert_int_equal(trace->duration, 25); /* from 10 to 35 */
         assert_int_equal(check_trace(trace, 1, &err, &broken), LULL_OK);
@@ -228,6 +231,7 @@ static void test_all(void **state)
     damaged.header.magic[0] = 'X';
     tape_write(&damaged, run, 0);
     assert_int_equal(truncate(folder_path("run/0/0.0.tape"), 100), 0);
+    together_check(run);
     assert_int_equal(lull_trace_open(run, &trace, &err), LULL_ERR_FORMAT);
     assert_non_null(strstr(err.text, "1.0.tape"));
 }

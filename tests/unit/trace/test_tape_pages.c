@@ -3,6 +3,7 @@
 #include "support/folder.h"
 #include "support/same_trace.h"
 #include "support/tape_maker.h"
+#include "support/together.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,6 +63,7 @@ static void test_tail(void **state)
     folder_make();
     const char *run = folder_path("run");
     write_run(run);
+    together_check(run);
     if (lull_trace_open(run, &trace, &err) != LULL_OK ||
         collect_by_scan(trace, LULL_MASK_ALL, 1, trace->arena, &sequences, &err) != LULL_OK)
         fail_msg("%s", err.text);

@@ -3,6 +3,7 @@
 #include "support/folder.h"
 #include "support/process_maker.h"
 #include "support/tape_run.h"
+#include "support/together.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -153,6 +154,7 @@ static void test_told_ends(void **state)
 static void check_refused(const char *cause)
 {
     process_write(&maker, run.path);
+    together_check(run.path);
     assert_int_not_equal(lull_trace_open(run.path, &run.trace, &run.err), LULL_OK);
     if (!strstr(run.err.text, cause))
         fail_msg("'%s', expected '%s'", run.err.text, cause);
@@ -208,6 +210,7 @@ static void test_cut(void **state)
     head->flushed += LULL_TAPE_CHUNK;
     head->committed += LULL_TAPE_CHUNK;
     process_write(&maker, run.path);
+    together_check(run.path);
     assert_int_equal(lull_trace_open(run.path, &run.trace, &run.err), LULL_OK);
     struct lull_quirk *quirks;
     assert_in_range(lull_trace_quirks(run.trace, run.arena, &quirks), 1, 10);
@@ -232,6 +235,7 @@ static void test_one_of_two(void **state)
     process_add_location(&maker, &tape, 1, true);
     process_entry(&maker, 1)->page = 1 << 20;
     process_write(&maker, run.path);
+    together_check(run.path);
     assert_int_equal(lull_trace_open(run.path, &run.trace, &run.err), LULL_OK);
     assert_int_equal(run.trace->n_locations, 3);
     check_calls(0, 10);

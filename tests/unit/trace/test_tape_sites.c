@@ -1,6 +1,7 @@
 /* Call sites and clocks of several processes in tapes that are made by hand. */
 #include "support/folder.h"
 #include "support/tape_maker.h"
+#include "support/together.h"
 #include "trace/scan.h"
 
 #include <setjmp.h>
@@ -43,6 +44,7 @@ static void write_tape(uint32_t process, uint64_t time, uint32_t region)
 static struct lull_trace *open_run(void)
 {
     struct lull_trace *trace;
+    together_check(run);
     if (lull_trace_open(run, &trace, &err) != LULL_OK)
         fail_msg("%s", err.text);
     return trace;
@@ -119,6 +121,7 @@ static void test_bad_sites(void **state)
         definitions_write(&maker, run);
         write_tape(0, 0, 1);
         struct lull_trace *trace;
+        together_check(run);
         assert_int_equal(lull_trace_open(run, &trace, &err), LULL_ERR_FORMAT);
         assert_non_null(strstr(err.text, "bad definition of kind 11, id 1"));
         folder_remove();
@@ -172,6 +175,7 @@ static void test_bad_throttled(void **state)
     definitions_add(&maker, THROTTLED, 7, "UU", UINT64_C(20), UINT64_C(1));
     definitions_write(&maker, run);
     write_tape(0, 0, 0);
+    together_check(run);
     assert_int_equal(lull_trace_open(run, &trace, &err), LULL_ERR_FORMAT);
     assert_non_null(strstr(err.text, "bad definition of kind 15, id 7"));
 }

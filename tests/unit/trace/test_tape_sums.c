@@ -2,6 +2,7 @@
 #include "metrics/breakdown/breakdown.h"
 #include "support/folder.h"
 #include "support/tape_maker.h"
+#include "support/together.h"
 #include "trace/convert.h"
 #include "trace/format.h"
 #include "trace/sums.h"
@@ -112,6 +113,7 @@ static int tear_down(void **state)
 static lull_status break_down(struct lull_breakdown **ret_breakdown)
 {
     const struct lull_breakdown_options options = {.regions = true};
+    together_check(run);
     lull_status status = lull_trace_open(run, &trace, &err);
     return status == LULL_OK ? lull_breakdown_compute(trace, &options, arena, ret_breakdown, &err)
                              : status;

@@ -6,6 +6,7 @@
 #include "trace/format.h"
 #include "trace/format/tape/read/source.h"
 #include "trace/format/tape/read/sums.h"
+#include "trace/format/tape/share/share.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -118,8 +119,9 @@ static lull_status read_header(const struct lull_trace *trace, uint32_t location
 {
     struct lull_tape_data *data = trace->format_data;
     struct lull_tape_file *file = &data->files[location];
-    lull_status status = file->damage ? lull_fail(err, LULL_ERR_FORMAT, "%s", file->damage)
-                                      : lull_tape_read_header(trace, file, header, err);
+    lull_status status = data->share    ? lull_tape_told_header(trace, location, header, err)
+                         : file->damage ? lull_fail(err, LULL_ERR_FORMAT, "%s", file->damage)
+                                        : lull_tape_read_header(trace, file, header, err);
     if (status == LULL_OK)
         return LULL_OK;
     *header = (struct lull_tape_header){.process = file->process, .number = file->number};
@@ -182,9 +184,8 @@ static lull_status make_locations(struct lull_trace *trace, struct lull_error *e
 
 /* ---- definitions ----------------------------------------------------------------------------- */
 
-/* What its ids mean is not known. */
-static lull_status leave_out_process(struct lull_trace *trace, uint32_t process,
-                                     const struct lull_error *err)
+lull_status lull_tape_leave_out_process(struct lull_trace *trace, uint32_t process,
+                                        const struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
     lull_status status = LULL_OK;
@@ -195,38 +196,43 @@ static lull_status leave_out_process(struct lull_trace *trace, uint32_t process,
     return status;
 }
 
-static struct lull_tape_process *packed_process(const struct lull_tape_data *data, uint32_t number)
+static int compare_u32(const void *a, const void *b)
 {
-    for (size_t low = 0, high = data->n_packed; low < high;) {
-        const size_t middle = low + (high - low) / 2;
-        if (data->packed[middle].number == number)
-            return &data->packed[middle];
-        if (data->packed[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    return (*(const uint32_t *)a > *(const uint32_t *)b) -
+           (*(const uint32_t *)a < *(const uint32_t *)b);
 }
 
-/* Those of a process: in its file, or in one of their own. */
-static lull_status read_definitions_of(const struct lull_trace *trace,
-                                       struct lull_tape_merge *merge, uint32_t number,
-                                       struct lull_tape_scope *scope, char *path, bool *ret_found,
-                                       struct lull_error *err)
+/* Whether a process has all in one file. */
+static bool is_packed(const struct lull_tape_data *data, uint32_t number)
 {
-    const struct lull_tape_data *data = trace->format_data;
-    struct lull_tape_process *packed = packed_process(data, number);
+    return data->n_packed > 0 &&
+           bsearch(&number, data->packed, data->n_packed, sizeof number, compare_u32) != NULL;
+}
+
+char *lull_tape_definitions_path(const struct lull_trace *trace, uint32_t number, char *buffer)
+{
+    if (is_packed(trace->format_data, number))
+        lull_tape_process_path(trace, number, buffer, LULL_TAPE_PATH);
+    else
+        lull_tape_source_path(trace, LULL_TAPE_NODE_DEFINITIONS, number, 0, buffer, LULL_TAPE_PATH);
+    return buffer;
+}
+
+lull_status lull_tape_read_definitions_of(const struct lull_trace *trace,
+                                          struct lull_tape_merge *merge, uint32_t number,
+                                          struct lull_tape_scope *scope, char *path,
+                                          bool *ret_found, struct lull_error *err)
+{
+    lull_tape_definitions_path(trace, number, path);
     *ret_found = false;
-    if (packed) {
-        lull_tape_process_path(trace, number, path, LULL_TAPE_PATH);
-        lull_status status = lull_tape_refresh_definitions(trace, packed, err);
-        *ret_found = packed->definitions.n > 0;
-        return status != LULL_OK ? status
-                                 : lull_tape_read_packed_definitions(
-                                       merge, path, number, &packed->definitions, scope, err);
+    if (is_packed(trace->format_data, number)) {
+        struct lull_tape_pieces pieces = {0};
+        lull_status status = lull_tape_find_definitions(trace, number, &pieces, err);
+        *ret_found = pieces.n > 0;
+        return status != LULL_OK
+                   ? status
+                   : lull_tape_read_packed_definitions(merge, path, number, &pieces, scope, err);
     }
-    lull_tape_source_path(trace, LULL_TAPE_NODE_DEFINITIONS, number, 0, path, LULL_TAPE_PATH);
     if (lull_tape_packed_find(trace, LULL_TAPE_NODE_DEFINITIONS, number, 0)) {
         *ret_found = true;
         return lull_tape_read_stored_definitions(merge, path, number, scope, err);
@@ -234,36 +240,40 @@ static lull_status read_definitions_of(const struct lull_trace *trace,
     return lull_tape_read_definitions(merge, path, number, scope, ret_found, err);
 }
 
+lull_status lull_tape_no_definitions(const struct lull_trace *trace, uint32_t number,
+                                     struct lull_error *err)
+{
+    char path[LULL_TAPE_PATH];
+    return lull_fail(err, LULL_ERR_FORMAT, "%s: missing, and there is no %s/definitions",
+                     lull_tape_definitions_path(trace, number, path), trace->path);
+}
+
 static lull_status read_all_definitions(struct lull_trace *trace, struct lull_tape_merge *merge,
                                         struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
+    data->scopes = lull_arena_zero(trace->arena, trace->n_processes, sizeof *data->scopes);
+    if (data->share)
+        return lull_tape_share_definitions(trace, merge, err);
     char path[LULL_TAPE_PATH];
     bool found_run, found;
     snprintf(path, sizeof path, "%s/definitions", trace->path);
     lull_status status =
         lull_tape_read_definitions(merge, path, LULL_TAPE_WHOLE_RUN, &data->run, &found_run, err);
-    data->scopes = lull_arena_zero(trace->arena, trace->n_processes, sizeof *data->scopes);
     lull_tape_keep_ids(merge, &data->run);
     for (uint32_t p = 0; status == LULL_OK && p < trace->n_processes; p++) {
         uint32_t number = data->process_numbers[p];
-        status = read_definitions_of(trace, merge, number, &data->scopes[p], path, &found, err);
+        status = lull_tape_read_definitions_of(trace, merge, number, &data->scopes[p], path, &found,
+                                               err);
         if (status == LULL_ERR_FORMAT) {
-            status = leave_out_process(trace, p, err);
+            status = lull_tape_leave_out_process(trace, p, err);
             found = true;
         }
         lull_tape_keep_ids(merge, &data->scopes[p]);
         if (status == LULL_OK && !found && !found_run)
-            status = lull_fail(err, LULL_ERR_FORMAT, "%s: missing, and there is no %s/definitions",
-                               path, trace->path);
+            status = lull_tape_no_definitions(trace, number, err);
     }
     return status;
-}
-
-static int compare_u32(const void *a, const void *b)
-{
-    return (*(const uint32_t *)a > *(const uint32_t *)b) -
-           (*(const uint32_t *)a < *(const uint32_t *)b);
 }
 
 /* Spawns that failed, or started what could not be recorded, have used a number up. */
@@ -363,7 +373,7 @@ static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
     if (status == LULL_OK)
         status = number_applications(trace, err);
     if (status == LULL_OK)
-        status = lull_tape_name_sites(trace, err);
+        status = data->share ? lull_tape_share_names(trace, err) : lull_tape_name_sites(trace, err);
     if (status != LULL_OK)
         return status;
     lull_tape_tell_throttled(trace);
@@ -394,6 +404,7 @@ static void close_tape(struct lull_trace *trace)
     lull_tape_nodes_close(trace);
     if (!data)
         return;
+    lull_tape_share_end(data->share);
     free(data->files);
     free(data->sums);
     free(data->packed);

@@ -148,12 +148,6 @@ struct lull_tape_file {
     const struct lull_tape_node_location *known; /* what that tells of it; NULL: it does not */
 };
 
-/* A file with all of one process. */
-struct lull_tape_process {
-    uint32_t number;
-    struct lull_tape_pieces definitions;
-};
-
 /* A chunk of a ring. */
 struct lull_tape_ring_chunk {
     uint32_t number; /* of those of its location */
@@ -180,8 +174,11 @@ static inline void lull_tape_make_room(const struct lull_trace *trace, void *arr
         lull_arena_alloc(trace->arena, SIZE_MAX);
 }
 
+struct lull_tape_share;
+
 struct lull_tape_data {
-    struct lull_tape_file *files; /* per location; malloc'd */
+    struct lull_tape_share *share; /* several open it together (share/share.h); NULL: one does */
+    struct lull_tape_file *files;  /* per location; malloc'd */
     size_t n_files, files_capacity;
     struct lull_tape_name *sums; /* the files of sums, in the same order; malloc'd */
     size_t n_sums, sums_capacity;
@@ -189,7 +186,7 @@ struct lull_tape_data {
     struct lull_tape_containers *containers; /* those that processes have recorded; NULL likewise */
     char damage[1024];                       /* of the first of either that is damaged */
     bool lacks_packed;                       /* of what was packed not all can be had back */
-    struct lull_tape_process *packed;        /* files of processes, by number; malloc'd */
+    uint32_t *packed; /* numbers of the processes with all in one file, ascending; malloc'd */
     size_t n_packed, packed_capacity;
     struct lull_tape_scope run;
     struct lull_tape_scope *scopes;   /* per process that has its own definitions */
@@ -223,9 +220,8 @@ const char *lull_tape_file_path(const struct lull_trace *trace, const struct lul
 const char *lull_tape_process_path(const struct lull_trace *trace, uint32_t process, char *buffer,
                                    size_t size);
 
-/* read/pieces.c: finds the locations in the file of a process, and adds them to data->files; sets
- * process->definitions. */
-lull_status lull_tape_read_process(struct lull_trace *trace, struct lull_tape_process *process,
+/* read/pieces.c: finds the locations in the file of a process, and adds them to data->files. */
+lull_status lull_tape_read_process(struct lull_trace *trace, uint32_t process,
                                    struct lull_error *err);
 /* Looks again for the parts of a location, of which there may be more. */
 lull_status lull_tape_refresh(const struct lull_trace *trace, struct lull_tape_file *file,
@@ -234,10 +230,9 @@ lull_status lull_tape_refresh(const struct lull_trace *trace, struct lull_tape_f
 void lull_tape_keep_ring(const struct lull_trace *trace, struct lull_tape_file *file);
 /* Whether they are there still, and none of them has given way. */
 bool lull_tape_has_kept(struct lull_tape_source *source, const struct lull_tape_file *file);
-/* The same for definitions. */
-lull_status lull_tape_refresh_definitions(const struct lull_trace *trace,
-                                          struct lull_tape_process *process,
-                                          struct lull_error *err);
+/* Where the definitions of a process are in its file; `ret_pieces` is empty before. */
+lull_status lull_tape_find_definitions(const struct lull_trace *trace, uint32_t process,
+                                       struct lull_tape_pieces *ret_pieces, struct lull_error *err);
 /* As lull_tape_source_read, of the pieces as if they were a file. */
 ssize_t lull_tape_read_pieces(struct lull_tape_source *source,
                               const struct lull_tape_pieces *pieces, void *bytes, size_t size,
@@ -295,6 +290,22 @@ void lull_tape_divide_programs(struct lull_trace *trace);
  * measured, and every scope gets its segments. */
 lull_status lull_tape_make_clocks(struct lull_trace *trace, struct lull_error *err);
 
+struct lull_tape_merge;
+/* Reads the definitions of a process with that number, which are in its file or one of their own,
+ * and whose path is set. */
+lull_status lull_tape_read_definitions_of(const struct lull_trace *trace,
+                                          struct lull_tape_merge *merge, uint32_t number,
+                                          struct lull_tape_scope *scope, char *path,
+                                          bool *ret_found, struct lull_error *err);
+/* Where they are, or would be. Returns `buffer`, with room for LULL_TAPE_PATH. */
+char *lull_tape_definitions_path(const struct lull_trace *trace, uint32_t number, char *buffer);
+/* There are none, and none of the run: fails. */
+lull_status lull_tape_no_definitions(const struct lull_trace *trace, uint32_t number,
+                                     struct lull_error *err);
+/* What the ids of a process mean is not known: it is left out, and err says why. */
+lull_status lull_tape_leave_out_process(struct lull_trace *trace, uint32_t process,
+                                        const struct lull_error *err);
+
 /* read/files.c: finds the files of records and of sums, sorted; sets trace->has_sums. */
 lull_status lull_tape_list_files(struct lull_trace *trace, struct lull_error *err);
 
@@ -314,7 +325,6 @@ lull_status lull_tape_find_main(struct lull_trace *trace, struct lull_error *err
 
 /* read/definitions.c: reads one file of definitions into the trace and `scope`. `process` is
  * LULL_TAPE_WHOLE_RUN or a process number. A missing file is LULL_OK with *ret_found false. */
-struct lull_tape_merge;
 struct lull_tape_merge *lull_tape_merge_begin(struct lull_trace *trace);
 lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char *path,
                                        uint32_t process, struct lull_tape_scope *scope,
@@ -331,7 +341,8 @@ lull_status lull_tape_read_packed_definitions(struct lull_tape_merge *merge, con
                                               struct lull_error *err);
 /* When all definitions of a scope have been read, before the next one is. */
 void lull_tape_keep_ids(struct lull_tape_merge *merge, struct lull_tape_scope *scope);
-/* Moves what was collected into the trace; frees `merge`, also when `status` says it failed. */
+/* Moves what was collected into the trace; frees `merge`, also when `status` says it failed, unless
+ * a share takes it over. */
 lull_status lull_tape_merge_end(struct lull_tape_merge *merge, lull_status status,
                                 struct lull_error *err);
 

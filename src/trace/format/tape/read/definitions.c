@@ -6,6 +6,7 @@
 #include "tape/process.h"
 #include "trace/format/tape/read/merge.h"
 #include "trace/format/tape/read/source.h"
+#include "trace/format/tape/share/share.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -32,13 +33,14 @@ lull_status lull_tape_unify(struct lull_tape_merge *merge, enum lull_tape_map ma
     return LULL_OK;
 }
 
-static void forget(struct lull_tape_merge *merge)
+void lull_tape_merge_free(struct lull_tape_merge *merge)
 {
     for (int map = 0; map < LULL_TAPE_MAPS; map++) {
         lull_hash_free(&merge->known[map]);
-        free(merge->ids[map]);
+        free(merge->room.ids[map]);
     }
     lull_hash_free(&merge->lists);
+    free(merge);
 }
 
 /* Ids are counted from 0 on; one beyond the size of its file would take memory out of proportion.
@@ -46,13 +48,15 @@ static void forget(struct lull_tape_merge *merge)
 static lull_status set_id(struct lull_tape_merge *merge, struct lull_tape_scope *scope, int map,
                           uint32_t id, uint32_t index)
 {
-    struct lull_tape_ids *ids = &scope->maps[map];
-    if (id >= LULL_TAPE_MOST_IDS || id >= merge->most_ids)
+    const bool told = merge->names && map != LULL_TAPE_MAP_COMM;
+    struct lull_tape_room *room = told ? &merge->names->room : &merge->room;
+    struct lull_tape_ids *ids = &(told ? &merge->names->scope : scope)->maps[map];
+    if (id >= LULL_TAPE_MOST_IDS || (!told && id >= merge->most_ids))
         return LULL_ERR_RANGE;
-    if (!lull_array_reserve(&merge->ids[map], &merge->ids_capacity[map], (size_t)id + 1,
+    if (!lull_array_reserve(&room->ids[map], &room->capacity[map], (size_t)id + 1,
                             sizeof *ids->index))
         return LULL_ERR_MEMORY;
-    ids->index = merge->ids[map];
+    ids->index = room->ids[map];
     while (ids->count <= id)
         ids->index[ids->count++] = LULL_NONE;
     ids->index[id] = index;
@@ -81,10 +85,12 @@ void lull_tape_keep_ids(struct lull_tape_merge *merge, struct lull_tape_scope *s
             scope->maps[map].index = keep_list(merge, map, &scope->maps[map]);
 }
 
-/* Which map a kind of definition belongs to. */
+/* Which map a kind of shared definitions belongs to; -1: it is none. */
 static int map_of(unsigned kind)
 {
     switch (kind) {
+    case LULL_TAPE_DEFINE_SITE:
+        return LULL_TAPE_MAP_REGION;
     case LULL_TAPE_DEFINE_NODE:
         return LULL_TAPE_MAP_NODE;
     case LULL_TAPE_DEFINE_REGION:
@@ -104,6 +110,11 @@ static int map_of(unsigned kind)
     }
 }
 
+bool lull_tape_is_shared(unsigned kind)
+{
+    return map_of(kind) >= 0;
+}
+
 static uint32_t next_index(const struct lull_trace *trace, int map)
 {
     const struct lull_tape_data *data = trace->format_data;
@@ -117,27 +128,41 @@ static uint32_t next_index(const struct lull_trace *trace, int map)
 }
 
 /* What means the same in several processes has the same content; only the parent of a node is
- * named by an id of the process. `*index` is the index of a new one. */
+ * named by an id of the process. In memory of malloc, or `fields` itself. */
+static const unsigned char *content_of(const struct lull_tape_scope *names, enum lull_tape_map map,
+                                       const struct lull_tape_fields *fields, size_t *ret_size,
+                                       unsigned char **ret_own)
+{
+    *ret_size = (size_t)(fields->end - fields->at);
+    *ret_own = NULL;
+    if (map != LULL_TAPE_MAP_NODE)
+        return fields->at;
+    struct lull_tape_fields copy = *fields;
+    uint32_t parent =
+        lull_tape_index_of(&names->maps[LULL_TAPE_MAP_NODE], lull_tape_field_u32(&copy));
+    const size_t rest = (size_t)(copy.end - copy.at);
+    unsigned char *content = malloc(sizeof parent + rest);
+    if (!content)
+        return NULL;
+    memcpy(content, &parent, sizeof parent);
+    memcpy(content + sizeof parent, copy.at, rest);
+    *ret_size = sizeof parent + rest;
+    return *ret_own = content;
+}
+
+/* `*index` is the index of a new one. */
 static lull_status unify_definition(struct lull_tape_merge *merge,
-                                    const struct lull_tape_scope *scope, enum lull_tape_map map,
+                                    const struct lull_tape_scope *names, enum lull_tape_map map,
                                     const struct lull_tape_fields *fields, uint32_t *index,
                                     bool *ret_fresh)
 {
-    size_t size = (size_t)(fields->end - fields->at);
-    if (map != LULL_TAPE_MAP_NODE)
-        return lull_tape_unify(merge, map, fields->at, size, *index, index, ret_fresh);
-    struct lull_tape_fields copy = *fields;
-    uint32_t parent =
-        lull_tape_index_of(&scope->maps[LULL_TAPE_MAP_NODE], lull_tape_field_u32(&copy));
-    unsigned char *content = malloc(size + sizeof parent);
+    size_t size;
+    unsigned char *own;
+    const unsigned char *content = content_of(names, map, fields, &size, &own);
     if (!content)
         return LULL_ERR_MEMORY;
-    memcpy(content, &parent, sizeof parent);
-    memcpy(content + sizeof parent, copy.at, (size_t)(copy.end - copy.at));
-    lull_status status =
-        lull_tape_unify(merge, map, content, sizeof parent + (size_t)(copy.end - copy.at), *index,
-                        index, ret_fresh);
-    free(content);
+    lull_status status = lull_tape_unify(merge, map, content, size, *index, index, ret_fresh);
+    free(own);
     return status;
 }
 
@@ -169,25 +194,74 @@ static void define_unified(struct lull_tape_merge *merge, const struct lull_tape
     }
 }
 
+lull_status lull_tape_define_shared(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                                    bool whole_run, const struct lull_tape_definition *definition,
+                                    struct lull_tape_fields *fields, uint32_t *ret_index,
+                                    bool *ret_fresh)
+{
+    const struct lull_tape_scope *names = lull_tape_names_of(merge, scope);
+    const enum lull_tape_map map = (enum lull_tape_map)map_of(definition->kind);
+    lull_status status = LULL_OK;
+    *ret_index = next_index(merge->trace, map);
+    *ret_fresh = true;
+    if (definition->kind == LULL_TAPE_DEFINE_SITE) {
+        const uint32_t before = *ret_index;
+        status = lull_tape_define_site(merge, names, fields, ret_index);
+        *ret_fresh = merge->trace->n_regions > before;
+        return status;
+    }
+    if (!whole_run) /* where every definition stands for itself */
+        status = unify_definition(merge, names, map, fields, ret_index, ret_fresh);
+    if (status == LULL_OK && *ret_fresh)
+        define_unified(merge, names, definition->kind, fields);
+    return status;
+}
+
+lull_status lull_tape_set_shared_id(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                                    const struct lull_tape_definition *definition, uint32_t index)
+{
+    return set_id(merge, scope, map_of(definition->kind), definition->id, index);
+}
+
+/* What others have told means is known: the ids of a process alone are looked for. What is not
+ * known, the program has defined since. */
+static lull_status learn(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                         const struct lull_tape_definition *definition,
+                         struct lull_tape_fields *fields)
+{
+    const int map = map_of(definition->kind);
+    unsigned char *own = NULL;
+    const unsigned char *content;
+    size_t size;
+    if (map < 0)
+        return LULL_OK;
+    if (definition->kind == LULL_TAPE_DEFINE_SITE)
+        content = own = (unsigned char *)lull_tape_read_site(scope, fields, &size);
+    else
+        content = content_of(scope, (enum lull_tape_map)map, fields, &size, &own);
+    if (!content)
+        return fields->bad ? LULL_ERR_FORMAT : LULL_ERR_MEMORY;
+    const uint64_t *index = lull_hash_find(&merge->known[map], content, size);
+    free(own);
+    return index ? set_id(merge, scope, map, definition->id, (uint32_t)*index) : LULL_OK;
+}
+
 static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
                           bool whole_run, const struct lull_tape_definition *definition,
                           struct lull_tape_fields *fields)
 {
-    int map = map_of(definition->kind);
     uint32_t index = 0;
-    bool fresh = true;
-    lull_status status = LULL_OK;
-    if (map >= 0) {
-        /* In the scope of the run every definition stands for itself. */
-        index = next_index(merge->trace, map);
-        if (!whole_run)
-            status =
-                unify_definition(merge, scope, (enum lull_tape_map)map, fields, &index, &fresh);
-        if (status == LULL_OK && fresh)
-            define_unified(merge, scope, definition->kind, fields);
-        if (status == LULL_OK)
-            status = set_id(merge, scope, map, definition->id, index);
-        return status;
+    bool fresh;
+    lull_status status;
+    if (merge->telling)
+        return lull_tape_tell_definition(merge, scope, definition, fields);
+    if (merge->learns)
+        return learn(merge, scope, definition, fields);
+    if (lull_tape_is_shared(definition->kind)) {
+        status =
+            lull_tape_define_shared(merge, scope, whole_run, definition, fields, &index, &fresh);
+        return status != LULL_OK ? status
+                                 : lull_tape_set_shared_id(merge, scope, definition, index);
     }
     switch (definition->kind) {
     case LULL_TAPE_DEFINE_RUN:
@@ -211,11 +285,6 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
     case LULL_TAPE_DEFINE_PROCESS:
         lull_tape_define_process(merge, scope, definition->id, fields);
         return LULL_OK;
-    case LULL_TAPE_DEFINE_SITE:
-        status = lull_tape_define_site(merge, scope, fields, &index);
-        if (status == LULL_OK)
-            status = set_id(merge, scope, LULL_TAPE_MAP_REGION, definition->id, index);
-        return status;
     case LULL_TAPE_DEFINE_COMM:
         status = lull_tape_define_comm(merge, scope, whole_run, fields, &index);
         if (status == LULL_OK)
@@ -233,39 +302,71 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
     }
 }
 
-/* Those in `size` bytes, which stand in the file from `begin` on. */
-static lull_status walk(struct lull_tape_merge *merge, const char *path, uint32_t process,
-                        const unsigned char *bytes, size_t begin, size_t size,
-                        struct lull_tape_scope *scope, struct lull_error *err)
+lull_status lull_tape_define(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                             bool whole_run, const unsigned char *bytes)
 {
-    bool whole_run = process == LULL_TAPE_WHOLE_RUN;
-    struct lull_tape_definitions_header header;
-    if (size < sizeof header)
+    struct lull_tape_definition definition;
+    memcpy(&definition, bytes, sizeof definition);
+    struct lull_tape_fields fields = {bytes + sizeof definition, bytes + definition.size, false};
+    lull_status status = define(merge, scope, whole_run, &definition, &fields);
+    return status == LULL_OK && fields.bad ? LULL_ERR_FORMAT : status;
+}
+
+lull_status lull_tape_bad_definition(const char *path, uint64_t offset, const unsigned char *bytes,
+                                     uint32_t id, lull_status status, struct lull_error *err)
+{
+    struct lull_tape_definition definition;
+    memcpy(&definition, bytes, sizeof definition);
+    return lull_fail(err, status, "%s: offset %llu: bad definition of kind %u, id %u", path,
+                     (unsigned long long)offset, definition.kind, id);
+}
+
+static lull_status check_definitions(const char *path, uint32_t process, const unsigned char *bytes,
+                                     size_t begin, size_t size,
+                                     struct lull_tape_definitions_header *header,
+                                     struct lull_error *err)
+{
+    if (size < sizeof *header)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %zu bytes, expected a header of %zu",
-                         path, size, sizeof header);
-    memcpy(&header, bytes, sizeof header);
-    if (memcmp(header.magic, LULL_TAPE_DEFINITIONS_MAGIC, sizeof header.magic) != 0 ||
-        header.byte_order != LULL_TAPE_BYTE_ORDER || header.header_size < sizeof header ||
-        header.header_size > size)
+                         path, size, sizeof *header);
+    memcpy(header, bytes, sizeof *header);
+    if (memcmp(header->magic, LULL_TAPE_DEFINITIONS_MAGIC, sizeof header->magic) != 0 ||
+        header->byte_order != LULL_TAPE_BYTE_ORDER || header->header_size < sizeof *header ||
+        header->header_size > size)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: no header of tape definitions",
                          path, begin);
-    if (!lull_tape_reads(header.version))
+    if (!lull_tape_reads(header->version))
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
                          "%s: written by a newer lull: version %u, this one reads %d", path,
-                         header.version, LULL_TAPE_VERSION);
-    if (header.process != process)
+                         header->version, LULL_TAPE_VERSION);
+    if (header->process != process)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: belongs to process %u, expected %u",
                          path, begin + offsetof(struct lull_tape_definitions_header, process),
-                         header.process, process);
-    uint64_t committed = __atomic_load_n(
+                         header->process, process);
+    header->committed = __atomic_load_n(
         &((const struct lull_tape_definitions_header *)(const void *)bytes)->committed,
         __ATOMIC_ACQUIRE);
-    if (committed > size - header.header_size)
+    if (header->committed > size - header->header_size)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: truncated: %llu bytes of definitions, the file holds %zu", path,
-                         (unsigned long long)committed, size - header.header_size);
-    merge->most_ids += committed;
-    for (size_t at = header.header_size, end = at + committed; at < end;) {
+                         (unsigned long long)header->committed, size - header->header_size);
+    return LULL_OK;
+}
+
+lull_status lull_tape_walk_definitions(struct lull_tape_merge *merge, const char *path,
+                                       uint32_t process, const unsigned char *bytes, size_t begin,
+                                       size_t size, struct lull_tape_scope *scope,
+                                       struct lull_error *err)
+{
+    const bool whole_run = process == LULL_TAPE_WHOLE_RUN;
+    struct lull_tape_definitions_header header;
+    lull_status status = check_definitions(path, process, bytes, begin, size, &header, err);
+    if (status != LULL_OK)
+        return status;
+    merge->most_ids += header.committed;
+    if (merge->telling)
+        lull_tape_tell_piece(merge, header.committed);
+    for (size_t at = header.header_size, end = at + header.committed; at < end;) {
         struct lull_tape_definition definition;
         if (end - at < sizeof definition)
             return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: definition is cut", path,
@@ -275,13 +376,12 @@ static lull_status walk(struct lull_tape_merge *merge, const char *path, uint32_
             definition.size % 8 != 0)
             return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: definition of %u bytes", path,
                              begin + at, definition.size);
-        struct lull_tape_fields fields = {bytes + at + sizeof definition,
-                                          bytes + at + definition.size, false};
-        lull_status status = define(merge, scope, whole_run, &definition, &fields);
-        if (status != LULL_OK || fields.bad)
-            return lull_fail(err, status != LULL_OK ? status : LULL_ERR_FORMAT,
-                             "%s: offset %zu: bad definition of kind %u, id %u", path, begin + at,
-                             definition.kind, definition.id);
+        if (merge->telling)
+            merge->telling->offset = begin + at;
+        status = lull_tape_define(merge, scope, whole_run, bytes + at);
+        if (status != LULL_OK)
+            return lull_tape_bad_definition(path, begin + at, bytes + at, definition.id, status,
+                                            err);
         at += definition.size;
     }
     return LULL_OK;
@@ -299,7 +399,7 @@ lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char
     if (status != LULL_OK)
         return status;
     merge->most_ids = 0;
-    status = walk(merge, path, process, file.data, 0, file.size, scope, err);
+    status = lull_tape_walk_definitions(merge, path, process, file.data, 0, file.size, scope, err);
     lull_unmap(&file);
     if (status == LULL_OK)
         *ret_found = true;
@@ -337,10 +437,11 @@ static lull_status walk_stored(struct lull_tape_merge *merge, struct lull_tape_s
     if (used > first)
         more = lull_tape_source_read(source, bytes + first, (size_t)used - first,
                                      piece.offset + first);
-    lull_status status = got < 0 || more < 0
-                             ? lull_tape_source_fail(source, path, err)
-                             : walk(merge, path, process, bytes, (size_t)piece.offset,
-                                    (size_t)(got + more), scope, err);
+    lull_status status =
+        got < 0 || more < 0
+            ? lull_tape_source_fail(source, path, err)
+            : lull_tape_walk_definitions(merge, path, process, bytes, (size_t)piece.offset,
+                                         (size_t)(got + more), scope, err);
     free(bytes);
     return status;
 }
@@ -391,7 +492,8 @@ lull_status lull_tape_merge_end(struct lull_tape_merge *merge, lull_status statu
     lull_tape_sort_claims(merge);
     for (uint32_t c = 0; status == LULL_OK && c < merge->trace->n_comms; c++)
         status = lull_tape_resolve_comm(merge, c, err);
-    forget(merge);
-    free(merge);
+    if (status == LULL_OK && data->share)
+        return lull_tape_share_keep(merge->trace, merge, err);
+    lull_tape_merge_free(merge);
     return status;
 }

@@ -1,6 +1,7 @@
 /* Which files a tape has, by their names. */
 #include "base/text.h"
 #include "trace/format/tape/read/source.h"
+#include "trace/format/tape/share/share.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -75,7 +76,7 @@ static void note_process(struct lull_trace *trace, uint32_t number)
     struct lull_tape_data *data = trace->format_data;
     lull_tape_make_room(trace, &data->packed, &data->packed_capacity, data->n_packed + 1,
                         sizeof *data->packed);
-    data->packed[data->n_packed++] = (struct lull_tape_process){.number = number};
+    data->packed[data->n_packed++] = number;
 }
 
 static void note_file(struct lull_trace *trace, struct lull_tape_name name,
@@ -147,10 +148,10 @@ static void match_sums(struct lull_trace *trace)
     }
 }
 
-static int compare_processes(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
-    const struct lull_tape_process *x = a, *y = b;
-    return (x->number > y->number) - (x->number < y->number);
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
 }
 
 /* One location stands for all that are lost. */
@@ -175,19 +176,28 @@ static lull_status process_twice(const struct lull_trace *trace, uint32_t proces
                      lull_tape_process_path(trace, process, path, sizeof path), process);
 }
 
-static lull_status read_processes(struct lull_trace *trace, struct lull_error *err)
+static lull_status sort_processes(const struct lull_trace *trace, struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
-    lull_status status = LULL_OK;
     if (data->n_packed > 0)
-        qsort(data->packed, data->n_packed, sizeof *data->packed, compare_processes);
+        qsort(data->packed, data->n_packed, sizeof *data->packed, compare_numbers);
     for (size_t p = 1; p < data->n_packed; p++)
-        if (data->packed[p].number == data->packed[p - 1].number)
-            return process_twice(trace, data->packed[p].number, err);
+        if (data->packed[p] == data->packed[p - 1])
+            return process_twice(trace, data->packed[p], err);
+    return LULL_OK;
+}
+
+/* Those that are not somebody else's to read. */
+static lull_status read_processes(struct lull_trace *trace, struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    lull_status status = LULL_OK;
     for (size_t p = 0; status == LULL_OK && p < data->n_packed; p++) {
-        status = lull_tape_read_process(trace, &data->packed[p], err);
+        if (!lull_tape_is_own(trace, data->packed[p]))
+            continue;
+        status = lull_tape_read_process(trace, data->packed[p], err);
         if (status == LULL_ERR_FORMAT) {
-            add_damaged(trace, data->packed[p].number, err);
+            add_damaged(trace, data->packed[p], err);
             status = LULL_OK;
         }
     }
@@ -267,9 +277,16 @@ lull_status lull_tape_list_files(struct lull_trace *trace, struct lull_error *er
     if (status == LULL_OK)
         status = note_contained(trace, err);
     if (status == LULL_OK)
-        status = read_processes(trace, err);
+        status = sort_processes(trace, err);
+    if (status == LULL_OK)
+        status = lull_tape_share_begin(trace, err);
+    if (status != LULL_OK)
+        return status;
+    status = read_processes(trace, err);
     if (status == LULL_OK)
         status = lull_tape_check_holdings(trace, err);
+    if (data->share)
+        status = lull_tape_share_heads(trace, status, err);
     if (status != LULL_OK)
         return status;
     if (data->n_files == 0 && data->damage[0] != '\0')
@@ -278,6 +295,7 @@ lull_status lull_tape_list_files(struct lull_trace *trace, struct lull_error *er
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: holds no tape files, expected 0/0.tape or 0/0.0.tape", trace->path);
     qsort(data->files, data->n_files, sizeof *data->files, compare_files);
+    lull_tape_sort_heads(trace);
     for (size_t f = 0; f < data->n_files; f++)
         data->files[f].known =
             lull_tape_packed_location(trace, data->files[f].process, data->files[f].number);

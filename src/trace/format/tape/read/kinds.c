@@ -99,8 +99,8 @@ void lull_tape_define_process(struct lull_tape_merge *merge, struct lull_tape_sc
     }
     process->application = lull_tape_field_u32(fields);
     process->rank = lull_tape_field_u32(fields);
-    process->node =
-        lull_tape_index_of(&scope->maps[LULL_TAPE_MAP_NODE], lull_tape_field_u32(fields));
+    process->node = lull_tape_index_of(&lull_tape_names_of(merge, scope)->maps[LULL_TAPE_MAP_NODE],
+                                       lull_tape_field_u32(fields));
     process->name = lull_tape_take_text(merge, fields);
     if ((size_t)(fields->end - fields->at) >= sizeof scope->clock) /* less is padding */
         scope->clock = lull_tape_field_u64(fields);

@@ -3,6 +3,7 @@
 #include "tape/span.h"
 #include "trace/format/tape/read/source.h"
 #include "trace/format/tape/read/sums.h"
+#include "trace/format/tape/share/share.h"
 #include "trace/format/tape/tape.h"
 
 #include <stdlib.h>
@@ -88,14 +89,23 @@ lull_status lull_tape_measure_location(const struct lull_trace *trace,
     return LULL_OK;
 }
 
+/* What the header of a location tells, or the file of its node. */
+static const struct lull_tape_ends *told_ends(const struct lull_tape_file *file)
+{
+    if (file->known && file->known->ends.known & LULL_TAPE_KNOWN_SPAN)
+        return &file->known->ends;
+    return is_told(file) ? &file->header.ends : NULL;
+}
+
 static lull_status span_of_file(const struct lull_trace *trace, struct lull_tape_file *file,
                                 union lull_tape_slot *slots, struct lull_tape_span *span,
                                 struct lull_error *err)
 {
-    struct lull_tape_ends ends = {0};
+    const struct lull_tape_ends *told = told_ends(file);
+    struct lull_tape_ends ends;
     lull_status status = LULL_OK;
-    if (file->known && file->known->ends.known & LULL_TAPE_KNOWN_SPAN)
-        ends = file->known->ends;
+    if (told)
+        ends = *told;
     else
         status = lull_tape_measure_location(trace, file, slots, &ends, err);
     if (status != LULL_OK)
@@ -106,6 +116,47 @@ static lull_status span_of_file(const struct lull_trace *trace, struct lull_tape
         find_open_call(file, slots, span);
     }
     return LULL_OK;
+}
+
+enum { STOPPED = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_WRITE_FAILED };
+
+/* Sums go on where events do not, and to the end of a program that has left a call by exit(). */
+static bool sums_go_on(const struct lull_tape_file *file)
+{
+    return file->has_sums && (file->header.flags & (STOPPED | LULL_TAPE_PROFILE) ||
+                              file->open_region != LULL_NONE || file->lost > 0);
+}
+
+/* Where the run tells its length, those that have ended cannot make it longer. */
+static bool is_looked_at(const struct lull_tape_data *data, const struct lull_tape_file *file)
+{
+    const bool ended = (file->header.flags & (LULL_TAPE_CLOSED | STOPPED)) == LULL_TAPE_CLOSED;
+    return !file->left_out && !(data->closed && ended);
+}
+
+bool lull_tape_tells_life(const struct lull_tape_data *data, const struct lull_tape_file *file)
+{
+    const struct lull_tape_ends *told = told_ends(file);
+    return !is_looked_at(data, file) ||
+           (told && !(told->known & LULL_TAPE_KNOWN_BEHIND) && !sums_go_on(file));
+}
+
+lull_status lull_tape_find_life(const struct lull_trace *trace, uint32_t location,
+                                union lull_tape_slot *slots, struct lull_tape_life *ret_life,
+                                struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    struct lull_tape_file *file = &data->files[location];
+    struct lull_tape_span span = LULL_TAPE_SPAN_EMPTY;
+    *ret_life = (struct lull_tape_life){.location = location};
+    lull_status status = span_of_file(trace, file, slots, &span, err);
+    if (status == LULL_OK && sums_go_on(file))
+        status = lull_tape_sums_life(trace, file, &ret_life->sums_begin, &ret_life->sums_end, err);
+    ret_life->first = span.first;
+    ret_life->last = span.last;
+    ret_life->open_region = file->open_region;
+    ret_life->open_time = file->open_time;
+    return status;
 }
 
 static int64_t ns_of(const struct lull_tape_file *file, uint64_t ticks)
@@ -124,12 +175,9 @@ static void begin_after_lost(struct lull_trace *trace, struct lull_tape_file *fi
     trace->events_begin = begin > trace->events_begin ? begin : trace->events_begin;
 }
 
-enum { STOPPED = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_WRITE_FAILED };
-
-/* Sums go on where events do not, and to the end of a program that has left a call by exit(). The
- * events of all locations end with those that end first. */
-static lull_status see_sums(struct lull_trace *trace, struct lull_tape_file *file,
-                            struct lull_tape_span *span, struct lull_error *err)
+/* The events of all locations end with those that end first; sums may go on. */
+static void see_sums(struct lull_trace *trace, struct lull_tape_file *file,
+                     const struct lull_tape_life *life, struct lull_tape_span *span)
 {
     const unsigned flags = file->header.flags;
     if (flags & LULL_TAPE_PROFILE)
@@ -141,20 +189,64 @@ static lull_status see_sums(struct lull_trace *trace, struct lull_tape_file *fil
         trace->events_end = end < trace->events_end ? end : trace->events_end;
     } else if (file->lost > 0 && trace->events == LULL_EVENTS_ALL)
         trace->events = LULL_EVENTS_LAST;
-    bool longer =
-        flags & (STOPPED | LULL_TAPE_PROFILE) || file->open_region != LULL_NONE || file->lost > 0;
-    if (!longer || !file->has_sums)
-        return LULL_OK;
-    uint64_t begin, end;
-    lull_status status = lull_tape_sums_life(trace, file, &begin, &end, err);
-    if (status != LULL_OK || (begin == 0 && end == 0))
-        return status;
+    const uint64_t begin = life->sums_begin, end = life->sums_end;
+    if (begin == 0 && end == 0)
+        return;
     if (file->lost > 0 && span->first > span->last) /* it died when it was about to go on */
         begin_after_lost(trace, file, &(struct lull_tape_span){end, end});
     file->life_begin = begin < file->life_begin ? begin : file->life_begin;
     span->first = begin < span->first ? begin : span->first;
     span->last = end > span->last ? end : span->last;
-    return LULL_OK;
+}
+
+/* From when to when the locations have something, in ns of the run's clock. */
+struct extent {
+    int64_t first, last;
+};
+
+static void see_life(struct lull_trace *trace, struct extent *extent,
+                     const struct lull_tape_life *life)
+{
+    struct lull_tape_data *data = trace->format_data;
+    struct lull_tape_file *file = &data->files[life->location];
+    struct lull_tape_span span = {life->first, life->last};
+    file->open_region = life->open_region; /* which another one has found, perhaps */
+    file->open_time = life->open_time;
+    if (file->lost > 0 && span.first <= span.last)
+        begin_after_lost(trace, file, &span);
+    see_sums(trace, file, life, &span);
+    if (span.first > span.last)
+        return;
+    const int64_t first = ns_of(file, span.first), last = ns_of(file, span.last);
+    extent->first = first < extent->first ? first : extent->first;
+    extent->last = last > extent->last ? last : extent->last;
+}
+
+/* `told`: by others and this one, where several open the run. */
+static lull_status see_lives(struct lull_trace *trace, const struct lull_tape_life *told,
+                             size_t n_told, struct extent *extent, struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    union lull_tape_slot *slots = malloc(LULL_TAPE_CHUNK);
+    lull_status status =
+        slots ? LULL_OK : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    size_t next = 0;
+    for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
+        struct lull_tape_life life;
+        if (!is_looked_at(data, &data->files[l]))
+            continue;
+        const bool finds = !data->share || lull_tape_tells_life(data, &data->files[l]);
+        if (finds)
+            status = lull_tape_find_life(trace, l, slots, &life, err);
+        else if (next < n_told && told[next].location == l)
+            life = told[next++];
+        else
+            status = lull_tape_other_run(trace, err);
+        if (status == LULL_OK)
+            see_life(trace, extent, &life);
+    }
+    free(slots);
+    return status;
 }
 
 /* Without a RUN definition the records say where the run begins and ends; with one, locations that
@@ -162,31 +254,18 @@ static lull_status see_sums(struct lull_trace *trace, struct lull_tape_file *fil
 lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
-    union lull_tape_slot *slots = malloc(LULL_TAPE_CHUNK);
-    if (!slots)
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
-    int64_t first = INT64_MAX, last = INT64_MIN;
+    struct extent extent = {INT64_MAX, INT64_MIN};
+    struct lull_tape_life *told = NULL;
+    size_t n_told = 0;
     trace->events_end = INT64_MAX;
     trace->events_begin = INT64_MIN;
     lull_status status = LULL_OK;
-    for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
-        struct lull_tape_file *file = &data->files[l];
-        struct lull_tape_span span = LULL_TAPE_SPAN_EMPTY;
-        const bool ended = (file->header.flags & (LULL_TAPE_CLOSED | STOPPED)) == LULL_TAPE_CLOSED;
-        if (file->left_out || (data->closed && ended))
-            continue;
-        status = span_of_file(trace, file, slots, &span, err);
-        if (status == LULL_OK && file->lost > 0 && span.first <= span.last)
-            begin_after_lost(trace, file, &span);
-        if (status == LULL_OK)
-            status = see_sums(trace, file, &span, err);
-        if (status != LULL_OK || span.first > span.last)
-            continue;
-        int64_t file_first = ns_of(file, span.first), file_last = ns_of(file, span.last);
-        first = file_first < first ? file_first : first;
-        last = file_last > last ? file_last : last;
-    }
-    free(slots);
+    if (data->share)
+        status = lull_tape_share_lives(trace, &told, &n_told, err);
+    if (status == LULL_OK)
+        status = see_lives(trace, told, n_told, &extent, err);
+    free(told);
+    const int64_t first = extent.first, last = extent.last;
     if (!data->closed)
         data->origin = first == INT64_MAX ? 0 : first;
     int64_t duration;

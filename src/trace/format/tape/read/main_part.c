@@ -1,6 +1,7 @@
 /* Where the main part of each process begins and ends: a header tells it. Tapes of version 1 do
  * not: there MPI_Init stands near the begin of the records of a process's first thread, and
  * MPI_Finalize near their end. */
+#include "trace/format/tape/share/share.h"
 #include "trace/format/tape/tape.h"
 
 #include <stdlib.h>
@@ -120,9 +121,12 @@ static lull_status search_all(struct lull_trace *trace, struct lull_error *err)
     lull_status status = LULL_OK;
     if (!search.slots || !search.init || !search.finalize)
         status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
-    for (uint32_t p = 0; status == LULL_OK && p < trace->n_processes; p++)
-        status = find_main(&search, &data->files[trace->processes[p].first_location],
-                           &trace->processes[p], err);
+    for (uint32_t p = 0; status == LULL_OK && p < trace->n_processes; p++) {
+        const uint32_t first = trace->processes[p].first_location;
+        status = lull_tape_need(trace, first, err);
+        if (status == LULL_OK)
+            status = find_main(&search, &data->files[first], &trace->processes[p], err);
+    }
     free(search.slots);
     free(search.init);
     free(search.finalize);

@@ -22,8 +22,27 @@ struct comm_claim {
     const struct lull_tape_scope *scope;
 };
 
+/* Ids of a scope, before they are all there; malloc'd. */
+struct lull_tape_room {
+    uint32_t *ids[LULL_TAPE_MAPS];
+    size_t capacity[LULL_TAPE_MAPS];
+};
+
+/* Ids of what several processes have in common, which one member of a share tells of its own
+ * (share/share.h). */
+struct lull_tape_names {
+    struct lull_tape_scope scope;
+    struct lull_tape_room room;
+};
+
+struct lull_tape_telling;
+
 struct lull_tape_merge {
     struct lull_trace *trace;
+    /* Of these three one at most is set. */
+    struct lull_tape_telling *telling; /* definitions are told to others */
+    struct lull_tape_names *names; /* they are told by others: the ids of all but communicators */
+    bool learns;                   /* all are known: ids only are looked up */
     struct lull_hash known[LULL_TAPE_MAPS]; /* content -> index */
     size_t capacity[LULL_TAPE_MAPS], processes_capacity;
     struct comm_draft *drafts; /* parallel to trace->comms */
@@ -32,16 +51,22 @@ struct lull_tape_merge {
     size_t n_claims, claims_capacity;
     struct comm_half *halves; /* read/halves.c */
     size_t n_halves, halves_capacity;
-    uint64_t most_ids; /* of the file being read: as many as it has bytes of definitions */
-    uint32_t *ids[LULL_TAPE_MAPS]; /* of the scope being read, malloc'd */
-    size_t ids_capacity[LULL_TAPE_MAPS];
-    struct lull_hash lists; /* of ids, as they are in the arena -> where */
+    uint64_t most_ids;          /* of the file being read: as many as it has bytes of definitions */
+    struct lull_tape_room room; /* of the scope being read */
+    struct lull_hash lists;     /* of ids, as they are in the arena -> where */
 };
 
 /* The index of an id in its scope, LULL_NONE if it is not defined. */
 static inline uint32_t lull_tape_index_of(const struct lull_tape_ids *ids, uint32_t id)
 {
     return id < ids->count ? ids->index[id] : LULL_NONE;
+}
+
+/* Where the ids of a scope are that are not those of communicators. */
+static inline struct lull_tape_scope *lull_tape_names_of(const struct lull_tape_merge *merge,
+                                                         struct lull_tape_scope *scope)
+{
+    return merge->names ? &merge->names->scope : scope;
 }
 
 /* One more element at the end of an array of the trace. */
@@ -55,6 +80,33 @@ static inline uint32_t lull_tape_index_of(const struct lull_tape_ids *ids, uint3
 lull_status lull_tape_unify(struct lull_tape_merge *merge, enum lull_tape_map map,
                             const void *content, size_t size, uint32_t fresh, uint32_t *ret_index,
                             bool *ret_new);
+
+/* ---- definitions.c ----------------------------------------------------------------------------
+ */
+
+/* What means the same in several processes is one definition: nodes, regions, states, counters,
+ * markers, objects, files, call sites. */
+bool lull_tape_is_shared(unsigned kind);
+/* Of such a kind: its index, and whether it is new. */
+lull_status lull_tape_define_shared(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                                    bool whole_run, const struct lull_tape_definition *definition,
+                                    struct lull_tape_fields *fields, uint32_t *ret_index,
+                                    bool *ret_fresh);
+lull_status lull_tape_set_shared_id(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                                    const struct lull_tape_definition *definition, uint32_t index);
+/* One definition. */
+lull_status lull_tape_define(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                             bool whole_run, const unsigned char *bytes);
+/* That it failed with `status`: it stands at `offset` of a file, with this id. */
+lull_status lull_tape_bad_definition(const char *path, uint64_t offset, const unsigned char *bytes,
+                                     uint32_t id, lull_status status, struct lull_error *err);
+/* Those in `size` bytes, which stand in the file from `begin` on. `process`: its number, or
+ * LULL_TAPE_WHOLE_RUN. */
+lull_status lull_tape_walk_definitions(struct lull_tape_merge *merge, const char *path,
+                                       uint32_t process, const unsigned char *bytes, size_t begin,
+                                       size_t size, struct lull_tape_scope *scope,
+                                       struct lull_error *err);
+void lull_tape_merge_free(struct lull_tape_merge *merge);
 
 /* The next field, a text, in the arena of the trace. */
 const char *lull_tape_take_text(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
@@ -85,7 +137,7 @@ lull_status lull_tape_define_site(struct lull_tape_merge *merge,
 
 /* ---- throttled.c ----------------------------------------------------------------------------- */
 
-void lull_tape_define_throttled(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
+void lull_tape_define_throttled(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
                                 uint32_t id, struct lull_tape_fields *fields);
 
 /* ---- worlds.c -------------------------------------------------------------------------------- */

@@ -328,10 +328,8 @@ static size_t count_of_location(const struct table *table, size_t first)
 
 /* Definitions do not lie in one piece, but each of them by itself. */
 static void take_definitions(const struct lull_trace *trace, const struct table *table,
-                             struct lull_tape_process *process)
+                             struct lull_tape_pieces *pieces)
 {
-    struct lull_tape_pieces *pieces = &process->definitions;
-    pieces->n = 0;
     for (size_t i = 0; i < table->n; i++) {
         const struct lull_tape_extent *extent = &table->entries[i].extent;
         if (extent->part != LULL_TAPE_PART_DEFINITIONS)
@@ -372,15 +370,14 @@ static bool hold_all(struct lull_trace *trace, const struct table *table, uint32
     return good;
 }
 
-lull_status lull_tape_read_process(struct lull_trace *trace, struct lull_tape_process *process,
+lull_status lull_tape_read_process(struct lull_trace *trace, uint32_t process,
                                    struct lull_error *err)
 {
     struct table table;
-    lull_status status = open_table(trace, process->number, &table, err);
+    lull_status status = open_table(trace, process, &table, err);
     if (status == LULL_OK) {
-        take_definitions(trace, &table, process);
-        add_locations(trace, &table, process->number);
-        if (!hold_all(trace, &table, process->number))
+        add_locations(trace, &table, process);
+        if (!hold_all(trace, &table, process))
             status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     }
     free(table.entries);
@@ -432,13 +429,13 @@ lull_status lull_tape_refresh(const struct lull_trace *trace, struct lull_tape_f
     return status;
 }
 
-lull_status lull_tape_refresh_definitions(const struct lull_trace *trace,
-                                          struct lull_tape_process *process, struct lull_error *err)
+lull_status lull_tape_find_definitions(const struct lull_trace *trace, uint32_t process,
+                                       struct lull_tape_pieces *ret_pieces, struct lull_error *err)
 {
     struct table table;
-    lull_status status = open_table(trace, process->number, &table, err);
+    lull_status status = open_table(trace, process, &table, err);
     if (status == LULL_OK)
-        take_definitions(trace, &table, process);
+        take_definitions(trace, &table, ret_pieces);
     free(table.entries);
     return status;
 }

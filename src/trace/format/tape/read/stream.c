@@ -2,6 +2,7 @@
 #include "trace/format/tape/read/stream.h"
 
 #include "trace/format/tape/read/common.h"
+#include "trace/format/tape/share/share.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -391,6 +392,9 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
                                   struct lull_stream **ret_stream, struct lull_error *err)
 {
     const struct lull_tape_data *data = trace->format_data;
+    lull_status status = lull_tape_need(trace, location, err);
+    if (status != LULL_OK)
+        return status;
     struct lull_stream *stream = calloc(1, sizeof *stream);
     enum { READINGS = 1024 };
     if (stream && trace->n_counters > 0) {
@@ -420,7 +424,7 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
         *ret_stream = stream;
         return LULL_OK;
     }
-    lull_status status = open_records(stream, err);
+    status = open_records(stream, err);
     if (status != LULL_OK) {
         lull_tape_stream_close(stream);
         return status;

@@ -2,6 +2,7 @@
  * newer than another: the header, which bounds them all, is therefore read last. */
 #include "trace/format/tape/read/sums.h"
 #include "trace/format/tape/read/source.h"
+#include "trace/format/tape/share/share.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -303,12 +304,15 @@ lull_status lull_tape_read_sums(const struct lull_trace *trace, uint32_t locatio
                                 struct lull_error *err)
 {
     const struct lull_tape_data *data = trace->format_data;
+    lull_status status = lull_tape_need(trace, location, err);
+    if (status != LULL_OK)
+        return status;
     char path[LULL_TAPE_PATH];
     struct lull_tape_file now = data->files[location];
     struct reader reader = {.trace = trace, .file = &now, .arena = arena, .err = err};
     reader.path = path_of(trace, reader.file, path);
     struct lull_tape_source source;
-    lull_status status = open_sums(trace, &now, &source, err);
+    status = open_sums(trace, &now, &source, err);
     if (status != LULL_OK)
         return status;
     status = read_sums(&source, &reader);

@@ -5,11 +5,12 @@
 
 #include <stdlib.h>
 
-void lull_tape_define_throttled(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
+void lull_tape_define_throttled(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
                                 uint32_t id, struct lull_tape_fields *fields)
 {
     struct lull_tape_data *data = merge->trace->format_data;
-    const uint32_t region = lull_tape_index_of(&scope->maps[LULL_TAPE_MAP_REGION], id);
+    const uint32_t region =
+        lull_tape_index_of(&lull_tape_names_of(merge, scope)->maps[LULL_TAPE_MAP_REGION], id);
     const uint64_t ns = lull_tape_field_u64(fields), calls = lull_tape_field_u64(fields);
     if (region == LULL_NONE)
         fields->bad = true;
