@@ -115,15 +115,7 @@ static lull_status list_group(struct lull_trace *trace, uint32_t group, struct l
     return LULL_OK;
 }
 
-static int compare_files(const void *a, const void *b)
-{
-    const struct lull_tape_file *x = a, *y = b;
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
-    return (x->number > y->number) - (x->number < y->number);
-}
-
-static int compare_names(const void *a, const void *b)
+int lull_tape_compare_names(const void *a, const void *b)
 {
     const struct lull_tape_name *x = a, *y = b;
     if (x->process != y->process)
@@ -131,19 +123,33 @@ static int compare_names(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
+static int compare_files(const void *a, const void *b)
+{
+    const struct lull_tape_file *x = a, *y = b;
+    const struct lull_tape_name left = {x->process, x->number}, right = {y->process, y->number};
+    return lull_tape_compare_names(&left, &right);
+}
+
+void lull_tape_sort_files(struct lull_tape_data *data)
+{
+    if (data->n_files > 0)
+        qsort(data->files, data->n_files, sizeof *data->files, compare_files);
+}
+
 /* Which of the files, sorted, have sums beside them. */
 static void match_sums(struct lull_trace *trace)
 {
     struct lull_tape_data *data = trace->format_data;
     if (data->n_sums)
-        qsort(data->sums, data->n_sums, sizeof *data->sums, compare_names);
+        qsort(data->sums, data->n_sums, sizeof *data->sums, lull_tape_compare_names);
     trace->has_sums = true;
     size_t s = 0;
     for (size_t f = 0; f < data->n_files; f++) {
         const struct lull_tape_name name = {data->files[f].process, data->files[f].number};
-        while (s < data->n_sums && compare_names(&data->sums[s], &name) < 0)
+        while (s < data->n_sums && lull_tape_compare_names(&data->sums[s], &name) < 0)
             s++;
-        data->files[f].has_sums |= s < data->n_sums && compare_names(&data->sums[s], &name) == 0;
+        data->files[f].has_sums |=
+            s < data->n_sums && lull_tape_compare_names(&data->sums[s], &name) == 0;
         trace->has_sums &= data->files[f].has_sums;
     }
 }
@@ -294,7 +300,7 @@ lull_status lull_tape_list_files(struct lull_trace *trace, struct lull_error *er
     if (data->n_files == 0)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: holds no tape files, expected 0/0.tape or 0/0.0.tape", trace->path);
-    qsort(data->files, data->n_files, sizeof *data->files, compare_files);
+    lull_tape_sort_files(data);
     lull_tape_sort_heads(trace);
     for (size_t f = 0; f < data->n_files; f++)
         data->files[f].known =

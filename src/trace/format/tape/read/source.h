@@ -120,6 +120,10 @@ const char *lull_tape_source_path(const struct lull_trace *trace, enum lull_tape
 bool lull_tape_parse_name(const char *name, struct lull_tape_name *ret_name,
                           enum lull_tape_node_kind *ret_kind);
 
+/* By process and number: structs that begin with such a name. */
+int lull_tape_compare_names(const void *a, const void *b);
+void lull_tape_sort_files(struct lull_tape_data *data);
+
 /* What is damaged in the file of a node is told, and what cannot be read of it is missing. */
 void lull_tape_note_damage(struct lull_trace *trace, const struct lull_error *err);
 

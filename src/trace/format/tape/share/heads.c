@@ -19,12 +19,13 @@ struct told {
 
 /* What is needed to make the location, and not later. */
 struct lull_tape_head {
+    struct lull_tape_name file; /* the first, by which they are sorted */
     struct lull_tape_cores cores;
     const uint64_t *core_set; /* NULL: not known */
     const char *name;
     const char *damage; /* NULL: none */
     uint64_t source_id;
-    uint32_t process, number, header_number;
+    uint32_t header_number;
     uint8_t kind, role;
 };
 
@@ -89,14 +90,6 @@ static lull_status tell_file(const struct lull_trace *trace, struct lull_tape_fi
     return LULL_OK;
 }
 
-static int compare_files(const void *a, const void *b)
-{
-    const struct lull_tape_file *x = a, *y = b;
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
-    return (x->number > y->number) - (x->number < y->number);
-}
-
 /* Others may have been listed, too, but their owners know more of them. */
 static void drop_others(const struct lull_trace *trace)
 {
@@ -106,8 +99,7 @@ static void drop_others(const struct lull_trace *trace)
         if (lull_tape_is_own(trace, data->files[f].process))
             data->files[kept++] = data->files[f];
     data->n_files = kept;
-    if (kept > 0)
-        qsort(data->files, kept, sizeof *data->files, compare_files);
+    lull_tape_sort_files(data);
 }
 
 /* ---- listening --------------------------------------------------------------------------------
@@ -172,8 +164,7 @@ static void hear_location(struct lull_trace *trace, struct member *member, bool 
                                 .name = text,
                                 .damage = told.is_damaged ? text : NULL,
                                 .source_id = told.source_id,
-                                .process = told.process,
-                                .number = told.number,
+                                .file = {told.process, told.number},
                                 .header_number = told.header_number,
                                 .kind = told.kind,
                                 .role = told.role};
@@ -231,20 +222,12 @@ lull_status lull_tape_share_heads(struct lull_trace *trace, lull_status status,
 /* ---- making locations -------------------------------------------------------------------------
  */
 
-static int compare_heads(const void *a, const void *b)
-{
-    const struct lull_tape_head *x = a, *y = b;
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
-    return (x->number > y->number) - (x->number < y->number);
-}
-
 void lull_tape_sort_heads(struct lull_trace *trace)
 {
     const struct lull_tape_data *data = trace->format_data;
     struct lull_tape_share *share = data->share;
     if (share && share->n_heads > 0)
-        qsort(share->heads, share->n_heads, sizeof *share->heads, compare_heads);
+        qsort(share->heads, share->n_heads, sizeof *share->heads, lull_tape_compare_names);
 }
 
 lull_status lull_tape_told_header(const struct lull_trace *trace, uint32_t location,
