@@ -12,9 +12,11 @@
 #include "replay/ideal/lead.h"
 #include "replay/ideal/mail.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 enum { BLOCKS_BETWEEN_LETTERS = 8 };
+enum { MOST_SPARE = 64 /* batches of a share */ };
 /* Letters are often answered at once by another processor, and going to sleep for each would take
  * ten times as long as the evaluation. So a share looks out for them for so long before it sleeps.
  * It keeps its processor meanwhile: where others compute beside lull, whoever yields it waits for
@@ -46,6 +48,28 @@ void lull_post_put(struct share *target, struct batch *batch, bool wakes)
     pthread_mutex_unlock(&target->lock);
 }
 
+/* Who is told more than it tells others does not need all that it has got. */
+static void keep(struct share *share, struct batch *batch)
+{
+    if (share->n_spare == MOST_SPARE) {
+        free(batch);
+        return;
+    }
+    batch->next = share->spare;
+    share->spare = batch;
+    share->n_spare++;
+}
+
+static struct batch *take_spare(struct share *share)
+{
+    struct batch *batch = share->spare;
+    if (!batch)
+        return malloc(sizeof *batch);
+    share->spare = batch->next;
+    share->n_spare--;
+    return batch;
+}
+
 static void hand_over(struct share *share, uint32_t to)
 {
     struct outbox *outbox = &share->outboxes[to];
@@ -59,8 +83,7 @@ static void hand_over(struct share *share, uint32_t to)
         return;
     }
     lull_mail_send(share, to, batch);
-    batch->next = share->spare;
-    share->spare = batch;
+    keep(share, batch);
 }
 
 struct letter *lull_post(struct share *share, uint32_t to, uint8_t kind)
@@ -69,13 +92,11 @@ struct letter *lull_post(struct share *share, uint32_t to, uint8_t kind)
     if (outbox->batch && outbox->batch->count == LETTERS_OF_BATCH)
         hand_over(share, to);
     if (!outbox->batch) {
-        outbox->batch = share->spare ? share->spare : malloc(sizeof *outbox->batch);
+        outbox->batch = take_spare(share);
         if (!outbox->batch) {
             lull_share_no_memory(share);
             return NULL;
         }
-        if (outbox->batch == share->spare)
-            share->spare = share->spare->next;
         outbox->batch->next = NULL;
         outbox->batch->from = share->index;
         outbox->batch->count = 0;
@@ -133,8 +154,7 @@ void lull_post_take(struct share *share)
             else
                 lull_gather_letter(share, batch->from, letter);
         }
-        batch->next = share->spare;
-        share->spare = batch;
+        keep(share, batch);
         atomic_fetch_sub(&share->ideal->unsettled, 1);
     }
 }

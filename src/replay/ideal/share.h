@@ -291,7 +291,8 @@ struct share {
     struct outbox *outboxes; /* [n_shares] */
     struct ports *ports;     /* [n_shares] */
     struct batch *spare;     /* read, to be filled again */
-    uint32_t blocks;         /* since letters were handed over */
+    uint32_t n_spare;
+    uint32_t blocks; /* since letters were handed over */
 
     uint64_t n_received, n_collectives, n_nobody; /* the last: sent to other applications */
     lull_status status;                           /* of the first failure */

@@ -2,11 +2,13 @@
  * first of three, with one share of two readers, and may be 100 letters ahead. */
 #include "replay/ideal/lead.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -106,6 +108,24 @@ static int tell(struct scene *scene)
     return 0;
 }
 
+/* A member that only listens keeps little of the letters of a long run. */
+static int listen(struct scene *scene)
+{
+    enum { BATCHES = 20000 };
+    const size_t before = mallinfo2().uordblks;
+    for (int b = 0; b < BATCHES; b++) {
+        lull_post_put(&scene->share, calloc(1, sizeof(struct batch)), false);
+        lull_post_take(&scene->share);
+    }
+    const size_t kept = mallinfo2().uordblks - before;
+    for (struct batch *batch; (batch = scene->share.spare);) {
+        scene->share.spare = batch->next;
+        free(batch);
+    }
+    EXPECT(kept < BATCHES * sizeof(struct batch) / 100);
+    return 0;
+}
+
 static void run_in_team(int (*body)(struct scene *scene))
 {
     const pid_t child = fork();
@@ -146,9 +166,16 @@ static void tells_once(void **state)
     run_in_team(tell);
 }
 
+static void keeps_little_of_what_it_is_told(void **state)
+{
+    (void)state;
+    run_in_team(listen);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rests_where_others_are_far_behind),
-                                       cmocka_unit_test(tells_once)};
+                                       cmocka_unit_test(tells_once),
+                                       cmocka_unit_test(keeps_little_of_what_it_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
