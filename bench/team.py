@@ -9,8 +9,9 @@ import subprocess
 import time
 
 
-EVENTS = 100000000 # and of runs whose members have to wait for each other at each step of the program
-STEPS = 3000000
+EVENTS = 100000000
+STEPS = 30000000 # of a run whose members have to wait for each other at each step of the program; large enough
+                 # that "lull metrics" does not replay it once more, which is the work of one
 LOCATIONS, ITERATIONS = 400, 2000
 PROCESSES = 1000000
 
