@@ -143,8 +143,8 @@ struct lull_tape_file {
     size_t tail_size;
     bool has_sums;   /* there is a file of sums */
     bool left_out;   /* its header, or its ids, are damaged: nothing of it is read */
-    bool is_on_disk; /* in a file that can be mapped. Not of what stands in many small pieces in
-                        the file of a node: a system has not as many mappings as there may be */
+    bool is_on_disk; /* parts of any size cost the same to read. Not of what is packed, or stands in
+                        many small pieces in the file of a node: there whole chunks are read */
     const struct lull_tape_node_location *known; /* what that tells of it; NULL: it does not */
 };
 
@@ -262,12 +262,12 @@ lull_status lull_tape_read_records_from(struct lull_tape_source *source,
                                         struct lull_error *err);
 /* Where a record of a packed file stands in it; `begin` as in lull_tape_read_records. */
 uint64_t lull_tape_offset_of(const struct lull_tape_file *file, uint64_t begin);
-/* Header and records in a row; the first *ret_in_file bytes are the mapped file itself, what
- * follows is a copy. Released by lull_unmap. */
-struct lull_mapping;
-lull_status lull_tape_map(const struct lull_trace *trace, const struct lull_tape_file *file,
-                          struct lull_mapping *ret_mapping, size_t *ret_in_file,
-                          struct lull_error *err);
+/* Whether what is there of a ring may give way to what is newer, of any location of its process. */
+bool lull_tape_may_give_way(const struct lull_trace *trace, const struct lull_tape_file *file);
+/* All records of such a one, as of one moment; `bytes` has room for them. */
+lull_status lull_tape_copy_records(const struct lull_trace *trace,
+                                   const struct lull_tape_file *file, void *bytes,
+                                   struct lull_error *err);
 
 /* Index of the process with number p, LULL_NONE if there is none. */
 uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number);

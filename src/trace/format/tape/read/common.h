@@ -199,7 +199,7 @@ static ALWAYS_INLINE lull_status decode_common_loop(struct lull_stream *stream,
     const struct lull_event *full = out->events + capacity;
     lull_status status = LULL_OK;
     for (; at < limit && event < full; at = next) {
-        /* The hardware's prefetcher stops at every page of the mapping. */
+        /* The hardware's prefetcher stops at every page. */
         __builtin_prefetch(at + PREFETCH_SLOTS);
         const uint32_t head = at->record.head, value = at->record.value;
         const uint64_t time = at->record.time;

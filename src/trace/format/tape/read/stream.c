@@ -1,4 +1,4 @@
-/* Walking the records of one location in its mapped file. */
+/* Walking the records of one location, part by part. */
 #include "trace/format/tape/read/stream.h"
 
 #include "trace/format/tape/read/common.h"
@@ -6,7 +6,6 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 enum { MOST_READINGS = 2 * LULL_TAPE_MOST_EXTRA /* of one record */ };
 
@@ -137,47 +136,6 @@ static lull_status decode_one(struct lull_stream *stream, struct tape_out *out,
     return status;
 }
 
-/* Linux lets a process have 65,530 pieces of memory (vm.max_map_count), so that not all of very
- * many tapes can be mapped at once. Those beyond are read part by part, which takes a call of the
- * system for every PART bytes; parts of many more bytes would together take more memory than there
- * is. */
-enum { MOST_MAPS = 32768, PART = 4096 };
-
-static atomic_uint maps; /* of all tapes that this process reads */
-
-/* How much of a file is mapped in at a time, so that IN_SIGHT bytes do for all that are read side
- * by side. */
-static size_t window_size(void)
-{
-    enum { LEAST = 1 << 14, MOST = 1 << 20, IN_SIGHT = 1 << 28 };
-    const size_t n = atomic_load_explicit(&maps, memory_order_relaxed);
-    size_t size = MOST;
-    while (size > LEAST && size * n > IN_SIGHT)
-        size /= 2;
-    return size;
-}
-
-/* Keeps a window of the file mapped in: what has been read is given back, so that memory does not
- * grow with the length of the trace, and what comes is asked for at once, which costs less than a
- * fault for every few pages. Both are hints; without them all works as well. */
-static void slide_window(struct lull_stream *stream)
-{
-    if (!stream->at || !stream->mapping.data)
-        return;
-    const size_t done = (size_t)((const uint8_t *)stream->at - stream->mapping.data);
-    if (done < stream->window || done >= stream->in_file)
-        return;
-    uint8_t *base = (uint8_t *)(uintptr_t)stream->mapping.data;
-    const size_t size = window_size(), begin = done / size * size, left = stream->in_file - begin;
-    if (begin > stream->given_back)
-        madvise(base + stream->given_back, begin - stream->given_back, MADV_DONTNEED);
-    stream->given_back = begin > stream->given_back ? begin : stream->given_back;
-#ifdef MADV_POPULATE_READ
-    madvise(base + begin, left < size ? left : size, MADV_POPULATE_READ);
-#endif
-    stream->window = begin + (left < size ? left : size);
-}
-
 /* The scan sees to it that time runs forward, and that a call ends before the next region or call
  * begins. So the first event, the last one and the last of these say that all lie in the run. */
 static lull_status check_block(const struct lull_stream *stream, const struct lull_event *events,
@@ -225,7 +183,7 @@ static void end_at_damage(struct lull_stream *stream, struct tape_out *out)
         tape_add(out, LULL_EVENT_MEASURE_OFF, time, LULL_NONE)->number = 0;
 }
 
-/* ---- what is not mapped ---------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 /* How many of the slots, from the first, belong to records that are there as a whole. What crosses
  * the end of its chunk is left to be found. *ret_pad: the rest of the chunk holds none. */
@@ -314,7 +272,6 @@ lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event 
     struct tape_out out = {events, 0};
     struct lull_error wrong;
     stream->n_readings = 0;
-    slide_window(stream);
     if (stream->begins_late)
         begin_in_ring(stream, &out);
     lull_status status = decode_some(stream, capacity - 1, &out, &wrong);
@@ -336,51 +293,62 @@ lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event 
 
 /* ---- from begin to end ----------------------------------------------------------------------- */
 
-/* A ring whose oldest chunks may give way is copied at once, and so always. */
-static bool take_maps(struct lull_stream *stream)
-{
-    const struct lull_tape_file *file = stream->file;
-    const size_t wanted = file->packed ? file->chunks.n + 2 : 2;
-    const uint32_t n = wanted < MOST_MAPS ? (uint32_t)wanted : MOST_MAPS;
-    if (atomic_fetch_add(&maps, n) + n <= MOST_MAPS || file->n_kept > 0) {
-        stream->n_maps = n;
-        return true;
-    }
-    atomic_fetch_sub(&maps, n);
-    return false;
-}
+/* A part of the records of each stream is in memory, a chunk at most. Mapped files would need no
+ * copies, but pages that are put in and taken out again, which costs more: the system stops all
+ * cores of the process for that. Where many streams are open, parts are smaller, so that together
+ * they take a few times IN_SIGHT bytes, or a page each; and of the files of locations the first
+ * ones stay open, others are opened for each part. */
+enum { IN_SIGHT = 1 << 26, LEAST_PART = 4096, MOST_OPEN = 128 };
 
-static lull_status map_records(struct lull_stream *stream, struct lull_error *err)
+static atomic_uint streams; /* of all tapes that this process reads */
+
+static size_t part_size(uint32_t n)
 {
-    const struct lull_tape_file *file = stream->file;
-    lull_status status =
-        lull_tape_map(stream->trace, file, &stream->mapping, &stream->in_file, err);
-    if (status != LULL_OK)
-        return status;
-    stream->first = (const void *)(stream->mapping.data + LULL_TAPE_HEADER_SIZE);
-    stream->end = stream->first + file->header.committed / sizeof *stream->first;
-    return LULL_OK;
+    size_t size = LULL_TAPE_CHUNK;
+    while (size > LEAST_PART && size * n > IN_SIGHT)
+        size /= 2;
+    return size;
 }
 
 /* For a part of its records; no more than there are, as thousands may be read in turns. */
-static size_t room_of(const struct lull_tape_file *file)
+static size_t room_of(const struct lull_tape_file *file, uint32_t n)
 {
-    const size_t most = file->is_on_disk ? PART : LULL_TAPE_CHUNK, line = 64;
+    const size_t most = file->is_on_disk ? part_size(n) : LULL_TAPE_CHUNK, line = 64;
     const uint64_t all = (file->header.committed + line - 1) / line * line;
     return all == 0 ? line : all < most ? (size_t)all : most;
+}
+
+static lull_status no_memory(const struct lull_stream *stream, struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
+}
+
+static lull_status copy_records(struct lull_stream *stream, struct lull_error *err)
+{
+    const uint64_t size = stream->file->header.committed;
+    stream->part = aligned_alloc(64, (size + 64) / 64 * 64);
+    if (!stream->part)
+        return no_memory(stream, err);
+    stream->first = stream->part;
+    stream->end = stream->first + size / sizeof *stream->first;
+    stream->next = size;
+    return lull_tape_copy_records(stream->trace, stream->file, stream->part, err);
 }
 
 static lull_status open_records(struct lull_stream *stream, struct lull_error *err)
 {
     const struct lull_tape_file *file = stream->file;
-    if (file->is_on_disk && take_maps(stream))
-        return map_records(stream, err);
-    stream->room = room_of(file);
+    const uint32_t n = atomic_fetch_add(&streams, 1) + 1;
+    const bool stays_open = !file->is_on_disk || n <= MOST_OPEN;
+    stream->counted = true;
+    if (lull_tape_may_give_way(stream->trace, file))
+        return copy_records(stream, err);
+    stream->room = room_of(file, n);
     stream->part = aligned_alloc(64, stream->room);
-    if (!file->is_on_disk)
+    if (stays_open)
         stream->source = malloc(sizeof *stream->source);
-    if (!stream->part || (!file->is_on_disk && !stream->source))
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
+    if (!stream->part || (stays_open && !stream->source))
+        return no_memory(stream, err);
     stream->first = stream->end = stream->part;
     if (!stream->source)
         return LULL_OK;
@@ -437,8 +405,7 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
 
 void lull_tape_stream_close(struct lull_stream *stream)
 {
-    lull_unmap(&stream->mapping);
-    atomic_fetch_sub(&maps, stream->n_maps);
+    atomic_fetch_sub(&streams, stream->counted);
     if (stream->source)
         lull_tape_source_close(stream->source);
     free(stream->source);

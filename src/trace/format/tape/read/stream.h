@@ -47,19 +47,16 @@ struct lull_stream {
     const struct lull_trace *trace;
     const struct lull_tape_file *file;
     const struct lull_tape_data *data;
-    struct lull_mapping mapping;
-    uint32_t n_maps; /* pieces of the process's memory that it takes, at most */
-    /* Records that are there: all of them where the file is mapped, else some of one chunk. NULL:
+    /* Records that are there: some of one chunk, or all of a ring that is still written. NULL:
      * there are none. */
     const union lull_tape_slot *first, *at, *end;
-    /* Of what is not mapped: room for `room` bytes of records; from the byte `next` on they are not
-     * read yet; `first` is `base` bytes from the begin. */
+    /* Room for `room` bytes of them; from the byte `next` on they are not read yet; `first` is
+     * `base` bytes from the begin. */
     union lull_tape_slot *part;
     size_t room;
     uint64_t base, next;
-    struct lull_tape_source *source; /* of a file of a node; NULL: it is opened for each part */
-    size_t in_file; /* bytes of the mapping that are the file's; the tail's copy follows */
-    size_t given_back, window; /* bytes of it before the window, and up to its end: slide_window */
+    struct lull_tape_source *source; /* NULL: the file is opened for each part */
+    bool counted;                    /* among those that are open */
     uint64_t mask;
     bool ticks;            /* times go through the clock */
     bool requests_matter;  /* messages or collectives are wanted: requests must be followed */

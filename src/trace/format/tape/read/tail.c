@@ -262,42 +262,6 @@ lull_status lull_tape_read_records(const struct lull_trace *trace,
     return status;
 }
 
-/* How much of a file of `in_file` bytes is mapped where its tail is to follow: whole pages. They
- * have 4 KiB on most systems, and 64 KiB, or less, on the others. */
-static size_t mapped_part(size_t in_file)
-{
-    return in_file & ~(size_t)0xffff;
-}
-
-/* Room for all of it, and the file mapped over the first part. */
-static lull_status map_with_tail(const char *path, const struct lull_tape_file *file,
-                                 struct lull_mapping *ret_mapping, struct lull_error *err)
-{
-    const size_t in_file = LULL_TAPE_HEADER_SIZE + (size_t)file->header.flushed;
-    const size_t mapped = mapped_part(in_file), size = in_file + file->tail_size;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return lull_fail_errno(err, "%s: cannot open", path);
-    unsigned char *data =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    lull_status status = LULL_OK;
-    if (data == MAP_FAILED ||
-        (mapped > 0 && mmap(data, mapped, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED))
-        status = lull_fail_errno(err, "%s: cannot map", path);
-    else if (pread(fd, data + mapped, in_file - mapped, (off_t)mapped) !=
-             (ssize_t)(in_file - mapped))
-        status = lull_fail_errno(err, "%s: cannot read", path);
-    close(fd);
-    if (status != LULL_OK) {
-        if (data != MAP_FAILED)
-            munmap(data, size);
-        return status;
-    }
-    memcpy(data + in_file, file->tail, file->tail_size);
-    *ret_mapping = (struct lull_mapping){data, size};
-    return LULL_OK;
-}
-
 uint64_t lull_tape_offset_of(const struct lull_tape_file *file, uint64_t begin)
 {
     const uint64_t in_file = file->tail ? file->header.flushed : file->chunks.size;
@@ -305,46 +269,12 @@ uint64_t lull_tape_offset_of(const struct lull_tape_file *file, uint64_t begin)
                            : lull_tape_place_in(&file->rest, begin - in_file);
 }
 
-/* Pages that are larger than ours cannot be put together: then they are copied. */
-static bool can_map_pieces(void)
-{
-    return sysconf(_SC_PAGESIZE) <= LULL_TAPE_PAGE;
-}
-
-static uint64_t whole_pages(uint64_t size)
-{
-    return (size + LULL_TAPE_PAGE - 1) / LULL_TAPE_PAGE * LULL_TAPE_PAGE;
-}
-
-/* Parts of the file, one behind the other; mapped, or copied. */
-static lull_status take_pieces(const struct lull_tape_source *source, const char *path, bool map,
-                               const struct lull_tape_pieces *pieces, unsigned char *data,
-                               struct lull_error *err)
-{
-    for (size_t i = 0; i < pieces->n; i++) {
-        const uint64_t offset = pieces->list[i].offset, size = whole_pages(pieces->list[i].size);
-        if (offset + size > source->size)
-            return lull_fail(err, LULL_ERR_FORMAT,
-                             "%s: truncated: records up to byte %llu, the file holds %llu", path,
-                             (unsigned long long)(offset + size), (unsigned long long)source->size);
-        const bool good = map ? mmap(data, size, PROT_READ, MAP_SHARED | MAP_FIXED, source->fd,
-                                     (off_t)offset) != MAP_FAILED
-                              : pread(source->fd, data, size, (off_t)offset) == (ssize_t)size;
-        if (!good)
-            return lull_fail_errno(err, "%s: cannot map", path);
-        data += size;
-    }
-    return LULL_OK;
-}
-
 static bool is_open(const struct lull_tape_file *file)
 {
     return !(file->header.flags & LULL_TAPE_CLOSED);
 }
 
-/* A ring that may still be written is copied: what is there gives way to what is newer, of any
- * location of its process. */
-static bool may_give_way(const struct lull_trace *trace, const struct lull_tape_file *file)
+bool lull_tape_may_give_way(const struct lull_trace *trace, const struct lull_tape_file *file)
 {
     const struct lull_tape_data *data = trace->format_data;
     bool any = false;
@@ -353,62 +283,29 @@ static bool may_give_way(const struct lull_trace *trace, const struct lull_tape_
     return any;
 }
 
-/* Room for all of it, into which the chunks that count are mapped; the tail's copy follows. */
-static lull_status map_packed(const struct lull_trace *trace, const char *path,
-                              const struct lull_tape_file *file, struct lull_mapping *ret_mapping,
-                              size_t *ret_in_file, struct lull_error *err)
+lull_status lull_tape_copy_records(const struct lull_trace *trace,
+                                   const struct lull_tape_file *file, void *bytes,
+                                   struct lull_error *err)
 {
-    const uint64_t records = file->tail ? file->header.flushed : file->header.committed;
-    const size_t in_file = LULL_TAPE_HEADER_SIZE + (size_t)whole_pages(records);
-    const size_t size = in_file + file->tail_size;
+    char path[LULL_TAPE_PATH];
     struct lull_tape_source source;
+    const uint64_t all = file->header.committed;
     lull_status status = lull_tape_open_records(trace, file, &source, err);
     if (status != LULL_OK)
         return status;
-    unsigned char *data =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (data == MAP_FAILED) {
-        lull_tape_source_close(&source);
-        return lull_fail_errno(err, "%s: cannot map", path);
-    }
-    struct lull_arena *scratch = lull_arena_create(NULL);
-    struct lull_tape_pieces used = {0};
-    lull_tape_add_pieces(scratch, &used, &file->chunks, records);
-    const bool changes = may_give_way(trace, file), map = can_map_pieces() && !changes;
-    status = take_pieces(&source, path, map, &used, data + LULL_TAPE_HEADER_SIZE, err);
-    if (status == LULL_OK && changes && !lull_tape_has_kept(&source, file))
-        status = lull_fail(err, LULL_ERR_FORMAT, "%s: changes faster than it can be read", path);
-    lull_arena_destroy(scratch);
-    lull_tape_source_close(&source);
-    if (status != LULL_OK) {
-        munmap(data, size);
-        return status;
-    }
-    if (file->tail)
-        memcpy(data + in_file, file->tail, file->tail_size);
-    *ret_mapping = (struct lull_mapping){data, size};
-    *ret_in_file = map ? in_file : 0;
-    return LULL_OK;
-}
-
-lull_status lull_tape_map(const struct lull_trace *trace, const struct lull_tape_file *file,
-                          struct lull_mapping *ret_mapping, size_t *ret_in_file,
-                          struct lull_error *err)
-{
-    char path[LULL_TAPE_PATH];
-    struct stat info;
     lull_tape_file_path(trace, file, path, sizeof path);
-    if (file->packed)
-        return map_packed(trace, path, file, ret_mapping, ret_in_file, err);
-    const uint64_t in_file =
-        LULL_TAPE_HEADER_SIZE + (file->tail ? file->header.flushed : file->header.committed);
-    if (stat(path, &info) != 0)
-        return lull_fail_errno(err, "%s: cannot open", path);
-    if (!S_ISREG(info.st_mode) || (uint64_t)info.st_size < in_file)
-        return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated since it was opened", path);
-    lull_status status = file->tail ? map_with_tail(path, file, ret_mapping, err)
-                                    : lull_map_file(path, ret_mapping, err);
-    if (status == LULL_OK)
-        *ret_in_file = file->tail ? mapped_part((size_t)in_file) : ret_mapping->size;
+    for (uint64_t at = 0; status == LULL_OK && at < all;) {
+        size_t got = 0;
+        const uint64_t left = all - at;
+        status = lull_tape_read_records_from(&source, file, at,
+                                             left < LULL_TAPE_CHUNK ? left : LULL_TAPE_CHUNK,
+                                             (unsigned char *)bytes + at, &got, err);
+        if (status == LULL_OK && got == 0)
+            status = lull_fail(err, LULL_ERR_FORMAT, "%s: truncated since it was opened", path);
+        at += got;
+    }
+    if (status == LULL_OK && !lull_tape_has_kept(&source, file))
+        status = lull_fail(err, LULL_ERR_FORMAT, "%s: changes faster than it can be read", path);
+    lull_tape_source_close(&source);
     return status;
 }
