@@ -141,10 +141,9 @@ struct lull_tape_file {
      * if there was one; NULL: all records are in the file. */
     const unsigned char *tail;
     size_t tail_size;
-    bool has_sums;   /* there is a file of sums */
-    bool left_out;   /* its header, or its ids, are damaged: nothing of it is read */
-    bool is_on_disk; /* parts of any size cost the same to read. Not of what is packed, or stands in
-                        many small pieces in the file of a node: there whole chunks are read */
+    bool has_sums;     /* there is a file of sums */
+    bool left_out;     /* its header, or its ids, are damaged: nothing of it is read */
+    bool has_own_file; /* or its process has: it is opened for reading. That of a node is open */
     const struct lull_tape_node_location *known; /* what that tells of it; NULL: it does not */
 };
 

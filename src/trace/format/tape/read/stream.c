@@ -310,11 +310,13 @@ static size_t part_size(uint32_t n)
     return size;
 }
 
-/* For a part of its records; no more than there are, as thousands may be read in turns. */
-static size_t room_of(const struct lull_tape_file *file, uint32_t n)
+/* For a part of its records; no more than there are, as thousands may be read in turns. What is
+ * packed is unpacked by chunks. */
+static size_t room_of(const struct lull_stream *stream, uint32_t n)
 {
-    const size_t most = file->is_on_disk ? part_size(n) : LULL_TAPE_CHUNK, line = 64;
-    const uint64_t all = (file->header.committed + line - 1) / line * line;
+    const bool packed = stream->source && stream->source->packed;
+    const size_t most = packed ? LULL_TAPE_CHUNK : part_size(n), line = 64;
+    const uint64_t all = (stream->file->header.committed + line - 1) / line * line;
     return all == 0 ? line : all < most ? (size_t)all : most;
 }
 
@@ -335,25 +337,30 @@ static lull_status copy_records(struct lull_stream *stream, struct lull_error *e
     return lull_tape_copy_records(stream->trace, stream->file, stream->part, err);
 }
 
+static lull_status open_source(struct lull_stream *stream, struct lull_error *err)
+{
+    stream->source = malloc(sizeof *stream->source);
+    if (!stream->source)
+        return no_memory(stream, err);
+    stream->source->fd = -1;
+    return lull_tape_open_records(stream->trace, stream->file, stream->source, err);
+}
+
 static lull_status open_records(struct lull_stream *stream, struct lull_error *err)
 {
-    const struct lull_tape_file *file = stream->file;
     const uint32_t n = atomic_fetch_add(&streams, 1) + 1;
-    const bool stays_open = !file->is_on_disk || n <= MOST_OPEN;
+    lull_status status = LULL_OK;
     stream->counted = true;
-    if (lull_tape_may_give_way(stream->trace, file))
+    if (lull_tape_may_give_way(stream->trace, stream->file))
         return copy_records(stream, err);
-    stream->room = room_of(file, n);
+    if (!stream->file->has_own_file || n <= MOST_OPEN)
+        status = open_source(stream, err);
+    if (status != LULL_OK)
+        return status;
+    stream->room = room_of(stream, n);
     stream->part = aligned_alloc(64, stream->room);
-    if (stays_open)
-        stream->source = malloc(sizeof *stream->source);
-    if (!stream->part || (stays_open && !stream->source))
-        return no_memory(stream, err);
     stream->first = stream->end = stream->part;
-    if (!stream->source)
-        return LULL_OK;
-    stream->source->fd = -1;
-    return lull_tape_open_records(stream->trace, file, stream->source, err);
+    return stream->part ? LULL_OK : no_memory(stream, err);
 }
 
 lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,

@@ -218,7 +218,7 @@ lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_ta
         return status;
     lull_tape_source_sparse(&source);
     status = read_snapshot(trace, &source, path, file, ret_header, err);
-    file->is_on_disk = !source.packed && (!source.contained || file->header.flags & LULL_TAPE_RING);
+    file->has_own_file = !source.packed && !source.contained;
     lull_tape_source_close(&source);
     if (status == LULL_OK)
         status = check_known(path, file, err);

@@ -13,7 +13,7 @@ struct told {
     uint64_t head, lost, source_id;
     uint32_t process, number, header_number;
     uint32_t core_set; /* 0: not known */
-    uint8_t kind, role, packed, has_sums, is_on_disk, is_damaged;
+    uint8_t kind, role, packed, has_sums, has_own_file, is_damaged;
     uint8_t reserved[2];
 };
 
@@ -65,7 +65,7 @@ static void tell_header(const struct lull_tape_file *file, const struct lull_tap
         told.core_set = number_of_set(header, sets, &fresh);
         told.kind = header->kind;
         told.role = header->role;
-        told.is_on_disk = file->is_on_disk;
+        told.has_own_file = file->has_own_file;
     }
     lull_tape_say(words, &told, sizeof told);
     lull_tape_say_text(words, damage ? damage : header->name);
@@ -142,7 +142,7 @@ static void add_file(struct lull_trace *trace, const struct told *told)
                                                            .lost = told->lost,
                                                            .open_region = LULL_NONE,
                                                            .has_sums = told->has_sums,
-                                                           .is_on_disk = told->is_on_disk};
+                                                           .has_own_file = told->has_own_file};
 }
 
 static void hear_location(struct lull_trace *trace, struct member *member, bool own)
