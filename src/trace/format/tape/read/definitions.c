@@ -147,7 +147,8 @@ static const unsigned char *content_of(const struct lull_tape_scope *names, enum
     memcpy(content, &parent, sizeof parent);
     memcpy(content + sizeof parent, copy.at, rest);
     *ret_size = sizeof parent + rest;
-    return *ret_own = content;
+    *ret_own = content;
+    return content;
 }
 
 /* `*index` is the index of a new one. */
