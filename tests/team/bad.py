@@ -217,8 +217,7 @@ class Case:
     def begin_and_stop(self, member, words=("metrics", "RUN")):
         """A team of three, of which a member stops where it begins to read events, so that the others have to wait
         for it. Both processes."""
-        # UCX, which MPICH may use, would put its own mmap() before the one that stops.
-        preload = "UCX_MEM_MMAP_HOOK_MODE=none LD_PRELOAD=%s LULL_TEST_STOP=" % self.options.stop
+        preload = "LD_PRELOAD=%s LULL_TEST_STOP=" % self.options.stop
         if self.options.sanitized: # whose library wants to be the first
             preload = "ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 " + preload
         if self.options.family:
