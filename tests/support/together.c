@@ -291,6 +291,6 @@ void together_check(const char *run)
 void together_check_some(const char *run)
 {
     static unsigned calls;
-    if (calls++ % 4 == 0)
+    if (calls++ % 16 == 0)
         together_check(run);
 }

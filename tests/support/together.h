@@ -17,7 +17,7 @@ void together_look(const char *run, unsigned members,
 
 /* Fails a test of cmocka, by turns with 2, 3 and 5 of them. */
 void together_check(const char *run);
-/* Every fourth time. */
+/* Every sixteenth time. */
 void together_check_some(const char *run);
 
 #endif

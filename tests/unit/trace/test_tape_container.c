@@ -325,7 +325,7 @@ static void test_cut_short(void **state)
         make_damaged();
         node.size = size;
         write_node("n.tapes");
-        together_check(run.path);
+        together_check_some(run.path);
         const lull_status status = lull_trace_open(run.path, &run.trace, &run.err);
         if (status != LULL_OK) {
             run.trace = NULL;
@@ -392,7 +392,7 @@ static void test_random_damage(void **state)
             node.size = lull_random_u64(&random) % node.size;
         write_node("n.tapes");
         struct lull_error broken = {""};
-        together_check(run.path);
+        together_check_some(run.path);
         if (lull_trace_open(run.path, &run.trace, &run.err) != LULL_OK) {
             run.trace = NULL;
             check_said(run.err.text, "", "");
