@@ -84,7 +84,7 @@ lull_status lull_team_collect(struct lull_team *team, const void *bytes, size_t 
                                                   size_t size, struct lull_error *err),
                               void *context, struct lull_error *err);
 /* The bytes of each member to all: on each, `take` is called for every member, in their order. They
- * are aligned to 8, and live as long as the call. Fails with its status. */
+ * are aligned to 8, and live until lull_team_exchange returns. Fails with the status of `take`. */
 lull_status lull_team_exchange(struct lull_team *team, const void *bytes, size_t size,
                                lull_status (*take)(void *context, uint32_t member,
                                                    const void *bytes, size_t size,

@@ -17,8 +17,7 @@
 
 enum { MOST = 8 };
 
-/* ---- members ----------------------------------------------------------------------------------
- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 struct meeting {
     const char *run;
@@ -117,8 +116,7 @@ static void open_all(struct meeting *meeting, struct member *members)
         pthread_join(threads[m], NULL);
 }
 
-/* ---- comparing --------------------------------------------------------------------------------
- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool differ(struct lull_error *ret_difference, const char *what)
 {

@@ -81,8 +81,7 @@ lull_status lull_tape_unify(struct lull_tape_merge *merge, enum lull_tape_map ma
                             const void *content, size_t size, uint32_t fresh, uint32_t *ret_index,
                             bool *ret_new);
 
-/* ---- definitions.c ----------------------------------------------------------------------------
- */
+/* ---- definitions.c --------------------------------------------------------------------------- */
 
 /* What means the same in several processes is one definition: nodes, regions, states, counters,
  * markers, objects, files, call sites. */

@@ -29,8 +29,7 @@ struct lull_tape_head {
     uint8_t kind, role;
 };
 
-/* ---- telling ----------------------------------------------------------------------------------
- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 static uint32_t number_of_set(const struct lull_tape_header *header, struct lull_hash *sets,
                               bool *ret_fresh)
@@ -102,8 +101,7 @@ static void drop_others(const struct lull_trace *trace)
     lull_tape_sort_files(data);
 }
 
-/* ---- listening --------------------------------------------------------------------------------
- */
+/* ---- listening ------------------------------------------------------------------------------- */
 
 /* What one member tells. */
 struct member {
@@ -219,8 +217,7 @@ lull_status lull_tape_share_heads(struct lull_trace *trace, lull_status status,
     return status;
 }
 
-/* ---- making locations -------------------------------------------------------------------------
- */
+/* ---- making locations ------------------------------------------------------------------------ */
 
 void lull_tape_sort_heads(struct lull_trace *trace)
 {

@@ -22,8 +22,7 @@ struct listener {
     bool found_run;          /* the run has definitions */
 };
 
-/* ---- of the run -------------------------------------------------------------------------------
- */
+/* ---- of the run ------------------------------------------------------------------------------ */
 
 static char *run_path(const struct lull_trace *trace, char *path)
 {
@@ -74,8 +73,7 @@ static lull_status hear_run(struct listener *listener, struct lull_error *err)
     return status;
 }
 
-/* ---- of a process -----------------------------------------------------------------------------
- */
+/* ---- of a process ---------------------------------------------------------------------------- */
 
 /* The next that is told of a process, with the bytes of a definition. */
 static bool next_entry(struct lull_tape_ear *ear, struct lull_tape_told_entry *entry,
@@ -193,8 +191,7 @@ static lull_status hear_process(const struct listener *listener, uint32_t proces
     return status;
 }
 
-/* ---- of all -----------------------------------------------------------------------------------
- */
+/* ---- of all ---------------------------------------------------------------------------------- */
 
 static lull_status hear_all(struct listener *listener, struct lull_error *err)
 {

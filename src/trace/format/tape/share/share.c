@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- who reads what ---------------------------------------------------------------------------
- */
+/* ---- who reads what -------------------------------------------------------------------------- */
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -108,8 +107,7 @@ bool lull_tape_is_own(const struct lull_trace *trace, uint32_t number)
     return !data->share || lull_tape_owner(data->share, number) == data->share->index;
 }
 
-/* ---- words ------------------------------------------------------------------------------------
- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static size_t filled_up(size_t size)
 {

@@ -37,8 +37,7 @@ struct lull_tape_share {
     bool *known; /* [n_processes]: what its ids mean, and where its records stand */
 };
 
-/* ---- share.c ----------------------------------------------------------------------------------
- */
+/* ---- share.c --------------------------------------------------------------------------------- */
 
 /* When the files are listed; does nothing where nobody shares. The files of one node, in which its
  * processes have recorded, are one member's. */
@@ -79,8 +78,7 @@ lull_status lull_tape_tell_all(const struct lull_trace *trace, struct lull_tape_
 /* The others open something else. */
 lull_status lull_tape_other_run(const struct lull_trace *trace, struct lull_error *err);
 
-/* ---- heads.c: headers -------------------------------------------------------------------------
- */
+/* ---- heads.c: headers ------------------------------------------------------------------------ */
 
 /* Reads the headers of the own files; data->files has those of all then. */
 lull_status lull_tape_share_heads(struct lull_trace *trace, lull_status status,
@@ -91,8 +89,7 @@ void lull_tape_sort_heads(struct lull_trace *trace);
 lull_status lull_tape_told_header(const struct lull_trace *trace, uint32_t location,
                                   struct lull_tape_header *ret_header, struct lull_error *err);
 
-/* ---- tell.c, listen.c: definitions -------------------------------------------------------------
- */
+/* ---- tell.c, listen.c: definitions ----------------------------------------------------------- */
 
 /* How a member tells definitions: each content once, with ids of its own. */
 struct lull_tape_telling {
@@ -135,8 +132,7 @@ void lull_tape_tell_piece(struct lull_tape_merge *merge, uint64_t size);
 lull_status lull_tape_share_definitions(struct lull_trace *trace, struct lull_tape_merge *merge,
                                         struct lull_error *err);
 
-/* ---- lives.c ----------------------------------------------------------------------------------
- */
+/* ---- lives.c --------------------------------------------------------------------------------- */
 
 /* What the records of a location, and its sums, tell of its begin and end. */
 struct lull_tape_life {
@@ -157,14 +153,12 @@ lull_status lull_tape_find_life(const struct lull_trace *trace, uint32_t locatio
                                 union lull_tape_slot *slots, struct lull_tape_life *ret_life,
                                 struct lull_error *err);
 
-/* ---- names.c ----------------------------------------------------------------------------------
- */
+/* ---- names.c --------------------------------------------------------------------------------- */
 
 /* The first looks for the names of call sites, and tells them. */
 lull_status lull_tape_share_names(struct lull_trace *trace, struct lull_error *err);
 
-/* ---- need.c -----------------------------------------------------------------------------------
- */
+/* ---- need.c ---------------------------------------------------------------------------------- */
 
 /* Takes over what contents mean, when all definitions are known. */
 lull_status lull_tape_share_keep(struct lull_trace *trace, struct lull_tape_merge *merge,

@@ -39,8 +39,7 @@ void lull_tape_tell_piece(struct lull_tape_merge *merge, uint64_t size)
     lull_tape_say(merge->telling->words, &entry, sizeof entry);
 }
 
-/* ---- ids in definitions -----------------------------------------------------------------------
- */
+/* ---- ids in definitions ---------------------------------------------------------------------- */
 
 static void change_id(const struct lull_tape_scope *scope, enum lull_tape_map map,
                       unsigned char *field)
@@ -76,8 +75,7 @@ static void change_site(const struct lull_tape_scope *scope, unsigned char *fiel
         change_id(scope, LULL_TAPE_MAP_OBJECT, fields + at);
 }
 
-/* ---- definitions ------------------------------------------------------------------------------
- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 static lull_status tell_shared(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
                                const struct lull_tape_definition *definition,
@@ -116,8 +114,7 @@ lull_status lull_tape_tell_definition(struct lull_tape_merge *merge, struct lull
     return LULL_OK;
 }
 
-/* ---- processes --------------------------------------------------------------------------------
- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static void set_size(struct lull_tape_words *words, size_t begin, bool found)
 {
