@@ -119,7 +119,8 @@ static const uint64_t *hear_set(const struct lull_trace *trace, struct member *m
     }
     if (number == member->n_sets + 1) {
         const size_t size = LULL_CORE_WORDS * sizeof(uint64_t);
-        uint64_t *set = lull_arena_zero(trace->arena, 1, size);
+        const struct lull_tape_data *data = trace->format_data;
+        uint64_t *set = lull_arena_zero(data->share->texts, 1, size);
         lull_tape_hear(&member->ear, set, size);
         lull_tape_make_room(trace, &member->sets, &member->capacity, number, sizeof *member->sets);
         member->sets[member->n_sets++] = set;
@@ -151,7 +152,7 @@ static void hear_location(struct lull_trace *trace, struct member *member, bool 
     if (!lull_tape_hear(&member->ear, &told, sizeof told))
         return;
     const char *text = lull_tape_hear_text(&member->ear);
-    text = lull_arena_strdup(trace->arena, text);
+    text = lull_arena_strdup(share->texts, text);
     if (!own)
         add_file(trace, &told);
     lull_tape_make_room(trace, &share->heads, &share->heads_capacity, share->n_heads + 1,

@@ -19,6 +19,8 @@ lull_status lull_tape_share_keep(struct lull_trace *trace, struct lull_tape_merg
         share->known[p] = lull_tape_is_own(trace, data->process_numbers[p]);
     free(share->heads);
     share->heads = NULL;
+    lull_arena_destroy(share->texts);
+    share->texts = NULL;
     return LULL_OK;
 }
 

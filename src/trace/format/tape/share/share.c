@@ -73,6 +73,7 @@ lull_status lull_tape_share_begin(struct lull_trace *trace, struct lull_error *e
     share->exchange = trace->shared->exchange;
     share->index = share->exchange->index;
     pthread_mutex_init(&share->lock, NULL);
+    share->texts = lull_arena_create(NULL);
     data->share = share;
     if (!list_numbers(data, share) || !choose_owners(trace, share))
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
@@ -86,6 +87,7 @@ void lull_tape_share_end(struct lull_tape_share *share)
     if (share->merge)
         lull_tape_merge_free(share->merge);
     lull_arena_destroy(share->view.arena);
+    lull_arena_destroy(share->texts);
     pthread_mutex_destroy(&share->lock);
     free(share->known);
     free(share->heads);

@@ -30,6 +30,7 @@ struct lull_tape_share {
     uint64_t sight;               /* a hash of the numbers: all must have listed the same */
     struct lull_tape_head *heads; /* per location, until the locations are made; malloc'd */
     size_t n_heads, heads_capacity;
+    struct lull_arena *texts; /* of heads, and sets of cores, as long as these */
     /* since the definitions have been read */
     struct lull_tape_merge *merge; /* what contents mean */
     struct lull_trace view;        /* the trace, with an arena for what is found out later */
