@@ -122,6 +122,7 @@ static lull_status read_settings(struct lull_supposition *supposition,
     supposition->whole = settings.whole;
     supposition->raw_names = settings.raw_names;
     supposition->against = settings.against;
+    supposition->whole_run = settings.run != NULL;
     read_what_if(&supposition->what_if);
     if (status == LULL_OK)
         status = lull_injection_read(texts.inject, texts.seed, call, &supposition->disturbance);
@@ -151,7 +152,8 @@ static int show(const struct lull_replay_study *study, enum lull_scheme_choice s
     const struct lull_run *measured = &study->runs.runs[0];
     if (measured->division) {
         lull_cli_tell_idle(call, measured->division, measured->trace);
-        lull_cli_tell_unshared(call, "replaying");
+        if (study->unshared)
+            lull_cli_tell_unshared(call, "replaying");
     }
     int status = write_run(&study->runs, call);
     return status == LULL_EXIT_OK

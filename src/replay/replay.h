@@ -77,6 +77,8 @@ struct lull_replay_options {
     uint8_t keep_calls;   /* enum lull_replay_keep */
     const struct lull_windows *windows; /* one interval, the same for all processes: what lies
                                            outside takes no time; NULL: the whole run */
+    struct lull_process_range range;    /* only their streams can be run, and nothing that has to be
+                                           found in the events of others; {0, 0}: all */
     bool eager_sends; /* no send waits for its receive; what is kept follows from the network */
     const struct lull_network *network; /* with LULL_KEEP_ALL: whose eager limit counts; NULL: none
                                            is known */
@@ -104,6 +106,9 @@ bool lull_replay_is_master(const struct lull_program *program, uint32_t stream);
 /* After a simulation to the end: the first delay of the disturbance that no computation was there
  * for; NULL: all have come. */
 const struct lull_delay *lull_replay_missed_delay(const struct lull_program *program);
+
+/* How many ranks the processes in front of one have. */
+uint32_t lull_replay_ranks_before(const struct lull_program *program, uint32_t process);
 
 /* The process of a stream. */
 uint32_t lull_replay_process(const struct lull_program *program, uint32_t stream);

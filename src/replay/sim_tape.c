@@ -300,7 +300,8 @@ lull_status lull_sim_tape_open(const struct lull_program *program,
     struct lull_sim_tape *tape = lull_arena_zero(trace->arena, 1, sizeof *tape);
     tape->program = program;
     tape->trace = trace;
-    tape->sink = (struct lull_sim_sink){tape, compute, call, start, done};
+    tape->sink = (struct lull_sim_sink){
+        .context = tape, .compute = compute, .call = call, .start = start, .done = done};
     tape->ranks = lull_arena_zero(trace->arena, program->n_ranks, sizeof *tape->ranks);
     lull_status status = LULL_OK;
     if (program->n_streams != program->n_ranks)

@@ -12,11 +12,13 @@ enum { FIRST_PART = 64 << 10, PART = 4 << 20 }; /* bytes */
 
 struct lull_flow {
     struct lull_team *team;
+    bool spreads;    /* from the first to all; else */
     uint32_t other;  /* who is at the other end */
     uint32_t number; /* of the agreement at the end */
     uint32_t parts;  /* that were sent, or have come */
     unsigned char *part;
-    size_t size, at; /* bytes of it, and how many of these were got */
+    size_t size, at;          /* bytes of it, and how many of these were got ... */
+    const unsigned char *got; /* ... from here */
     struct lull_mail *mail;
     lull_status status;
     struct lull_error *err;
@@ -34,9 +36,26 @@ static struct lull_mail_head head_of(const struct lull_flow *flow, uint32_t kind
 
 /* ---- a member ------------------------------------------------------------------------------ */
 
+/* The length of a part, and the part, to all. */
+static bool spread_part(struct lull_flow *flow)
+{
+    uint64_t size = flow->size;
+    flow->status = lull_team_broadcast(flow->team, &size, sizeof size, flow->err);
+    flow->size = size;
+    if (flow->status == LULL_OK && size > 0)
+        flow->status = lull_team_broadcast(flow->team, flow->part, size, flow->err);
+    return flow->status == LULL_OK;
+}
+
 static bool send_part(struct lull_flow *flow)
 {
     struct lull_mail *asked = NULL;
+    if (flow->spreads) {
+        const bool good = spread_part(flow);
+        flow->parts++;
+        flow->size = 0;
+        return good;
+    }
     if (flow->parts > 0)
         flow->status = lull_team_expect(flow->team, flow->other, head_of(flow, LULL_MAIL_ASKED),
                                         &asked, flow->err);
@@ -105,10 +124,25 @@ static bool other_run(struct lull_flow *flow)
     return false;
 }
 
+static bool next_spread(struct lull_flow *flow)
+{
+    if (flow->parts < 2) { /* the second is as large as those to come */
+        unsigned char *room = realloc(flow->part, full_size(flow->parts));
+        if (!room)
+            return false;
+        flow->part = room;
+    }
+    flow->got = flow->part;
+    flow->at = 0;
+    return spread_part(flow) && ++flow->parts > 0;
+}
+
 static bool next_part(struct lull_flow *flow)
 {
     if (is_last_part(flow))
         return other_run(flow);
+    if (flow->spreads)
+        return next_spread(flow);
     if (flow->parts > 0)
         flow->status = lull_team_send(flow->team, flow->other, head_of(flow, LULL_MAIL_ASKED), NULL,
                                       0, flow->err);
@@ -119,6 +153,7 @@ static bool next_part(struct lull_flow *flow)
                                         &flow->mail, flow->err);
     if (flow->status != LULL_OK)
         return false;
+    flow->got = (const unsigned char *)flow->mail->bytes;
     flow->size = flow->mail->size;
     flow->at = 0;
     return ++flow->parts > 0;
@@ -132,7 +167,7 @@ bool lull_flow_get(struct lull_flow *flow, void *bytes, size_t size)
             return false;
         const size_t left = flow->size - flow->at, some = size < left ? size : left;
         if (some)
-            memcpy(to, flow->mail->bytes + flow->at, some);
+            memcpy(to, flow->got + flow->at, some);
         flow->at += some;
         to += some;
         size -= some;
@@ -166,7 +201,7 @@ static bool end_get(struct lull_flow *flow)
     return flow->at == flow->size || other_run(flow);
 }
 
-/* ---- both ---------------------------------------------------------------------------------- */
+/* ---- both ways ------------------------------------------------------------------------------ */
 
 static lull_status end(struct lull_flow *flow, bool good, const char *what)
 {
@@ -193,4 +228,16 @@ lull_status lull_team_bring(struct lull_team *team, const struct lull_freight *f
             end(&flow, freight->get(freight->context, m, &flow) && end_get(&flow), freight->what);
     }
     return lull_team_agree(team, status, err);
+}
+
+lull_status lull_team_spread(struct lull_team *team, const struct lull_freight *freight,
+                             struct lull_error *err)
+{
+    struct lull_flow flow = {.team = team, .spreads = true, .err = err};
+    if (lull_team_size(team) == 1)
+        return LULL_OK;
+    const bool good = lull_team_is_first(team)
+                          ? freight->put(freight->context, &flow) && end_put(&flow)
+                          : freight->get(freight->context, 0, &flow) && end_get(&flow);
+    return lull_team_agree(team, end(&flow, good, freight->what), err);
 }

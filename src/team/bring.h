@@ -1,5 +1,6 @@
-/* What members have collected is brought to the first, by one of them after the other, in parts:
- * of what is on its way neither side has more than a part of some MiB. */
+/* What members have collected is brought to the first, by one of them after the other, or what the
+ * first has to all, in parts: of what is on its way neither side has more than a part of some MiB.
+ */
 #ifndef LULL_TEAM_BRING_H
 #define LULL_TEAM_BRING_H
 
@@ -28,5 +29,8 @@ struct lull_freight {
 /* Together (team.h), with an agreement at the end. Nothing happens where there is no team. */
 lull_status lull_team_bring(struct lull_team *team, const struct lull_freight *freight,
                             struct lull_error *err);
+/* The other way: the first puts, and each of the others gets all of it, as from member 0. */
+lull_status lull_team_spread(struct lull_team *team, const struct lull_freight *freight,
+                             struct lull_error *err);
 
 #endif

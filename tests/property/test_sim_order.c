@@ -161,27 +161,27 @@ static void run(const struct random_streams_options *wanted, bool loggops)
 
 static void one_stream_for_each_rank(void **state)
 {
-    run(&(struct random_streams_options){8, 1, 12, 0, 100, 0}, *state != NULL);
+    run(&(struct random_streams_options){8, 1, 12, 0, 100, 0, 0}, *state != NULL);
 }
 
 static void several_streams(void **state)
 {
-    run(&(struct random_streams_options){6, 4, 8, 0, 0, 0}, *state != NULL);
+    run(&(struct random_streams_options){6, 4, 8, 0, 0, 0, 0}, *state != NULL);
 }
 
 static void streams_that_share_channels(void **state)
 {
-    run(&(struct random_streams_options){4, 3, 6, 0, 10, 0}, *state != NULL);
+    run(&(struct random_streams_options){4, 3, 6, 0, 10, 0, 0}, *state != NULL);
 }
 
 static void wildcards(void **state)
 {
-    run(&(struct random_streams_options){5, 2, 6, 2, 20, 0}, *state != NULL);
+    run(&(struct random_streams_options){5, 2, 6, 2, 20, 0, 0}, *state != NULL);
 }
 
 static void unequal_collectives(void **state)
 {
-    run(&(struct random_streams_options){8, 2, 6, 1, 5, 50}, *state != NULL);
+    run(&(struct random_streams_options){8, 2, 6, 1, 5, 50, 0}, *state != NULL);
 }
 
 /* So many ranks that each of two threads has several shards: rendezvous between shards, and a tree,

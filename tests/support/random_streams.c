@@ -49,6 +49,33 @@ static void add_computation(struct draw *draw, uint32_t stream)
     stream_program_add(draw->program, stream, op_compute(times[below(draw, 7)]));
 }
 
+/* Two more groups: neighbours, and some ranks in any order. */
+static void add_groups(struct draw *draw)
+{
+    struct lull_program *program = draw->program;
+    struct lull_group *groups = lull_arena_zero(program->arena, 3, sizeof *groups);
+    uint32_t *ranks = lull_arena_zero(program->arena, draw->n_ranks, sizeof *ranks), n = 0;
+    groups[0] = program->groups[0];
+    groups[1].first = below(draw, draw->n_ranks);
+    groups[1].size = 1 + below(draw, draw->n_ranks - groups[1].first);
+    for (uint32_t r = 0; r < draw->n_ranks; r++) {
+        const uint32_t at = below(draw, n + 1);
+        if (r > 0 && chance(draw, 40))
+            continue;
+        ranks[n++] = ranks[at];
+        ranks[at] = r;
+    }
+    groups[2].ranks = ranks;
+    groups[2].size = n;
+    program->groups = groups;
+    program->n_groups = 3;
+}
+
+static uint32_t member(const struct lull_group *group, uint32_t position)
+{
+    return group->ranks ? group->ranks[position] : group->first + position;
+}
+
 /* By the first stream of each rank; the sizes of alltoallv differ. */
 static void add_collective(struct draw *draw)
 {
@@ -58,18 +85,23 @@ static void add_collective(struct draw *draw)
                                          LULL_COLLECTIVE_SCAN,      LULL_COLLECTIVE_ALLTOALLV};
     uint8_t operation = operations[below(draw, chance(draw, draw->options->unequal) ? 8 : 7)];
     bool rooted = operation == LULL_COLLECTIVE_BCAST || operation == LULL_COLLECTIVE_REDUCE;
-    uint32_t root = rooted ? below(draw, draw->n_ranks) : LULL_OP_ANY;
+    uint32_t comm = 0;
+    if (draw->options->groups && chance(draw, draw->options->groups))
+        comm = 1 + below(draw, 2);
+    const struct lull_group *group = &draw->program->groups[comm];
+    uint32_t root = rooted ? member(group, below(draw, group->size)) : LULL_OP_ANY;
     uint64_t bytes = below(draw, 3) * 1500;
     bool blocks = chance(draw, 50);
-    for (uint32_t r = 0; r < draw->n_ranks; r++) {
-        uint32_t stream = draw->first[r];
+    for (uint32_t i = 0; i < group->size; i++) {
+        uint32_t stream = draw->first[member(group, i)];
         if (chance(draw, 30))
             add_computation(draw, stream);
         if (operation == LULL_COLLECTIVE_ALLTOALLV)
             bytes = (uint64_t)below(draw, 40000) * draw->n_ranks;
-        stream_program_add(draw->program, stream,
-                           op_collective(operation, root, bytes,
-                                         blocks ? LULL_OP_NO_REQUEST : draw->requests[stream]++));
+        struct lull_op op = op_collective(operation, root, bytes,
+                                          blocks ? LULL_OP_NO_REQUEST : draw->requests[stream]++);
+        op.comm = comm;
+        stream_program_add(draw->program, stream, op);
     }
 }
 
@@ -116,6 +148,8 @@ struct lull_program *random_streams(struct lull_random *random,
     for (uint32_t s = 0; s < first[draw.n_ranks]; s++)
         requests[s] = 0;
     draw.program = stream_program(draw.n_ranks, first, 1 + below(&draw, 16));
+    if (options->groups)
+        add_groups(&draw);
     for (uint32_t round = 0, n = 1 + below(&draw, options->rounds); round < n; round++)
         add_round(&draw, round);
     return draw.program;

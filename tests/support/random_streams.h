@@ -12,6 +12,8 @@ struct random_streams_options {
     unsigned wildcards;              /* per cent of receives with any source or tag */
     unsigned shared;                 /* per cent of messages that any stream may have sent */
     unsigned unequal; /* per cent of collective operations with other sizes on each rank */
+    unsigned
+        groups; /* per cent of them on a group of some ranks: neighbours, or any in any order */
 };
 
 struct lull_program *random_streams(struct lull_random *random,

@@ -42,13 +42,14 @@ COMMANDS = (
     ["wave", "RUN"],
     ["replay", "RUN", "-f", "json", "--network", "ideal"],
     ["replay", "RUN", "--network", "hockney:latency=1us:4us:3"],
+    ["replay", "RUN", "-f", "json", "--network", "hockney:latency=3us,eager=100,bandwidth=1e8"],
     ["report", "RUN", "-f", "json", "--no-prices"],
     ["report", "RUN", "-f", "html", "--no-waits", "--window", "1us:", "--max-size", "100KB"],
 )
 # What the first does alone, or a part of it, and says so: of what.
 BY_FIRST = (
     (["report", "RUN", "-f", "json", "--no-prices"], "following waits"),
-    (["replay", "RUN", "-f", "json", "--network", "ideal"], "replaying"),
+    (["replay", "RUN", "-f", "json", "--network", "loggops"], "replaying"),
     (["replay", "RUN", "--balance"], "a replay with other computations"),
     (["wave", "RUN", "-f", "json"], "replaying"),
     (["metrics", "RUN", "-f", "json", "--by", "wait"], "following waits"),
@@ -66,6 +67,7 @@ OF_WIDE = (
     ["report", "RUN", "-f", "json", "--no-waits", "--no-prices", "--max-size", "100KB"],
     ["wave", "RUN", "-f", "json", "--no-replay"],
     ["replay", "RUN"],
+    ["replay", "RUN", "--network", "ideal"],
 )
 WIDE = ["-p", "chain:ranks=1100,exec=1ms,iterations=6,collective=allreduce,every=3", "--placement",
         "block:cores-per-node=3", "--noise", "exponential:mean=50us"]

@@ -160,6 +160,15 @@ static uint32_t process_of(const struct lull_replay *replay, uint32_t rank)
                : LULL_NONE;
 }
 
+/* What only the events of all processes tell, where there are those of some. */
+static lull_status check_range(const struct lull_replay *replay, struct lull_error *err)
+{
+    if (replay->options.range.end == 0)
+        return LULL_OK;
+    return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: what was received follows from what was sent",
+                     replay->trace->path);
+}
+
 static lull_status find_unreceived(struct lull_replay *replay,
                                    const struct lull_unreceived **ret_unreceived,
                                    struct lull_error *err)
@@ -186,7 +195,9 @@ lull_status lull_replay_take_unreceived(stream_t *s, struct open *open, bool *re
     *ret_taken = false;
     if (!entry || !entry->pending || entry->op.comm >= replay->trace->n_comms)
         return LULL_OK;
-    lull_status status = find_unreceived(replay, &unreceived, err);
+    lull_status status = check_range(replay, err);
+    if (status == LULL_OK)
+        status = find_unreceived(replay, &unreceived, err);
     if (status != LULL_OK)
         return status;
     const struct lull_channel wanted = {.source = process_of(replay, entry->op.peer),
@@ -233,7 +244,6 @@ static lull_status receive_lost(stream_t *s, const struct lull_step *call, struc
     struct lull_replay *replay = s->replay;
     const struct lull_lost_send *sends;
     uint32_t open = 0, count = 0;
-    lull_status status = LULL_OK;
     for (uint32_t i = 0; i < s->n_open; i++)
         open += s->open[i].kind == OPEN_RECEIVE && s->open[i].request != LULL_NO_REQUEST;
     if (open == 0)
@@ -242,6 +252,9 @@ static lull_status receive_lost(stream_t *s, const struct lull_step *call, struc
                                   .epoch = s->phase,
                                   .time = call->time,
                                   .most = call->op == LULL_CALL_WAITALL ? open : 1};
+    lull_status status = check_range(replay, err);
+    if (status != LULL_OK)
+        return status;
     pthread_mutex_lock(&replay->lock);
     if (!replay->lost)
         status = lull_lost_create(replay->trace, replay->options.application, &replay->lost, err);

@@ -26,7 +26,11 @@ static lull_status rewind_all(struct lull_program *program, struct lull_error *e
 {
     struct lull_replay *replay = program->data;
     close_streams(replay);
+    const struct lull_process_range range = replay->options.range;
     for (uint32_t s = 0; s < replay->n_streams; s++) {
+        const uint32_t process = lull_replay_process(program, s);
+        if (range.end > 0 && (process < range.first || process >= range.end))
+            continue;
         lull_status status = lull_replay_stream_open(replay, s, &replay->streams[s], err);
         if (status != LULL_OK)
             return status;
@@ -59,6 +63,14 @@ bool lull_replay_is_master(const struct lull_program *program, uint32_t stream)
 {
     const struct lull_replay *replay = program->data;
     return replay->first_stream[replay->ranks[lull_replay_process(program, stream)]] == stream;
+}
+
+uint32_t lull_replay_ranks_before(const struct lull_program *program, uint32_t process)
+{
+    const struct lull_replay *replay = program->data;
+    while (process < replay->trace->n_processes && replay->ranks[process] == LULL_NONE)
+        process++;
+    return process < replay->trace->n_processes ? replay->ranks[process] : replay->n_ranks;
 }
 
 const struct lull_delay *lull_replay_missed_delay(const struct lull_program *program)

@@ -26,10 +26,21 @@ static lull_status compute(void *context, uint32_t stream, const struct lull_op 
     if (!lull_replay_is_master(warp->program, stream))
         return LULL_OK;
     lull_replay_measured(op, &measured_begin, &measured_end);
+    if (!warp->knots)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for the simulated run",
+                         warp->trace->path);
     lull_status status = lull_knots_add(warp->knots, process, measured_begin, begin, err);
     if (status == LULL_OK)
         status = lull_knots_add(warp->knots, process, measured_end, end, err);
     return status == LULL_OK ? LULL_OK : lull_fail_prefix(err, status, "%s", warp->trace->path);
+}
+
+/* Knots that cannot be made again are missed by the first that is added. */
+static void again(void *context)
+{
+    struct lull_warp *warp = context;
+    lull_knots_destroy(warp->knots);
+    warp->knots = lull_knots_create(warp->trace->n_processes);
 }
 
 struct lull_warp *lull_warp_create(const struct lull_program *replay,
@@ -43,7 +54,8 @@ struct lull_warp *lull_warp_create(const struct lull_program *replay,
         return NULL;
     }
     *warp = (struct lull_warp){.program = replay, .trace = trace, .knots = knots};
-    warp->sink = (struct lull_sim_sink){.context = warp, .compute = compute};
+    warp->sink = (struct lull_sim_sink){
+        .context = warp, .any_order = true, .again = again, .compute = compute};
     return warp;
 }
 

@@ -3,6 +3,7 @@
 #include "sim/engine/run.h"
 
 #include "base/collective.h"
+#include "base/ring.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,10 +22,19 @@ struct side {
 struct lull_instance {
     struct lull_op op; /* of the rank that began first */
     uint32_t first_rank, arrived;
+    uint32_t number;      /* on its group */
     struct side sides[2]; /* the second where two groups wait for each other */
     uint32_t comm;
     uint8_t algorithm;
     struct lull_collective_shape shape;
+};
+
+/* Part: an operation to which ranks of several processes come, at the one that has the first rank
+ * of the group. */
+struct meeting {
+    uint32_t number;  /* of the operation */
+    uint32_t arrived; /* ranks */
+    int64_t last;     /* when the last of these came */
 };
 
 struct group {
@@ -38,6 +48,7 @@ struct group {
     uint32_t first;     /* number of the oldest instance */
     size_t at, n, room;
     struct lull_instance *instances; /* ring of n from `at` on */
+    struct lull_ring meetings;
 };
 
 struct lull_collectives {
@@ -68,6 +79,15 @@ bool lull_collect_agrees(const struct lull_engine *a, const struct lull_engine *
     return true;
 }
 
+void lull_collect_sign(const struct lull_engine *engine, uint64_t *signatures)
+{
+    for (uint32_t i = 0; i < engine->program->n_groups; i++) {
+        const struct group *group = &engine->collectives->groups[i];
+        if (group->n_own)
+            signatures[i] = (group->signature ^ group->begun) >> 1 | 1;
+    }
+}
+
 void lull_collect_close(struct lull_engine *engine)
 {
     struct lull_collectives *all = engine->collectives;
@@ -78,6 +98,7 @@ void lull_collect_close(struct lull_engine *engine)
         free(all->groups[i].next);
         free(all->groups[i].by_rank);
         free(all->groups[i].instances);
+        lull_ring_free(&all->groups[i].meetings);
     }
     free(all->groups);
     free(all);
@@ -163,7 +184,8 @@ static struct lull_instance *new_instance(struct group *group)
 
 static void drop_complete(struct group *group)
 {
-    while (group->n && group->instances[group->at].arrived == group->n_own) {
+    while (group->n && group->instances[group->at].arrived == group->n_own &&
+           group->instances[group->at].sides[0].waiting == NONE) {
         group->at = (group->at + 1) & (group->room - 1);
         group->first++;
         group->n--;
@@ -242,8 +264,10 @@ static void begin_instance(struct lull_engine *engine, struct lull_instance *ins
                            const struct lull_op *op, uint32_t number, uint32_t rank)
 {
     uint32_t size = engine->program->groups[op->comm].size;
-    *instance = (struct lull_instance){
-        .op = *op, .first_rank = rank, .sides = {{.waiting = NONE}, {.waiting = NONE}}};
+    *instance = (struct lull_instance){.op = *op,
+                                       .first_rank = rank,
+                                       .number = number,
+                                       .sides = {{.waiting = NONE}, {.waiting = NONE}}};
     instance->comm =
         PRIVATE | ((op->comm * (PRIVATE / engine->program->n_groups) + number) & (PRIVATE - 1));
     instance->shape =
@@ -342,9 +366,28 @@ static void leave(struct lull_engine *engine, const struct lull_collective_shape
     }
 }
 
-static void arrive_closed(struct lull_engine *engine, struct lull_instance *instance,
-                          const struct lull_group *group, uint32_t position, uint32_t rank,
-                          uint32_t record, struct lull_moment moment)
+/* Ranks of several processes wait for each other: when all of this one have come, it says so. */
+static lull_status arrive_apart(struct lull_engine *engine, const struct lull_instance *instance,
+                                const struct lull_group *group)
+{
+    const struct side *side = &instance->sides[0];
+    const struct group *own = &engine->collectives->groups[instance->op.comm];
+    const struct lull_sim_letter letter = {.kind = LULL_LETTER_CAME,
+                                           .group = instance->op.comm,
+                                           .number = instance->number,
+                                           .n_ranks = own->n_own,
+                                           .time = side->last.time};
+    if (group->split > 0) /* those of one side might have to go on before the others of it come */
+        return lull_fail(engine->err, LULL_ERR_UNSUPPORTED, "%s: groups that wait for each other",
+                         engine->program->name);
+    if (side->arrived == own->n_own)
+        lull_part_post(engine, lull_part_of(engine, lull_group_rank(group, 0)), &letter);
+    return engine->status;
+}
+
+static lull_status arrive_closed(struct lull_engine *engine, struct lull_instance *instance,
+                                 const struct lull_group *group, uint32_t position, uint32_t rank,
+                                 uint32_t record, struct lull_moment moment)
 {
     const uint32_t split = engine->class->waits_as_needed ? group->split : 0;
     const unsigned own = split > 0 && position >= split, other = split > 0 ? !own : 0;
@@ -361,11 +404,91 @@ static void arrive_closed(struct lull_engine *engine, struct lull_instance *inst
     const struct lull_moment lasts[2] = {instance->sides[0].last, instance->sides[1].last};
     const struct lull_collective_shape shape = instance->shape;
     const bool all = ++side->arrived == sizes[own];
+    if (engine->collectives->groups[instance->op.comm].n_own < group->size)
+        return arrive_apart(engine, instance, group);
     const bool others = instance->sides[other].arrived == sizes[other];
     if (all && other != own)
         leave(engine, &shape, &instance->sides[other], lasts[own]);
     if (others)
         leave(engine, &shape, side, lasts[other]);
+    return engine->status;
+}
+
+/* --- closed form, ranks of several processes ------------------------------------------------ */
+
+/* NULL: no memory. */
+static struct meeting *find_meeting(struct group *group, uint32_t number)
+{
+    for (uint32_t i = 0; i < group->meetings.count; i++) {
+        struct meeting *meeting = lull_ring_at(&group->meetings, sizeof *meeting, i);
+        if (meeting->number == number)
+            return meeting;
+    }
+    struct meeting *meeting = lull_ring_push(&group->meetings, sizeof *meeting);
+    if (meeting)
+        *meeting = (struct meeting){.number = number, .last = INT64_MIN};
+    return meeting;
+}
+
+static void drop_met(struct group *group, uint32_t size)
+{
+    while (group->meetings.count > 0 &&
+           ((struct meeting *)lull_ring_at(&group->meetings, sizeof(struct meeting), 0))->arrived ==
+               size)
+        lull_ring_pop(&group->meetings);
+}
+
+/* To each process that has ranks of the group, which stand in any order. */
+static void tell_all(struct lull_engine *engine, const struct lull_group *group,
+                     const struct lull_sim_letter *letter)
+{
+    const struct lull_sim_part *part = engine->options->part;
+    bool *told = calloc(part->n, sizeof *told);
+    if (!told) {
+        lull_run_out_of_memory(engine);
+        return;
+    }
+    for (uint32_t i = 0; i < group->size; i++) {
+        const uint32_t process = lull_part_of(engine, lull_group_rank(group, i));
+        if (!told[process])
+            lull_part_post(engine, process, letter);
+        told[process] = true;
+        if (!group->ranks) /* a range: on to the next process */
+            i = part->cuts[process + 1] - group->first - 1;
+    }
+    free(told);
+}
+
+void lull_collect_came(struct lull_engine *engine, uint32_t index, uint32_t number,
+                       uint32_t n_ranks, int64_t time)
+{
+    const struct lull_group *of = &engine->program->groups[index];
+    struct group *group = &engine->collectives->groups[index];
+    struct meeting *meeting = find_meeting(group, number);
+    if (!meeting) {
+        lull_run_out_of_memory(engine);
+        return;
+    }
+    meeting->arrived += n_ranks;
+    meeting->last = time > meeting->last ? time : meeting->last;
+    if (meeting->arrived < of->size)
+        return;
+    const struct lull_sim_letter letter = {
+        .kind = LULL_LETTER_LEAVES, .group = index, .number = number, .time = meeting->last};
+    drop_met(group, of->size);
+    tell_all(engine, of, &letter);
+}
+
+void lull_collect_leaves(struct lull_engine *engine, uint32_t index, uint32_t number,
+                         struct lull_moment moment)
+{
+    struct group *group = &engine->collectives->groups[index];
+    if (number - group->first >= group->n)
+        return; /* another run than the others */
+    struct lull_instance *instance = instance_at(group, number);
+    const struct lull_collective_shape shape = instance->shape;
+    leave(engine, &shape, &instance->sides[0], moment);
+    drop_complete(group);
 }
 
 /* --- beginning ----------------------------------------------------------------------------- */
@@ -380,9 +503,9 @@ lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
         return status;
     const struct lull_group *group = &engine->program->groups[op->comm];
     if (is_closed(engine, op->collective)) {
-        arrive_closed(engine, instance, group, position, rank, record, moment);
+        status = arrive_closed(engine, instance, group, position, rank, record, moment);
         drop_complete(&engine->collectives->groups[op->comm]);
-        return engine->status;
+        return status;
     }
     uint32_t root = op->peer == LULL_OP_ANY ? 0 : position_of(engine, op->comm, op->peer);
     if (root == NONE)

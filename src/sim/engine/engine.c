@@ -74,6 +74,16 @@ static bool has_one_of_each(const struct lull_program *program)
     return !program->first_stream;
 }
 
+/* Of some ranks those that this process simulates. */
+static void clip(const struct lull_engine *engine, uint32_t *first, uint32_t *end)
+{
+    const uint32_t own_end = engine->first_rank + engine->n_own;
+    if (!engine->options->part)
+        return;
+    *first = *first > engine->first_rank ? *first : engine->first_rank;
+    *end = *end < own_end ? *end : own_end;
+}
+
 static lull_status count_processors(struct lull_engine *engine, uint64_t *ret_extra)
 {
     const struct lull_program *program = engine->program;
@@ -83,7 +93,9 @@ static lull_status count_processors(struct lull_engine *engine, uint64_t *ret_ex
         return LULL_OK;
     if (program->graph && engine->compat)
         count_most(program, &most_cpus, &most_nics);
-    for (uint32_t r = 0; r < program->n_ranks; r++) {
+    uint32_t first = 0, end = program->n_ranks;
+    clip(engine, &first, &end);
+    for (uint32_t r = first; r < end; r++) {
         struct lull_rank_state *rank = &engine->fabric.ranks[r];
         uint32_t n_cpus = most_cpus, n_nics = most_nics;
         if (program->graph && !engine->compat) {
@@ -111,6 +123,7 @@ static void open_piece(struct lull_engine *engine, void *context, uint32_t piece
                        uint32_t end)
 {
     (void)context, (void)piece;
+    clip(engine, &first, &end);
     for (uint32_t r = first; r < end; r++) {
         struct lull_rank_state *rank = &engine->fabric.ranks[r];
         rank->posted = rank->posted_last = LULL_NO_TRANSFER;
@@ -313,6 +326,7 @@ static void take_piece(struct lull_engine *engine, void *context, uint32_t piece
 {
     const struct rank_results *results = context;
     struct latest latest = {.beyond = UINT32_MAX};
+    clip(engine, &first, &end);
     for (uint32_t r = first; r < end; r++) {
         const struct lull_rank_state *rank = &engine->fabric.ranks[r];
         struct lull_moment moment = end_of(engine, r);
@@ -378,6 +392,8 @@ struct manner {
 
 static lull_status run_alone(struct lull_engine *engine)
 {
+    if (engine->options->part)
+        return lull_part_run(engine);
     engine->n_own = engine->program->n_ranks;
     lull_status status = engine->graph ? lull_graph_start(engine) : lull_stream_start(engine);
     return status == LULL_OK ? lull_run_all(engine) : status;
@@ -407,6 +423,10 @@ static lull_status simulate(struct lull_program *program, const struct lull_sim_
     engine->by_time = !manner.any_order && manner.window <= 1;
     engine->err = err;
     engine->window = manner.window;
+    if (options->part) {
+        engine->first_rank = options->part->cuts[options->part->index];
+        engine->n_own = options->part->cuts[options->part->index + 1] - engine->first_rank;
+    }
     engine->n_threads = manner.n_threads > 1 ? manner.n_threads : 1;
     lull_status status = open_shared(engine);
     if (status == LULL_OK)
@@ -414,7 +434,7 @@ static lull_status simulate(struct lull_program *program, const struct lull_sim_
     if (status == LULL_OK)
         status =
             manner.n_threads > 1 ? lull_shards_run(engine, manner.n_threads) : run_alone(engine);
-    if (status == LULL_OK) {
+    if (status == LULL_OK && !options->part) {
         status = lull_run_diagnose(engine, arena, ret_problems);
         *ret_left_over = status != LULL_OK;
     }
@@ -464,6 +484,20 @@ static struct manner fastest(const struct lull_program *program,
     return manner;
 }
 
+/* On the ranks of this process alone. */
+static lull_status simulate_part(struct lull_program *program,
+                                 const struct lull_sim_options *options, struct lull_arena *arena,
+                                 struct lull_sim_result *ret_result, struct lull_error *err)
+{
+    const struct manner manner = {.any_order = true};
+    bool left_over = false;
+    if (!may_take_any_order(program, options) || options->path ||
+        (options->sink && !options->sink->any_order))
+        return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: is simulated by one process",
+                         program->name);
+    return simulate(program, options, manner, arena, ret_result, NULL, &left_over, err);
+}
+
 lull_status lull_simulate(struct lull_program *program, const struct lull_sim_options *options,
                           struct lull_arena *arena, struct lull_sim_result *ret_result,
                           const char *const **ret_problems, struct lull_error *err)
@@ -472,12 +506,18 @@ lull_status lull_simulate(struct lull_program *program, const struct lull_sim_op
     if (status != LULL_OK)
         return status;
     bool left_over = false;
-    /* Whatever fails out of order is done again by time, for the words and for what needs it. A
-     * sink is told by time. */
+    if (options->part)
+        return simulate_part(program, options, arena, ret_result, err);
+    /* Whatever fails out of order is done again by time, for the words and for what needs it. */
     struct manner manner = fastest(program, options);
-    if (!options->sink && (manner.any_order || manner.window > 1) &&
+    const struct lull_sim_sink *sink = options->sink;
+    const bool out_of_order =
+        sink ? sink->any_order && manner.any_order : manner.any_order || manner.window > 1;
+    if (out_of_order &&
         simulate(program, options, manner, arena, ret_result, NULL, &left_over, err) == LULL_OK)
         return LULL_OK;
+    if (out_of_order && sink && sink->again)
+        sink->again(sink->context);
     status = simulate(program, options, (struct manner){.places = false}, arena, ret_result,
                       ret_problems, &left_over, err);
     if (!left_over || program->graph || options->sink)

@@ -4,6 +4,7 @@
 #ifndef LULL_SIM_ENGINE_ENGINE_H
 #define LULL_SIM_ENGINE_ENGINE_H
 
+#include "sim/engine/part.h"
 #include "sim/engine/path.h"
 #include "sim/network/network.h"
 #include "sim/program.h"
@@ -24,7 +25,8 @@ struct lull_delay {
 lull_status lull_delay_missed(const struct lull_delay *delay, struct lull_error *err);
 
 /* Follows the simulation as it goes; all times in ns of simulated time, never decreasing for one
- * stream. Any member may be NULL. Graph programs have one stream per rank. */
+ * stream. Any member may be NULL. Graph programs have one stream per rank. Without `any_order` the
+ * streams are told of in the order of time. */
 struct lull_sim_sink {
     void *context;
     /* A computation of a stream; noise and delay are the parts of it that were added. `measured` is
@@ -42,6 +44,8 @@ struct lull_sim_sink {
      * `source`, `tag` and `bytes` are those of the message, else those of the operation. */
     lull_status (*done)(void *context, uint32_t stream, const struct lull_op *op, uint32_t source,
                         uint32_t tag, uint64_t bytes, int64_t time, struct lull_error *err);
+    bool any_order;               /* it takes each stream as it comes ... */
+    void (*again)(void *context); /* ... and then all that was told may be void, and come again */
 };
 
 struct lull_sim_options {
@@ -53,6 +57,9 @@ struct lull_sim_options {
     const struct lull_delay *delays;
     uint32_t n_delays;
     uint64_t seed;
+    const struct lull_sim_part *part; /* ranks of this process, NULL: all. Then of delays, noise,
+                                         memory and the longest path there is none, and the result
+                                         is that of these ranks. */
     bool path;        /* find the longest path (costs time and memory, and takes one thread) */
     unsigned workers; /* threads, where the network allows it; 0: lull_worker_count() where there
                          are ranks enough */
@@ -82,7 +89,11 @@ struct lull_sim_result {
     uint64_t path_hops;            /* how often the path passes from one rank to another */
 };
 
-/* Fails with LULL_ERR_FORMAT and one line that names the place: unmatched sends or receives, a
+/* With a part, whoever cannot go on fails behind all of them: LULL_ERR_UNSUPPORTED where the order
+ * of time matters, LULL_ERR_FORMAT without words where something is left over, else as it went; one
+ * process can tell, or do, what it is. At once only with what `post` and `take` fail.
+ *
+ * Fails with LULL_ERR_FORMAT and one line that names the place: unmatched sends or receives, a
  * deadlock (with its cycle of ranks), collectives in different order or with different roots. After
  * such a failure *ret_problems (if not NULL) holds the first ten in words, one line each, for a
  * table. The result lives in `arena`. */

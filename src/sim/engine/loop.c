@@ -246,6 +246,22 @@ lull_status lull_run_all(struct lull_engine *engine)
     return check_memory(engine);
 }
 
+lull_status lull_run_some(struct lull_engine *engine, uint32_t most, bool *ret_more)
+{
+    struct lull_entry entry;
+    for (uint32_t i = 0; i < most; i++) {
+        if (!take_event(engine, &entry)) {
+            *ret_more = false;
+            return check_memory(engine);
+        }
+        lull_status status = handle_whole(engine, &entry);
+        if (status != LULL_OK)
+            return status;
+    }
+    *ret_more = true;
+    return check_memory(engine);
+}
+
 lull_status lull_run_window(struct lull_engine *engine)
 {
     struct lull_entry entry;

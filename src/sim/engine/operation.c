@@ -244,10 +244,31 @@ void lull_run_release(struct lull_engine *engine, uint32_t id, struct lull_momen
 
 /* --- what back-ends call ------------------------------------------------------------------- */
 
+static void release_record(struct lull_engine *engine, uint32_t id)
+{
+    unsigned flags = lull_transfer_at(engine, id)->flags;
+    if ((flags & (LULL_TRANSFER_OPEN | LULL_TRANSFER_HELD | LULL_TRANSFER_OVER)) ==
+        LULL_TRANSFER_OVER)
+        lull_transfer_free(engine, id);
+}
+
+/* Whether a message goes to a rank of another process: there it arrives and is received. */
+static bool hand_over(struct lull_engine *engine, uint32_t message, int64_t time)
+{
+    if (!engine->options->part || lull_is_own(engine, lull_transfer_at(engine, message)->target))
+        return false;
+    lull_part_send(engine, message, time);
+    lull_transfer_at(engine, message)->flags &= (uint8_t)~LULL_TRANSFER_HELD;
+    release_record(engine, message);
+    return true;
+}
+
 void lull_schedule(struct lull_fabric *fabric, uint32_t message, uint32_t rank,
                    struct lull_moment moment)
 {
     struct lull_engine *engine = lull_engine_of(fabric);
+    if (hand_over(engine, message, moment.time))
+        return;
     uint64_t number = lull_next_number(engine);
     if (engine->compat)
         fabric->transfers[message].seq = number;
@@ -281,6 +302,8 @@ static void match_arrived(struct lull_engine *engine, uint32_t message, struct l
 void lull_arrived(struct lull_fabric *fabric, uint32_t message, struct lull_moment moment)
 {
     struct lull_engine *engine = lull_engine_of(fabric);
+    if (hand_over(engine, message, moment.time))
+        return;
     if (!engine->holds_back) {
         match_arrived(engine, message, moment);
         return;
@@ -301,14 +324,6 @@ void lull_started(struct lull_fabric *fabric, uint32_t message, struct lull_mome
         tell_start(engine, message, moment.time);
     const struct lull_transfer *transfer = &fabric->transfers[message];
     lull_graph_op_started(engine, transfer->source, transfer->owner, moment);
-}
-
-static void release_record(struct lull_engine *engine, uint32_t id)
-{
-    unsigned flags = lull_transfer_at(engine, id)->flags;
-    if ((flags & (LULL_TRANSFER_OPEN | LULL_TRANSFER_HELD | LULL_TRANSFER_OVER)) ==
-        LULL_TRANSFER_OVER)
-        lull_transfer_free(engine, id);
 }
 
 /* The operation that a record stands for is over. */
@@ -338,6 +353,10 @@ void lull_sent(struct lull_fabric *fabric, uint32_t message, struct lull_moment 
 {
     struct lull_engine *engine = lull_engine_of(fabric);
     const struct lull_transfer *transfer = &fabric->transfers[message];
+    if (engine->options->part && !lull_is_own(engine, transfer->source)) {
+        lull_part_sent(engine, message, moment.time);
+        return;
+    }
     if (engine->sink && engine->graph)
         tell_done(engine, message, transfer, moment.time);
     over(engine, message, transfer->source, moment);
@@ -354,6 +373,7 @@ void lull_received(struct lull_fabric *fabric, uint32_t message, struct lull_mom
     rank->received++;
     rank->bytes_received += sent->bytes;
     engine->result.n_messages++;
+    engine->n_foreign -= engine->options->part && !lull_is_own(engine, sent->source);
     received->source = sent->source; /* wildcards are known now */
     received->tag = sent->tag;
     received->bytes = sent->bytes;

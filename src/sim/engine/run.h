@@ -2,6 +2,7 @@
  *
  * engine.c   set-up and result                loop.c       events, one after the other
  * shard.c    several threads                  operation.c  transfers; what back-ends call
+ * part.c     several processes
  * compat.c   operations that wait in line     graph.c      graphs: who waits for whom
  * stream.c   streams of operations            request.c    what streams wait for
  * collect.c  collective operations            script.c     the same as messages
@@ -169,6 +170,8 @@ struct lull_engine {
     struct lull_shards *shards; /* NULL: this engine has all ranks */
     uint32_t shard;             /* which one this is */
     uint32_t first_rank, n_own; /* its ranks */
+    uint32_t n_foreign;         /* part: messages of others that were not received yet ... */
+    uint32_t since_look;        /* ... and what was done since it looked for letters */
     int64_t now;
     uint64_t key;   /* of the event that is handled */
     uint64_t front; /* the highest one at this moment: without latency, events cause others that
@@ -278,10 +281,29 @@ typedef void (*lull_piece_body)(struct lull_engine *engine, void *context, uint3
                                 uint32_t first, uint32_t end);
 void lull_run_pieces(struct lull_engine *engine, lull_piece_body body, void *context);
 
+/* --- part.c --- */
+
+/* Handles all events of this process's ranks, until those of all are over. */
+lull_status lull_part_run(struct lull_engine *engine);
+/* Which process has a rank. */
+uint32_t lull_part_of(const struct lull_engine *engine, uint32_t rank);
+void lull_part_post(struct lull_engine *engine, uint32_t to, const struct lull_sim_letter *letter);
+/* A message arrives at a rank of another process. */
+void lull_part_send(struct lull_engine *engine, uint32_t message, int64_t time);
+/* The send of a message that came from another process is over. */
+void lull_part_sent(struct lull_engine *engine, uint32_t message, int64_t time);
+
+static inline bool lull_is_own(const struct lull_engine *engine, uint32_t rank)
+{
+    return rank - engine->first_rank < engine->n_own;
+}
+
 /* --- loop.c --- */
 
 /* Handles all events. */
 lull_status lull_run_all(struct lull_engine *engine);
+/* Handles up to `most` of them; *ret_more: there are others. */
+lull_status lull_run_some(struct lull_engine *engine, uint32_t most, bool *ret_more);
 /* Handles those of the first window of the queue. */
 lull_status lull_run_window(struct lull_engine *engine);
 
@@ -363,6 +385,7 @@ void lull_stream_resume(struct lull_engine *engine, uint32_t stream, struct lull
 void lull_stream_wake(struct lull_engine *engine, uint32_t stream); /* that moment has come */
 void lull_stream_roots(struct lull_engine *engine);                 /* of the longest path */
 void lull_stream_run_ready(struct lull_engine *engine);
+bool lull_stream_waits(const struct lull_engine *engine); /* one of its own ranks has not ended */
 
 static inline uint32_t lull_stream_of(const struct lull_engine *engine,
                                       const struct lull_transfer *transfer)
@@ -393,6 +416,14 @@ lull_status lull_collect_open(struct lull_engine *engine);
 void lull_collect_close(struct lull_engine *engine);
 /* Whether the ranks of two engines called the same operations. */
 bool lull_collect_agrees(const struct lull_engine *a, const struct lull_engine *b);
+/* Of each group what this engine's ranks called (sim/engine/part.h). */
+void lull_collect_sign(const struct lull_engine *engine, uint64_t *signatures);
+/* Part, closed forms: the ranks of a process have come to an operation of a group, the last of them
+ * at `time`; and those of all have. */
+void lull_collect_came(struct lull_engine *engine, uint32_t group, uint32_t number,
+                       uint32_t n_ranks, int64_t time);
+void lull_collect_leaves(struct lull_engine *engine, uint32_t group, uint32_t number,
+                         struct lull_moment moment);
 /* `record` stands for the operation until it is complete. */
 lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
                                const struct lull_op *op, uint32_t record,

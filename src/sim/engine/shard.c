@@ -76,16 +76,11 @@ void lull_run_pieces(struct lull_engine *engine, lull_piece_body body, void *con
 
 /* --- messages between shards --------------------------------------------------------------- */
 
-static bool is_own(const struct lull_engine *engine, uint32_t rank)
-{
-    return rank - engine->first_rank < engine->n_own;
-}
-
 /* Where the number of the other record is: of a send in `partner`, of a message that came from
  * another shard in `open_next`. */
 static uint32_t *other_record(const struct lull_engine *engine, struct lull_transfer *message)
 {
-    return is_own(engine, message->source) ? &message->partner : &message->open_next;
+    return lull_is_own(engine, message->source) ? &message->partner : &message->open_next;
 }
 
 static bool grow(struct box *box)
@@ -115,7 +110,7 @@ void lull_shard_send(struct lull_engine *engine, const struct lull_entry *entry)
         (struct parcel){*entry, *message, entry->id, *other_record(engine, message)};
     int64_t window = lull_queue_window(&engine->queue, entry->time);
     shard->next = window < shard->next ? window : shard->next;
-    if (is_own(engine, message->source))
+    if (lull_is_own(engine, message->source))
         message->flags &= (uint8_t)~LULL_TRANSFER_HELD; /* it is received elsewhere */
 }
 

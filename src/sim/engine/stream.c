@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { NONE = LULL_NO_TRANSFER, BATCH = 64 };
+enum { NONE = LULL_NO_TRANSFER, BATCH = 64, LOOK_AFTER = 4096 };
 
 static size_t room_of_streams(const struct lull_program *program)
 {
@@ -355,10 +355,13 @@ void lull_stream_wake(struct lull_engine *engine, uint32_t s)
 }
 
 /* any_order: a stream may run on without an event unless something must be seen to in between: too
- * many messages are under way, the longest path needs room, or time is over. */
-static bool may_run_on(const struct lull_engine *engine, int64_t time)
+ * many messages are under way, other processes may have sent letters, the longest path needs room,
+ * or time is over. */
+static bool may_run_on(struct lull_engine *engine, int64_t time)
 {
     size_t most = 4096 + 8 * (size_t)engine->program->n_streams;
+    if (engine->options->part && ++engine->since_look > LOOK_AFTER)
+        return false;
     return engine->n_transfers - engine->n_gone < most && time <= LULL_TIME_MOST &&
            !(engine->fabric.path && lull_path_is_full(engine->fabric.path));
 }
@@ -394,4 +397,14 @@ void lull_stream_run_ready(struct lull_engine *engine)
             engine->status = status;
     }
     engine->n_ready = 0;
+}
+
+bool lull_stream_waits(const struct lull_engine *engine)
+{
+    const uint32_t *first = engine->program->first_stream;
+    const uint32_t end = engine->first_rank + engine->n_own;
+    uint32_t s = first ? first[engine->first_rank] : engine->first_rank;
+    while (s < (first ? first[end] : end) && engine->streams[s].state == LULL_STREAM_ENDED)
+        s++;
+    return s < (first ? first[end] : end);
 }

@@ -101,11 +101,10 @@ lull_status lull_measured_conclude(struct lull_measured *measured, uint32_t appl
 
 struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,
                                            const struct lull_run *run, uint32_t application,
-                                           const struct lull_network *network,
-                                           struct lull_arena *arena)
+                                           const struct lull_network *network, const bool *callers)
 {
     return (struct lull_replay_wish){.application = application,
-                                     .callers = lull_run_callers(run, application, arena),
+                                     .callers = callers,
                                      .network = network,
                                      .survey = measured->survey,
                                      .keep_calls = LULL_KEEP_ALL,
@@ -162,7 +161,8 @@ static lull_status replay(const struct lull_run *run, const struct lull_runs_opt
     lull_status status = lull_measured_read(run, options, arena, &measured, &network, err);
     if (status == LULL_OK) {
         const struct lull_replay_wish wish =
-            lull_measured_wish(&measured, run, options->application, &network, arena);
+            lull_measured_wish(&measured, run, options->application, &network,
+                               lull_run_callers(run, options->application, arena));
         status = lull_replayed_make(run->trace, &wish, arena, &replayed, err);
     }
     lull_measured_release(&measured);

@@ -36,11 +36,10 @@ lull_status lull_measured_read(const struct lull_run *run, const struct lull_run
                                struct lull_arena *arena, struct lull_measured *ret_measured,
                                struct lull_network *ret_network, struct lull_error *err);
 
-/* The replay of all on the measured network, as a wish. */
+/* The replay of all on the measured network, as a wish. `callers`: as lull_run_callers has them. */
 struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,
                                            const struct lull_run *run, uint32_t application,
-                                           const struct lull_network *network,
-                                           struct lull_arena *arena);
+                                           const struct lull_network *network, const bool *callers);
 
 /* How much longer the replay takes than the run, as a share of the run; NaN: not known. */
 double lull_replay_difference(const struct lull_breakdown *breakdown);

@@ -1,10 +1,12 @@
 #include "study/replay/replay_study.h"
 
 #include "replay/measured_network.h"
+#include "replay/shared/shared.h"
 #include "sim/network/machine.h"
 #include "study/analyse.h"
 #include "study/compare.h"
 #include "study/replay/measured.h"
+#include "study/replay/to_all.h"
 
 #include <assert.h>
 
@@ -16,6 +18,9 @@ struct session {
     struct lull_measured measured;
     struct lull_what_if *what_if;               /* NULL: computations stay as they are */
     const struct lull_disturbance *disturbance; /* NULL: none */
+    const bool *callers;                        /* study/analyse.h */
+    bool together; /* all members of the team replay it; else the first does, and others have done
+                      their part */
     struct lull_notices *notices;
     struct lull_arena *arena;
 };
@@ -112,12 +117,32 @@ static lull_status add_run(struct session *session, const char *name,
 {
     struct lull_runs *runs = &session->study->runs;
     struct lull_run *run = lull_runs_add(runs, runs->runs[0].path, session->arena);
+    struct lull_runs_options wanted = session->wanted;
     run->name = name;
     run->trace = replayed->trace;
+    run->division = replayed->shared ? runs->runs[0].division : NULL;
+    wanted.team = replayed->shared ? session->supposition->team : NULL;
     replayed->trace = NULL; /* lull_runs_close closes it */
+    lull_status status = lull_run_analyse(run, &wanted, session->notices, session->arena, err);
+    if (status != LULL_OK || !lull_team_is_first(wanted.team))
+        return status;
+    return take_counters(run, &runs->runs[0], session->arena, err);
+}
+
+/* Makes a replay: nothing where another process alone does it. */
+static lull_status make_replay(struct session *session, struct lull_replay_wish *wish,
+                               struct lull_replayed *ret_replayed, struct lull_error *err)
+{
+    *ret_replayed = (struct lull_replayed){0};
+    session->together = session->together && lull_shared_may_be(wish->network);
+    if (!session->together && !lull_team_is_first(session->supposition->team))
+        return LULL_OK;
+    wish->division = session->together ? session->study->runs.runs[0].division : NULL;
     lull_status status =
-        lull_run_analyse(run, &session->wanted, session->notices, session->arena, err);
-    return status == LULL_OK ? take_counters(run, &runs->runs[0], session->arena, err) : status;
+        lull_replayed_make(measured_trace(session), wish, session->arena, ret_replayed, err);
+    session->together = ret_replayed->shared;
+    session->study->unshared |= !session->together;
+    return status;
 }
 
 static lull_status replay_measured(struct session *session, struct lull_error *err)
@@ -125,11 +150,12 @@ static lull_status replay_measured(struct session *session, struct lull_error *e
     struct lull_replay_study *study = session->study;
     struct lull_replay_wish wish =
         lull_measured_wish(&session->measured, &study->runs.runs[0], session->wanted.application,
-                           &study->measured, session->arena);
+                           &study->measured, session->callers);
     wish.run = true;
-    lull_status status =
-        lull_replayed_make(measured_trace(session), &wish, session->arena, &study->replayed, err);
-    return status == LULL_OK ? add_run(session, "replayed", &study->replayed, err) : status;
+    lull_status status = make_replay(session, &wish, &study->replayed, err);
+    return status == LULL_OK && study->replayed.trace
+               ? add_run(session, "replayed", &study->replayed, err)
+               : status;
 }
 
 /* ---- what if ------------------------------------------------------------------------------- */
@@ -212,14 +238,13 @@ static lull_status suppose(struct session *session, const struct lull_network *n
 {
     struct lull_replay_wish wish =
         lull_measured_wish(&session->measured, &session->study->runs.runs[0],
-                           session->wanted.application, network, session->arena);
+                           session->wanted.application, network, session->callers);
     wish.keep_calls = lull_replay_kept_on(network);
     wish.what_if = session->what_if;
     wish.disturbance = session->disturbance;
     wish.run = run;
-    lull_status status =
-        lull_replayed_make(measured_trace(session), &wish, session->arena, ret_replayed, err);
-    if (status != LULL_OK)
+    lull_status status = make_replay(session, &wish, ret_replayed, err);
+    if (status != LULL_OK || !ret_replayed->program)
         return status;
     status = check_delays(session, ret_replayed->program, err);
     if (status != LULL_OK)
@@ -260,7 +285,8 @@ static lull_status what_if(struct session *session, struct lull_error *err)
     lull_status status = choose_network(session, 0, &network, err);
     if (status == LULL_OK)
         status = suppose(session, &network, true, supposed, err);
-    return status == LULL_OK ? add_run(session, "what if", supposed, err) : status;
+    return status == LULL_OK && supposed->trace ? add_run(session, "what if", supposed, err)
+                                                : status;
 }
 
 /* ---- against a measured run ---------------------------------------------------------------- */
@@ -270,6 +296,8 @@ static lull_status load_against(struct session *session, struct lull_error *err)
 {
     const struct lull_supposition *supposition = session->supposition;
     session->disturbance = supposition->disturbance;
+    if (!lull_team_is_first(supposition->team))
+        return LULL_OK;
     if (session->disturbance) {
         const struct lull_run *run = &session->study->runs.runs[0];
         lull_status status =
@@ -299,17 +327,53 @@ static lull_status compare(struct session *session, struct lull_error *err)
                                 session->arena, err);
 }
 
+/* Whether all members of a team may have a part in the replays: where they have read the run
+ * together, and the first needs no more of the simulated one than its numbers. */
+static bool may_be_together(const struct session *session)
+{
+    const struct lull_supposition *supposition = session->supposition;
+    const struct lull_run *run = &session->study->runs.runs[0];
+    return run->division && run->division->cuts[1] < run->trace->n_processes &&
+           session->measured.survey && !supposition->whole_run && !supposition->against &&
+           !supposition->disturbance && !lull_what_if_supposes(&supposition->what_if);
+}
+
+/* The first knows what replays need, and all do where they make them together. */
+static lull_status prepare_all(struct session *session, const char *path, struct lull_error *err)
+{
+    struct lull_team *team = session->supposition->team;
+    const struct lull_run *run = &session->study->runs.runs[0];
+    const uint32_t application = session->wanted.application;
+    lull_status status = LULL_OK;
+    session->together = may_be_together(session);
+    if (session->together)
+        status =
+            lull_measured_survey_to_all(&session->measured, run->trace, application, team, err);
+    if (status == LULL_OK && lull_team_is_first(team))
+        status = prepare_replays(session, path, err);
+    if (status == LULL_OK && lull_team_is_first(team))
+        session->callers = lull_run_callers(run, application, session->arena);
+    if (!session->together)
+        return status;
+    status = lull_team_agree(team, status, err);
+    if (status == LULL_OK)
+        status = lull_measured_network_to_all(run->trace, application, team, session->arena,
+                                              &session->study->measured, &session->callers, err);
+    return status;
+}
+
 static lull_status replay_all(struct session *session, const char *path, struct lull_error *err)
 {
-    lull_status status = prepare_replays(session, path, err);
+    lull_status status = prepare_all(session, path, err);
     if (status == LULL_OK)
         status = load_against(session, err);
     if (status == LULL_OK)
         status = replay_measured(session, err);
     if (status == LULL_OK)
         status = what_if(session, err);
-    if (status == LULL_OK)
-        status = compare(session, err);
+    if (status != LULL_OK || !lull_team_is_first(session->supposition->team))
+        return status;
+    status = compare(session, err);
     return status == LULL_OK ? lull_study_compute(&session->study->runs, session->arena, err)
                              : status;
 }
@@ -330,7 +394,7 @@ lull_status lull_replay_study_make(const char *path, const struct lull_suppositi
                               .arena = arena};
     *ret_study = (struct lull_replay_study){.words = supposition->words};
     lull_status status = load_measured(&session, path, err);
-    if (status == LULL_OK && lull_team_is_first(supposition->team))
+    if (status == LULL_OK)
         status = replay_all(&session, path, err);
     lull_what_if_destroy(session.what_if);
     lull_measured_release(&session.measured);

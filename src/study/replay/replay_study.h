@@ -21,6 +21,7 @@ struct lull_replay_study {
     const struct lull_sweep *sweep; /* of several points; NULL: none */
     const struct lull_supposed_point *points; /* [sweep->n_points] */
     struct lull_replayed replayed, supposed;  /* what the runs stand on */
+    bool unshared;                            /* a replay that the first of a team made alone */
     struct lull_against *against;             /* NULL: nothing to compare with */
     const char *const *words;                 /* of the supposition */
 };

@@ -1,28 +1,33 @@
 #include "study/replay/replayed.h"
 
+#include "metrics/windows.h"
 #include "replay/measured_network.h"
+#include "replay/shared/shared.h"
 #include "sim/engine/engine.h"
 #include "sim/setup.h"
 
-static lull_status simulate(const struct lull_trace *trace, const struct lull_replay_wish *wish,
-                            struct lull_arena *arena, struct lull_replayed *replayed,
-                            struct lull_error *err)
+/* What is simulated, and what is told of it. */
+static lull_status prepare(const struct lull_trace *trace, const struct lull_replay_wish *wish,
+                           struct lull_replayed *replayed, struct lull_sim_options *ret_options,
+                           struct lull_error *err)
 {
-    struct lull_sim_result result;
     if (wish->run && !(replayed->warp = lull_warp_create(replayed->program, trace)))
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for the simulated run",
                          trace->path);
-    struct lull_sim_options options = {.network = wish->network,
-                                       .workers = wish->workers,
-                                       .sink = wish->run ? lull_warp_sink(replayed->warp) : NULL};
-    lull_status status = lull_simulate(replayed->program, &options, arena, &result, NULL, err);
-    if (status != LULL_OK)
-        return status;
-    replayed->runtime = result.runtime;
-    replayed->messages = result.n_messages;
-    if (wish->run)
-        replayed->trace = lull_warp_trace(replayed->warp, result.runtime);
+    *ret_options =
+        (struct lull_sim_options){.network = wish->network,
+                                  .workers = wish->workers,
+                                  .sink = wish->run ? lull_warp_sink(replayed->warp) : NULL};
     return LULL_OK;
+}
+
+static void take_result(const struct lull_replay_wish *wish, const struct lull_sim_result *result,
+                        struct lull_replayed *replayed)
+{
+    replayed->runtime = result->runtime;
+    replayed->messages = result->n_messages;
+    if (wish->run)
+        replayed->trace = lull_warp_trace(replayed->warp, result->runtime);
 }
 
 void lull_replayed_close(struct lull_replayed *replayed)
@@ -33,17 +38,17 @@ void lull_replayed_close(struct lull_replayed *replayed)
     *replayed = (struct lull_replayed){0};
 }
 
-lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull_replay_wish *wish,
-                               struct lull_arena *arena, struct lull_replayed *ret_replayed,
-                               struct lull_error *err)
+static lull_status open_program(const struct lull_trace *trace, const struct lull_replay_wish *wish,
+                                struct lull_process_range range, struct lull_replayed *replayed,
+                                struct lull_error *err)
 {
-    struct lull_replayed replayed = {0};
     struct lull_replay_options options = {.application = wish->application,
                                           .callers = wish->callers,
                                           .survey = wish->survey,
                                           .pieces = wish->run,
                                           .keep_calls = wish->keep_calls,
                                           .windows = wish->windows,
+                                          .range = range,
                                           .network = wish->network,
                                           .disturbance = wish->disturbance};
     lull_status status = LULL_OK;
@@ -51,10 +56,57 @@ lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull
         lull_what_if_rewind(wish->what_if);
         status = lull_what_if_conclude(wish->what_if, &options, err);
     }
+    return status == LULL_OK ? lull_replay_open(trace, &options, &replayed->program, err) : status;
+}
+
+static lull_status make_alone(const struct lull_trace *trace, const struct lull_replay_wish *wish,
+                              struct lull_arena *arena, struct lull_replayed *replayed,
+                              struct lull_error *err)
+{
+    struct lull_sim_options options;
+    struct lull_sim_result result;
+    lull_status status =
+        open_program(trace, wish, (struct lull_process_range){0, 0}, replayed, err);
     if (status == LULL_OK)
-        status = lull_replay_open(trace, &options, &replayed.program, err);
+        status = prepare(trace, wish, replayed, &options, err);
     if (status == LULL_OK)
-        status = simulate(trace, wish, arena, &replayed, err);
+        status = lull_simulate(replayed->program, &options, arena, &result, NULL, err);
+    if (status == LULL_OK)
+        take_result(wish, &result, replayed);
+    return status;
+}
+
+static lull_status make_shared(const struct lull_trace *trace, const struct lull_replay_wish *wish,
+                               struct lull_arena *arena, struct lull_replayed *replayed,
+                               struct lull_error *err)
+{
+    struct lull_sim_options options;
+    struct lull_sim_result result;
+    bool alone;
+    lull_status status = open_program(trace, wish, lull_pass_range(wish->division), replayed, err);
+    if (status == LULL_OK)
+        status = prepare(trace, wish, replayed, &options, err);
+    const struct lull_shared shared = {wish->division, replayed->program, &options};
+    status = lull_shared_simulate(&shared, status, arena, &result, &alone, err);
+    if (status != LULL_OK)
+        return status;
+    if (!alone) {
+        take_result(wish, &result, replayed);
+        replayed->shared = true;
+        return LULL_OK;
+    }
+    lull_replayed_close(replayed);
+    return lull_team_is_first(wish->division->team) ? make_alone(trace, wish, arena, replayed, err)
+                                                    : LULL_OK;
+}
+
+lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull_replay_wish *wish,
+                               struct lull_arena *arena, struct lull_replayed *ret_replayed,
+                               struct lull_error *err)
+{
+    struct lull_replayed replayed = {0};
+    lull_status status = wish->division ? make_shared(trace, wish, arena, &replayed, err)
+                                        : make_alone(trace, wish, arena, &replayed, err);
     if (status != LULL_OK) {
         lull_replayed_close(&replayed);
         return status;

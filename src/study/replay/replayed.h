@@ -5,6 +5,7 @@
 #include "replay/warp/warp.h"
 #include "replay/what_if/what_if.h"
 #include "sim/network/network.h"
+#include "team/division.h"
 
 /* A replay and the run that it makes. */
 struct lull_replayed {
@@ -13,6 +14,8 @@ struct lull_replayed {
     struct lull_program *program;
     struct lull_warp *warp;   /* NULL: only the runtime was asked for */
     struct lull_trace *trace; /* the run through the warp; likewise */
+    bool shared;              /* each member of the division has the run of its processes; else the
+                                 first has all, and the others nothing, not even its length */
 };
 
 struct lull_replay_wish {
@@ -26,9 +29,13 @@ struct lull_replay_wish {
     const struct lull_disturbance *disturbance; /* replay/replay.h */
     bool run;                                   /* the run is wanted, not only its length */
     unsigned workers;                           /* threads of the simulation; 0: as many as pay */
+    /* Of a team all of whose members simulate it, each its processes; without what_if, disturbance,
+     * and on networks without contention. NULL: this process does it alone. */
+    const struct lull_division *division;
 };
 
-/* Ends with lull_replayed_close, after success only. */
+/* Ends with lull_replayed_close, after success only. With a division, on all members alike; what
+ * only one process can simulate the first has simulated alone then. */
 lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull_replay_wish *wish,
                                struct lull_arena *arena, struct lull_replayed *ret_replayed,
                                struct lull_error *err);

@@ -17,6 +17,7 @@ struct lull_supposition {
     /* Reads the run together, where no computation is supposed to be different: others than the
      * first know nothing then. NULL: alone. */
     struct lull_team *team;
+    bool whole_run; /* the first wants all of the simulated run, to write it: it replays alone */
     const struct lull_sweep *networks;  /* of one spec: the network */
     const struct lull_machine *machine; /* the network of a machine; not with `networks` */
     double cpu_speed;                   /* times as fast as measured */

@@ -115,7 +115,11 @@ static lull_status simulate(struct outcome *outcome, struct lull_sim_options *op
     struct lull_sim_result *result = &outcome->point.result;
     struct lull_sim_tape *tape = NULL;
     struct both both = {{options->sink, NULL}};
-    struct lull_sim_sink sink = {&both, both_compute, both_call, both_start, both_done};
+    const struct lull_sim_sink sink = {.context = &both,
+                                       .compute = both_compute,
+                                       .call = both_call,
+                                       .start = both_start,
+                                       .done = both_done};
     lull_status status =
         path ? lull_sim_tape_open(program, NULL, path, false, &tape, err) : LULL_OK;
     if (status != LULL_OK)

@@ -145,6 +145,7 @@ struct brought {
     size_t more; /* bytes of each member */
     bool good;
     uint32_t refuses; /* member that puts, or is got from, no further than half of it */
+    bool gives_up;    /* this member gets no further than half */
 };
 
 static size_t size_of(const struct brought *brought, uint32_t member)
@@ -191,7 +192,7 @@ static bool get_bytes(void *context, uint32_t member, struct lull_flow *flow)
     bool good = bytes && member == ++brought->next;
     for (size_t i = 0, some; good && i < end; i += some) {
         some = piece_at(i, end, 50021);
-        good = lull_flow_get(flow, bytes, some);
+        good = lull_flow_get(flow, bytes, some) && (!brought->gives_up || i < end / 2);
         for (size_t k = 0; good && k < some; k++)
             brought->good &= bytes[k] == byte_at(member, i + k);
     }
@@ -211,7 +212,8 @@ static const char *bring(struct lull_team *team)
     struct lull_error err = {""};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (uint32_t bad = 1; bad <= 2; bad++) {
-            struct brought brought = {own, sizes[i], true, i % 2 && bad < n ? bad : LULL_NOBODY};
+            struct brought brought = {own, sizes[i], true, i % 2 && bad < n ? bad : LULL_NOBODY,
+                                      false};
             const struct lull_freight freight = {put_bytes, get_bytes, &brought, "a test"};
             const lull_status status = lull_team_bring(team, &freight, &err);
             if (brought.refuses != LULL_NOBODY) {
@@ -237,6 +239,51 @@ static void test_bring(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (unsigned seed = 0; seed < 2; seed++)
             run_members(bring, sizes[i], seed);
+}
+
+/* The other way; `bad`: who goes on no further than half of it. */
+static const char *spread_once(struct lull_team *team, size_t size, uint32_t bad)
+{
+    const uint32_t n = lull_team_size(team), own = lull_team_index(team);
+    struct lull_error err = {""};
+    struct brought brought = {own == 0 ? 0 : LULL_NOBODY, size, true, bad == 0 ? 0 : LULL_NOBODY,
+                              own > 0 && own == bad};
+    const struct lull_freight freight = {put_bytes, get_bytes, &brought, "a test"};
+    const lull_status status = lull_team_spread(team, &freight, &err);
+    if (bad < n && n > 1)
+        return status != LULL_OK && (own > 0 || strstr(err.text, "memory for a test"))
+                   ? NULL
+                   : "nobody says that one refused";
+    if (status != LULL_OK)
+        return "spreading fails";
+    return own == 0 || (brought.next == 0 && brought.good) ? NULL : "not all has been spread";
+}
+
+static const char *spread(struct lull_team *team)
+{
+    static const size_t sizes[] = {0,       1, FIRST_PART - 8, FIRST_PART, FIRST_PART + PART - 8,
+                                   3 * PART};
+    const uint32_t n = lull_team_size(team), own = lull_team_index(team);
+    const char *wrong = NULL;
+    struct lull_error err;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !wrong; i++) {
+        wrong = spread_once(team, sizes[i], LULL_NOBODY);
+        for (uint32_t bad = 0; bad < 3 && i % 2 && !wrong; bad++)
+            wrong = spread_once(team, sizes[i], bad < n ? bad : LULL_NOBODY);
+    }
+    int64_t one = 1;
+    if (!wrong && (lull_team_sum(team, &one, 1, &err) != LULL_OK || (own == 0 && one != n)))
+        wrong = "what comes behind is wrong";
+    return wrong;
+}
+
+static void test_spread(void **state)
+{
+    (void)state;
+    static const unsigned sizes[] = {1, 2, 3, 5};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (unsigned seed = 0; seed < 2; seed++)
+            run_members(spread, sizes[i], seed);
 }
 
 /* The first that failed is told, whoever it is, and afterwards all goes on. */
@@ -494,12 +541,12 @@ static void test_no_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone),         cmocka_unit_test(test_no_library),
-        cmocka_unit_test(test_sums),          cmocka_unit_test(test_collect),
-        cmocka_unit_test(test_bring),         cmocka_unit_test(test_agree),
-        cmocka_unit_test(test_parcels),       cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_killed),        cmocka_unit_test(test_out_of_step),
-        cmocka_unit_test(test_other_version),
+        cmocka_unit_test(test_alone),       cmocka_unit_test(test_no_library),
+        cmocka_unit_test(test_sums),        cmocka_unit_test(test_collect),
+        cmocka_unit_test(test_bring),       cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_agree),       cmocka_unit_test(test_parcels),
+        cmocka_unit_test(test_stop),        cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_out_of_step), cmocka_unit_test(test_other_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,267 @@
+#include "replay/shared/letters.h"
+
+#include "base/clock.h"
+#include "team/ending.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    LETTERS_OF_BATCH = 84,    /* 4 KiB */
+    ON_THEIR_WAY = 16384,     /* batches to a member, from all others, that it has not taken */
+    FEWEST_ON_THEIR_WAY = 16, /* from one */
+    MOST_KEPT = 1 << 20       /* messages: 64 MiB of records */
+};
+
+/* How long who has nothing to do looks before it sleeps, and before it says that it has settled. */
+enum { LOOKS = 50, FIRST_NAP_NS = 10000, LONGEST_NAP_NS = 500000, REPORT_AFTER_NS = 200000 };
+
+enum kind { BATCH, TAKEN, NOTE };
+
+struct head {
+    uint32_t kind;
+    uint32_t count; /* BATCH: of letters; TAKEN: of batches */
+    union {
+        struct lull_ending_note note;
+        uint64_t words[4];
+    };
+};
+
+struct parcel {
+    struct head head;
+    struct lull_sim_letter letters[LETTERS_OF_BATCH];
+};
+
+/* Another member. */
+struct other {
+    struct parcel *next; /* letters that wait for company; NULL: there were none yet */
+    uint32_t untaken;    /* batches to it that it has not taken, as far as is known */
+    uint32_t owed;       /* batches of it that were taken, which it was not told */
+};
+
+struct lull_letters {
+    struct lull_team *team;
+    const uint32_t *cuts;
+    struct other *others; /* [members] */
+    struct lull_ending ending;
+    uint32_t most_untaken, n_full; /* members that have as many of this one */
+    bool lost;                     /* a member has gone, or there is no memory for its mail */
+    struct lull_team_parcel held;  /* letters that are being read */
+    bool flushes;                  /* what waits for company goes when it looks the next time */
+    int64_t since;                 /* it has settled; 0: has not */
+    unsigned looks;
+    long nap;
+};
+
+/* ---- posting ----------------------------------------------------------------------------------
+ */
+
+static lull_status post_batch(struct lull_letters *letters, uint32_t to, struct lull_error *err)
+{
+    struct other *other = &letters->others[to];
+    struct parcel *parcel = other->next;
+    const size_t size = sizeof parcel->head + parcel->head.count * sizeof parcel->letters[0];
+    if (parcel->head.count == 0)
+        return LULL_OK;
+    lull_status status = lull_team_post(letters->team, to, parcel, size, err);
+    parcel->head.count = 0;
+    letters->ending.sent++;
+    letters->n_full += ++other->untaken == letters->most_untaken;
+    return status;
+}
+
+static lull_status post(void *context, uint32_t to, const struct lull_sim_letter *letter,
+                        struct lull_error *err)
+{
+    struct lull_letters *letters = context;
+    struct other *other = &letters->others[to];
+    if (!other->next && !(other->next = calloc(1, sizeof *other->next)))
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for a replay");
+    struct parcel *parcel = other->next;
+    parcel->letters[parcel->head.count++] = *letter;
+    return parcel->head.count == LETTERS_OF_BATCH ? post_batch(letters, to, err) : LULL_OK;
+}
+
+static lull_status flush(struct lull_letters *letters, struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    for (uint32_t m = 0; m < lull_team_size(letters->team) && status == LULL_OK; m++)
+        if (letters->others[m].next)
+            status = post_batch(letters, m, err);
+    return status;
+}
+
+static lull_status tell_taken(struct lull_letters *letters, uint32_t least, struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    for (uint32_t m = 0; m < lull_team_size(letters->team) && status == LULL_OK; m++) {
+        struct other *other = &letters->others[m];
+        const struct head head = {.kind = TAKEN, .count = other->owed};
+        if (other->owed < least)
+            continue;
+        other->owed = 0;
+        status = lull_team_post(letters->team, m, &head, sizeof head, err);
+    }
+    return status;
+}
+
+static lull_status tell_note(void *context, uint32_t to, const struct lull_ending_note *note,
+                             struct lull_error *err)
+{
+    const struct lull_letters *letters = context;
+    const struct head head = {.kind = NOTE, .note = *note};
+    return lull_team_post(letters->team, to, &head, sizeof head, err);
+}
+
+/* ---- taking -----------------------------------------------------------------------------------
+ */
+
+static void give_back(struct lull_letters *letters)
+{
+    if (letters->held.bytes)
+        lull_team_give_back(&letters->held);
+    letters->held.bytes = NULL;
+}
+
+static void hear_taken(struct lull_letters *letters, uint32_t from, uint32_t count)
+{
+    struct other *other = &letters->others[from];
+    letters->n_full -=
+        other->untaken >= letters->most_untaken && other->untaken - count < letters->most_untaken;
+    other->untaken -= count;
+}
+
+/* Up to the next batch of letters; `bytes` of what is held NULL: there is none. */
+static lull_status take_parcels(struct lull_letters *letters, struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    while (status == LULL_OK && !letters->ending.over) {
+        struct lull_team_parcel parcel;
+        status = lull_team_take(letters->team, &parcel, err);
+        if (status != LULL_OK || !parcel.bytes)
+            return status;
+        const struct head *head = parcel.bytes;
+        if (head->kind == BATCH) {
+            letters->held = parcel;
+            letters->ending.received++;
+            letters->others[parcel.from].owed++;
+            return LULL_OK;
+        }
+        if (head->kind == TAKEN)
+            hear_taken(letters, parcel.from, head->count);
+        else
+            status = lull_ending_hear(&letters->ending, parcel.from, &head->note, err);
+        lull_team_give_back(&parcel);
+    }
+    return status;
+}
+
+/* Nothing has come. */
+static lull_status wait_a_little(struct lull_letters *letters, struct lull_error *err)
+{
+    struct timespec span = {.tv_nsec = letters->nap};
+    lull_status status = LULL_OK;
+    if (letters->ending.settled) {
+        const int64_t now = lull_clock_read(CLOCK_MONOTONIC);
+        letters->since = letters->since ? letters->since : now;
+        if (now - letters->since >= REPORT_AFTER_NS)
+            status = lull_ending_report(&letters->ending, err);
+    }
+    if (++letters->looks <= LOOKS) {
+        sched_yield(); /* another member may need this core */
+        return status;
+    }
+    nanosleep(&span, NULL);
+    letters->nap += letters->nap < LONGEST_NAP_NS ? letters->nap / 4 : 0;
+    return status;
+}
+
+static lull_status take(void *context, bool idle, uint32_t kept, struct lull_sim_news *ret_news,
+                        struct lull_error *err)
+{
+    struct lull_letters *letters = context;
+    const bool waits = idle || letters->n_full > 0;
+    lull_status status = LULL_OK;
+    *ret_news = (struct lull_sim_news){0};
+    give_back(letters);
+    if (waits || letters->flushes)
+        status = flush(letters, err);
+    if (status == LULL_OK && (waits || kept < MOST_KEPT))
+        status = tell_taken(letters, letters->most_untaken / 2, err);
+    letters->ending.settled = idle;
+    if (status == LULL_OK)
+        status = take_parcels(letters, err);
+    letters->flushes = !letters->held.bytes;
+    if (letters->held.bytes) {
+        const struct parcel *parcel = letters->held.bytes;
+        ret_news->letters = parcel->letters;
+        ret_news->count = parcel->head.count;
+    }
+    if (letters->held.bytes || !waits) {
+        letters->since = 0;
+        letters->looks = 0;
+        letters->nap = FIRST_NAP_NS;
+    } else if (status == LULL_OK && !letters->ending.over) {
+        status = wait_a_little(letters, err);
+    }
+    letters->lost |= status != LULL_OK && status != LULL_ERR_CANCELLED;
+    ret_news->full = letters->n_full > 0;
+    ret_news->over = letters->ending.over;
+    return status;
+}
+
+/* ---- life -------------------------------------------------------------------------------------
+ */
+
+struct lull_letters *lull_letters_create(struct lull_team *team, const uint32_t *cuts)
+{
+    const uint32_t n = lull_team_size(team);
+    struct lull_letters *letters = calloc(1, sizeof *letters);
+    if (!letters)
+        return NULL;
+    *letters = (struct lull_letters){
+        .team = team,
+        .cuts = cuts,
+        .others = calloc(n, sizeof *letters->others),
+        .ending = {.team = team, .tell = tell_note, .context = letters},
+        .most_untaken =
+            ON_THEIR_WAY / n > FEWEST_ON_THEIR_WAY ? ON_THEIR_WAY / n : FEWEST_ON_THEIR_WAY,
+        .nap = FIRST_NAP_NS};
+    if (letters->others && lull_ending_open(&letters->ending))
+        return letters;
+    lull_letters_destroy(letters);
+    return NULL;
+}
+
+void lull_letters_destroy(struct lull_letters *letters)
+{
+    if (!letters)
+        return;
+    give_back(letters);
+    for (uint32_t m = 0; letters->others && m < lull_team_size(letters->team); m++)
+        free(letters->others[m].next);
+    lull_ending_close(&letters->ending);
+    free(letters->others);
+    free(letters);
+}
+
+bool lull_letters_ended(const struct lull_letters *letters)
+{
+    return letters->ending.over;
+}
+
+bool lull_letters_lost(const struct lull_letters *letters)
+{
+    return letters->lost;
+}
+
+struct lull_sim_part lull_letters_part(struct lull_letters *letters)
+{
+    return (struct lull_sim_part){.index = lull_team_index(letters->team),
+                                  .n = lull_team_size(letters->team),
+                                  .cuts = letters->cuts,
+                                  .context = letters,
+                                  .post = post,
+                                  .take = take};
+}

@@ -1,0 +1,29 @@
+/* Shared: a replay that the members of a team simulate together, each the ranks of the processes
+ * that it reads (sim/engine/part.h). What is simulated is the same as by one process, to the ns.
+ *
+ * Not everything can be: networks with contention, and runs in which the order of time counts
+ * beyond that of each channel, are one process's. That may show only at the end. */
+#ifndef LULL_REPLAY_SHARED_SHARED_H
+#define LULL_REPLAY_SHARED_SHARED_H
+
+#include "sim/engine/engine.h"
+#include "team/division.h"
+
+struct lull_shared {
+    const struct lull_division *division;
+    struct lull_program *program;           /* a replay of the range of this member */
+    const struct lull_sim_options *options; /* without a part */
+};
+
+/* Whether replays on a network can be shared, as far as the network is concerned. */
+bool lull_shared_may_be(const struct lull_network *network);
+
+/* By all members together; `status`: of what came before, on this one, with which it takes part in
+ * any case. The runtime and the sums of the result are those of all, its ranks those of this
+ * member. *ret_alone: somebody could not go on, and one process has to simulate all; then there is
+ * no result. Fails, on all, where a member has gone. */
+lull_status lull_shared_simulate(const struct lull_shared *shared, lull_status status,
+                                 struct lull_arena *arena, struct lull_sim_result *ret_result,
+                                 bool *ret_alone, struct lull_error *err);
+
+#endif

@@ -1,0 +1,139 @@
+#include "team/ending.h"
+
+#include <stdlib.h>
+
+enum kind { REPORT, PROBE, ANSWER, OVER };
+
+/* What the first knows of a member. */
+struct lull_ending_known {
+    bool settled, answered;
+    uint64_t sent, received;
+};
+
+bool lull_ending_open(struct lull_ending *ending)
+{
+    ending->known = calloc(lull_team_size(ending->team), sizeof *ending->known);
+    return ending->known;
+}
+
+void lull_ending_close(struct lull_ending *ending)
+{
+    free(ending->known);
+    ending->known = NULL;
+}
+
+static struct lull_ending_note own_note(const struct lull_ending *ending, enum kind kind)
+{
+    return (struct lull_ending_note){.kind = kind,
+                                     .probe = ending->probe,
+                                     .settled = ending->settled,
+                                     .sent = ending->sent,
+                                     .received = ending->received};
+}
+
+static void know(struct lull_ending *ending, uint32_t member, const struct lull_ending_note *note)
+{
+    struct lull_ending_known *known = &ending->known[member];
+    known->settled = note->settled;
+    known->sent = note->sent;
+    known->received = note->received;
+}
+
+static lull_status tell_others(struct lull_ending *ending, enum kind kind, struct lull_error *err)
+{
+    const struct lull_ending_note note = own_note(ending, kind);
+    lull_status status = LULL_OK;
+    for (uint32_t m = 1; m < lull_team_size(ending->team) && status == LULL_OK; m++)
+        status = ending->tell(ending->context, m, &note, err);
+    return status;
+}
+
+/* All have settled, and what was sent has come. */
+static bool adds_up(const struct lull_ending *ending, uint64_t *ret_count)
+{
+    uint64_t sent = 0, received = 0;
+    for (uint32_t m = 0; m < lull_team_size(ending->team); m++) {
+        if (!ending->known[m].settled)
+            return false;
+        sent += ending->known[m].sent;
+        received += ending->known[m].received;
+    }
+    *ret_count = sent;
+    return sent == received;
+}
+
+/* The first has heard a report, or settled itself. */
+static lull_status consider(struct lull_ending *ending, struct lull_error *err)
+{
+    const struct lull_ending_note own = own_note(ending, REPORT);
+    uint64_t count;
+    know(ending, 0, &own);
+    if (ending->asked || !adds_up(ending, &count))
+        return LULL_OK;
+    ending->asked = true;
+    ending->counted = count;
+    ending->probe++;
+    for (uint32_t m = 1; m < lull_team_size(ending->team); m++)
+        ending->known[m].answered = false;
+    return tell_others(ending, PROBE, err);
+}
+
+/* Reports that came behind the answer of a member, and those of before the question, are known. */
+static lull_status count_again(struct lull_ending *ending, struct lull_error *err)
+{
+    const struct lull_ending_note own = own_note(ending, REPORT);
+    uint64_t count;
+    for (uint32_t m = 1; m < lull_team_size(ending->team); m++)
+        if (!ending->known[m].answered)
+            return LULL_OK;
+    ending->asked = false;
+    know(ending, 0, &own);
+    if (!adds_up(ending, &count) || count != ending->counted)
+        return consider(ending, err);
+    ending->over = true;
+    return tell_others(ending, OVER, err);
+}
+
+/* One that has not settled after all reports when it has. */
+static lull_status answer(struct lull_ending *ending, uint32_t probe, struct lull_error *err)
+{
+    struct lull_ending_note note = own_note(ending, ANSWER);
+    note.probe = probe;
+    ending->told = ending->settled;
+    ending->told_sent = ending->sent;
+    ending->told_received = ending->received;
+    return ending->tell(ending->context, 0, &note, err);
+}
+
+lull_status lull_ending_hear(struct lull_ending *ending, uint32_t from,
+                             const struct lull_ending_note *note, struct lull_error *err)
+{
+    switch (note->kind) {
+    case REPORT:
+        know(ending, from, note);
+        return consider(ending, err);
+    case PROBE:
+        return answer(ending, note->probe, err);
+    case ANSWER:
+        know(ending, from, note);
+        ending->known[from].answered = true;
+        return count_again(ending, err);
+    default:
+        ending->over = true;
+        return LULL_OK;
+    }
+}
+
+lull_status lull_ending_report(struct lull_ending *ending, struct lull_error *err)
+{
+    const struct lull_ending_note note = own_note(ending, REPORT);
+    if (lull_team_is_first(ending->team))
+        return consider(ending, err);
+    if (ending->told && ending->told_sent == ending->sent &&
+        ending->told_received == ending->received)
+        return LULL_OK;
+    ending->told = true;
+    ending->told_sent = ending->sent;
+    ending->told_received = ending->received;
+    return ending->tell(ending->context, 0, &note, err);
+}

@@ -1,0 +1,50 @@
+/* Ending: when all members have nothing to do and no parcel is on its way.
+ *
+ * A member has *settled* when it does nothing before a parcel comes. Settled members report how
+ * many parcels they have sent and received to the first. When that adds up, it asks all once more;
+ * if nothing has changed, nothing was on its way at the end of the first count (F. Mattern,
+ * Distributed Computing 2, 1987, the method of four counters). Notes of this are parcels, too,
+ * which do not count: their owner sends and takes them among its own. */
+#ifndef LULL_TEAM_ENDING_H
+#define LULL_TEAM_ENDING_H
+
+#include "team/team.h"
+
+struct lull_ending_note {
+    uint32_t kind;  /* internal */
+    uint32_t probe; /* the number of the question that it asks or answers */
+    uint64_t settled, sent, received;
+};
+
+struct lull_ending_known;
+
+struct lull_ending {
+    struct lull_team *team;
+    /* Sends a note as a parcel. */
+    lull_status (*tell)(void *context, uint32_t to, const struct lull_ending_note *note,
+                        struct lull_error *err);
+    void *context;
+    bool settled; /* these three its owner keeps */
+    uint64_t sent, received;
+    bool over; /* the result */
+
+    /* internal */
+    bool told;
+    uint64_t told_sent, told_received; /* in the last report */
+    struct lull_ending_known *known;   /* the first: [members] */
+    uint32_t probe;
+    bool asked;
+    uint64_t counted; /* parcels, when it asked */
+};
+
+/* The caller sets team, tell and context; all else is zero. False: no memory. */
+bool lull_ending_open(struct lull_ending *ending);
+void lull_ending_close(struct lull_ending *ending);
+
+/* A note has come. */
+lull_status lull_ending_hear(struct lull_ending *ending, uint32_t from,
+                             const struct lull_ending_note *note, struct lull_error *err);
+/* By a member that has settled, now and then: it tells so where that is not known. */
+lull_status lull_ending_report(struct lull_ending *ending, struct lull_error *err);
+
+#endif

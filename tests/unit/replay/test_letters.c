@@ -1,0 +1,197 @@
+/* Letters of a replay that members of a team simulate together: all come, in order within a pair,
+ * and all members know when it is over; who posts much waits until it is taken, and who keeps much
+ * leaves the rest where it is until nothing else can be done. */
+#include "replay/shared/letters.h"
+
+#include "stats/random.h"
+
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { MOST_MEMBERS = 5 };
+
+typedef const char *body_fn(struct lull_team *team, const struct lull_sim_part *part);
+
+/* In a process of its own; every member runs the body. */
+static void run_team(body_fn *body, unsigned members, unsigned seed)
+{
+    const pid_t child = fork();
+    int status;
+    assert_true(child >= 0);
+    if (child == 0) {
+        const struct lull_team_start start = {.size = 1, .version = "1"};
+        static const uint32_t cuts[MOST_MEMBERS + 1];
+        struct lull_team *team;
+        struct lull_error err;
+        char wish[32];
+        alarm(120);
+        snprintf(wish, sizeof wish, "%u:%u", members, seed);
+        setenv("LULL_TEAM_CHAOS", wish, 1);
+        if (lull_team_open(&start, &team, NULL) != LULL_OK)
+            _exit(1);
+        lull_team_begin(team);
+        struct lull_letters *letters = lull_letters_create(team, cuts);
+        const struct lull_sim_part part = lull_letters_part(letters);
+        const char *wrong = body(team, &part);
+        wrong = wrong || lull_letters_ended(letters) ? wrong : "has not ended";
+        if (wrong)
+            fprintf(stderr, "member %u, seed %u: %s\n", lull_team_index(team), seed, wrong);
+        lull_letters_destroy(letters);
+        int64_t bad = wrong != NULL;
+        lull_team_max(team, &bad, 1, &err);
+        lull_team_end(team);
+        _exit(bad != 0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static lull_status post(const struct lull_sim_part *part, uint32_t to, uint32_t number)
+{
+    struct lull_error err;
+    const struct lull_sim_letter letter = {.source = part->index, .id = number, .time = number};
+    return part->post(part->context, to, &letter, &err);
+}
+
+/* A letter goes on to a random member so many times; each member begins with some. */
+static const char *pass_on(struct lull_team *team, const struct lull_sim_part *part)
+{
+    enum { LETTERS = 300, LEGS = 40 };
+    struct lull_sim_news news = {0};
+    struct lull_error err;
+    struct lull_random random;
+    uint32_t next[MOST_MEMBERS] = {0}, posted[MOST_MEMBERS] = {0};
+    int64_t counts[2] = {0}; /* posted, taken */
+    lull_random_seed(&random, part->index);
+    for (uint32_t i = 0; i < LETTERS; i++) {
+        const uint32_t to =
+            (part->index + 1 + (uint32_t)lull_random_below(&random, part->n - 1)) % part->n;
+        /* `time`: legs that are left; `id`: the how-manieth of the pair */
+        const struct lull_sim_letter letter = {
+            .source = part->index, .id = posted[to]++, .time = LEGS};
+        if (part->post(part->context, to, &letter, &err) != LULL_OK)
+            return "posting fails";
+        counts[0]++;
+    }
+    while (!news.over) {
+        if (part->take(part->context, news.count == 0, 0, &news, &err) != LULL_OK)
+            return "taking fails";
+        for (size_t i = 0; i < news.count; i++) {
+            struct lull_sim_letter letter = news.letters[i];
+            counts[1]++;
+            if (letter.id != next[letter.source]++)
+                return "a letter is not the next of its pair";
+            if (letter.time-- == 0)
+                continue;
+            const uint32_t to =
+                (part->index + 1 + (uint32_t)lull_random_below(&random, part->n - 1)) % part->n;
+            letter.source = part->index;
+            letter.id = posted[to]++;
+            if (part->post(part->context, to, &letter, &err) != LULL_OK)
+                return "posting fails";
+            counts[0]++;
+        }
+    }
+    if (lull_team_sum(team, counts, 2, &err) != LULL_OK)
+        return "cannot be summed";
+    const int64_t expected = (int64_t)part->n * LETTERS * (LEGS + 1);
+    if (lull_team_is_first(team) && (counts[0] != expected || counts[1] != expected))
+        return "letters are missing";
+    return NULL;
+}
+
+static void all_come_in_order(void **state)
+{
+    (void)state;
+    for (unsigned members = 2; members <= MOST_MEMBERS; members++)
+        for (unsigned seed = 0; seed < 8; seed++)
+            run_team(pass_on, members, seed);
+}
+
+/* The first posts as much as it may. The other one keeps all, and is busy with something else
+ * most of the time: neither has more than some ten MiB of it until the other one is idle. */
+static const char *post_much(struct lull_team *team, const struct lull_sim_part *part)
+{
+    enum { LETTERS = 4000000, BUSY_UNTIL = 1 << 20 }; /* 192 MB */
+    const size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+    struct lull_sim_news news = {0};
+    struct lull_error err;
+    size_t most = 0;
+    uint32_t posted = 0, kept = 0;
+    bool was_full = false;
+    const bool posts = lull_team_is_first(team);
+    for (unsigned looks = 0; !news.over; looks++) {
+        for (unsigned i = 0; posts && !news.full && posted < LETTERS && i < 4096; i++)
+            if (post(part, 1, posted++) != LULL_OK)
+                return "posting fails";
+        const bool idle = posts ? posted == LETTERS : news.count == 0 && kept >= BUSY_UNTIL;
+        if (part->take(part->context, idle, kept, &news, &err) != LULL_OK)
+            return "taking fails";
+        for (size_t i = 0; i < news.count; i++)
+            if (news.letters[i].id != kept++)
+                return "a letter is not the next";
+        was_full |= news.full;
+        if (looks % 64 == 0) {
+            const size_t now = mallinfo2().uordblks + mallinfo2().hblkhd;
+            most = now > most ? now : most;
+        }
+    }
+    if (posts && !was_full)
+        return "nothing holds it back";
+    if (!posts && kept != LETTERS)
+        return "letters are missing";
+    return most < before + (100 << 20) ? NULL : "too much is on its way";
+}
+
+static void much_is_held_back(void **state)
+{
+    (void)state;
+    run_team(post_much, 2, 0);
+}
+
+/* Both post as much as they may, and keep all that they get: each goes on as the other one has
+ * nothing else to do. */
+static const char *fill_each_other(struct lull_team *team, const struct lull_sim_part *part)
+{
+    enum { LETTERS = 3000000 };
+    struct lull_sim_news news = {0};
+    struct lull_error err;
+    uint32_t posted = 0, kept = 0;
+    (void)team;
+    while (!news.over) {
+        for (unsigned i = 0; !news.full && posted < LETTERS && i < 4096; i++)
+            if (post(part, 1 - part->index, posted++) != LULL_OK)
+                return "posting fails";
+        const bool idle = posted == LETTERS && news.count == 0;
+        if (part->take(part->context, idle, kept, &news, &err) != LULL_OK)
+            return "taking fails";
+        kept += (uint32_t)news.count;
+    }
+    return kept == LETTERS ? NULL : "letters are missing";
+}
+
+static void who_is_full_goes_on_where_all_wait(void **state)
+{
+    (void)state;
+    run_team(fill_each_other, 2, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_come_in_order),
+        cmocka_unit_test(much_is_held_back),
+        cmocka_unit_test(who_is_full_goes_on_where_all_wait),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
