@@ -133,6 +133,11 @@ static lull_status open_chaos(const struct lull_team_start *start, void **ret_st
 
 static bool append(struct bytes *to, const void *bytes, size_t size)
 {
+    if (to->end + size > to->capacity && to->begin > to->end / 2) {
+        memmove(to->bytes, to->bytes + to->begin, to->end - to->begin);
+        to->end -= to->begin;
+        to->begin = 0;
+    }
     if (!lull_array_reserve(&to->bytes, &to->capacity, to->end + size, 1))
         return false;
     if (size)

@@ -1,6 +1,7 @@
 /* Real archives of Score-P and EZTrace: counts as otf2-print counts them, messages matched, clocks
  * corrected. */
 #include "support/same_trace.h"
+#include "support/together.h"
 #include "trace/format.h"
 
 #include <inttypes.h>
@@ -29,6 +30,7 @@ static struct lull_trace *must_open(const char *name)
     struct lull_trace *trace;
     if (lull_trace_open(lull_arena_printf(arena, "%s/%s", folder, name), &trace, &err) != LULL_OK)
         fail_msg("%s", err.text);
+    together_check(lull_arena_printf(arena, "%s/%s", folder, name));
     return trace;
 }
 

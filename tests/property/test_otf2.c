@@ -5,6 +5,7 @@
 #include "support/memory_trace.h"
 #include "support/same_trace.h"
 #include "support/seed.h"
+#include "support/together.h"
 #include "trace/convert.h"
 
 #include <setjmp.h>
@@ -129,6 +130,7 @@ static void check_round(uint64_t seed)
     require(lull_convert(drawn, path, lull_format_find("otf2"), true, NULL, NULL, &err) == LULL_OK,
             seed, "writing");
     require(lull_trace_open(path, &archive, &err) == LULL_OK, seed, "opening");
+    together_check_some(path);
     require(same_definitions(drawn, archive,
                              SAME_BUT_NAMES | SAME_BUT_CLOCK | SAME_BUT_COUNTERS | SAME_BUT_MARKERS,
                              &err),

@@ -5,6 +5,7 @@
 #include "support/memory_trace.h"
 #include "support/otf2_archive.h"
 #include "support/seed.h"
+#include "support/together.h"
 #include "trace/convert.h"
 #include "trace/format/otf2/otf2.h"
 
@@ -117,6 +118,7 @@ static size_t compare_archive(const char *path)
     size_t count = 0;
     if (lull_trace_open(path, &trace, &err) != LULL_OK)
         fail_msg("seed %" PRIu64 ": %s", seed, err.text);
+    together_check_some(path);
     for (uint32_t l = 0; l < trace->n_locations; l++) {
         count += compare_location(trace, l, LULL_MASK_ALL);
         compare_location(trace, l, LULL_MASK_TIME);

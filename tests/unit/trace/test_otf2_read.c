@@ -3,6 +3,7 @@
 #include "support/folder.h"
 #include "support/otf2_archive.h"
 #include "support/same_trace.h"
+#include "support/together.h"
 #include "trace/convert.h"
 #include "trace/format.h"
 #include "trace/format/otf2/read/totals.h"
@@ -40,6 +41,7 @@ static struct lull_trace *must_open(const char *path)
     struct lull_trace *trace;
     if (lull_trace_open(path, &trace, &err) != LULL_OK)
         fail_msg("%s", err.text);
+    together_check(path);
     return trace;
 }
 
@@ -518,6 +520,7 @@ static void check_refused(const char *path, const char *wanted)
     if (!strstr(err.text, wanted) || strchr(err.text, '\n'))
         fail_msg("'%s' was to contain '%s'", err.text, wanted);
     lull_trace_close(trace);
+    together_check(path);
 }
 
 static void patch(const char *path, long offset, int byte)

@@ -3,6 +3,7 @@
 #include "trace/format/otf2/otf2.h"
 
 #include "base/file.h"
+#include "trace/format/otf2/read/share.h"
 #include "trace/format/otf2/write/writer.h"
 
 #include <dirent.h>
@@ -100,13 +101,22 @@ static lull_status check_content(const char *path, const struct lull_mapping *an
     return LULL_OK;
 }
 
-static lull_status check_anchor(const char *path, struct lull_error *err)
+static uint64_t hash_anchor(const struct lull_mapping *anchor)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < anchor->size; i++)
+        hash = (hash ^ anchor->data[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static lull_status check_anchor(const char *path, uint64_t *ret_sight, struct lull_error *err)
 {
     struct lull_mapping anchor;
     lull_status status = lull_map_file(path, &anchor, err);
     if (status != LULL_OK)
         return status;
     status = check_content(path, &anchor, err);
+    *ret_sight = hash_anchor(&anchor);
     lull_unmap(&anchor);
     return status;
 }
@@ -220,17 +230,21 @@ static lull_status read_states(struct lull_trace *trace, OTF2_Reader *reader,
 /* ---- opening --------------------------------------------------------------------------------- */
 
 /* Whether there are files of definitions per location at all; some tracers write none. */
-static bool has_local_definitions(const struct lull_trace *trace,
-                                  const struct lull_otf2_archive *archive)
+static lull_status find_local_definitions(struct lull_trace *trace,
+                                          struct lull_otf2_archive *archive, struct lull_error *err)
 {
+    struct lull_otf2_found found = {.failed = UINT32_MAX};
     char path[PATH_MAX];
-    for (uint32_t l = 0; l < trace->n_locations; l++) {
+    uint32_t l, end;
+    lull_otf2_share_range(trace, &l, &end);
+    for (; l < end && !found.local_definitions; l++) {
         snprintf(path, sizeof path, "%s/%" PRIu64 ".def", archive->location_dir,
                  trace->locations[l].source_id);
-        if (access(path, F_OK) == 0)
-            return true;
+        found.local_definitions = access(path, F_OK) == 0;
     }
-    return false;
+    lull_status status = lull_otf2_share_found(trace, &found, err);
+    archive->local_definitions = found.local_definitions;
+    return status;
 }
 
 static lull_status read_definitions(struct lull_trace *trace, struct lull_otf2_archive *archive,
@@ -242,7 +256,8 @@ static lull_status read_definitions(struct lull_trace *trace, struct lull_otf2_a
     if (status == LULL_OK)
         status = read_states(trace, reader, err);
     guess_producer(trace);
-    archive->local_definitions = has_local_definitions(trace, archive);
+    if (status == LULL_OK)
+        status = find_local_definitions(trace, archive, err);
     uint64_t definition_chunk;
     OTF2_ErrorCode code =
         OTF2_Reader_GetChunkSize(reader, &archive->event_chunk, &definition_chunk);
@@ -259,7 +274,7 @@ static lull_status open_archive(struct lull_trace *trace, struct lull_error *err
     trace->format_data = archive;
     lull_status status = find_anchor(trace, &archive->anchor, err);
     if (status == LULL_OK)
-        status = check_anchor(archive->anchor, err);
+        status = check_anchor(archive->anchor, &archive->sight, err);
     if (status != LULL_OK)
         return status;
     archive->location_dir = lull_arena_strndup(trace->arena, archive->anchor,

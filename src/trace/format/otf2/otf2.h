@@ -7,7 +7,8 @@
  *
  * Definitions: read/definitions.c collects them as they stand in the file, read/build.c makes a
  * lull_trace of them, with read/locations.c, read/regions.c, read/metrics.c and read/comms.c.
- * read/extent.c finds the first and last time of all locations.
+ * read/extent.c finds the first and last time of all locations. Several processes that open an
+ * archive together share that (read/share.c).
  *
  * Events: read/stream.c gives those of one location in blocks; read/decode.c decodes its file, with
  * read/records.c for the less common records, read/totals.c for how Score-P counts bytes, and
@@ -156,6 +157,7 @@ struct lull_otf2_archive {
     uint32_t most_members; /* of a metric class */
     uint32_t world;        /* communicator of all processes, or LULL_NONE */
     uint64_t event_chunk;  /* bytes per chunk of an event file */
+    uint64_t sight;        /* a hash of the anchor file */
     bool library_only;     /* decode nothing ourselves: for tests, which compare */
 };
 

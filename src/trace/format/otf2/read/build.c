@@ -1,6 +1,8 @@
 /* From the definitions of an archive to those of a trace. */
 #include "trace/format/otf2/read/build.h"
 
+#include "trace/format/otf2/read/share.h"
+
 static void build_markers(struct lull_otf2_builder *builder)
 {
     struct lull_otf2_definitions *definitions = builder->definitions;
@@ -23,7 +25,7 @@ lull_status lull_otf2_build(struct lull_trace *trace, struct lull_otf2_archive *
     struct lull_otf2_definitions definitions = {.arena = lull_arena_create(NULL)};
     struct lull_otf2_builder builder = {
         .trace = trace, .archive = archive, .definitions = &definitions};
-    lull_status status = lull_otf2_collect(&definitions, reader, trace->path, err);
+    lull_status status = lull_otf2_share_definitions(trace, &definitions, reader, err);
     if (status == LULL_OK) {
         lull_otf2_build_nodes(&builder);
         status = lull_otf2_build_locations(&builder, err);

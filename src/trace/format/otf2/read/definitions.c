@@ -230,8 +230,6 @@ lull_status lull_otf2_collect(struct lull_otf2_definitions *definitions, OTF2_Re
     OTF2_Reader_CloseGlobalDefReader(reader, global);
     if (code != OTF2_SUCCESS)
         return lull_otf2_fail(err, code, "%s: cannot read the global definitions", path);
-    lull_otf2_map_build(&definitions->string_map, definitions->arena, definitions->strings.items,
-                        sizeof *definitions->strings.items, NULL, definitions->strings.count);
     return LULL_OK;
 }
 

@@ -127,10 +127,10 @@ struct lull_otf2_definitions {
     LULL_OTF2_LIST(lull_otf2_window) windows;
     LULL_OTF2_LIST(lull_otf2_parameter) parameters;
     LULL_OTF2_LIST(lull_otf2_context) contexts;
-    struct lull_otf2_map string_map; /* made at the end of reading */
+    struct lull_otf2_map string_map; /* made when all are there */
 };
 
-/* Reads all global definitions into a cleared struct whose arena is set. */
+/* Reads all global definitions into a cleared struct whose arena is set, but for the map. */
 lull_status lull_otf2_collect(struct lull_otf2_definitions *definitions, OTF2_Reader *reader,
                               const char *path, struct lull_error *err);
 

@@ -4,10 +4,11 @@
  * or missing, so there the first and the last event of every location are looked at. Finding the
  * last one does not need all events: event files consist of chunks of one size, the header of the
  * last chunk holds the number of the last event, and libotf2 can jump to it. In either case every
- * file's header is read, which finds missing and cut files before anything is computed. */
+ * file's header is read, which finds missing and cut files before anything is computed. Of several
+ * processes each looks at some locations. */
 #include "base/file.h"
 #include "base/parallel.h"
-#include "trace/format/otf2/otf2.h"
+#include "trace/format/otf2/read/share.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -168,11 +169,9 @@ struct probe {
     uint64_t chunk_size;
     bool headers_only;
     atomic_uint next_location;
+    uint32_t end_location;
     pthread_mutex_t lock; /* of what follows */
-    struct extent extent;
-    lull_status status; /* of the lowest location that failed */
-    uint32_t failed;
-    struct lull_error *err;
+    struct lull_otf2_found found;
 };
 
 static lull_status probe_location(const struct probe *probe, uint32_t location,
@@ -195,16 +194,15 @@ static lull_status probe_location(const struct probe *probe, uint32_t location,
 static void merge_result(struct probe *probe, uint32_t location, lull_status status,
                          const struct extent *extent, const struct lull_error *err)
 {
+    struct lull_otf2_found found = {.any = extent->any,
+                                    .first = extent->first,
+                                    .last = extent->last,
+                                    .failed = status == LULL_OK ? UINT32_MAX : location,
+                                    .status = status};
+    if (status != LULL_OK)
+        found.error = *err;
     pthread_mutex_lock(&probe->lock);
-    if (status != LULL_OK && location < probe->failed) {
-        probe->failed = location;
-        probe->status = lull_fail(probe->err, status, "%s", err->text);
-    }
-    if (extent->any && (!probe->extent.any || extent->first < probe->extent.first))
-        probe->extent.first = extent->first;
-    if (extent->any && (!probe->extent.any || extent->last > probe->extent.last))
-        probe->extent.last = extent->last;
-    probe->extent.any |= extent->any;
+    lull_otf2_found_add(&probe->found, &found);
     pthread_mutex_unlock(&probe->lock);
 }
 
@@ -214,7 +212,7 @@ static void probe_some(void *context, unsigned worker)
     (void)worker;
     for (;;) {
         uint32_t location = atomic_fetch_add(&probe->next_location, 1);
-        if (location >= probe->trace->n_locations)
+        if (location >= probe->end_location)
             return;
         struct extent extent = {0};
         struct lull_error error;
@@ -226,12 +224,14 @@ static void probe_some(void *context, unsigned worker)
 
 static lull_status probe_locations(struct probe *probe, struct lull_error *err)
 {
-    probe->err = err;
-    probe->failed = UINT32_MAX;
+    uint32_t first;
+    lull_otf2_share_range(probe->trace, &first, &probe->end_location);
+    atomic_init(&probe->next_location, first);
+    probe->found = (struct lull_otf2_found){.failed = UINT32_MAX};
     pthread_mutex_init(&probe->lock, NULL);
     lull_parallel_run(probe->headers_only ? 1 : lull_worker_count(), probe_some, probe);
     pthread_mutex_destroy(&probe->lock);
-    return probe->status;
+    return lull_otf2_share_found(probe->trace, &probe->found, err);
 }
 
 /* ---- the decision ---------------------------------------------------------------------------- */
@@ -298,7 +298,7 @@ lull_status lull_otf2_find_extent(struct lull_trace *trace, struct lull_otf2_arc
     lull_status status = probe_locations(&probe, err);
     if (status != LULL_OK)
         return status;
-    struct extent extent = probe.extent;
+    struct extent extent = {probe.found.first, probe.found.last, probe.found.any};
     apply_properties(trace, &extent, clock);
     uint64_t resolution = resolution_of(trace, clock);
     double seconds = (double)(extent.last - extent.first) / (double)resolution;
