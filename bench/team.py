@@ -1,4 +1,4 @@
-"""Several processes of lull on one run: two of them against two that do the same side by side, one of a
+"""Several processes of lull on one run, which they read, or replay: two of them against two that do the same side by side, one of a
 team against one alone, what more of them than there are cores cost, and what is read of each location
 to open a run."""
 import os
@@ -13,6 +13,7 @@ EVENTS = 100000000
 STEPS = 30000000 # of a run whose members have to wait for each other at each step of the program; large enough
                  # that "lull metrics" does not replay it once more, which is the work of one
 LOCATIONS, ITERATIONS = 400, 2000
+REPLAYED = 2000 # ranks
 PROCESSES = 1000000
 
 
@@ -99,6 +100,20 @@ def million(bench):
     shutil.rmtree(one)
 
 
+def replays(bench):
+    """What members of a team simulate together, and read again."""
+    run = bench.path("team-replays")
+    subprocess.run(bench.lull("simulate", "-p", "chain:ranks=%d,exec=1ms+200us,iterations=300,collective=allreduce,"
+                              "every=10" % REPLAYED, "--noise", "exponential:mean=50us", "-o", run),
+                   check=True, capture_output=True)
+    for network in "ideal", "hockney":
+        alone = bench.lull("replay", run, "--network", network)
+        what = ", a replay on the network " + network
+        two_shares(bench, "team: two shares against two replays" + what, team_of(2, alone), alone)
+        bench.times("team: processor time of eight against one" + what, team_of(8, alone), alone, "<= 1.25 x")
+    shutil.rmtree(run)
+
+
 def rows(bench):
     if not bench.wanted("team"):
         return
@@ -116,5 +131,6 @@ def rows(bench):
             command = bench.metrics("team-run", ideal=False)
             two_shares(bench, "team: two shares of %s, without the ideal runtime" % family,
                        ["mpiexec." + family, "-n", "2", *command], command)
+    replays(bench)
     openings(bench)
     million(bench)

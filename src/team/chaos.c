@@ -222,11 +222,10 @@ static bool is_whole(const struct peer *peer, uint64_t *ret_size)
     return there - sizeof *ret_size >= *ret_size;
 }
 
-static enum lull_team_probe probe_chaos(void *state, uint32_t *from, size_t *size)
+/* Looks at what has come from each, beginning with one of them. */
+static enum lull_team_probe look_at_all(struct chaos *chaos, uint32_t first, uint32_t *from,
+                                        size_t *size)
 {
-    struct chaos *chaos = state;
-    const uint32_t first = draw(chaos) % chaos->size;
-    exchange(chaos);
     for (uint32_t i = 0; i < chaos->size; i++) {
         const uint32_t at = (first + i) % chaos->size;
         struct peer *peer = &chaos->peers[at];
@@ -243,6 +242,18 @@ static enum lull_team_probe probe_chaos(void *state, uint32_t *from, size_t *siz
         }
     }
     return LULL_TEAM_NOTHING;
+}
+
+/* The sockets are looked at where nothing is left of what has come from them. */
+static enum lull_team_probe probe_chaos(void *state, uint32_t *from, size_t *size)
+{
+    struct chaos *chaos = state;
+    const uint32_t first = draw(chaos) % chaos->size;
+    const enum lull_team_probe found = look_at_all(chaos, first, from, size);
+    if (found != LULL_TEAM_NOTHING)
+        return found;
+    exchange(chaos);
+    return look_at_all(chaos, first, from, size);
 }
 
 static void fetch_chaos(void *state, void *bytes)

@@ -33,6 +33,7 @@ class Wrong(Exception):
 
 
 # What is shared in other ways than metrics.
+REPLAY = ["replay", "RUN", "--network", "hockney"]
 SHARED = (["wave", "RUN", "--no-replay"], ["wave", "RUN"], ["replay", "RUN"], ["report", "RUN", "--no-prices"],
           ["metrics", "RUN", "--by", "file"], ["info", "RUN"])
 
@@ -214,16 +215,19 @@ class Case:
 
     # ---- members that end -----------------------------------------------------------------------
 
-    def begin_and_stop(self, member, words=("metrics", "RUN")):
-        """A team of three, of which a member stops where it begins to read events, so that the others have to wait
-        for it. Both processes."""
-        preload = "LD_PRELOAD=%s LULL_TEST_STOP=" % self.options.stop
+    def preload(self, variable, member):
+        """The shell's words that set it for a member."""
+        preload = "LD_PRELOAD=%s %s=" % (self.options.stop, variable)
         if self.options.sanitized: # whose library wants to be the first
             preload = "ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 " + preload
         if self.options.family:
-            script = "if [ %s = %d ]; then export %s0; fi" % (RANK, member, preload)
-        else:
-            script = "export %s%d" % (preload, member)
+            return "if [ %s = %d ]; then export %s0; fi" % (RANK, member, preload)
+        return "export %s%d" % (preload, member)
+
+    def begin_and_stop(self, member, words=("metrics", "RUN"), where="LULL_TEST_STOP"):
+        """A team of three, of which a member stops where it begins to read events, or elsewhere, so that the others
+        have to wait for it. Both processes."""
+        script = self.preload(where, member)
         process = self.begin(of_run(words, self.large), 3, script)
         until = time.monotonic() + SECONDS
         while time.monotonic() < until and process.poll() is None:
@@ -237,8 +241,10 @@ class Case:
         cases = [(1, ["metrics", "RUN"]), (2, ["metrics", "RUN"])]
         if not self.options.family:
             cases += [(1 + i % 2, words) for i, words in enumerate(SHARED)]
-        for member, words in cases:
-            process, other = self.begin_and_stop(member, words)
+        cases = [(member, words, "LULL_TEST_STOP") for member, words in cases]
+        cases += [(member, REPLAY, "LULL_TEST_STOP_REPLAY") for member in (1, 2)]
+        for member, words, where in cases:
+            process, other = self.begin_and_stop(member, words, where)
             os.kill(other, signal.SIGKILL)
             if not self.options.family:
                 self.fails(process, "killed", "rank %d on " % member, "has gone")
@@ -246,6 +252,17 @@ class Case:
             status, output, errors = self.end(process, "killed")
             if status == 0 or output.startswith(b"lull") or not errors + output:
                 raise Wrong("killed: got %d, %s and %s" % (status, output, errors))
+
+    def falls_back(self):
+        """A member that cannot go on with a replay leaves it to the first, which prints what one process prints."""
+        alone = subprocess.run([self.options.lull, *of_run(REPLAY, self.large)], env=self.environment, check=True,
+                               capture_output=True)
+        for member in 1, 2:
+            status, output, errors = self.end(
+                self.begin(of_run(REPLAY, self.large), 3, self.preload("LULL_TEST_NO_FILE", member)), "falls back")
+            if status != 0 or output != alone.stdout or \
+                    sum("replaying is not shared yet" in line for line in lines_of(errors)) != 1:
+                raise Wrong("falls back: got %d, %s and %s" % (status, output, errors))
 
     def first_killed(self):
         process, _ = self.begin_and_stop(1)
@@ -284,6 +301,7 @@ class Case:
             self.damaged()
             self.unwritable()
         self.killed()
+        self.falls_back()
         self.first_killed()
         if not self.options.sanitized:
             self.no_memory()

@@ -1,7 +1,9 @@
-/* Loaded before lull: the process stops itself (SIGSTOP) where it is about to read events of a run,
- * so that a test knows where it is. LULL_TEST_STOP is which of the processes that lull forks, from
- * 1 on, or 0 for the one that loads this. */
+/* Loaded before lull: the process stops itself (SIGSTOP) where it is about to read events of a run
+ * (LULL_TEST_STOP), or where it is in the middle of a replay (LULL_TEST_STOP_REPLAY), so that a
+ * test knows where it is; or it gets no file for the replay (LULL_TEST_NO_FILE). They say which of
+ * the processes that lull forks, from 1 on, or 0 for the one that loads this. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -21,9 +23,9 @@ pid_t fork(void)
     return child;
 }
 
-static int is_chosen(void)
+static int is_chosen(const char *variable)
 {
-    const char *chosen = getenv("LULL_TEST_STOP");
+    const char *chosen = getenv(variable);
     return chosen && atoi(chosen) == self;
 }
 
@@ -32,7 +34,21 @@ void *aligned_alloc(size_t alignment, size_t size)
 {
     void *(*original)(size_t alignment, size_t size);
     *(void **)&original = dlsym(RTLD_NEXT, "aligned_alloc");
-    if (alignment == 64 && is_chosen() && !atomic_flag_test_and_set(&stopped))
+    if (alignment == 64 && is_chosen("LULL_TEST_STOP") && !atomic_flag_test_and_set(&stopped))
         raise(SIGSTOP);
     return original(alignment, size);
+}
+
+/* A replay keeps its times in a file without a name. */
+int mkostemp(char *template, int flags)
+{
+    int (*original)(char *template, int flags);
+    *(void **)&original = dlsym(RTLD_NEXT, "mkostemp");
+    if (is_chosen("LULL_TEST_NO_FILE")) {
+        errno = ENOSPC;
+        return -1;
+    }
+    if (is_chosen("LULL_TEST_STOP_REPLAY") && !atomic_flag_test_and_set(&stopped))
+        raise(SIGSTOP);
+    return original(template, flags);
 }

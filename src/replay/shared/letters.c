@@ -15,7 +15,7 @@ enum {
 };
 
 /* How long who has nothing to do looks before it sleeps, and before it says that it has settled. */
-enum { LOOKS = 50, FIRST_NAP_NS = 10000, LONGEST_NAP_NS = 500000, REPORT_AFTER_NS = 200000 };
+enum { LOOKS = 1000, FIRST_NAP_NS = 10000, LONGEST_NAP_NS = 500000, REPORT_AFTER_NS = 200000 };
 
 enum kind { BATCH, TAKEN, NOTE };
 
