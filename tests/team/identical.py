@@ -51,7 +51,7 @@ BY_FIRST = (
     (["report", "RUN", "-f", "json", "--no-prices"], "following waits"),
     (["replay", "RUN", "-f", "json", "--network", "loggops"], "replaying"),
     (["replay", "RUN", "--balance"], "a replay with other computations"),
-    (["wave", "RUN", "-f", "json"], "replaying"),
+    (["wave", "RUN", "-f", "json"], "replaying"), # all of it, or as it was
     (["metrics", "RUN", "-f", "json", "--by", "wait"], "following waits"),
     (["diff", "RUN", "--", "RUN"], "diff"),
 )
@@ -133,8 +133,8 @@ class Case:
             said = self.start(words, members).stderr.decode(errors="replace").splitlines()
         elif any(map(os.path.exists, paths)) and not filecmp.cmp(*paths, shallow=False):
             raise Difference(" ".join(words) + " -o: writes something else")
-        text = "%s is not shared yet: the first process does it, the other %d of lull" % (what, members - 1)
-        if self.has_work(words, what) and (sum(text in line for line in said) != 1 or
+        text = " is not shared yet: the first process does it, the other %d of lull" % (members - 1)
+        if self.has_work(words, what) and (sum(text in line and what in line for line in said) != 1 or
                                            sum("not shared" in line for line in said) != 1):
             raise Difference("%s: does not say once that the first does it: %s" % (" ".join(words), said))
 

@@ -137,12 +137,18 @@ static lull_status make_replay(struct session *session, struct lull_replay_wish 
     session->together = session->together && lull_shared_may_be(wish->network);
     if (!session->together && !lull_team_is_first(session->supposition->team))
         return LULL_OK;
-    wish->division = session->together ? session->study->runs.runs[0].division : NULL;
-    lull_status status =
-        lull_replayed_make(measured_trace(session), wish, session->arena, ret_replayed, err);
-    session->together = ret_replayed->shared;
-    session->study->unshared |= !session->together;
-    return status;
+    lull_status status = LULL_OK;
+    if (session->together) {
+        wish->division = session->study->runs.runs[0].division;
+        status =
+            lull_replayed_make(measured_trace(session), wish, session->arena, ret_replayed, err);
+        session->together = ret_replayed->shared;
+    }
+    wish->division = NULL;
+    if (session->together || status != LULL_OK || !lull_team_is_first(session->supposition->team))
+        return status;
+    session->study->unshared = true;
+    return lull_replayed_make(measured_trace(session), wish, session->arena, ret_replayed, err);
 }
 
 static lull_status replay_measured(struct session *session, struct lull_error *err)

@@ -50,7 +50,9 @@ static lull_status open_program(const struct lull_trace *trace, const struct lul
                                           .windows = wish->windows,
                                           .range = range,
                                           .network = wish->network,
-                                          .disturbance = wish->disturbance};
+                                          .disturbance = wish->disturbance,
+                                          .length = wish->length,
+                                          .context = wish->context};
     lull_status status = LULL_OK;
     if (wish->what_if) {
         lull_what_if_rewind(wish->what_if);
@@ -88,16 +90,13 @@ static lull_status make_shared(const struct lull_trace *trace, const struct lull
         status = prepare(trace, wish, replayed, &options, err);
     const struct lull_shared shared = {wish->division, replayed->program, &options};
     status = lull_shared_simulate(&shared, status, arena, &result, &alone, err);
-    if (status != LULL_OK)
+    if (status == LULL_OK && alone)
+        lull_replayed_close(replayed);
+    if (status != LULL_OK || alone)
         return status;
-    if (!alone) {
-        take_result(wish, &result, replayed);
-        replayed->shared = true;
-        return LULL_OK;
-    }
-    lull_replayed_close(replayed);
-    return lull_team_is_first(wish->division->team) ? make_alone(trace, wish, arena, replayed, err)
-                                                    : LULL_OK;
+    take_result(wish, &result, replayed);
+    replayed->shared = true;
+    return LULL_OK;
 }
 
 lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull_replay_wish *wish,

@@ -14,8 +14,7 @@ struct lull_replayed {
     struct lull_program *program;
     struct lull_warp *warp;   /* NULL: only the runtime was asked for */
     struct lull_trace *trace; /* the run through the warp; likewise */
-    bool shared;              /* each member of the division has the run of its processes; else the
-                                 first has all, and the others nothing, not even its length */
+    bool shared;              /* each member of the division has the run of its processes */
 };
 
 struct lull_replay_wish {
@@ -29,13 +28,17 @@ struct lull_replay_wish {
     const struct lull_disturbance *disturbance; /* replay/replay.h */
     bool run;                                   /* the run is wanted, not only its length */
     unsigned workers;                           /* threads of the simulation; 0: as many as pay */
-    /* Of a team all of whose members simulate it, each its processes; without what_if, disturbance,
-     * and on networks without contention. NULL: this process does it alone. */
+    /* Of a team all of whose members simulate it, each its processes; without what_if and
+     * disturbance. NULL: this process does it alone. */
     const struct lull_division *division;
+    int64_t (*length)(void *context,
+                      const struct lull_replay_burst *burst); /* replay/replay.h ... */
+    void *context; /* ... of a thread as of any other; without what_if */
 };
 
-/* Ends with lull_replayed_close, after success only. With a division, on all members alike; what
- * only one process can simulate the first has simulated alone then. */
+/* Ends with lull_replayed_close, after success only. With a division, by all members together:
+ * fails where one of them has gone, and where only one process can simulate it, on all, it is not
+ * `shared`, and nothing is there. */
 lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull_replay_wish *wish,
                                struct lull_arena *arena, struct lull_replayed *ret_replayed,
                                struct lull_error *err);

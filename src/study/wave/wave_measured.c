@@ -8,6 +8,7 @@
 #include "study/analyse.h"
 #include "study/division.h"
 #include "study/replay/measured.h"
+#include "study/replay/to_all.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,6 +18,9 @@ struct session {
     struct lull_wave_run *run;
     struct lull_measured measured;
     struct lull_network network;
+    const bool *callers; /* study/analyse.h */
+    bool together;       /* all members of the team replay it; else the first does */
+    double *costs;       /* run->costs, on the first */
     struct lull_notices *notices;
     struct lull_arena *arena;
 };
@@ -160,42 +164,45 @@ const struct lull_trace *lull_wave_run_trace(const struct lull_wave_run *run)
 /* A delay that is taken out of the run. */
 struct removal {
     uint32_t stream;
-    int64_t from, to, left; /* ns */
+    int64_t from, to, length; /* ns */
+    int64_t left, seen;       /* of it; the last burst's begin: a program may run again */
 };
 
 static int64_t without_delay(void *context, const struct lull_replay_burst *burst)
 {
     struct removal *removal = context;
-    if (burst->stream != removal->stream || burst->fixed || burst->end <= removal->from ||
-        burst->begin >= removal->to || removal->left <= 0)
+    if (burst->stream != removal->stream)
+        return burst->ns;
+    if (burst->begin < removal->seen)
+        removal->left = removal->length;
+    removal->seen = burst->begin;
+    if (burst->fixed || burst->end <= removal->from || burst->begin >= removal->to ||
+        removal->left <= 0)
         return burst->ns;
     int64_t cut = burst->ns < removal->left ? burst->ns : removal->left;
     removal->left -= cut;
     return burst->ns - cut;
 }
 
-/* `removal` and `scene` may be NULL. */
-static lull_status replay(const struct session *session, struct removal *removal,
-                          struct lull_wave_scene *scene, int64_t *ret_runtime,
-                          struct lull_error *err)
+/* As measured, by the first alone, which collects the simulated iterations where ranks have one
+ * stream each. */
+static lull_status replay_scene(const struct session *session, struct lull_wave_scene *scene,
+                                int64_t *ret_runtime, struct lull_error *err)
 {
     const struct lull_run *run = &session->run->runs.runs[0];
-    struct lull_replay_options options = {
-        .application = session->wanted->application,
-        .callers = lull_run_callers(run, session->wanted->application, session->arena),
-        .keep_calls = LULL_KEEP_ALL,
-        .windows = run->windows,
-        .network = &session->network,
-        .survey = session->measured.survey,
-        .length = removal ? without_delay : NULL,
-        .context = removal};
+    const struct lull_replay_options options = {.application = session->wanted->application,
+                                                .callers = session->callers,
+                                                .keep_calls = LULL_KEEP_ALL,
+                                                .windows = run->windows,
+                                                .network = &session->network,
+                                                .survey = session->measured.survey};
     struct lull_program *program;
     struct lull_sim_result result;
     lull_status status = lull_replay_open(run->trace, &options, &program, err);
     if (status != LULL_OK)
         return status;
     struct lull_sim_options simulation = {.network = &session->network};
-    if (scene && program->n_streams == program->n_ranks) {
+    if (program->n_streams == program->n_ranks) {
         status = lull_wave_collector_of_simulation(program->n_ranks, &scene->collector, err);
         simulation.sink = lull_wave_collector_sink(scene->collector);
     }
@@ -204,6 +211,33 @@ static lull_status replay(const struct session *session, struct removal *removal
     if (status == LULL_OK)
         *ret_runtime = result.runtime;
     lull_program_close(program);
+    return status;
+}
+
+/* Without a delay, by all members while they do it together. *ret_status: what the first has come
+ * to with a replay of its own. Fails where a member has gone. */
+static lull_status replay_without(struct session *session, struct removal *removal,
+                                  int64_t *ret_runtime, lull_status *ret_status,
+                                  struct lull_error *err)
+{
+    const struct lull_run *run = &session->run->runs.runs[0];
+    struct lull_replay_wish wish = lull_measured_wish(
+        &session->measured, run, session->wanted->application, &session->network, session->callers);
+    struct lull_replayed replayed = {0};
+    lull_status status = LULL_OK;
+    wish.length = without_delay;
+    wish.context = removal;
+    *ret_status = LULL_OK;
+    if (session->together) {
+        wish.division = run->division;
+        status = lull_replayed_make(run->trace, &wish, session->arena, &replayed, err);
+        session->together = replayed.shared;
+    }
+    wish.division = NULL;
+    if (status == LULL_OK && !session->together && lull_team_is_first(session->wanted->team))
+        *ret_status = lull_replayed_make(run->trace, &wish, session->arena, &replayed, err);
+    *ret_runtime = replayed.runtime;
+    lull_replayed_close(&replayed);
     return status;
 }
 
@@ -220,29 +254,74 @@ static lull_status look_for_waves(const struct session *session, struct lull_wav
     return status;
 }
 
+/* The next wave that a replay without its delay can tell the cost of, from one on; the count: there
+ * is none. A replay has no time within calls but what messages take. */
+static uint32_t next_wave(const struct session *session, uint32_t from)
+{
+    const struct lull_waves *waves = &session->run->measured.waves;
+    while (from < waves->count && waves->waves[from].within_call)
+        from++;
+    return from;
+}
+
+static struct removal removal_of(const struct session *session, uint32_t wave)
+{
+    const struct lull_wave_scene *measured = &session->run->measured;
+    const struct lull_wave *of = &measured->waves.waves[wave];
+    return (struct removal){.stream = of->rank,
+                            .from = of->begin,
+                            .to = measured->field->rows[of->rank].cells[of->iteration].end,
+                            .length = of->length,
+                            .left = of->length,
+                            .seen = INT64_MIN};
+}
+
+/* The first says what is replayed next; the others do their part until nothing is. */
+static lull_status replay_waves(struct session *session, int64_t runtime, lull_status *ret_status,
+                                struct lull_error *err)
+{
+    struct lull_team *team = session->wanted->team;
+    const bool first = lull_team_is_first(team);
+    lull_status status = LULL_OK;
+    for (uint32_t w = 0; status == LULL_OK; w++) {
+        struct {
+            struct removal removal;
+            int64_t some;
+        } next = {0};
+        int64_t without;
+        w = first ? next_wave(session, w) : w;
+        next.some = first && *ret_status == LULL_OK && w < session->run->measured.waves.count;
+        if (next.some)
+            next.removal = removal_of(session, w);
+        if (session->together)
+            status = lull_team_broadcast(team, &next, sizeof next, err);
+        if (status != LULL_OK || !next.some)
+            return status;
+        status = replay_without(session, &next.removal, &without, ret_status, err);
+        if (first && status == LULL_OK && *ret_status == LULL_OK)
+            session->costs[w] = (double)(runtime - without);
+        if (!first && !session->together)
+            break;
+    }
+    return status;
+}
+
 /* What cannot be replayed is told, and the rest stands. */
-static void replay_all(struct session *session, double *costs)
+static lull_status replay_all(struct session *session, struct lull_error *err)
 {
     struct lull_wave_run *run = session->run;
-    struct lull_error err;
-    int64_t runtime, without;
-    lull_status status = replay(session, NULL, &run->replayed, &runtime, &err);
+    int64_t runtime = 0;
+    lull_status status = LULL_OK;
+    if (lull_team_is_first(session->wanted->team))
+        status = replay_scene(session, &run->replayed, &runtime, err);
     if (status == LULL_OK && run->replayed.collector)
-        status = look_for_waves(session, &run->replayed, &err);
+        status = look_for_waves(session, &run->replayed, err);
     run->replayed.runtime = run->replay_runtime = status == LULL_OK ? runtime : 0;
-    for (uint32_t w = 0; w < run->measured.waves.count && status == LULL_OK; w++) {
-        const struct lull_wave *wave = &run->measured.waves.waves[w];
-        if (wave->within_call)
-            continue; /* a replay has no time within calls but what messages take */
-        struct removal removal = {wave->rank, wave->begin,
-                                  run->measured.field->rows[wave->rank].cells[wave->iteration].end,
-                                  wave->length};
-        status = replay(session, &removal, NULL, &without, &err);
-        if (status == LULL_OK)
-            costs[w] = (double)(runtime - without);
-    }
-    if (status != LULL_OK)
-        lull_notices_add(session->notices, LULL_NOTICE_WARNING, "not replayed: %s", err.text);
+    lull_status together = replay_waves(session, runtime, &status, err);
+    run->shared = session->together;
+    if (together == LULL_OK && status != LULL_OK)
+        lull_notices_add(session->notices, LULL_NOTICE_WARNING, "not replayed: %s", err->text);
+    return together;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -286,15 +365,12 @@ static void check_clocks(const struct session *session, const char *path)
         }
 }
 
-static lull_status study(struct session *session, const char *path, struct lull_error *err)
+/* The waves that were measured, and what is predicted of them. */
+static lull_status find_measured(struct session *session, const char *path, struct lull_error *err)
 {
     struct lull_wave_run *run = session->run;
-    const bool alone = session->wanted->no_replay;
-    lull_status status =
-        alone ? read_alone(session, path, err) : read_for_replay(session, path, err);
-    if (status != LULL_OK || !lull_team_is_first(session->wanted->team))
-        return status; /* the first goes on */
-    status = alone ? find_eager_limits(session, err) : prepare_replays(session, path, err);
+    lull_status status = session->wanted->no_replay ? find_eager_limits(session, err)
+                                                    : prepare_replays(session, path, err);
     if (status == LULL_OK)
         status = look_for_waves(session, &run->measured, err);
     if (status == LULL_OK)
@@ -304,14 +380,54 @@ static lull_status study(struct session *session, const char *path, struct lull_
     run->measured.name = "measured";
     run->replayed.name = "replayed";
     run->measured.runtime = lull_wave_run_trace(session->run)->duration;
-    double *costs = lull_arena_zero(session->arena, run->measured.waves.count + 1, sizeof *costs);
+    run->costs = session->costs =
+        lull_arena_zero(session->arena, run->measured.waves.count + 1, sizeof *session->costs);
     for (uint32_t w = 0; w < run->measured.waves.count; w++)
-        costs[w] = NAN;
-    run->costs = costs;
+        session->costs[w] = NAN;
     check_clocks(session, path);
-    if (session->run->replays)
-        replay_all(session, costs);
+    if (run->replays)
+        session->callers =
+            lull_run_callers(&run->runs.runs[0], session->wanted->application, session->arena);
     return LULL_OK;
+}
+
+/* Whether all know what replays need; the first, whether there are any. */
+static lull_status share(struct session *session, lull_status status, struct lull_error *err)
+{
+    struct lull_team *team = session->wanted->team;
+    int64_t replays = session->run->replays;
+    status = lull_team_agree(team, status, err);
+    if (status == LULL_OK)
+        status = lull_team_broadcast(team, &replays, sizeof replays, err);
+    session->together = replays;
+    if (status != LULL_OK || !replays)
+        return status;
+    return lull_measured_network_to_all(session->run->runs.runs[0].trace,
+                                        session->wanted->application, team, session->arena,
+                                        &session->network, &session->callers, err);
+}
+
+static lull_status study(struct session *session, const char *path, struct lull_error *err)
+{
+    const bool first = lull_team_is_first(session->wanted->team);
+    lull_status status = session->wanted->no_replay ? read_alone(session, path, err)
+                                                    : read_for_replay(session, path, err);
+    if (status != LULL_OK)
+        return status;
+    const struct lull_division *division = session->run->division;
+    session->together = division && session->measured.survey &&
+                        division->cuts[1] < session->run->runs.runs[0].trace->n_processes;
+    if (session->together)
+        status =
+            lull_measured_survey_to_all(&session->measured, session->run->runs.runs[0].trace,
+                                        session->wanted->application, session->wanted->team, err);
+    if (status == LULL_OK && first)
+        status = find_measured(session, path, err);
+    if (session->together)
+        status = share(session, status, err);
+    if (status != LULL_OK || !(first ? session->run->replays : session->together))
+        return status; /* the first goes on with what it has */
+    return replay_all(session, err);
 }
 
 lull_status lull_wave_run_make(const char *path, const struct lull_wave_run_options *options,

@@ -102,6 +102,8 @@ struct lull_wave_run {
     struct lull_trace *alone;       /* ... and it is this; NULL: it is that */
     struct lull_division *division; /* who of a team read what; NULL: alone */
     bool replays;                   /* it was replayed, or that was tried */
+    bool shared; /* the first has replayed it as it was, and all members without each delay; else
+                    the first all */
 
     struct lull_wave_scene measured, replayed; /* replayed: without collector where there is none */
     const struct lull_wave_prediction *predicted; /* [measured.waves.count] */
@@ -109,8 +111,8 @@ struct lull_wave_run {
     int64_t replay_runtime; /* ns; 0: was not replayed */
 };
 
-/* Reads a run and looks for its waves; then the first of a team replays it, as it was and without
- * the delay of each wave, unless that is not wanted or not possible (a notice says why). Ends with
+/* Reads a run and looks for its waves; then it is replayed, as it was and without the delay of each
+ * wave, unless that is not wanted or not possible (a notice says why). Ends with
  * lull_wave_run_close in either case. */
 lull_status lull_wave_run_make(const char *path, const struct lull_wave_run_options *options,
                                struct lull_notices *notices, struct lull_arena *arena,
