@@ -75,7 +75,7 @@ if(LULL_SANITIZE MATCHES "thread")
             get_filename_component(short ${compiler} NAME_WE)
             record_program(${name} ${compiler} -fopenmp)
             sanitized_test(${name}.${short} --env LD_PRELOAD=${library}
-                           --env TSAN_OPTIONS=ignore_noninstrumented_modules=1
+                           --env TSAN_OPTIONS=ignore_noninstrumented_modules=1 ${${name}_env}
                            -- ${record_bin}/${name}.${short})
         endforeach()
     endforeach()
@@ -102,7 +102,7 @@ foreach(name omp_constructs pause_omp nested_threads)
         execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libasan.so
                         OUTPUT_VARIABLE library OUTPUT_STRIP_TRAILING_WHITESPACE)
         sanitized_test(${name}.clang --env LD_PRELOAD=${library} --env ASAN_OPTIONS=detect_leaks=0
-                       -- ${record_bin}/${name}.clang)
+                       ${${name}_env} -- ${record_bin}/${name}.clang)
     endif()
 endforeach()
 
@@ -136,7 +136,7 @@ if(LULL_CLANG AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
         separate_arguments(words UNIX_COMMAND ${test})
         list(POP_FRONT words name)
         string(REPLACE " " "." title ${test})
-        sanitized_test(by_clang.${title} --lull ${by_clang}/lull
+        sanitized_test(by_clang.${title} --lull ${by_clang}/lull ${${name}_env}
                        -- ${record_bin}/${name}.by_clang.${clang} ${words})
     endforeach()
 endif()
