@@ -23,8 +23,8 @@ lull_status lull_step_cursor_open(const struct lull_trace *trace, uint32_t locat
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a cursor", trace->path);
     if (options)
         cursor->options = *options;
-    if (!lull_array_reserve(&cursor->emitter.steps, &cursor->emitter.capacity, LULL_EMITTER_STEPS,
-                            sizeof(struct lull_step))) {
+    if (!lull_array_reserve(&cursor->emitter.steps, &cursor->emitter.capacity,
+                            2 * (size_t)lull_cursor_block(trace), sizeof(struct lull_step))) {
         free(cursor);
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a cursor", trace->path);
     }

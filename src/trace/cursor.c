@@ -7,7 +7,8 @@
 
 #include <stdlib.h>
 
-enum { BLOCK_EVENTS = 256 };
+/* Of those of all cursors that may be open side by side. */
+enum { MOST_EVENTS = 256, LEAST_EVENTS = 32, EVENTS_IN_SIGHT = 1 << 17 };
 
 struct lull_cursor {
     struct lull_lane lane;
@@ -55,6 +56,14 @@ static lull_status readable_by_location(const struct lull_trace *trace,
     return status;
 }
 
+uint32_t lull_cursor_block(const struct lull_trace *trace)
+{
+    uint32_t events = MOST_EVENTS;
+    while (events > LEAST_EVENTS && (uint64_t)events * trace->n_locations > EVENTS_IN_SIGHT)
+        events /= 2;
+    return events;
+}
+
 lull_status lull_cursor_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
                              struct lull_cursor **ret_cursor, struct lull_error *err)
 {
@@ -63,7 +72,7 @@ lull_status lull_cursor_open(const struct lull_trace *trace, uint32_t location, 
     if (status != LULL_OK)
         return status;
     struct lull_cursor *cursor = calloc(1, sizeof *cursor);
-    if (!cursor || !(cursor->room = lull_lane_room_create(BLOCK_EVENTS)))
+    if (!cursor || !(cursor->room = lull_lane_room_create(lull_cursor_block(trace))))
         status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     if (status == LULL_OK)
         status = lull_lane_open(&cursor->lane, trace, location, mask, err);

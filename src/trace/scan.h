@@ -108,6 +108,8 @@ uint32_t lull_scan_most_abreast(const struct lull_trace *trace);
  * first cursor of a trace converts it once into a temporary tape in $TMPDIR, removed when the
  * trace is closed. */
 struct lull_cursor;
+/* How many events a cursor hands out at once, at most: few where thousands may be open. */
+uint32_t lull_cursor_block(const struct lull_trace *trace);
 lull_status lull_cursor_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
                              struct lull_cursor **ret_cursor, struct lull_error *err);
 /* ret_block->count == 0: the end. */

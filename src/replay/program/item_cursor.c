@@ -12,6 +12,7 @@ struct leader {
     struct lull_steps steps;
     uint32_t at;
     bool over;
+    struct lull_item merged[ROOM]; /* with those of the thread itself */
 };
 
 struct lull_item_cursor {
@@ -23,8 +24,7 @@ struct lull_item_cursor {
     bool over;
     struct lull_item own[ROOM]; /* of its own steps */
     uint32_t n_own, own_at;
-    struct leader *leader;         /* of a thread that follows its master; else NULL */
-    struct lull_item merged[ROOM]; /* with the leader's */
+    struct leader *leader; /* of a thread that follows its master; else NULL */
 };
 
 /* ---- its own ------------------------------------------------------------------------------- */
@@ -117,7 +117,7 @@ static lull_status read_merged(struct lull_item_cursor *c, uint32_t *ret_count,
             return status;
         if (!lead && c->own_at == c->n_own)
             break;
-        c->merged[count++] = merge(c, lead);
+        c->leader->merged[count++] = merge(c, lead);
     }
     *ret_count = count;
     return LULL_OK;
@@ -168,7 +168,7 @@ lull_status lull_item_cursor_next(struct lull_item_cursor *c, const struct lull_
                                   uint32_t *ret_count, struct lull_error *err)
 {
     if (c->leader) {
-        *ret_items = c->merged;
+        *ret_items = c->leader->merged;
         return read_merged(c, ret_count, err);
     }
     lull_status status = read_own(c, err);

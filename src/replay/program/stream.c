@@ -284,9 +284,28 @@ static lull_status read_items(stream_t *s, struct lull_error *err)
     s->ended = count == 0;
     for (uint32_t i = 0; i < count && status == LULL_OK; i++)
         status = take_item(s, &items[i], err);
-    if (s->ended)
+    if (s->ended) {
         judge_poll(s, LULL_CALL_OTHER);
+        lull_item_cursor_close(s->cursor);
+        s->cursor = NULL;
+    }
     return status;
+}
+
+/* Nothing more comes of it: thousands of others may go on, and the run that all of them make is
+ * read while the program is still there. */
+static void let_go(stream_t *s)
+{
+    free(s->queue);
+    free(s->open);
+    free(s->waits);
+    s->queue = NULL;
+    s->open = NULL;
+    s->waits = NULL;
+    s->first = s->end = s->capacity = 0;
+    s->n_open = 0;
+    s->open_capacity = 0;
+    s->waits_first = s->waits_end = s->waits_capacity = 0;
 }
 
 /* Until the first operation may be handed out, or there is none. */
@@ -336,6 +355,8 @@ lull_status lull_replay_stream_next(stream_t *s, struct lull_op *ops, uint32_t r
             break;
         }
     }
+    if (count == 0)
+        let_go(s);
     *ret_count = count;
     return LULL_OK;
 }
