@@ -8,6 +8,8 @@ import statistics
 import subprocess
 import time
 
+from record_mpi import ENVIRONMENT
+
 
 EVENTS = 100000000
 STEPS = 30000000 # of a run whose members have to wait for each other at each step of the program; large enough
@@ -28,7 +30,7 @@ def team(bench, members, run, ideal=True):
 
 def seconds(command, copies=1):
     begin = time.monotonic()
-    children = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    children = [subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 for _ in range(copies)]
     if any([child.wait() for child in children]):
         raise RuntimeError(" ".join(command) + ": has failed")
