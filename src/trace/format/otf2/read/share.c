@@ -46,9 +46,10 @@ static void put(struct pack *pack, const void *bytes, size_t size)
         pack->full = true;
         return;
     }
-    memset(pack->bytes + pack->size + padded - 8 * (padded > 0), 0, 8 * (padded > 0));
-    if (size > 0)
+    if (size > 0) {
         memcpy(pack->bytes + pack->size, bytes, size);
+        memset(pack->bytes + pack->size + size, 0, padded - size);
+    }
     pack->size += padded;
 }
 
@@ -83,7 +84,7 @@ static void put_all(struct pack *pack, const struct lull_otf2_definitions *defin
 /* A copy that the definitions point into. */
 struct unpack {
     unsigned char *bytes;
-    size_t size, at;
+    size_t at;
 };
 
 static void *get(struct unpack *pack, size_t size)
@@ -120,27 +121,23 @@ static void get_all(struct unpack *pack, struct lull_otf2_definitions *definitio
             get(pack, definitions->classes.items[i].n_members * sizeof(OTF2_MetricMemberRef));
 }
 
-struct listening {
-    struct lull_otf2_definitions *definitions;
-    bool first; /* this process has read them itself */
-};
-
+/* `context`: where they go; NULL on the first, which has them. */
 static lull_status take_definitions(void *context, uint32_t index, const void *bytes, size_t size,
                                     struct lull_error *err)
 {
-    const struct listening *listening = context;
+    struct lull_otf2_definitions *definitions = context;
     const struct head *head = bytes;
     if (index > 0)
         return LULL_OK;
     if (head->status != LULL_OK)
         return lull_fail(err, head->status, "%s", head->error.text);
-    if (listening->first)
+    if (!definitions)
         return LULL_OK;
-    struct unpack pack = {lull_arena_alloc(listening->definitions->arena, size), size, 0};
+    struct unpack pack = {lull_arena_alloc(definitions->arena, size), 0};
     memcpy(pack.bytes, bytes, size);
     get(&pack, sizeof *head);
-    listening->definitions->clock = head->clock;
-    get_all(&pack, listening->definitions);
+    definitions->clock = head->clock;
+    get_all(&pack, definitions);
     return LULL_OK;
 }
 
@@ -152,10 +149,10 @@ static lull_status tell_definitions(const struct lull_trace *trace,
                                     struct lull_error *err)
 {
     const struct lull_exchange *exchange = exchange_of(trace);
-    struct listening listening = {definitions, exchange->index == 0};
+    const bool first = exchange->index == 0;
     struct head head = {.status = status, .clock = definitions->clock};
     struct pack pack = {0};
-    if (listening.first) {
+    if (first) {
         if (status != LULL_OK)
             head.error = *err;
         put(&pack, &head, sizeof head);
@@ -164,7 +161,7 @@ static lull_status tell_definitions(const struct lull_trace *trace,
     status =
         pack.full ? lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path) : LULL_OK;
     status = exchange->all(exchange->context, status, sight_of(trace), pack.bytes, pack.size,
-                           take_definitions, &listening, err);
+                           take_definitions, first ? NULL : definitions, err);
     free(pack.bytes);
     return status;
 }
