@@ -173,7 +173,9 @@ static lull_status find_unreceived(struct lull_replay *replay,
                                    const struct lull_unreceived **ret_unreceived,
                                    struct lull_error *err)
 {
-    lull_status status = LULL_OK;
+    lull_status status = check_range(replay, err);
+    if (status != LULL_OK)
+        return status;
     pthread_mutex_lock(&replay->lock);
     if (!replay->unreceived)
         status = lull_unreceived_create(replay->trace, replay->options.application,
@@ -195,9 +197,7 @@ lull_status lull_replay_take_unreceived(stream_t *s, struct open *open, bool *re
     *ret_taken = false;
     if (!entry || !entry->pending || entry->op.comm >= replay->trace->n_comms)
         return LULL_OK;
-    lull_status status = check_range(replay, err);
-    if (status == LULL_OK)
-        status = find_unreceived(replay, &unreceived, err);
+    lull_status status = find_unreceived(replay, &unreceived, err);
     if (status != LULL_OK)
         return status;
     const struct lull_channel wanted = {.source = process_of(replay, entry->op.peer),

@@ -28,8 +28,7 @@ static lull_status rewind_all(struct lull_program *program, struct lull_error *e
     close_streams(replay);
     const struct lull_process_range range = replay->options.range;
     for (uint32_t s = 0; s < replay->n_streams; s++) {
-        const uint32_t process = lull_replay_process(program, s);
-        if (range.end > 0 && (process < range.first || process >= range.end))
+        if (!lull_in_range(range, lull_replay_process(program, s)))
             continue;
         lull_status status = lull_replay_stream_open(replay, s, &replay->streams[s], err);
         if (status != LULL_OK)

@@ -413,11 +413,9 @@ void lull_replay_stream_close(struct lull_replay_stream *s)
         return;
     lull_item_cursor_close(s->cursor);
     lull_disturbed_close(&s->disturbed);
-    free(s->queue);
-    free(s->open);
+    let_go(s);
     free(s->free_numbers);
     free(s->call_waits);
-    free(s->waits);
     lull_hash_free(&s->collectives);
     lull_hash_free(&s->given_up);
     free(s);
