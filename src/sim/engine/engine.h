@@ -45,7 +45,8 @@ struct lull_sim_sink {
     lull_status (*done)(void *context, uint32_t stream, const struct lull_op *op, uint32_t source,
                         uint32_t tag, uint64_t bytes, int64_t time, struct lull_error *err);
     bool any_order;               /* it takes each stream as it comes ... */
-    void (*again)(void *context); /* ... and then all that was told may be void, and come again */
+    void (*again)(void *context); /* ... and is told where that was in vain: all that was told is
+                                     void, and comes once more */
 };
 
 struct lull_sim_options {
@@ -57,9 +58,9 @@ struct lull_sim_options {
     const struct lull_delay *delays;
     uint32_t n_delays;
     uint64_t seed;
-    const struct lull_sim_part *part; /* ranks of this process, NULL: all. Then of delays, noise,
-                                         memory and the longest path there is none, and the result
-                                         is that of these ranks. */
+    const struct lull_sim_part *part; /* this process simulates these ranks, whose result it is, and
+                                         others the rest; without delays, memory and path. NULL:
+                                         all ranks */
     bool path;        /* find the longest path (costs time and memory, and takes one thread) */
     unsigned workers; /* threads, where the network allows it; 0: lull_worker_count() where there
                          are ranks enough */
@@ -89,14 +90,15 @@ struct lull_sim_result {
     uint64_t path_hops;            /* how often the path passes from one rank to another */
 };
 
-/* With a part, whoever cannot go on fails behind all of them: LULL_ERR_UNSUPPORTED where the order
- * of time matters, LULL_ERR_FORMAT without words where something is left over, else as it went; one
- * process can tell, or do, what it is. At once only with what `post` and `take` fail.
- *
- * Fails with LULL_ERR_FORMAT and one line that names the place: unmatched sends or receives, a
+/* Fails with LULL_ERR_FORMAT and one line that names the place: unmatched sends or receives, a
  * deadlock (with its cycle of ranks), collectives in different order or with different roots. After
  * such a failure *ret_problems (if not NULL) holds the first ten in words, one line each, for a
- * table. The result lives in `arena`. */
+ * table. The result lives in `arena`.
+ *
+ * With a part, who cannot go on fails when all have come to the end, at once only with what `take`
+ * fails: with LULL_ERR_UNSUPPORTED where the order of time matters, and with LULL_ERR_FORMAT,
+ * without words, where something is left over. One process alone can do the one and has words for
+ * the other. */
 lull_status lull_simulate(struct lull_program *program, const struct lull_sim_options *options,
                           struct lull_arena *arena, struct lull_sim_result *ret_result,
                           const char *const **ret_problems, struct lull_error *err);

@@ -4,8 +4,6 @@
 
 #include "sim/engine/run.h"
 
-enum { LOOK_EVERY = 4096 /* events */ };
-
 uint32_t lull_part_of(const struct lull_engine *engine, uint32_t rank)
 {
     const struct lull_sim_part *part = engine->options->part;
@@ -146,7 +144,7 @@ lull_status lull_part_run(struct lull_engine *engine)
     keep_failure(engine, lull_stream_start(engine));
     for (bool more = true; !news.over;) {
         if (engine->status == LULL_OK && !news.full)
-            keep_failure(engine, lull_run_some(engine, LOOK_EVERY, &more));
+            keep_failure(engine, lull_run_some(engine, LULL_LOOK_EVERY, &more));
         const bool idle = engine->status != LULL_OK || (!more && !news.full);
         const lull_status status = look(engine, idle, &news, &err);
         if (status != LULL_OK)

@@ -283,6 +283,10 @@ void lull_run_pieces(struct lull_engine *engine, lull_piece_body body, void *con
 
 /* --- part.c --- */
 
+/* So much is done between two looks for letters: events, or operations and letters of streams that
+ * run on. */
+enum { LULL_LOOK_EVERY = 4096 };
+
 /* Handles all events of this process's ranks, until those of all are over. */
 lull_status lull_part_run(struct lull_engine *engine);
 /* Which process has a rank. */

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { NONE = LULL_NO_TRANSFER, BATCH = 64, LOOK_AFTER = 4096 };
+enum { NONE = LULL_NO_TRANSFER, BATCH = 64 };
 
 static size_t room_of_streams(const struct lull_program *program)
 {
@@ -360,7 +360,7 @@ void lull_stream_wake(struct lull_engine *engine, uint32_t s)
 static bool may_run_on(struct lull_engine *engine, int64_t time)
 {
     size_t most = 4096 + 8 * (size_t)engine->program->n_streams;
-    if (engine->options->part && ++engine->since_look > LOOK_AFTER)
+    if (engine->options->part && ++engine->since_look > LULL_LOOK_EVERY)
         return false;
     return engine->n_transfers - engine->n_gone < most && time <= LULL_TIME_MOST &&
            !(engine->fabric.path && lull_path_is_full(engine->fabric.path));
