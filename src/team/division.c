@@ -76,6 +76,11 @@ lull_status lull_division_make(struct lull_team *team, const struct lull_divisio
     return LULL_OK;
 }
 
+bool lull_division_divides(const struct lull_division *division)
+{
+    return division && division->cuts[1] < division->cuts[lull_team_size(division->team)];
+}
+
 uint32_t lull_division_idle(const struct lull_division *division)
 {
     uint32_t idle = 0;

@@ -23,6 +23,8 @@ lull_status lull_division_make(struct lull_team *team, const struct lull_divisio
                                struct lull_arena *arena, struct lull_division **ret_division,
                                struct lull_error *err);
 
+/* Whether others than the first have something to do; not where there is no division. */
+bool lull_division_divides(const struct lull_division *division);
 /* Who has nothing to do. */
 uint32_t lull_division_idle(const struct lull_division *division);
 

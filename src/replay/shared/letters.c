@@ -21,11 +21,8 @@ enum kind { BATCH, TAKEN, NOTE };
 
 struct head {
     uint32_t kind;
-    uint32_t count; /* BATCH: of letters; TAKEN: of batches */
-    union {
-        struct lull_ending_note note;
-        uint64_t words[4];
-    };
+    uint32_t count;               /* BATCH: of letters; TAKEN: of batches */
+    struct lull_ending_note note; /* NOTE */
 };
 
 struct parcel {
@@ -42,10 +39,10 @@ struct other {
 
 struct lull_letters {
     struct lull_team *team;
-    const uint32_t *cuts;
     struct other *others; /* [members] */
     struct lull_ending ending;
     uint32_t most_untaken, n_full; /* members that have as many of this one */
+    uint32_t n_owing;              /* those to be told that half as many were taken */
     bool lost;                     /* a member has gone, or there is no memory for its mail */
     struct lull_team_parcel held;  /* letters that are being read */
     bool flushes;                  /* what waits for company goes when it looks the next time */
@@ -92,13 +89,16 @@ static lull_status flush(struct lull_letters *letters, struct lull_error *err)
     return status;
 }
 
-static lull_status tell_taken(struct lull_letters *letters, uint32_t least, struct lull_error *err)
+static lull_status tell_taken(struct lull_letters *letters, struct lull_error *err)
 {
     lull_status status = LULL_OK;
+    if (letters->n_owing == 0)
+        return LULL_OK;
+    letters->n_owing = 0;
     for (uint32_t m = 0; m < lull_team_size(letters->team) && status == LULL_OK; m++) {
         struct other *other = &letters->others[m];
         const struct head head = {.kind = TAKEN, .count = other->owed};
-        if (other->owed < least)
+        if (other->owed < letters->most_untaken / 2)
             continue;
         other->owed = 0;
         status = lull_team_post(letters->team, m, &head, sizeof head, err);
@@ -145,7 +145,7 @@ static lull_status take_parcels(struct lull_letters *letters, struct lull_error 
         if (head->kind == BATCH) {
             letters->held = parcel;
             letters->ending.received++;
-            letters->others[parcel.from].owed++;
+            letters->n_owing += ++letters->others[parcel.from].owed == letters->most_untaken / 2;
             return LULL_OK;
         }
         if (head->kind == TAKEN)
@@ -188,7 +188,7 @@ static lull_status take(void *context, bool idle, uint32_t kept, struct lull_sim
     if (waits || letters->flushes)
         status = flush(letters, err);
     if (status == LULL_OK && (waits || kept < MOST_KEPT))
-        status = tell_taken(letters, letters->most_untaken / 2, err);
+        status = tell_taken(letters, err);
     letters->ending.settled = idle;
     if (status == LULL_OK)
         status = take_parcels(letters, err);
@@ -214,7 +214,7 @@ static lull_status take(void *context, bool idle, uint32_t kept, struct lull_sim
 /* ---- life -------------------------------------------------------------------------------------
  */
 
-struct lull_letters *lull_letters_create(struct lull_team *team, const uint32_t *cuts)
+struct lull_letters *lull_letters_create(struct lull_team *team)
 {
     const uint32_t n = lull_team_size(team);
     struct lull_letters *letters = calloc(1, sizeof *letters);
@@ -222,7 +222,6 @@ struct lull_letters *lull_letters_create(struct lull_team *team, const uint32_t 
         return NULL;
     *letters = (struct lull_letters){
         .team = team,
-        .cuts = cuts,
         .others = calloc(n, sizeof *letters->others),
         .ending = {.team = team, .tell = tell_note, .context = letters},
         .most_untaken =
@@ -260,7 +259,6 @@ struct lull_sim_part lull_letters_part(struct lull_letters *letters)
 {
     return (struct lull_sim_part){.index = lull_team_index(letters->team),
                                   .n = lull_team_size(letters->team),
-                                  .cuts = letters->cuts,
                                   .context = letters,
                                   .post = post,
                                   .take = take};

@@ -13,12 +13,12 @@
 
 struct lull_letters;
 
-/* By all members together. `cuts` [members + 1] are ranks of the program, and live as long.
- * NULL: not enough memory. */
-struct lull_letters *lull_letters_create(struct lull_team *team, const uint32_t *cuts);
+/* By all members together, behind lull_team_begin. NULL: not enough memory. */
+struct lull_letters *lull_letters_create(struct lull_team *team);
 void lull_letters_destroy(struct lull_letters *letters); /* NULL is allowed */
 
-/* To be given to lull_simulate; without signatures. */
+/* To be given to lull_simulate, with the cuts and the signatures that are missing; valid as long as
+ * the letters. */
 struct lull_sim_part lull_letters_part(struct lull_letters *letters);
 
 /* Whether all came to the end of it; else, whether others cannot be reached. */

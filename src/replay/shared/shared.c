@@ -47,50 +47,28 @@ static lull_status compare_signatures(struct lull_team *team, const uint64_t *si
 /* ---- the result -------------------------------------------------------------------------------
  */
 
-enum { SENDS, RECEIVES, COMPUTES, MESSAGES, COLLECTIVES, SUMS };
-
-/* What all know then. */
-struct outcome {
-    int64_t alone, runtime, sums[SUMS];
-};
-
-static lull_status reduce(struct lull_team *team, bool alone, struct lull_sim_result *result,
-                          struct outcome *ret_outcome, struct lull_error *err)
-{
-    struct outcome outcome = {.sums = {(int64_t)result->n_sends, (int64_t)result->n_receives,
-                                       (int64_t)result->n_computes, (int64_t)result->n_messages,
-                                       (int64_t)result->n_collectives}};
-    int64_t most[2] = {alone, result->runtime};
-    lull_status status = lull_team_sum(team, outcome.sums, SUMS, err);
-    if (status == LULL_OK)
-        status = lull_team_max(team, most, 2, err);
-    outcome.alone = most[0];
-    outcome.runtime = most[1];
-    *ret_outcome = outcome;
-    return status;
-}
-
 static lull_status put_together(const struct lull_shared *shared, bool alone,
-                                const uint64_t *signatures, struct lull_sim_result *result,
-                                bool *ret_alone, struct lull_error *err)
+                                const uint64_t *signatures, const struct lull_sim_result *own,
+                                struct lull_shared_result *ret_result, struct lull_error *err)
 {
     struct lull_team *team = shared->division->team;
-    struct outcome outcome;
+    int64_t messages = (int64_t)own->n_messages, most[2] = {alone, own->runtime};
+    struct lull_shared_result all = {0};
     bool differ = false;
-    lull_status status = reduce(team, alone, result, &outcome, err);
+    lull_status status = lull_team_sum(team, &messages, 1, err);
     if (status == LULL_OK)
-        status = lull_team_broadcast(team, &outcome, sizeof outcome, err);
-    if (status == LULL_OK && !outcome.alone)
+        status = lull_team_max(team, most, 2, err);
+    all.alone = most[0];
+    all.runtime = most[1];
+    all.n_messages = (uint64_t)messages;
+    if (status == LULL_OK)
+        status = lull_team_broadcast(team, &all, sizeof all, err);
+    if (status == LULL_OK && !all.alone)
         status = compare_signatures(team, signatures, shared->program->n_groups, &differ, err);
     if (status == LULL_OK)
         status = lull_team_broadcast(team, &differ, sizeof differ, err);
-    result->runtime = outcome.runtime;
-    result->n_sends = (uint64_t)outcome.sums[SENDS];
-    result->n_receives = (uint64_t)outcome.sums[RECEIVES];
-    result->n_computes = (uint64_t)outcome.sums[COMPUTES];
-    result->n_messages = (uint64_t)outcome.sums[MESSAGES];
-    result->n_collectives = (uint64_t)outcome.sums[COLLECTIVES];
-    *ret_alone = outcome.alone || differ;
+    all.alone |= differ;
+    *ret_result = all;
     return lull_team_agree(team, status, err);
 }
 
@@ -99,47 +77,44 @@ static lull_status put_together(const struct lull_shared *shared, bool alone,
 
 /* The part of this member. Sets *ret_lost where the others cannot be reached. */
 static lull_status simulate(const struct lull_shared *shared, uint64_t *signatures,
-                            struct lull_arena *arena, struct lull_sim_result *ret_result,
+                            struct lull_arena *arena, struct lull_sim_result *ret_own,
                             bool *ret_lost, struct lull_error *err)
 {
-    struct lull_team *team = shared->division->team;
-    struct lull_letters *letters = lull_letters_create(team, ranks_of(shared, arena));
-    struct lull_sim_options options = *shared->options;
+    struct lull_letters *letters = lull_letters_create(shared->division->team);
     if (!letters || !signatures) {
         lull_letters_destroy(letters);
-        lull_team_stop(team);
         return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for a replay");
     }
+    struct lull_sim_options options = *shared->options;
     struct lull_sim_part part = lull_letters_part(letters);
+    part.cuts = ranks_of(shared, arena);
     part.signatures = signatures;
     options.part = &part;
-    lull_status status = lull_simulate(shared->program, &options, arena, ret_result, NULL, err);
-    if (!lull_letters_ended(letters)) /* others wait for those of this member */
-        lull_team_stop(team);
+    lull_status status = lull_simulate(shared->program, &options, arena, ret_own, NULL, err);
     *ret_lost = lull_letters_lost(letters);
     lull_letters_destroy(letters);
     return status;
 }
 
 lull_status lull_shared_simulate(const struct lull_shared *shared, lull_status status,
-                                 struct lull_arena *arena, struct lull_sim_result *ret_result,
-                                 bool *ret_alone, struct lull_error *err)
+                                 struct lull_arena *arena, struct lull_shared_result *ret_result,
+                                 struct lull_error *err)
 {
     struct lull_team *team = shared->division->team;
+    struct lull_sim_result own = {0};
     uint64_t *signatures = NULL;
     bool lost = false;
     lull_team_begin(team);
-    *ret_result = (struct lull_sim_result){0};
     if (status == LULL_OK) {
         signatures = calloc(shared->program->n_groups + (size_t)1, sizeof *signatures);
-        status = simulate(shared, signatures, arena, ret_result, &lost, err);
-    } else {
-        lull_team_stop(team);
+        status = simulate(shared, signatures, arena, &own, &lost, err);
     }
     const bool alone = status != LULL_OK;
+    if (alone) /* others may wait for its letters */
+        lull_team_stop(team);
     status = lull_team_agree(team, lost ? status : LULL_OK, err);
     if (status == LULL_OK)
-        status = put_together(shared, alone, signatures, ret_result, ret_alone, err);
+        status = put_together(shared, alone, signatures, &own, ret_result, err);
     free(signatures);
     return status;
 }

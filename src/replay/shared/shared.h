@@ -18,12 +18,17 @@ struct lull_shared {
 /* Whether replays on a network can be shared, as far as the network is concerned. */
 bool lull_shared_may_be(const struct lull_network *network);
 
+/* What all know then. */
+struct lull_shared_result {
+    bool alone;          /* somebody could not go on: one process has to simulate all, and ... */
+    int64_t runtime;     /* ... these are not known; ns */
+    uint64_t n_messages; /* that were received */
+};
+
 /* By all members together; `status`: of what came before, on this one, with which it takes part in
- * any case. The runtime and the sums of the result are those of all, its ranks those of this
- * member. *ret_alone: somebody could not go on, and one process has to simulate all; then there is
- * no result. Fails, on all, where a member has gone. */
+ * any case. Scratch memory is of `arena`. Fails, on all, where a member has gone. */
 lull_status lull_shared_simulate(const struct lull_shared *shared, lull_status status,
-                                 struct lull_arena *arena, struct lull_sim_result *ret_result,
-                                 bool *ret_alone, struct lull_error *err);
+                                 struct lull_arena *arena, struct lull_shared_result *ret_result,
+                                 struct lull_error *err);
 
 #endif

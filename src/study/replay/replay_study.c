@@ -133,18 +133,16 @@ static lull_status add_run(struct session *session, const char *name,
 static lull_status make_replay(struct session *session, struct lull_replay_wish *wish,
                                struct lull_replayed *ret_replayed, struct lull_error *err)
 {
+    lull_status status = LULL_OK;
     *ret_replayed = (struct lull_replayed){0};
     session->together = session->together && lull_shared_may_be(wish->network);
-    if (!session->together && !lull_team_is_first(session->supposition->team))
-        return LULL_OK;
-    lull_status status = LULL_OK;
     if (session->together) {
         wish->division = session->study->runs.runs[0].division;
         status =
             lull_replayed_make(measured_trace(session), wish, session->arena, ret_replayed, err);
         session->together = ret_replayed->shared;
+        wish->division = NULL;
     }
-    wish->division = NULL;
     if (session->together || status != LULL_OK || !lull_team_is_first(session->supposition->team))
         return status;
     session->study->unshared = true;
@@ -338,8 +336,7 @@ static lull_status compare(struct session *session, struct lull_error *err)
 static bool may_be_together(const struct session *session)
 {
     const struct lull_supposition *supposition = session->supposition;
-    const struct lull_run *run = &session->study->runs.runs[0];
-    return run->division && run->division->cuts[1] < run->trace->n_processes &&
+    return lull_division_divides(session->study->runs.runs[0].division) &&
            session->measured.survey && !supposition->whole_run && !supposition->against &&
            !supposition->disturbance && !lull_what_if_supposes(&supposition->what_if);
 }

@@ -21,13 +21,12 @@ static lull_status prepare(const struct lull_trace *trace, const struct lull_rep
     return LULL_OK;
 }
 
-static void take_result(const struct lull_replay_wish *wish, const struct lull_sim_result *result,
-                        struct lull_replayed *replayed)
+static void take_result(int64_t runtime, uint64_t messages, struct lull_replayed *replayed)
 {
-    replayed->runtime = result->runtime;
-    replayed->messages = result->n_messages;
-    if (wish->run)
-        replayed->trace = lull_warp_trace(replayed->warp, result->runtime);
+    replayed->runtime = runtime;
+    replayed->messages = messages;
+    if (replayed->warp)
+        replayed->trace = lull_warp_trace(replayed->warp, runtime);
 }
 
 void lull_replayed_close(struct lull_replayed *replayed)
@@ -74,7 +73,7 @@ static lull_status make_alone(const struct lull_trace *trace, const struct lull_
     if (status == LULL_OK)
         status = lull_simulate(replayed->program, &options, arena, &result, NULL, err);
     if (status == LULL_OK)
-        take_result(wish, &result, replayed);
+        take_result(result.runtime, result.n_messages, replayed);
     return status;
 }
 
@@ -83,18 +82,19 @@ static lull_status make_shared(const struct lull_trace *trace, const struct lull
                                struct lull_error *err)
 {
     struct lull_sim_options options;
-    struct lull_sim_result result;
-    bool alone;
+    struct lull_shared_result result;
     lull_status status = open_program(trace, wish, lull_pass_range(wish->division), replayed, err);
     if (status == LULL_OK)
         status = prepare(trace, wish, replayed, &options, err);
     const struct lull_shared shared = {wish->division, replayed->program, &options};
-    status = lull_shared_simulate(&shared, status, arena, &result, &alone, err);
-    if (status == LULL_OK && alone)
-        lull_replayed_close(replayed);
-    if (status != LULL_OK || alone)
+    status = lull_shared_simulate(&shared, status, arena, &result, err);
+    if (status != LULL_OK)
         return status;
-    take_result(wish, &result, replayed);
+    if (result.alone) {
+        lull_replayed_close(replayed);
+        return LULL_OK;
+    }
+    take_result(result.runtime, result.n_messages, replayed);
     replayed->shared = true;
     return LULL_OK;
 }

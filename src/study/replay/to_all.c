@@ -56,17 +56,6 @@ static bool put_text(const char *text, struct lull_flow *flow)
     return lull_flow_put_items(flow, text ? text : "", text ? strlen(text) + 1 : 0, 1);
 }
 
-/* NULL where there was none, too: *ret_good tells. */
-static const char *get_text(struct lull_flow *flow, struct lull_arena *arena, bool *ret_good)
-{
-    size_t size;
-    char *text = lull_flow_get_items(flow, 1, &size);
-    const char *kept = text && size > 0 ? lull_arena_strndup(arena, text, size - 1) : NULL;
-    *ret_good = text;
-    free(text);
-    return kept;
-}
-
 static bool put_facts(void *context, struct lull_flow *flow)
 {
     const struct facts *facts = context;
@@ -102,11 +91,11 @@ static bool get_facts(void *context, uint32_t member, struct lull_flow *flow)
     (void)member;
     if (!lull_flow_get(flow, network, sizeof *network))
         return false;
-    const char *class = get_text(flow, facts->arena, &good);
+    const char *class = get_array(flow, facts->arena, 1, &good);
     network->class = class ? lull_network_find(class) : NULL;
     if (!network->class)
         return false;
-    network->algorithms = get_text(flow, facts->arena, &good);
+    network->algorithms = get_array(flow, facts->arena, 1, &good);
     for (unsigned level = 0; level < LULL_LEVELS && good; level++)
         network->ranges[level] =
             get_array(flow, facts->arena, sizeof *network->ranges[level], &good);

@@ -20,7 +20,6 @@ struct session {
     struct lull_network network;
     const bool *callers; /* study/analyse.h */
     bool together;       /* all members of the team replay it; else the first does */
-    double *costs;       /* run->costs, on the first */
     struct lull_notices *notices;
     struct lull_arena *arena;
 };
@@ -232,8 +231,8 @@ static lull_status replay_without(struct session *session, struct removal *remov
         wish.division = run->division;
         status = lull_replayed_make(run->trace, &wish, session->arena, &replayed, err);
         session->together = replayed.shared;
+        wish.division = NULL;
     }
-    wish.division = NULL;
     if (status == LULL_OK && !session->together && lull_team_is_first(session->wanted->team))
         *ret_status = lull_replayed_make(run->trace, &wish, session->arena, &replayed, err);
     *ret_runtime = replayed.runtime;
@@ -299,7 +298,7 @@ static lull_status replay_waves(struct session *session, int64_t runtime, lull_s
             return status;
         status = replay_without(session, &next.removal, &without, ret_status, err);
         if (first && status == LULL_OK && *ret_status == LULL_OK)
-            session->costs[w] = (double)(runtime - without);
+            session->run->costs[w] = (double)(runtime - without);
         if (!first && !session->together)
             break;
     }
@@ -380,10 +379,9 @@ static lull_status find_measured(struct session *session, const char *path, stru
     run->measured.name = "measured";
     run->replayed.name = "replayed";
     run->measured.runtime = lull_wave_run_trace(session->run)->duration;
-    run->costs = session->costs =
-        lull_arena_zero(session->arena, run->measured.waves.count + 1, sizeof *session->costs);
+    run->costs = lull_arena_zero(session->arena, run->measured.waves.count + 1, sizeof *run->costs);
     for (uint32_t w = 0; w < run->measured.waves.count; w++)
-        session->costs[w] = NAN;
+        run->costs[w] = NAN;
     check_clocks(session, path);
     if (run->replays)
         session->callers =
@@ -391,8 +389,8 @@ static lull_status find_measured(struct session *session, const char *path, stru
     return LULL_OK;
 }
 
-/* Whether all know what replays need; the first, whether there are any. */
-static lull_status share(struct session *session, lull_status status, struct lull_error *err)
+/* The first tells whether there are replays, and what they need. `status`: of what came before. */
+static lull_status tell_all(struct session *session, lull_status status, struct lull_error *err)
 {
     struct lull_team *team = session->wanted->team;
     int64_t replays = session->run->replays;
@@ -414,9 +412,7 @@ static lull_status study(struct session *session, const char *path, struct lull_
                                                     : read_for_replay(session, path, err);
     if (status != LULL_OK)
         return status;
-    const struct lull_division *division = session->run->division;
-    session->together = division && session->measured.survey &&
-                        division->cuts[1] < session->run->runs.runs[0].trace->n_processes;
+    session->together = session->measured.survey && lull_division_divides(session->run->division);
     if (session->together)
         status =
             lull_measured_survey_to_all(&session->measured, session->run->runs.runs[0].trace,
@@ -424,7 +420,7 @@ static lull_status study(struct session *session, const char *path, struct lull_
     if (status == LULL_OK && first)
         status = find_measured(session, path, err);
     if (session->together)
-        status = share(session, status, err);
+        status = tell_all(session, status, err);
     if (status != LULL_OK || !(first ? session->run->replays : session->together))
         return status; /* the first goes on with what it has */
     return replay_all(session, err);

@@ -107,7 +107,7 @@ struct lull_wave_run {
 
     struct lull_wave_scene measured, replayed; /* replayed: without collector where there is none */
     const struct lull_wave_prediction *predicted; /* [measured.waves.count] */
-    const double *costs;    /* ns: how much longer the replay is with each wave; NAN: not known */
+    double *costs;          /* ns: how much longer the replay is with each wave; NAN: not known */
     int64_t replay_runtime; /* ns; 0: was not replayed */
 };
 

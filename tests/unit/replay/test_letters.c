@@ -30,7 +30,6 @@ static void run_team(body_fn *body, unsigned members, unsigned seed)
     assert_true(child >= 0);
     if (child == 0) {
         const struct lull_team_start start = {.size = 1, .version = "1"};
-        static const uint32_t cuts[MOST_MEMBERS + 1];
         struct lull_team *team;
         struct lull_error err;
         char wish[32];
@@ -40,7 +39,7 @@ static void run_team(body_fn *body, unsigned members, unsigned seed)
         if (lull_team_open(&start, &team, NULL) != LULL_OK)
             _exit(1);
         lull_team_begin(team);
-        struct lull_letters *letters = lull_letters_create(team, cuts);
+        struct lull_letters *letters = lull_letters_create(team);
         const struct lull_sim_part part = lull_letters_part(letters);
         const char *wrong = body(team, &part);
         wrong = wrong || lull_letters_ended(letters) ? wrong : "has not ended";
