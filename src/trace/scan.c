@@ -1,15 +1,14 @@
 /* The scan: which location is read next, by which worker.
  *
  * Pull formats: every worker takes the location that lags most among those begun, or begins the
- * next process when all are busy. Push formats: the format walks its file in the calling thread
- * and delivers through a sink. Both go through the nesting repair. */
+ * next process when all are busy. Push formats: push.h. Both go through the nesting repair. */
 #include "trace/scan.h"
 
 #include "base/array.h"
 #include "base/parallel.h"
 #include "trace/format.h"
-#include "trace/format/sink.h"
 #include "trace/lane.h"
+#include "trace/push.h"
 #include "trace/shared.h"
 
 #include <pthread.h>
@@ -242,107 +241,6 @@ static lull_status scan_pull(const struct lull_trace *trace,
     return scheduler.status;
 }
 
-/* ---- push ------------------------------------------------------------------------------------ */
-
-struct lull_sink {
-    const struct lull_trace *trace;
-    const struct lull_scan_options *options;
-    const struct lull_visitor *visitor;
-    struct lull_nesting *nesting; /* per location */
-    bool *begun;
-    struct lull_event_buffer scratch;
-    double progress; /* reported last */
-};
-
-static lull_status visit(const struct lull_visitor *visitor, unsigned worker, uint32_t location,
-                         const struct lull_event *events, uint32_t count, struct lull_error *err)
-{
-    if (count == 0)
-        return LULL_OK;
-    struct lull_block block = {.location = location, .count = count, .events = events};
-    return visitor->block(visitor->context, worker, &block, err);
-}
-
-static lull_status sink_begin(struct lull_sink *sink, uint32_t location, struct lull_error *err)
-{
-    if (sink->begun[location])
-        return LULL_OK;
-    sink->begun[location] = true;
-    if (!sink->visitor->begin)
-        return LULL_OK;
-    return sink->visitor->begin(sink->visitor->context, 0, location, err);
-}
-
-lull_status lull_sink_block(struct lull_sink *sink, uint32_t location,
-                            const struct lull_event *events, uint32_t count, struct lull_error *err)
-{
-    if (count == 0 || !lull_lane_is_wanted(sink->trace, sink->options, location))
-        return LULL_OK;
-    lull_status status = sink_begin(sink, location, err);
-    if (status == LULL_OK)
-        status = lull_nesting_repair(&sink->nesting[location], sink->trace, location, &events,
-                                     &count, &sink->scratch, err);
-    if (status == LULL_OK)
-        status = visit(sink->visitor, 0, location, events, count, err);
-    return status;
-}
-
-void lull_sink_progress(struct lull_sink *sink, double share)
-{
-    if (!sink->options->progress || !(share > sink->progress))
-        return;
-    sink->progress = share < 1 ? share : 1;
-    sink->options->progress(sink->options->progress_context, sink->progress);
-}
-
-unsigned lull_sink_workers(const struct lull_sink *sink)
-{
-    return sink->options->workers ? sink->options->workers : lull_worker_count();
-}
-
-static lull_status sink_end(struct lull_sink *sink, uint32_t location, struct lull_error *err)
-{
-    const struct lull_event *events;
-    uint32_t count;
-    lull_status status = sink_begin(sink, location, err);
-    if (status == LULL_OK)
-        status = lull_nesting_close_all(&sink->nesting[location], sink->trace, location, &events,
-                                        &count, &sink->scratch, err);
-    if (status == LULL_OK)
-        status = visit(sink->visitor, 0, location, events, count, err);
-    if (status == LULL_OK && sink->visitor->end)
-        status = sink->visitor->end(sink->visitor->context, 0, location, err);
-    return status;
-}
-
-static lull_status scan_push(const struct lull_trace *trace,
-                             const struct lull_scan_options *options, uint64_t mask,
-                             const struct lull_visitor *visitor, struct lull_error *err)
-{
-    struct lull_sink sink = {.trace = trace, .options = options, .visitor = visitor};
-    sink.nesting = calloc(trace->n_locations, sizeof *sink.nesting);
-    sink.begun = calloc(trace->n_locations, sizeof *sink.begun);
-    lull_status status = LULL_OK;
-    if (!sink.nesting || !sink.begun) {
-        status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for %u locations", trace->path,
-                           trace->n_locations);
-    } else {
-        for (uint32_t l = 0; l < trace->n_locations; l++)
-            lull_nesting_begin(&sink.nesting[l], mask, options->unordered);
-        status = trace->format->reader->drive(trace, lull_nesting_mask(mask), options->unordered,
-                                              &sink, err);
-        for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++)
-            if (lull_lane_is_wanted(trace, options, l))
-                status = sink_end(&sink, l, err);
-        for (uint32_t l = 0; l < trace->n_locations; l++)
-            lull_nesting_end(&sink.nesting[l]);
-    }
-    free(sink.scratch.events);
-    free(sink.begun);
-    free(sink.nesting);
-    return status;
-}
-
 /* NULL: its events cannot be read. */
 static const struct lull_reader *reader_of(const struct lull_trace *trace)
 {
@@ -405,5 +303,5 @@ lull_status lull_scan(const struct lull_trace *trace, const struct lull_scan_opt
         return LULL_OK;
     lull_quirk_tally_begin(&tally, trace);
     return reader->stream_open ? scan_pull(&tally.trace, options, mask, visitor, err)
-                               : scan_push(&tally.trace, options, mask, visitor, err);
+                               : lull_push_scan(&tally.trace, options, mask, visitor, err);
 }
