@@ -116,6 +116,18 @@ def replays(bench):
     shutil.rmtree(run)
 
 
+def sequence(bench):
+    """Of a Paraver trace the first takes the lines apart, and two on their own do so twice."""
+    run, paraver = bench.path("team-tape"), bench.path("team-sequence.prv")
+    subprocess.run(bench.lull("simulate", "-p", "chain:ranks=2000,exec=1ms,iterations=300,collective=allreduce,every=10",
+                              "-o", run), check=True, capture_output=True)
+    subprocess.run(bench.lull("convert", run, paraver, "--to", "paraver"), check=True, capture_output=True)
+    alone = bench.metrics("team-sequence.prv")
+    two_shares(bench, "team: two shares of a Paraver trace", team_of(2, alone), alone)
+    shutil.rmtree(run)
+    os.remove(paraver)
+
+
 def rows(bench):
     if not bench.wanted("team"):
         return
@@ -134,5 +146,6 @@ def rows(bench):
             two_shares(bench, "team: two shares of %s, without the ideal runtime" % family,
                        ["mpiexec." + family, "-n", "2", *command], command)
     replays(bench)
+    sequence(bench)
     openings(bench)
     million(bench)

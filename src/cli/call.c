@@ -2,6 +2,7 @@
 
 #include "cli/command.h"
 #include "cli/message.h"
+#include "trace/relay.h"
 
 int lull_cli_read(const struct lull_cli_call *call, lull_status status)
 {
@@ -17,21 +18,18 @@ int lull_cli_done(const struct lull_cli_call *call, lull_status status)
     return status == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", call->err.text);
 }
 
-void lull_cli_tell_idle(const struct lull_cli_call *call, const struct lull_division *division,
-                        const struct lull_trace *trace)
+void lull_cli_tell_division(const struct lull_cli_call *call, const struct lull_division *division,
+                            const struct lull_trace *trace)
 {
     const uint32_t idle = lull_division_idle(division), members = lull_team_size(call->team);
-    if (idle == 0)
-        return;
-    if (division->cuts[1] == trace->n_processes && idle + 1 == members)
-        lull_cli_warn("%s: is read by one process, the other %u of lull have nothing to do%s",
-                      trace->path, idle,
-                      trace->n_processes > 1
-                          ? " (its events are one sequence; lull convert makes a tape of it)"
-                          : "");
-    else
-        lull_cli_warn("%s: has %u processes, so that %u of the %u of lull have nothing to do",
-                      trace->path, trace->n_processes, idle, members);
+    if (idle > 0)
+        lull_cli_warn("%s: has %u %s, so that %u of the %u of lull have nothing to do", trace->path,
+                      trace->n_processes, trace->n_processes == 1 ? "process" : "processes", idle,
+                      members);
+    if (lull_division_divides(division) && lull_trace_is_sequence(trace))
+        lull_cli_warn("%s: is read by the first process of lull for the others, as its events are "
+                      "one sequence (lull convert makes a tape of it, which all can read)",
+                      trace->path);
 }
 
 int lull_cli_operand(const struct lull_cli_call *call, const char *what, const char **ret_operand)

@@ -28,9 +28,9 @@ int lull_cli_read(const struct lull_cli_call *call, lull_status status);
 /* The exit status after the work: tells warnings, and call->err where it failed. */
 int lull_cli_done(const struct lull_cli_call *call, lull_status status);
 
-/* Says who of the team has nothing to do with a run, and why. */
-void lull_cli_tell_idle(const struct lull_cli_call *call, const struct lull_division *division,
-                        const struct lull_trace *trace);
+/* Says who of the team has nothing to do with a run, and where one reads it for all, and why. */
+void lull_cli_tell_division(const struct lull_cli_call *call, const struct lull_division *division,
+                            const struct lull_trace *trace);
 
 /* The only operand, NULL where there is none; `what` it may be. Returns an exit status and has told
  * mistakes. */

@@ -31,7 +31,7 @@ static int describe_run(const char *path, struct lull_cli_call *call)
     lull_progress_end(&call->line);
     int status = lull_cli_done(call, done);
     if (status == LULL_EXIT_OK && lull_team_is_first(call->team))
-        lull_cli_tell_idle(call, division, trace);
+        lull_cli_tell_division(call, division, trace);
     if (status == LULL_EXIT_OK && lull_team_is_first(call->team))
         status = lull_output_write(&output, lull_info_run(trace, census, path, call->arena));
     lull_trace_close(trace);

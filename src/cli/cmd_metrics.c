@@ -96,7 +96,7 @@ static void tell_shares(const struct lull_runs *runs, const struct lull_cli_call
     for (uint32_t i = 0; i < runs->count; i++) {
         const struct lull_run *run = &runs->runs[i];
         if (run->trace)
-            lull_cli_tell_idle(call, run->division, run->trace);
+            lull_cli_tell_division(call, run->division, run->trace);
         follows |= run->division && run->waits && !run->waits->absent;
     }
     if (follows)

@@ -151,7 +151,7 @@ static int show(const struct lull_replay_study *study, enum lull_scheme_choice s
 {
     const struct lull_run *measured = &study->runs.runs[0];
     if (measured->division) {
-        lull_cli_tell_idle(call, measured->division, measured->trace);
+        lull_cli_tell_division(call, measured->division, measured->trace);
         if (study->unshared)
             lull_cli_tell_unshared(call, "replaying");
     }

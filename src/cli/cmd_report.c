@@ -161,7 +161,7 @@ static void tell_shares(const struct lull_report *report, const struct lull_cli_
         const struct lull_run *run = &report->runs.runs[i];
         if (!run->division)
             continue;
-        lull_cli_tell_idle(call, run->division, run->trace);
+        lull_cli_tell_division(call, run->division, run->trace);
         follows |= run->waits && !run->waits->absent;
         replays |= !report->of[i].diagnosis.priced && !shared.region;
     }

@@ -155,7 +155,7 @@ static int simulate(struct lull_cli_call *call)
 
 static int show(const char *path, const struct lull_wave_run *run, struct lull_cli_call *call)
 {
-    lull_cli_tell_idle(call, run->division, lull_wave_run_trace(run));
+    lull_cli_tell_division(call, run->division, lull_wave_run_trace(run));
     if (run->replays)
         lull_cli_tell_unshared(call, run->shared ? "replaying the run as it was" : "replaying");
     int status =

@@ -1,7 +1,8 @@
 #include "study/division.h"
 
+#include "study/relay.h"
 #include "trace/exchange.h"
-#include "trace/format.h"
+#include "trace/relay.h"
 
 #include <string.h>
 
@@ -135,12 +136,12 @@ lull_status lull_division_of_run(struct lull_team *team, const struct lull_trace
             weights[p] = process->n_locations;
         nodes[p] = process->node;
     }
-    const struct lull_reader *reader = trace->format ? trace->format->reader : NULL;
-    const struct lull_division_items items = {.count = trace->n_processes,
-                                              .weights = weights,
-                                              .groups = nodes,
-                                              .whole = !reader || !reader->stream_open};
-    return lull_division_make(team, &items, arena, ret_division, err);
+    const struct lull_division_items items = {
+        .count = trace->n_processes, .weights = weights, .groups = nodes};
+    lull_status status = lull_division_make(team, &items, arena, ret_division, err);
+    if (status == LULL_OK && *ret_division && lull_trace_is_sequence(trace))
+        lull_relay_attach(trace, *ret_division, arena);
+    return status;
 }
 
 /* ---- quirks ---------------------------------------------------------------------------------- */

@@ -10,8 +10,8 @@
 lull_status lull_division_open(struct lull_team *team, const char *path,
                                struct lull_trace **ret_trace, struct lull_error *err);
 /* Neighbouring processes of an application (LULL_NONE: of all), whole nodes where there are as many
- * as members, by threads. A format whose events are one sequence the first reads alone. NULL for a
- * team of one. */
+ * as members, by threads. Where the events are one sequence, the first reads them for all
+ * (relay.h), as long as `arena` lives. NULL for a team of one. */
 lull_status lull_division_of_run(struct lull_team *team, const struct lull_trace *trace,
                                  uint32_t application, struct lull_arena *arena,
                                  struct lull_division **ret_division, struct lull_error *err);

@@ -44,9 +44,7 @@ static void cut(const struct lull_division_items *items, uint32_t members, uint3
         all += items->weights[i];
     for (uint32_t m = 1; m < members; m++) {
         const uint64_t wanted = (uint64_t)((double)all * m / members);
-        if (items->whole)
-            cuts[m] = items->count;
-        else if (members >= items->count)
+        if (members >= items->count)
             cuts[m] = m < items->count ? m : items->count;
         else
             cuts[m] = find_cut(items, by_groups, cuts[m - 1], before, wanted);

@@ -15,7 +15,6 @@ struct lull_division_items {
     const uint64_t *weights; /* [count]: of the work */
     const uint32_t *groups;  /* [count]: neighbours of one group stay together where there are as
                                 many  groups as members; NULL: each is by itself */
-    bool whole;              /* the first has all */
 };
 
 /* Cut by the first, so that all have the same. NULL for a team of one. The cuts live in `arena`. */

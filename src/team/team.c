@@ -89,10 +89,11 @@ void lull_team_drop(struct lull_team *team, uint32_t kind)
 
 static void sort_in(struct lull_team *team, struct lull_mail *mail)
 {
-    switch (mail->head.kind) {
-    case LULL_MAIL_PARCEL:
-        append(&team->parcels, mail);
+    if (mail->head.kind <= LULL_MAIL_PARCEL_LAST) {
+        append(&team->parcels[mail->head.kind - LULL_MAIL_PARCEL], mail);
         return;
+    }
+    switch (mail->head.kind) {
     case LULL_MAIL_AGREED:
         /* The sender has this member's word, which came behind what it sent before. */
         lull_team_drop(team, LULL_MAIL_DOWN);
@@ -245,45 +246,53 @@ lull_status lull_team_expect(struct lull_team *team, uint32_t from, struct lull_
 
 /* ---- parcels --------------------------------------------------------------------------------- */
 
-void lull_team_begin(struct lull_team *team)
+void lull_team_begin(struct lull_team *team, enum lull_team_channel channel)
 {
     if (team)
-        team->reading++;
+        team->reading[channel]++;
 }
 
-lull_status lull_team_post(struct lull_team *team, uint32_t to, const void *bytes, size_t size,
-                           struct lull_error *err)
+lull_status lull_team_post(struct lull_team *team, enum lull_team_channel channel, uint32_t to,
+                           const void *bytes, size_t size, struct lull_error *err)
 {
-    return lull_team_send(team, to, (struct lull_mail_head){LULL_MAIL_PARCEL, team->reading}, bytes,
-                          size, err);
+    return lull_team_send(
+        team, to, (struct lull_mail_head){LULL_MAIL_PARCEL + channel, team->reading[channel]},
+        bytes, size, err);
 }
 
 /* The next of this reading; those of earlier ones are nobody's. */
-static struct lull_mail *next_parcel(struct lull_team *team)
+static struct lull_mail *next_parcel(struct lull_team *team, enum lull_team_channel channel)
 {
-    for (struct lull_mail **at = &team->parcels.first; *at;) {
-        if ((*at)->head.number == team->reading)
-            return take_out(&team->parcels, at);
-        if ((*at)->head.number < team->reading)
-            free(take_out(&team->parcels, at));
+    struct lull_mail_list *parcels = &team->parcels[channel];
+    const uint32_t reading = team->reading[channel];
+    for (struct lull_mail **at = &parcels->first; *at;) {
+        if ((*at)->head.number == reading)
+            return take_out(parcels, at);
+        if ((*at)->head.number < reading)
+            free(take_out(parcels, at));
         else
             at = &(*at)->next;
     }
     return NULL;
 }
 
-lull_status lull_team_take(struct lull_team *team, struct lull_team_parcel *ret_parcel,
-                           struct lull_error *err)
+/* Whether others go on no more with what this channel is for. */
+static bool is_stopped(const struct lull_team *team, enum lull_team_channel channel)
+{
+    return (channel == LULL_TEAM_REPLAY && team->stopped >= team->reading[channel]) ||
+           team->last[0] || lull_team_others_failed(team);
+}
+
+/* *ret_more: something has come, of whatever kind. */
+static lull_status take(struct lull_team *team, enum lull_team_channel channel,
+                        struct lull_team_parcel *ret_parcel, bool *ret_more, struct lull_error *err)
 {
     *ret_parcel = (struct lull_team_parcel){0};
-    if (!team)
-        return LULL_OK;
     pthread_mutex_lock(&team->lock);
-    look(team);
-    struct lull_mail *mail = next_parcel(team);
+    *ret_more = look(team);
+    struct lull_mail *mail = next_parcel(team, channel);
     lull_status status = find_failure(team, err);
-    if (status == LULL_OK &&
-        (team->stopped >= team->reading || team->last[0] || lull_team_others_failed(team)))
+    if (status == LULL_OK && is_stopped(team, channel))
         status = lull_fail(err, LULL_ERR_CANCELLED, "another process of lull has failed");
     pthread_mutex_unlock(&team->lock);
     if (status != LULL_OK) {
@@ -293,6 +302,29 @@ lull_status lull_team_take(struct lull_team *team, struct lull_team_parcel *ret_
     if (mail)
         *ret_parcel = (struct lull_team_parcel){mail->from, mail->size, mail->bytes, mail};
     return LULL_OK;
+}
+
+lull_status lull_team_take(struct lull_team *team, enum lull_team_channel channel,
+                           struct lull_team_parcel *ret_parcel, struct lull_error *err)
+{
+    bool more;
+    *ret_parcel = (struct lull_team_parcel){0};
+    return team ? take(team, channel, ret_parcel, &more, err) : LULL_OK;
+}
+
+lull_status lull_team_await(struct lull_team *team, enum lull_team_channel channel,
+                            struct lull_team_parcel *ret_parcel, struct lull_error *err)
+{
+    bool more;
+    lull_status status = take(team, channel, ret_parcel, &more, err);
+    for (unsigned looks = 0; status == LULL_OK && !ret_parcel->bytes;) {
+        if (more)
+            looks = 0;
+        else
+            wait_a_little(&looks);
+        status = take(team, channel, ret_parcel, &more, err);
+    }
+    return status;
 }
 
 void lull_team_give_back(struct lull_team_parcel *parcel)
@@ -305,8 +337,9 @@ void lull_team_stop(struct lull_team *team)
 {
     for (uint32_t i = 0; team && i < team->size; i++)
         if (i != team->index)
-            lull_team_send(team, i, (struct lull_mail_head){LULL_MAIL_STOP, team->reading}, NULL, 0,
-                           NULL);
+            lull_team_send(team, i,
+                           (struct lull_mail_head){LULL_MAIL_STOP, team->reading[LULL_TEAM_REPLAY]},
+                           NULL, 0, NULL);
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */
@@ -350,7 +383,8 @@ static bool release(struct lull_team *team, bool orderly)
 {
     const bool good = team->backend->close(team->state, orderly);
     pthread_mutex_destroy(&team->lock);
-    free_list(&team->parcels);
+    for (unsigned c = 0; c < LULL_TEAM_CHANNELS; c++)
+        free_list(&team->parcels[c]);
     free_list(&team->others);
     free(team->hosts);
     free(team->last);

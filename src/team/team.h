@@ -44,9 +44,16 @@ const char *lull_team_host(const struct lull_team *team, uint32_t member); /* on
 
 /* ---- parcels ------------------------------------------------------------------------------- */
 
+/* What parcels are of: those of one never come where another is asked for. */
+enum lull_team_channel {
+    LULL_TEAM_REPLAY, /* what replays tell each other */
+    LULL_TEAM_EVENTS, /* what the first has read for others */
+    LULL_TEAM_CHANNELS
+};
+
 /* A reading of a run begins, at the same point of all members: parcels of earlier ones are dropped,
  * and those of a member that is ahead wait. */
-void lull_team_begin(struct lull_team *team);
+void lull_team_begin(struct lull_team *team, enum lull_team_channel channel);
 
 struct lull_team_parcel {
     uint32_t from;
@@ -56,14 +63,17 @@ struct lull_team_parcel {
 };
 
 /* The bytes are copied. */
-lull_status lull_team_post(struct lull_team *team, uint32_t to, const void *bytes, size_t size,
-                           struct lull_error *err);
+lull_status lull_team_post(struct lull_team *team, enum lull_team_channel channel, uint32_t to,
+                           const void *bytes, size_t size, struct lull_error *err);
 /* The next parcel that has come; bytes NULL: there is none. LULL_ERR_CANCELLED where a member has
- * stopped the reading. */
-lull_status lull_team_take(struct lull_team *team, struct lull_team_parcel *ret_parcel,
-                           struct lull_error *err);
+ * stopped the reading, or has failed. */
+lull_status lull_team_take(struct lull_team *team, enum lull_team_channel channel,
+                           struct lull_team_parcel *ret_parcel, struct lull_error *err);
+/* The same, which waits until there is one. */
+lull_status lull_team_await(struct lull_team *team, enum lull_team_channel channel,
+                            struct lull_team_parcel *ret_parcel, struct lull_error *err);
 void lull_team_give_back(struct lull_team_parcel *parcel);
-/* This member has failed: others stop the reading, too. They all meet in lull_team_agree. */
+/* This member has failed in a replay: others stop theirs, too. They all meet in lull_team_agree. */
 void lull_team_stop(struct lull_team *team);
 
 /* ---- together ------------------------------------------------------------------------------ */

@@ -11,8 +11,9 @@
 
 enum lull_mail_kind {
     LULL_MAIL_PARCEL,
-    LULL_MAIL_UP,      /* along the tree */
-    LULL_MAIL_DOWN,    /* likewise */
+    LULL_MAIL_PARCEL_LAST = LULL_MAIL_PARCEL + LULL_TEAM_CHANNELS - 1, /* one for each channel */
+    LULL_MAIL_UP,                                                      /* along the tree */
+    LULL_MAIL_DOWN,                                                    /* likewise */
     LULL_MAIL_BROUGHT, /* a part of what a member brings to the first (bring.h), */
     LULL_MAIL_ASKED,   /* who asks for the next one */
     LULL_MAIL_AGREE,   /* up, */
@@ -24,9 +25,9 @@ enum lull_mail_kind {
 
 struct lull_mail_head {
     uint32_t kind;
-    /* A parcel, STOP: of the reading; UP, DOWN: of the operation; AGREE, AGREED, FAILED: of the
-     * agreement; BROUGHT, ASKED: of that at the end of it; LAST: 1 + a member that has gone without
-     * a word, or 0. */
+    /* A parcel: of the reading of its channel; STOP: of the replay; UP, DOWN: of the operation;
+     * AGREE, AGREED, FAILED: of the agreement; BROUGHT, ASKED: of that at the end of it; LAST: 1 +
+     * a member that has gone without a word, or 0. */
     uint32_t number;
 };
 
@@ -46,15 +47,15 @@ struct lull_team {
     const struct lull_team_backend *backend;
     void *state;
     uint32_t index, size;
-    char (*hosts)[64]; /* [size], on the first */
-    uint32_t reading;  /* its number */
+    char (*hosts)[64];                    /* [size], on the first */
+    uint32_t reading[LULL_TEAM_CHANNELS]; /* its number */
     uint32_t operation;
-    uint32_t stopped; /* the last reading that a member has stopped */
+    uint32_t stopped; /* the last replay that a member has stopped */
 
     pthread_mutex_t lock; /* of all below, and of the back-end */
     uint32_t agreements;  /* that this member has begun */
     uint32_t failed;      /* the last one that another has come to with a failure */
-    struct lull_mail_list parcels, others;
+    struct lull_mail_list parcels[LULL_TEAM_CHANNELS], others;
     bool *last; /* [size]: has sent its last */
     uint32_t n_last;
     uint32_t gone; /* a member that has gone without; LULL_NOBODY_GONE */

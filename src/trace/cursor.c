@@ -1,6 +1,5 @@
 #include "base/file.h"
 #include "base/output_file.h"
-#include "trace/convert.h"
 #include "trace/format.h"
 #include "trace/lane.h"
 #include "trace/shared.h"
@@ -15,28 +14,61 @@ struct lull_cursor {
     struct lull_lane_room *room;
 };
 
-/* The output is never committed: its temporary folder holds the copy until the trace is closed. */
-static lull_status convert_to_tape(const struct lull_trace *trace, struct lull_error *err)
+/* ---- copies of what cannot be read by location ------------------------------------------------
+ */
+
+static lull_status forward_block(void *context, unsigned worker, const struct lull_block *block,
+                                 struct lull_error *err)
 {
-    struct lull_trace_shared *shared = trace->shared;
-    const char *path = lull_arena_printf(trace->arena, "%s/lull", lull_temporary_folder());
-    lull_status status = lull_output_begin(path, true, true, &shared->by_location_output, err);
+    const struct lull_writer *writer = context;
+    (void)worker;
+    return writer->block(writer->state, block, err);
+}
+
+static lull_status write_tape(const struct lull_trace *trace, struct lull_process_range range,
+                              const char *path, struct lull_error *err)
+{
+    struct lull_writer writer;
+    lull_status status = lull_format_tape.writer_open(trace, path, false, &writer, err);
     if (status != LULL_OK)
         return status;
-    const char *tape =
-        lull_arena_printf(trace->arena, "%s/tape", lull_output_path(shared->by_location_output));
-    status = lull_convert(trace, tape, &lull_format_tape, false, NULL, NULL, err);
+    const struct lull_visitor visitor = {.context = &writer, .block = forward_block};
+    const struct lull_scan_options options = {
+        .workers = 1, .application = LULL_NONE, .range = range};
+    status = lull_scan(trace, &options, &visitor, err);
+    lull_status closed =
+        writer.close(writer.state, status == LULL_OK, status == LULL_OK ? err : NULL);
+    return status != LULL_OK ? status : closed;
+}
+
+/* The output is never committed: its temporary folder holds the copy until the trace is closed. */
+static lull_status make_copy(const struct lull_trace *trace, struct lull_process_range range,
+                             struct lull_copy *copy, struct lull_error *err)
+{
+    const char *path = lull_arena_printf(trace->arena, "%s/lull", lull_temporary_folder());
+    lull_status status = lull_output_begin(path, true, true, &copy->output, err);
+    if (status != LULL_OK)
+        return status;
+    const char *tape = lull_arena_printf(trace->arena, "%s/tape", lull_output_path(copy->output));
+    status = write_tape(trace, range, tape, err);
     if (status == LULL_OK)
-        status = lull_trace_open(tape, &shared->by_location, err);
-    if (status != LULL_OK) {
-        lull_output_discard(shared->by_location_output);
-        shared->by_location_output = NULL;
-    }
+        status = lull_trace_open(tape, &copy->trace, err);
+    if (status == LULL_OK)
+        copy->range = range;
+    else
+        lull_copy_discard(copy);
     return status;
 }
 
-/* The trace to read single locations from: `trace` itself or its temporary copy. */
-static lull_status readable_by_location(const struct lull_trace *trace,
+void lull_copy_discard(struct lull_copy *copy)
+{
+    lull_trace_close(copy->trace);
+    lull_output_discard(copy->output);
+    *copy = (struct lull_copy){0};
+}
+
+/* The trace to read a location from: `trace` itself or a temporary copy. */
+static lull_status readable_by_location(const struct lull_trace *trace, uint32_t location,
                                         const struct lull_trace **ret_trace, struct lull_error *err)
 {
     const struct lull_reader *reader = trace->format ? trace->format->reader : NULL;
@@ -47,14 +79,32 @@ static lull_status readable_by_location(const struct lull_trace *trace,
     if (!reader || !reader->drive)
         return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: this trace has no events", trace->path);
     struct lull_trace_shared *shared = trace->shared;
+    struct lull_copy *copy = &shared->part;
     lull_status status = LULL_OK;
-    pthread_mutex_lock(&shared->convert_lock);
-    if (!shared->by_location)
-        status = convert_to_tape(trace, err);
-    *ret_trace = shared->by_location;
-    pthread_mutex_unlock(&shared->convert_lock);
+    pthread_mutex_lock(&shared->copy_lock);
+    if (!copy->trace || !lull_in_range(copy->range, trace->locations[location].process)) {
+        copy = &shared->whole;
+        if (!copy->trace)
+            status = make_copy(trace, (struct lull_process_range){0, 0}, copy, err);
+    }
+    *ret_trace = copy->trace;
+    pthread_mutex_unlock(&shared->copy_lock);
     return status;
 }
+
+lull_status lull_cursors_prepare(const struct lull_trace *trace, struct lull_process_range range,
+                                 struct lull_error *err)
+{
+    struct lull_trace_shared *shared = trace->shared;
+    lull_status status = LULL_OK;
+    pthread_mutex_lock(&shared->copy_lock);
+    if (lull_trace_is_sequence(trace) && range.end > 0 && !shared->part.trace)
+        status = make_copy(trace, range, &shared->part, err);
+    pthread_mutex_unlock(&shared->copy_lock);
+    return status;
+}
+
+/* ---- cursors --------------------------------------------------------------------------------- */
 
 uint32_t lull_cursor_block(const struct lull_trace *trace)
 {
@@ -68,7 +118,7 @@ lull_status lull_cursor_open(const struct lull_trace *trace, uint32_t location, 
                              struct lull_cursor **ret_cursor, struct lull_error *err)
 {
     mask = mask ? mask : LULL_MASK_ALL;
-    lull_status status = readable_by_location(trace, &trace, err);
+    lull_status status = readable_by_location(trace, location, &trace, err);
     if (status != LULL_OK)
         return status;
     struct lull_cursor *cursor = calloc(1, sizeof *cursor);

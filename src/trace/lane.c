@@ -72,13 +72,18 @@ void lull_lane_close(struct lull_lane *lane)
     lull_nesting_end(&lane->nesting);
 }
 
-bool lull_lane_is_wanted(const struct lull_trace *trace, const struct lull_scan_options *options,
-                         uint32_t location)
+bool lull_lane_is_selected(const struct lull_trace *trace, const struct lull_scan_options *options,
+                           uint32_t location)
 {
     const struct lull_process *process = &trace->processes[trace->locations[location].process];
     if (options->application != LULL_NONE && process->application != options->application)
         return false;
-    if (!lull_in_range(options->range, trace->locations[location].process))
-        return false;
     return !options->masters_only || process->first_location == location;
+}
+
+bool lull_lane_is_wanted(const struct lull_trace *trace, const struct lull_scan_options *options,
+                         uint32_t location)
+{
+    return lull_in_range(options->range, trace->locations[location].process) &&
+           lull_lane_is_selected(trace, options, location);
 }

@@ -39,8 +39,11 @@ lull_status lull_lane_visit(struct lull_lane *lane, struct lull_lane_room *room,
                             struct lull_error *err);
 void lull_lane_close(struct lull_lane *lane); /* also one that is not open */
 
-/* Whether a scan with these options reads the location. */
+/* Whether a scan with these options reads the location: it is in the range, and one of those that
+ * are read of any range. */
 bool lull_lane_is_wanted(const struct lull_trace *trace, const struct lull_scan_options *options,
                          uint32_t location);
+bool lull_lane_is_selected(const struct lull_trace *trace, const struct lull_scan_options *options,
+                           uint32_t location);
 
 #endif

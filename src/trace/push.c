@@ -4,6 +4,8 @@
 #include "trace/format.h"
 #include "trace/format/sink.h"
 #include "trace/lane.h"
+#include "trace/relayed.h"
+#include "trace/shared.h"
 
 #include <stdlib.h>
 
@@ -11,6 +13,7 @@ struct lull_sink {
     const struct lull_trace *trace;
     const struct lull_scan_options *options;
     const struct lull_visitor *visitor;
+    struct lull_relayed *relayed; /* NULL: nobody else has locations */
     struct lull_nesting *nesting; /* per location */
     bool *begun;
     struct lull_event_buffer scratch;
@@ -36,11 +39,13 @@ static lull_status sink_begin(struct lull_sink *sink, uint32_t location, struct 
     return sink->visitor->begin(sink->visitor->context, 0, location, err);
 }
 
-lull_status lull_sink_block(struct lull_sink *sink, uint32_t location,
-                            const struct lull_event *events, uint32_t count, struct lull_error *err)
+/* A block of a location of this process. */
+static lull_status take(void *context, const struct lull_block *block, struct lull_error *err)
 {
-    if (count == 0 || !lull_lane_is_wanted(sink->trace, sink->options, location))
-        return LULL_OK;
+    struct lull_sink *sink = context;
+    const uint32_t location = block->location;
+    const struct lull_event *events = block->events;
+    uint32_t count = block->count;
     lull_status status = sink_begin(sink, location, err);
     if (status == LULL_OK)
         status = lull_nesting_repair(&sink->nesting[location], sink->trace, location, &events,
@@ -48,6 +53,20 @@ lull_status lull_sink_block(struct lull_sink *sink, uint32_t location,
     if (status == LULL_OK)
         status = visit(sink->visitor, 0, location, events, count, err);
     return status;
+}
+
+lull_status lull_sink_block(struct lull_sink *sink, uint32_t location,
+                            const struct lull_event *events, uint32_t count, struct lull_error *err)
+{
+    const struct lull_block block = {.location = location, .count = count, .events = events};
+    if (count == 0)
+        return LULL_OK;
+    if (lull_lane_is_wanted(sink->trace, sink->options, location))
+        return take(sink, &block, err);
+    if (sink->relayed && lull_lane_is_selected(sink->trace, sink->options, location))
+        return lull_relayed_put(sink->relayed, sink->trace->locations[location].process, &block,
+                                err);
+    return LULL_OK;
 }
 
 void lull_sink_progress(struct lull_sink *sink, double share)
@@ -78,11 +97,31 @@ static lull_status sink_end(struct lull_sink *sink, uint32_t location, struct lu
     return status;
 }
 
+/* The sequence, as it is read here, or by the first of several. */
+static lull_status walk(struct lull_sink *sink, const struct lull_relay *relay, uint64_t mask,
+                        struct lull_error *err)
+{
+    const struct lull_trace *trace = sink->trace;
+    if (relay && relay->index > 0)
+        return lull_relayed_get_all(relay, take, sink, err);
+    if (relay && !(sink->relayed = lull_relayed_create(relay)))
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    lull_status status = trace->format->reader->drive(trace, lull_nesting_mask(mask),
+                                                      sink->options->unordered, sink, err);
+    if (status == LULL_OK && relay)
+        status = lull_relayed_end(sink->relayed, err);
+    lull_relayed_destroy(sink->relayed);
+    return status;
+}
+
 lull_status lull_push_scan(const struct lull_trace *trace, const struct lull_scan_options *options,
                            uint64_t mask, const struct lull_visitor *visitor,
                            struct lull_error *err)
 {
+    const struct lull_relay *relay = options->range.end > 0 ? trace->shared->relay : NULL;
     struct lull_sink sink = {.trace = trace, .options = options, .visitor = visitor};
+    if (relay)
+        relay->begin(relay->context);
     sink.nesting = calloc(trace->n_locations, sizeof *sink.nesting);
     sink.begun = calloc(trace->n_locations, sizeof *sink.begun);
     lull_status status = LULL_OK;
@@ -92,8 +131,7 @@ lull_status lull_push_scan(const struct lull_trace *trace, const struct lull_sca
     } else {
         for (uint32_t l = 0; l < trace->n_locations; l++)
             lull_nesting_begin(&sink.nesting[l], mask, options->unordered);
-        status = trace->format->reader->drive(trace, lull_nesting_mask(mask), options->unordered,
-                                              &sink, err);
+        status = walk(&sink, relay, mask, err);
         for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++)
             if (lull_lane_is_wanted(trace, options, l))
                 status = sink_end(&sink, l, err);

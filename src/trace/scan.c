@@ -283,9 +283,22 @@ unsigned lull_scan_workers(const struct lull_trace *trace, const struct lull_sca
     return end > first ? end - first : options->range.end > 0;
 }
 
-/* Whether there is anything to read. */
+bool lull_trace_is_sequence(const struct lull_trace *trace)
+{
+    const struct lull_reader *reader = reader_of(trace);
+    return reader && reader->drive;
+}
+
+void lull_trace_relay(const struct lull_trace *trace, const struct lull_relay *relay)
+{
+    trace->shared->relay = relay;
+}
+
+/* Whether there is anything to read, here or for others. */
 static bool has_locations(const struct lull_trace *trace, const struct lull_scan_options *options)
 {
+    if (lull_trace_is_sequence(trace) && trace->shared->relay)
+        return true;
     uint32_t first, end;
     lull_locations_of(trace, options->range, &first, &end);
     return end > first || options->range.end == 0;

@@ -106,12 +106,16 @@ uint32_t lull_scan_most_abreast(const struct lull_trace *trace);
 /* A cursor pulls the events of one location. Thousands may be open side by side; each is used by
  * one thread at a time. Where the format stores all locations in one sequence (Paraver), the
  * first cursor of a trace converts it once into a temporary tape in $TMPDIR, removed when the
- * trace is closed. */
+ * trace is closed; what has been prepared is read from there. */
 struct lull_cursor;
 /* How many events a cursor hands out at once, at most: few where thousands may be open. */
 uint32_t lull_cursor_block(const struct lull_trace *trace);
 lull_status lull_cursor_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
                              struct lull_cursor **ret_cursor, struct lull_error *err);
+/* By all who share the reading of a sequence (relay.h), before they open cursors on the locations
+ * of their processes: each gets a copy of these alone. Nothing happens otherwise. */
+lull_status lull_cursors_prepare(const struct lull_trace *trace, struct lull_process_range range,
+                                 struct lull_error *err);
 /* ret_block->count == 0: the end. */
 lull_status lull_cursor_next(struct lull_cursor *cursor, struct lull_block *ret_block,
                              struct lull_error *err);

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "trace/exchange.h"
+#include "trace/relay.h"
 #include "trace/scan.h"
 
 #include <pthread.h>
@@ -13,6 +14,14 @@ struct lull_quirk_counts {
     uint64_t at_opening;
     uint64_t by_tally;  /* the one that counted most */
     uint64_t elsewhere; /* as by cursors */
+};
+
+/* A temporary tape with the same locations, for cursors on formats that cannot be read by location.
+ */
+struct lull_copy {
+    struct lull_trace *trace; /* NULL: there is none */
+    struct lull_output *output;
+    struct lull_process_range range; /* of which it has events */
 };
 
 struct lull_trace_shared {
@@ -26,12 +35,12 @@ struct lull_trace_shared {
                               later */
     bool opening;
     const struct lull_exchange *exchange; /* while it is opened by several; else NULL */
-    pthread_mutex_t convert_lock;         /* held while the copy is made */
-    /* A temporary tape with the same locations, for cursors on formats that cannot be read by
-     * location; made by the first cursor. */
-    struct lull_trace *by_location;
-    struct lull_output *by_location_output;
+    const struct lull_relay *relay;       /* where its events are one sequence; NULL: alone */
+    pthread_mutex_t copy_lock;            /* held while a copy is made */
+    struct lull_copy whole, part;         /* made by the first cursor; by lull_cursors_prepare */
 };
+
+void lull_copy_discard(struct lull_copy *copy); /* also where there is none */
 
 /* The locations of a range of processes, [*ret_first, *ret_end). */
 void lull_locations_of(const struct lull_trace *trace, struct lull_process_range range,

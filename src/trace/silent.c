@@ -14,7 +14,7 @@ struct lull_trace *lull_trace_silent_create(const struct lull_trace *trace)
         return NULL;
     }
     pthread_mutex_init(&shared->lock, NULL);
-    pthread_mutex_init(&shared->convert_lock, NULL);
+    pthread_mutex_init(&shared->copy_lock, NULL);
     *silent = *trace;
     silent->shared = shared;
     silent->tally = NULL;
@@ -26,7 +26,7 @@ void lull_trace_silent_destroy(struct lull_trace *silent)
     if (!silent)
         return;
     free(silent->shared->left_out);
-    pthread_mutex_destroy(&silent->shared->convert_lock);
+    pthread_mutex_destroy(&silent->shared->copy_lock);
     pthread_mutex_destroy(&silent->shared->lock);
     free(silent->shared);
     free(silent);

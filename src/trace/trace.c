@@ -24,7 +24,7 @@ struct lull_trace *lull_trace_create(void)
     trace->n_applications = 1;
     trace->shared = lull_arena_zero(arena, 1, sizeof *trace->shared);
     pthread_mutex_init(&trace->shared->lock, NULL);
-    pthread_mutex_init(&trace->shared->convert_lock, NULL);
+    pthread_mutex_init(&trace->shared->copy_lock, NULL);
     return trace;
 }
 
@@ -33,13 +33,13 @@ void lull_trace_close(struct lull_trace *trace)
     if (!trace)
         return;
     struct lull_trace_shared *shared = trace->shared;
-    lull_trace_close(shared->by_location);
-    lull_output_discard(shared->by_location_output);
+    lull_copy_discard(&shared->part);
+    lull_copy_discard(&shared->whole);
     const struct lull_reader *reader = trace->format ? trace->format->reader : NULL;
     if (reader && reader->close)
         reader->close(trace);
     free(shared->left_out);
-    pthread_mutex_destroy(&shared->convert_lock);
+    pthread_mutex_destroy(&shared->copy_lock);
     pthread_mutex_destroy(&shared->lock);
     lull_arena_destroy(trace->arena);
 }

@@ -475,18 +475,26 @@ static lull_status collect_block(void *context, unsigned worker, const struct lu
     return LULL_OK;
 }
 
-lull_status collect_by_scan(const struct lull_trace *trace, uint64_t mask, unsigned workers,
-                            struct lull_arena *arena, struct same_sequence **ret_sequences,
-                            struct lull_error *err)
+lull_status collect_as(const struct lull_trace *trace, const struct lull_scan_options *options,
+                       struct lull_arena *arena, struct same_sequence **ret_sequences,
+                       struct lull_error *err)
 {
     struct collection collection;
     begin_collection(&collection, trace, trace->n_locations, arena);
     struct lull_visitor visitor = {.context = &collection, .block = collect_block};
-    struct lull_scan_options options = {.mask = mask, .workers = workers, .application = LULL_NONE};
-    lull_status status = lull_scan(trace, &options, &visitor, err);
+    lull_status status = lull_scan(trace, options, &visitor, err);
     if (status == LULL_OK)
         *ret_sequences = collection.sequences;
     return status;
+}
+
+lull_status collect_by_scan(const struct lull_trace *trace, uint64_t mask, unsigned workers,
+                            struct lull_arena *arena, struct same_sequence **ret_sequences,
+                            struct lull_error *err)
+{
+    const struct lull_scan_options options = {
+        .mask = mask, .workers = workers, .application = LULL_NONE};
+    return collect_as(trace, &options, arena, ret_sequences, err);
 }
 
 bool same_events(const struct lull_trace *a, const struct lull_trace *b,

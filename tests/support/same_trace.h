@@ -51,5 +51,9 @@ lull_status collect_by_cursor(const struct lull_trace *trace, uint32_t location,
 lull_status collect_by_scan(const struct lull_trace *trace, uint64_t mask, unsigned workers,
                             struct lull_arena *arena, struct same_sequence **ret_sequences,
                             struct lull_error *err);
+/* From a scan with options; empty where a location is not read. */
+lull_status collect_as(const struct lull_trace *trace, const struct lull_scan_options *options,
+                       struct lull_arena *arena, struct same_sequence **ret_sequences,
+                       struct lull_error *err);
 
 #endif

@@ -98,6 +98,11 @@ class Case:
         size = "ranks=300,iterations=50" if options.sanitized else "ranks=3000,iterations=400"
         subprocess.run([options.lull, "simulate", "-p", "chain:exec=1ms," + size, "-o", self.large],
                        check=True, stdout=subprocess.DEVNULL)
+        # Events in one sequence, more than may be on their way to a member.
+        self.small, self.sequence = (os.path.join(folder, name) for name in ("small.lull", "sequence.prv"))
+        subprocess.run([options.lull, "simulate", "-p", "chain:exec=1ms,ranks=100,iterations=300", "-o", self.small],
+                       check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([options.lull, "convert", self.small, self.sequence, "--to", "paraver"], check=True)
 
     def begin(self, words, members, script="", chaos="1", lull=None, **more):
         """Starts a team; `script` is the shell's, before it becomes the member, or the first that forks the others."""
@@ -140,7 +145,19 @@ class Case:
                    "has 2 processes, so that 3 of the 5 of lull have nothing to do")
         paraver = os.path.join(self.options.data, "golden", "mpi2.prv")
         self.warns(self.begin(["info", paraver], 3), "idle",
-                   "is read by one process, the other 2 of lull have nothing to do")
+                   "has 2 processes, so that 1 of the 3 of lull have nothing to do")
+        self.warns(self.begin(["info", paraver], 2), "read for others", "is read by the first process of lull for")
+
+    def bad_sequence(self):
+        """A line that the first cannot read, when others have got what is in front of it."""
+        run = os.path.join(self.folder, "bad.prv")
+        with open(self.sequence, encoding="ascii") as whole, open(run, "w", encoding="ascii") as bad:
+            lines = whole.readlines()
+            lines[len(lines) // 2] = "2:nonsense\n"
+            bad.writelines(lines)
+        for words in SHARED:
+            self.fails(self.begin(of_run(words, run), 3), "bad line: " + words[0],
+                       "line %d" % (len(lines) // 2 + 1))
 
     # ---- members that see something else --------------------------------------------------------
 
@@ -224,11 +241,11 @@ class Case:
             return "if [ %s = %d ]; then export %s0; fi" % (RANK, member, preload)
         return "export %s%d" % (preload, member)
 
-    def begin_and_stop(self, member, words=("metrics", "RUN"), where="LULL_TEST_STOP"):
+    def begin_and_stop(self, member, words=("metrics", "RUN"), where="LULL_TEST_STOP", run=None):
         """A team of three, of which a member stops where it begins to read events, or elsewhere, so that the others
         have to wait for it. Both processes."""
         script = self.preload(where, member)
-        process = self.begin(of_run(words, self.large), 3, script)
+        process = self.begin(of_run(words, run or self.large), 3, script)
         until = time.monotonic() + SECONDS
         while time.monotonic() < until and process.poll() is None:
             for other in descendants(process.pid):
@@ -241,10 +258,11 @@ class Case:
         cases = [(1, ["metrics", "RUN"]), (2, ["metrics", "RUN"])]
         if not self.options.family:
             cases += [(1 + i % 2, words) for i, words in enumerate(SHARED)]
-        cases = [(member, words, "LULL_TEST_STOP") for member, words in cases]
-        cases += [(member, REPLAY, "LULL_TEST_STOP_REPLAY") for member in (1, 2)]
-        for member, words, where in cases:
-            process, other = self.begin_and_stop(member, words, where)
+        cases = [(member, words, "LULL_TEST_STOP", self.large) for member, words in cases]
+        cases += [(member, REPLAY, "LULL_TEST_STOP_REPLAY", self.large) for member in (1, 2)]
+        cases += [(member, ["metrics", "RUN"], "LULL_TEST_STOP_PASS", self.sequence) for member in (1, 2)]
+        for member, words, where, run in cases:
+            process, other = self.begin_and_stop(member, words, where, run)
             os.kill(other, signal.SIGKILL)
             if not self.options.family:
                 self.fails(process, "killed", "rank %d on " % member, "has gone")
@@ -255,11 +273,11 @@ class Case:
 
     def falls_back(self):
         """A member that cannot go on with a replay leaves it to the first, which prints what one process prints."""
-        alone = subprocess.run([self.options.lull, *of_run(REPLAY, self.large)], env=self.environment, check=True,
+        alone = subprocess.run([self.options.lull, *of_run(REPLAY, self.small)], env=self.environment, check=True,
                                capture_output=True)
         for member in 1, 2:
             status, output, errors = self.end(
-                self.begin(of_run(REPLAY, self.large), 3, self.preload("LULL_TEST_NO_FILE", member)), "falls back")
+                self.begin(of_run(REPLAY, self.small), 3, self.preload("LULL_TEST_NO_FILE", member)), "falls back")
             if status != 0 or output != alone.stdout or \
                     sum("replaying is not shared yet" in line for line in lines_of(errors)) != 1:
                 raise Wrong("falls back: got %d, %s and %s" % (status, output, errors))
@@ -299,6 +317,7 @@ class Case:
         self.other_version()
         if not self.options.family:
             self.damaged()
+            self.bad_sequence()
             self.unwritable()
         self.killed()
         self.falls_back()

@@ -71,6 +71,7 @@ OF_WIDE = (
 )
 WIDE = ["-p", "chain:ranks=1100,exec=1ms,iterations=6,collective=allreduce,every=3", "--placement",
         "block:cores-per-node=3", "--noise", "exponential:mean=50us"]
+LONG = ["-p", "chain:ranks=100,exec=1ms,iterations=300,collective=allreduce,every=10"]
 SIMULATED = (
     ["-p", "chain:ranks=9,exec=1ms+2ms,iterations=20,collective=allreduce,every=3", "--noise", "exponential:mean=50us"],
     ["-p", "grid:ranks=4x4,bytes=128KiB,iterations=10"],
@@ -126,10 +127,10 @@ class Case:
         for path in filter(os.path.exists, paths):
             os.remove(path)
         for path, size in zip(paths, (0, members)):
-            if words[0] != "replay": # whose --output is a run
+            if words[0] not in ("replay", "wave"): # whose --output is another
                 done = self.start([*words, "-o", path], size)
                 said = done.stderr.decode(errors="replace").splitlines()
-        if words[0] == "replay":
+        if words[0] in ("replay", "wave"):
             said = self.start(words, members).stderr.decode(errors="replace").splitlines()
         elif any(map(os.path.exists, paths)) and not filecmp.cmp(*paths, shallow=False):
             raise Difference(" ".join(words) + " -o: writes something else")
@@ -162,13 +163,18 @@ class Case:
 
 def find_runs(case):
     runs = sorted(glob.glob(case.options.data + "/tape/*/"))
-    runs += sorted(glob.glob(case.options.data + "/golden/*.prv"))[:3]
+    runs += sorted(glob.glob(case.options.data + "/golden/*.prv"))[:3] + [case.options.data + "/paraver/hybrid.prv"]
     for i, words in enumerate(SIMULATED):
         run = os.path.join(case.folder, "simulated%d.lull" % i)
         made = case.start(["simulate", *words, "-o", run], 0)
         if made.returncode != 0:
             raise Difference("simulate: " + made.stderr.decode())
         runs.append(run)
+    sequence = os.path.join(case.folder, "sequence.prv")
+    made = case.start(["convert", runs[-4], sequence, "--to", "paraver"], 0)
+    if made.returncode != 0:
+        raise Difference("convert: " + made.stderr.decode())
+    runs.append(sequence)
     spoilt = os.path.join(case.folder, "spoilt.lull")
     shutil.copytree(case.options.data + "/tape/heat-2x1", spoilt)
     spoil(spoilt)
@@ -229,6 +235,16 @@ def wide(case):
     return run
 
 
+def long_sequence(case):
+    """Of which a member gets more than may be on its way to it."""
+    run, sequence = (os.path.join(case.folder, name) for name in ("long.lull", "long.prv"))
+    for words in (["simulate", *LONG, "-o", run], ["convert", run, sequence, "--to", "paraver"]):
+        made = case.start(words, 0)
+        if made.returncode != 0:
+            raise Difference(words[0] + ": " + made.stderr.decode())
+    return sequence
+
+
 def check_all(case):
     runs, mpi = find_runs(case), case.options.family is not None
     few = mpi or case.options.sanitized
@@ -242,6 +258,9 @@ def check_all(case):
             case.compare([run if word == "RUN" else word for word in command], sizes)
     for command in OF_WIDE[:1] if mpi else OF_WIDE:
         case.compare([wide(case) if word == "RUN" else word for word in command], [3] if few else [2, 5])
+    sequence = long_sequence(case)
+    for command in (COMMANDS[0], COMMANDS[10]):
+        case.compare([sequence if word == "RUN" else word for word in command], [3] if few else [2, 4])
     for i, run in enumerate(conformance()):
         sizes = [[2], [3], [4]][i % 3] if few else [[1, 4], [2, 7], [3]][i % 3]
         case.compare(["metrics", run, "-f", "json"], sizes)

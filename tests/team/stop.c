@@ -1,7 +1,8 @@
 /* Loaded before lull: the process stops itself (SIGSTOP) where it is about to read events of a run
- * (LULL_TEST_STOP), or where it is in the middle of a replay (LULL_TEST_STOP_REPLAY), so that a
- * test knows where it is; or it gets no file for the replay (LULL_TEST_NO_FILE). They say which of
- * the processes that lull forks, from 1 on, or 0 for the one that loads this. */
+ * (LULL_TEST_STOP), or to begin a pass (LULL_TEST_STOP_PASS), or where it is in the middle of a
+ * replay (LULL_TEST_STOP_REPLAY), so that a test knows where it is; or it gets no file for the
+ * replay (LULL_TEST_NO_FILE). They say which of the processes that lull forks, from 1 on, or 0 for
+ * the one that loads this. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -29,12 +30,15 @@ static int is_chosen(const char *variable)
     return chosen && atoi(chosen) == self;
 }
 
-/* A whole line of the cache is where parts of the records of a location are read to. */
+/* A whole line of the cache is where parts of the records of a location are read to, two are what
+ * workers of a pass get. */
 void *aligned_alloc(size_t alignment, size_t size)
 {
     void *(*original)(size_t alignment, size_t size);
     *(void **)&original = dlsym(RTLD_NEXT, "aligned_alloc");
-    if (alignment == 64 && is_chosen("LULL_TEST_STOP") && !atomic_flag_test_and_set(&stopped))
+    if (((alignment == 64 && is_chosen("LULL_TEST_STOP")) ||
+         (alignment == 128 && is_chosen("LULL_TEST_STOP_PASS"))) &&
+        !atomic_flag_test_and_set(&stopped))
         raise(SIGSTOP);
     return original(alignment, size);
 }

@@ -68,7 +68,7 @@ static lull_status number_shares(struct lull_ideal *ideal, struct lull_error *er
     const unsigned n_members = lull_team_size(division->team);
     int64_t *workers = calloc(n_members, sizeof *workers);
     ideal->workers_of = calloc(n_members, sizeof *ideal->workers_of);
-    lull_team_begin(division->team);
+    lull_team_begin(division->team, LULL_TEAM_REPLAY);
     if (!workers || !ideal->workers_of) {
         free(workers);
         return no_memory(ideal->trace, err);

@@ -129,7 +129,7 @@ void lull_mail_send(struct share *share, uint32_t to, const struct batch *batch)
     atomic_fetch_add(&ideal->mail->sent, 1);
     lull_lead_posted(share, batch->count);
     lull_status status =
-        lull_team_post(ideal->mail->team, ideal->member_of[to], &parcel,
+        lull_team_post(ideal->mail->team, LULL_TEAM_REPLAY, ideal->member_of[to], &parcel,
                        sizeof parcel.head + batch->count * sizeof parcel.letters[0], &err);
     if (status != LULL_OK)
         lull_share_fail(share, status, &err);
@@ -138,7 +138,7 @@ void lull_mail_send(struct share *share, uint32_t to, const struct batch *batch)
 static void tell(struct mail *mail, uint32_t to, const struct head *head)
 {
     struct lull_error err;
-    lull_status status = lull_team_post(mail->team, to, head, sizeof *head, &err);
+    lull_status status = lull_team_post(mail->team, LULL_TEAM_REPLAY, to, head, sizeof *head, &err);
     if (status != LULL_OK)
         fail_mail(mail, status, &err);
 }
@@ -364,7 +364,7 @@ static bool take_all(struct mail *mail)
     for (uint32_t era = mail->era; !atomic_load(&mail->failed); any = true) {
         struct lull_team_parcel parcel;
         struct lull_error err;
-        lull_status status = lull_team_take(mail->team, &parcel, &err);
+        lull_status status = lull_team_take(mail->team, LULL_TEAM_REPLAY, &parcel, &err);
         if (status != LULL_OK)
             fail_mail(mail, status, &err);
         if (status != LULL_OK || !parcel.bytes)

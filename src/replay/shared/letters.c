@@ -61,7 +61,7 @@ static lull_status post_batch(struct lull_letters *letters, uint32_t to, struct 
     const size_t size = sizeof parcel->head + parcel->head.count * sizeof parcel->letters[0];
     if (parcel->head.count == 0)
         return LULL_OK;
-    lull_status status = lull_team_post(letters->team, to, parcel, size, err);
+    lull_status status = lull_team_post(letters->team, LULL_TEAM_REPLAY, to, parcel, size, err);
     parcel->head.count = 0;
     letters->ending.sent++;
     letters->n_full += ++other->untaken == letters->most_untaken;
@@ -101,7 +101,7 @@ static lull_status tell_taken(struct lull_letters *letters, struct lull_error *e
         if (other->owed < letters->most_untaken / 2)
             continue;
         other->owed = 0;
-        status = lull_team_post(letters->team, m, &head, sizeof head, err);
+        status = lull_team_post(letters->team, LULL_TEAM_REPLAY, m, &head, sizeof head, err);
     }
     return status;
 }
@@ -111,7 +111,7 @@ static lull_status tell_note(void *context, uint32_t to, const struct lull_endin
 {
     const struct lull_letters *letters = context;
     const struct head head = {.kind = NOTE, .note = *note};
-    return lull_team_post(letters->team, to, &head, sizeof head, err);
+    return lull_team_post(letters->team, LULL_TEAM_REPLAY, to, &head, sizeof head, err);
 }
 
 /* ---- taking -----------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ static lull_status take_parcels(struct lull_letters *letters, struct lull_error 
     lull_status status = LULL_OK;
     while (status == LULL_OK && !letters->ending.over) {
         struct lull_team_parcel parcel;
-        status = lull_team_take(letters->team, &parcel, err);
+        status = lull_team_take(letters->team, LULL_TEAM_REPLAY, &parcel, err);
         if (status != LULL_OK || !parcel.bytes)
             return status;
         const struct head *head = parcel.bytes;

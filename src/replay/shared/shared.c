@@ -104,7 +104,7 @@ lull_status lull_shared_simulate(const struct lull_shared *shared, lull_status s
     struct lull_sim_result own = {0};
     uint64_t *signatures = NULL;
     bool lost = false;
-    lull_team_begin(team);
+    lull_team_begin(team, LULL_TEAM_REPLAY);
     if (status == LULL_OK) {
         signatures = calloc(shared->program->n_groups + (size_t)1, sizeof *signatures);
         status = simulate(shared, signatures, arena, &own, &lost, err);

@@ -83,7 +83,10 @@ static lull_status make_shared(const struct lull_trace *trace, const struct lull
 {
     struct lull_sim_options options;
     struct lull_shared_result result;
-    lull_status status = open_program(trace, wish, lull_pass_range(wish->division), replayed, err);
+    const struct lull_process_range range = lull_pass_range(wish->division);
+    lull_status status = lull_cursors_prepare(trace, range, err);
+    if (status == LULL_OK)
+        status = open_program(trace, wish, range, replayed, err);
     if (status == LULL_OK)
         status = prepare(trace, wish, replayed, &options, err);
     const struct lull_shared shared = {wish->division, replayed->program, &options};

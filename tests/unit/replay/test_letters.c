@@ -38,7 +38,7 @@ static void run_team(body_fn *body, unsigned members, unsigned seed)
         setenv("LULL_TEAM_CHAOS", wish, 1);
         if (lull_team_open(&start, &team, NULL) != LULL_OK)
             _exit(1);
-        lull_team_begin(team);
+        lull_team_begin(team, LULL_TEAM_REPLAY);
         struct lull_letters *letters = lull_letters_create(team);
         const struct lull_sim_part part = lull_letters_part(letters);
         const char *wrong = body(team, &part);

@@ -332,7 +332,7 @@ static const char *fail_out_of_step(struct lull_team *team)
         const uint32_t bad = round % n;
         int64_t value = own, most = own;
         lull_status status = LULL_OK;
-        lull_team_begin(team);
+        lull_team_begin(team, LULL_TEAM_REPLAY);
         if (own == bad)
             status = lull_fail(&err, LULL_ERR_MEMORY, "x: member %u", own);
         if (status == LULL_OK && round < 2 * n)
@@ -341,7 +341,7 @@ static const char *fail_out_of_step(struct lull_team *team)
             status = lull_team_broadcast(team, &value, sizeof value, &err);
         while (status == LULL_OK && (round >= 2 * n || own == (bad + 1) % n)) {
             struct lull_team_parcel parcel;
-            status = lull_team_take(team, &parcel, &err);
+            status = lull_team_take(team, LULL_TEAM_REPLAY, &parcel, &err);
         }
         if (lull_team_agree(team, status, &err) == LULL_OK)
             return "a failure is forgotten";
@@ -378,15 +378,16 @@ static const char *post(struct lull_team *team)
     for (uint32_t reading = 0; reading < READINGS; reading++) {
         uint32_t next[32] = {0}, sent = 0, got = 0;
         const uint32_t most = reading == 1 ? (n - 1) * PARCELS / 2 : (n - 1) * PARCELS;
-        lull_team_begin(team);
+        lull_team_begin(team, LULL_TEAM_REPLAY);
         while (got < most || sent < PARCELS) {
             struct parcel parcel = {reading, sent, own, {0}};
             for (uint32_t to = 0; sent < PARCELS && to < n; to++)
-                if (to != own && lull_team_post(team, to, &parcel, sizeof parcel, &err) != LULL_OK)
+                if (to != own && lull_team_post(team, LULL_TEAM_REPLAY, to, &parcel, sizeof parcel,
+                                                &err) != LULL_OK)
                     return "posting fails";
             sent += sent < PARCELS;
             struct lull_team_parcel taken;
-            if (lull_team_take(team, &taken, &err) != LULL_OK)
+            if (lull_team_take(team, LULL_TEAM_REPLAY, &taken, &err) != LULL_OK)
                 return "taking fails";
             if (!taken.bytes)
                 continue;
@@ -413,7 +414,7 @@ static void test_parcels(void **state)
 static const char *stop(struct lull_team *team)
 {
     struct lull_error err = {""};
-    lull_team_begin(team);
+    lull_team_begin(team, LULL_TEAM_REPLAY);
     lull_status status = LULL_OK;
     if (lull_team_size(team) == 1)
         return NULL;
@@ -423,15 +424,17 @@ static const char *stop(struct lull_team *team)
     }
     while (status == LULL_OK) {
         struct lull_team_parcel parcel;
-        status = lull_team_take(team, &parcel, &err);
+        status = lull_team_take(team, LULL_TEAM_REPLAY, &parcel, &err);
     }
     if (lull_team_agree(team, status, &err) == LULL_OK)
         return "nothing has failed";
     if (lull_team_is_first(team) && !strstr(err.text, ": it"))
         return "the reason is missing";
-    lull_team_begin(team); /* and the next reading goes on */
+    lull_team_begin(team, LULL_TEAM_REPLAY); /* and the next reading goes on */
     struct lull_team_parcel parcel;
-    return lull_team_take(team, &parcel, &err) == LULL_OK ? NULL : "the next reading is stopped";
+    return lull_team_take(team, LULL_TEAM_REPLAY, &parcel, &err) == LULL_OK
+               ? NULL
+               : "the next reading is stopped";
 }
 
 static void test_stop(void **state)
@@ -516,8 +519,8 @@ static void test_alone(void **state)
     assert_null(add_and_compare(NULL));
     assert_null(collect(NULL));
     struct lull_team_parcel parcel;
-    lull_team_begin(NULL);
-    assert_int_equal(lull_team_take(NULL, &parcel, &err), LULL_OK);
+    lull_team_begin(NULL, LULL_TEAM_REPLAY);
+    assert_int_equal(lull_team_take(NULL, LULL_TEAM_REPLAY, &parcel, &err), LULL_OK);
     assert_null(parcel.bytes);
     lull_fail(&err, LULL_ERR_IO, "it");
     assert_int_equal(lull_team_agree(NULL, LULL_ERR_IO, &err), LULL_ERR_IO);

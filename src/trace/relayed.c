@@ -1,0 +1,197 @@
+/* A parcel holds blocks: for each a head, its events as far as their kinds use them, and the
+ * readings of these. An empty parcel is the end. */
+#include "trace/relayed.h"
+
+#include "base/array.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARCEL = 1 << 16 }; /* bytes, but for a block that is larger */
+
+struct head {
+    uint32_t location, n_events;
+    uint32_t events_size, n_readings; /* bytes; readings */
+};
+
+/* Bytes go in threes of a third of an event. Of most events only the first is used. */
+enum { PIECE = sizeof(struct lull_event) / 3 };
+static_assert((size_t)PIECE == offsetof(struct lull_event, duration), "what all events have");
+
+static inline unsigned pieces_of(unsigned kind)
+{
+    static const uint64_t short_ones = LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE) |
+                                       LULL_MASK(LULL_EVENT_MEASURE_ON) |
+                                       LULL_MASK(LULL_EVENT_MEASURE_OFF);
+    return short_ones >> kind & 1 ? 1 : 3;
+}
+
+static inline size_t copy_event(void *to, const void *from, unsigned kind)
+{
+    memcpy(to, from, PIECE);
+    if (pieces_of(kind) == 1)
+        return PIECE;
+    memcpy((uint8_t *)to + PIECE, (const uint8_t *)from + PIECE, 2 * (size_t)PIECE);
+    return 3 * (size_t)PIECE;
+}
+
+struct outgoing {
+    uint8_t *bytes; /* malloc'd at the first block */
+    size_t size, capacity;
+};
+
+struct lull_relayed {
+    const struct lull_relay *relay;
+    struct outgoing to[];
+};
+
+struct lull_relayed *lull_relayed_create(const struct lull_relay *relay)
+{
+    struct lull_relayed *relayed = calloc(1, sizeof *relayed + relay->size * sizeof relayed->to[0]);
+    if (relayed)
+        relayed->relay = relay;
+    return relayed;
+}
+
+void lull_relayed_destroy(struct lull_relayed *relayed)
+{
+    for (uint32_t i = 0; relayed && i < relayed->relay->size; i++)
+        free(relayed->to[i].bytes);
+    free(relayed);
+}
+
+/* ---- out ------------------------------------------------------------------------------------- */
+
+static lull_status no_memory(struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for what others are to read");
+}
+
+static lull_status flush(struct lull_relayed *relayed, uint32_t owner, struct lull_error *err)
+{
+    const struct lull_relay *relay = relayed->relay;
+    struct outgoing *out = &relayed->to[owner];
+    lull_status status =
+        out->size ? relay->put(relay->context, owner, out->bytes, out->size, err) : LULL_OK;
+    out->size = 0;
+    return status;
+}
+
+static struct head head_of(const struct lull_block *block)
+{
+    struct head head = {.location = block->location, .n_events = block->count};
+    for (uint32_t i = 0; i < block->count; i++) {
+        const struct lull_event *event = &block->events[i];
+        head.events_size += pieces_of(event->kind) * PIECE;
+        if (event->kind == LULL_EVENT_COUNTERS)
+            head.n_readings += event->readings.count;
+    }
+    return head;
+}
+
+static void append(struct outgoing *out, const void *bytes, size_t size)
+{
+    memcpy(out->bytes + out->size, bytes, size);
+    out->size += size;
+}
+
+lull_status lull_relayed_put(struct lull_relayed *relayed, uint32_t process,
+                             const struct lull_block *block, struct lull_error *err)
+{
+    const uint32_t owner = relayed->relay->owner(relayed->relay->context, process);
+    struct outgoing *out = &relayed->to[owner];
+    const struct head head = head_of(block);
+    const size_t size = sizeof head + head.n_events * sizeof(struct lull_event) +
+                        head.n_readings * sizeof(struct lull_reading);
+    if (out->size > 0 && out->size + size > PARCEL) {
+        lull_status status = flush(relayed, owner, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    const size_t wanted = out->size + size;
+    if (!lull_array_reserve(&out->bytes, &out->capacity, wanted > PARCEL ? wanted : PARCEL, 1))
+        return no_memory(err);
+    append(out, &head, sizeof head);
+    for (uint32_t i = 0; i < block->count; i++)
+        out->size += copy_event(out->bytes + out->size, &block->events[i], block->events[i].kind);
+    for (uint32_t i = 0; i < block->count && head.n_readings; i++)
+        if (block->events[i].kind == LULL_EVENT_COUNTERS)
+            append(out, block->events[i].readings.values,
+                   block->events[i].readings.count * sizeof(struct lull_reading));
+    return LULL_OK;
+}
+
+lull_status lull_relayed_end(struct lull_relayed *relayed, struct lull_error *err)
+{
+    const struct lull_relay *relay = relayed->relay;
+    lull_status status = LULL_OK;
+    for (uint32_t m = 0; status == LULL_OK && m < relay->size; m++) {
+        if (m == relay->index)
+            continue;
+        status = flush(relayed, m, err);
+        if (status == LULL_OK)
+            status = relay->put(relay->context, m, NULL, 0, err);
+    }
+    return status;
+}
+
+/* ---- in -------------------------------------------------------------------------------------- */
+
+struct incoming {
+    struct lull_event *events; /* of a block */
+    size_t capacity;
+    lull_status (*take)(void *context, const struct lull_block *block, struct lull_error *err);
+    void *context;
+};
+
+/* Readings stand where this process has them. */
+static void unpack(const struct head *head, struct lull_event *events)
+{
+    const uint8_t *at = (const uint8_t *)(head + 1);
+    const struct lull_reading *readings = (const void *)(at + head->events_size);
+    for (uint32_t i = 0; i < head->n_events; i++) {
+        struct lull_event *event = &events[i];
+        at += copy_event(event, at, ((const struct lull_event *)(const void *)at)->kind);
+        if (event->kind == LULL_EVENT_COUNTERS) {
+            event->readings.values = readings;
+            readings += event->readings.count;
+        }
+    }
+}
+
+static lull_status take_parcel(struct incoming *in, const uint8_t *at, const uint8_t *end,
+                               struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    while (status == LULL_OK && at < end) {
+        const struct head *head = (const void *)at;
+        if (!lull_array_reserve(&in->events, &in->capacity, head->n_events, sizeof *in->events))
+            return no_memory(err);
+        unpack(head, in->events);
+        at += sizeof *head + head->events_size + head->n_readings * sizeof(struct lull_reading);
+        const struct lull_block block = {
+            .location = head->location, .count = head->n_events, .events = in->events};
+        status = in->take(in->context, &block, err);
+    }
+    return status;
+}
+
+lull_status lull_relayed_get_all(const struct lull_relay *relay,
+                                 lull_status (*take)(void *context, const struct lull_block *block,
+                                                     struct lull_error *err),
+                                 void *context, struct lull_error *err)
+{
+    struct incoming in = {.take = take, .context = context};
+    lull_status status = LULL_OK;
+    for (bool ended = false; status == LULL_OK && !ended;) {
+        const void *bytes;
+        size_t size;
+        status = relay->get(relay->context, &bytes, &size, err);
+        ended = status != LULL_OK || size == 0;
+        if (!ended)
+            status = take_parcel(&in, bytes, (const uint8_t *)bytes + size, err);
+    }
+    free(in.events);
+    return status;
+}
