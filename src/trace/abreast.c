@@ -18,8 +18,9 @@ struct share { /* what a worker has to read */
     uint32_t n_lanes;
     struct entry *heap; /* [n_lanes], the lane that lags most first */
     uint32_t n_heap;
-    struct entry *parked; /* [n_lanes]: not welcome */
+    struct entry *parked; /* [n_lanes]: were not welcome when they were asked */
     uint32_t n_parked;
+    uint32_t since; /* blocks read since they were asked */
     struct lull_lane_room *room;
 };
 
@@ -120,10 +121,17 @@ static void close_share(struct share *share)
     lull_lane_room_destroy(share->room);
 }
 
+/* To ask all of them for each block would cost more than to read it where most are not welcome. */
+static bool is_time_to_ask(const struct share *share)
+{
+    return share->n_heap == 0 || share->since >= share->n_parked / 4;
+}
+
 static void unpark(struct share *share)
 {
     while (share->n_parked > 0)
         push(share, share->parked[--share->n_parked]);
+    share->since = 0;
 }
 
 /* The lane to read next; false: none is welcome. */
@@ -170,10 +178,12 @@ static lull_status read_share(const struct scan *scan, unsigned worker, struct s
                 lull_lane_close(lane);
             else
                 push(share, entry);
-        } else {
+            share->since++;
+        } else if (share->since == 0) { /* all of them have just been asked */
             status = abreast->rest(context, worker, err);
         }
-        unpark(share);
+        if (is_time_to_ask(share))
+            unpark(share);
     }
     if (status == LULL_OK && abreast->finish)
         status = abreast->finish(context, worker, err);

@@ -5,7 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { MARKS = 64, TELL_EVERY_NS = 2000000 };
+/* A member tells all others: however many there are, nobody is to hear of it more often than every
+ * 50 us. */
+enum { MARKS = 64, TELL_EVERY_NS = 2000000, HEAR_EVERY_NS = 50000 };
 
 /* Letters up to this one were posted by readers that had come to this time. */
 struct mark {
@@ -26,8 +28,8 @@ struct leads {
     uint64_t most;        /* letters of a share */
     int64_t *read_to;     /* [members]: how far they have been read, as they told */
     uint32_t n_members, own;
-    struct lead *leads; /* of the shares here */
-    int64_t told, told_at;
+    struct lead *leads;                /* of the shares here */
+    int64_t told, told_at, tell_every; /* ns */
 };
 
 struct leads *lull_leads_create(struct lull_ideal *ideal)
@@ -42,6 +44,9 @@ struct leads *lull_leads_create(struct lull_ideal *ideal)
     leads->n_members = lull_team_size(team);
     leads->own = lull_team_index(team);
     leads->told = -1;
+    leads->tell_every = (int64_t)leads->n_members * HEAR_EVERY_NS;
+    if (leads->tell_every < TELL_EVERY_NS)
+        leads->tell_every = TELL_EVERY_NS;
     leads->most = ideal->options->ahead;
     if (leads->most == 0)
         leads->most = LULL_LEAD_BYTES / sizeof(struct letter) / (n_shares ? n_shares : 1);
@@ -149,7 +154,7 @@ bool lull_lead_to_tell(struct leads *leads, int64_t *ret_time)
     const int64_t now = lull_clock_read(CLOCK_MONOTONIC);
     const int64_t time = least_of(leads->ideal->readers, leads->ideal->n_readers);
     pthread_mutex_lock(&leads->lock);
-    const bool tells = time != leads->told && now - leads->told_at >= TELL_EVERY_NS;
+    const bool tells = time != leads->told && now - leads->told_at >= leads->tell_every;
     if (tells) {
         leads->told = time;
         leads->told_at = now;

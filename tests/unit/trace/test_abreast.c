@@ -26,6 +26,7 @@ struct watch {
     unsigned finished[MOST_WORKERS];
     unsigned out_of_turn; /* blocks of locations that did not lag most */
     uint32_t unwelcome;   /* not welcome until all others of its worker have ended; or LULL_NONE */
+    uint32_t turn;        /* the only welcome one, another after each block; or LULL_NONE */
     unsigned rests, too_early;
     uint32_t fails_at; /* a block of this location fails */
     unsigned stops;
@@ -36,7 +37,7 @@ static void begin_watch(struct watch *watch, struct lull_trace *trace, unsigned 
     memset(watch, 0, sizeof *watch);
     watch->trace = trace;
     watch->workers = workers;
-    watch->unwelcome = watch->fails_at = LULL_NONE;
+    watch->unwelcome = watch->fails_at = watch->turn = LULL_NONE;
     pthread_mutex_init(&watch->lock, NULL);
 }
 
@@ -61,6 +62,16 @@ static bool others_have_ended(const struct watch *watch, uint32_t location)
     return true;
 }
 
+/* The last one is the next, too. */
+static void pass_turn(struct watch *watch)
+{
+    for (uint32_t i = 0; i < LOCATIONS && watch->turn != LULL_NONE; i++) {
+        watch->turn = (watch->turn + 4) % LOCATIONS;
+        if (!watch->ended[watch->turn])
+            return;
+    }
+}
+
 static lull_status take_block(void *context, unsigned worker, const struct lull_block *block,
                               struct lull_error *err)
 {
@@ -79,6 +90,7 @@ static lull_status take_block(void *context, unsigned worker, const struct lull_
         watch->too_early++;
     watch->reached[location] = block->events[block->count - 1].time;
     watch->events[location] += block->count;
+    pass_turn(watch);
     pthread_mutex_unlock(&watch->lock);
     return LULL_OK;
 }
@@ -90,6 +102,8 @@ static lull_status end_location(void *context, unsigned worker, uint32_t locatio
     (void)worker, (void)err;
     pthread_mutex_lock(&watch->lock);
     watch->ended[location] = true;
+    if (watch->turn == location)
+        pass_turn(watch);
     pthread_mutex_unlock(&watch->lock);
     return LULL_OK;
 }
@@ -100,6 +114,7 @@ static bool is_welcome(void *context, unsigned worker, uint32_t location)
     (void)worker;
     pthread_mutex_lock(&watch->lock);
     bool welcome = location != watch->unwelcome || watch->rests > 2;
+    welcome &= watch->turn == LULL_NONE || watch->turn == location;
     pthread_mutex_unlock(&watch->lock);
     return welcome;
 }
@@ -186,6 +201,20 @@ static void test_one_that_is_not_welcome_comes_last(void **state)
     lull_trace_close(watch.trace);
 }
 
+/* Who becomes welcome by what was read of another is found before anybody rests. */
+static void test_nobody_rests_where_one_is_welcome(void **state)
+{
+    (void)state;
+    struct lull_error err = {""};
+    struct watch watch;
+    begin_watch(&watch, uneven_trace(), 1);
+    watch.turn = 3;
+    assert_int_equal(scan(&watch, &err), LULL_OK);
+    check_all_seen(&watch);
+    assert_int_equal(watch.rests, 0);
+    lull_trace_close(watch.trace);
+}
+
 static void test_failure_stops_all(void **state)
 {
     (void)state;
@@ -232,6 +261,7 @@ int main(void)
         cmocka_unit_test(test_a_process_without_locations_has_a_worker),
         cmocka_unit_test(test_the_one_that_lags_goes_next),
         cmocka_unit_test(test_one_that_is_not_welcome_comes_last),
+        cmocka_unit_test(test_nobody_rests_where_one_is_welcome),
         cmocka_unit_test(test_failure_stops_all),
         cmocka_unit_test(test_one_sequence_has_one_worker),
     };
