@@ -225,35 +225,56 @@ static void write_shift(struct deriving *deriving)
     fprintf(deriving->out, "}\n    end},\n");
 }
 
-static void write_irregular(struct deriving *deriving)
+/* What was measured of a process of a run, which is found again by the number of processes, and by
+ * the size of the problem where runs differ in that. */
+static void write_irregular_run(struct deriving *deriving, size_t run)
 {
     const struct lull_measured_runs *runs = deriving->runs;
-    fprintf(
-        deriving->out,
-        "    -- messages: the graph is irregular, no chain, ring, grid, tree, or everyone to "
-        "everyone.\n"
-        "    -- For each number of processes that was measured: messages of a process, bytes of "
-        "one.\n"
-        "    {name = \"irregular messages\", time = function(p)\n      if p.P == 1 then return 0 "
-        "end\n      local measured = {\n");
-    for (size_t i = 0; i < runs->n_runs; i++) {
-        double messages = 0, bytes = 0, processes = runs->links[i].processes;
-        for (size_t l = 0; l < runs->links[i].count; l++) {
-            messages += (double)runs->links[i].items[l].messages;
-            bytes += (double)runs->links[i].items[l].bytes;
-        }
-        deriving->latencies[i] += messages / processes;
-        deriving->content[i] += bytes / processes;
+    double messages = 0, bytes = 0, processes = runs->links[run].processes;
+    for (size_t l = 0; l < runs->links[run].count; l++) {
+        messages += (double)runs->links[run].items[l].messages;
+        bytes += (double)runs->links[run].items[l].bytes;
+    }
+    deriving->latencies[run] += messages / processes;
+    deriving->content[run] += bytes / processes;
+    if (runs->size_name)
+        fprintf(deriving->out, "        {%.0f, %.17g, {%.17g, %.17g}},\n", processes,
+                runs->size[run], messages / processes, messages > 0 ? bytes / messages : 0);
+    else
         fprintf(deriving->out, "        [%.0f] = {%.17g, %.17g},\n", processes,
                 messages / processes, messages > 0 ? bytes / messages : 0);
-    }
-    fprintf(
-        deriving->out,
-        "      }\n      local here = measured[p.P] or\n"
-        "        error(\"the messages are irregular: known for the measured numbers of processes "
-        "alone\")\n"
-        "      return message{count = here[1] / measured_iterations, bytes = here[2]}\n    "
-        "end},\n");
+}
+
+static void write_irregular(struct deriving *deriving)
+{
+    const char *size = deriving->runs->size_name;
+    fprintf(deriving->out,
+            "    -- messages: the graph is irregular, no chain, ring, grid, tree, or everyone to "
+            "everyone.\n"
+            "    -- For each number of processes%s that was measured: messages of a process, bytes "
+            "of one.\n"
+            "    {name = \"irregular messages\", time = function(p)\n"
+            "      if p.P == 1 then return 0 end\n      local measured = {\n",
+            size ? " and size" : "");
+    for (size_t i = 0; i < deriving->runs->n_runs; i++)
+        write_irregular_run(deriving, i);
+    if (size)
+        fprintf(deriving->out,
+                "      }\n      local here\n      for i = 1, #measured do\n"
+                "        local run = measured[i]\n"
+                "        if run[1] == p.P and run[2] == p.%s then here = run[3] end\n      end\n"
+                "      if not here then\n"
+                "        error(\"the messages are irregular: known for the measured numbers of "
+                "processes and sizes alone\")\n      end\n",
+                size);
+    else
+        fprintf(deriving->out,
+                "      }\n      local here = measured[p.P] or\n"
+                "        error(\"the messages are irregular: known for the measured numbers of "
+                "processes alone\")\n");
+    fprintf(deriving->out,
+            "      return message{count = here[1] / measured_iterations, bytes = here[2]}\n"
+            "    end},\n");
 }
 
 void lull_derive_write_messages(struct deriving *deriving)
