@@ -273,14 +273,15 @@ class Case:
 
     def falls_back(self):
         """A member that cannot go on with a replay leaves it to the first, which prints what one process prints."""
-        alone = subprocess.run([self.options.lull, *of_run(REPLAY, self.small)], env=self.environment, check=True,
-                               capture_output=True)
-        for member in 1, 2:
-            status, output, errors = self.end(
-                self.begin(of_run(REPLAY, self.small), 3, self.preload("LULL_TEST_NO_FILE", member)), "falls back")
-            if status != 0 or output != alone.stdout or \
-                    sum("replaying is not shared yet" in line for line in lines_of(errors)) != 1:
-                raise Wrong("falls back: got %d, %s and %s" % (status, output, errors))
+        for run in self.small, self.sequence:
+            alone = subprocess.run([self.options.lull, *of_run(REPLAY, run)], env=self.environment, check=True,
+                                   capture_output=True)
+            for member in 1, 2:
+                status, output, errors = self.end(
+                    self.begin(of_run(REPLAY, run), 3, self.preload("LULL_TEST_NO_FILE", member)), "falls back")
+                if status != 0 or output != alone.stdout or \
+                        sum("replaying is not shared yet" in line for line in lines_of(errors)) != 1:
+                    raise Wrong("falls back: got %d, %s and %s" % (status, output, errors))
 
     def first_killed(self):
         process, _ = self.begin_and_stop(1)
