@@ -1,6 +1,7 @@
 #include "launch/node.h"
 
 #include "base/clock.h"
+#include "base/fnv.h"
 #include "launch/proc.h"
 
 #include <dirent.h>
@@ -38,13 +39,8 @@ struct lull_node_shared {
 static uint64_t hash_of(const char *text)
 {
     char host[256] = "";
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
     gethostname(host, sizeof host - 1);
-    for (const char *part = host; *part; part++)
-        hash = (hash ^ (unsigned char)*part) * UINT64_C(0x100000001b3);
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
+    return lull_fnv(lull_fnv(LULL_FNV_BEGIN, host, strlen(host)), text, strlen(text));
 }
 
 static void prefix_of(char *prefix, size_t size)

@@ -1,7 +1,7 @@
 #include "record/node.h"
 
+#include "base/fnv.h"
 #include "record/core.h"
-#include "record/hash.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static uint64_t find_key(void)
     }
     if (stat("/proc/self/ns/time", &space) != 0)
         space.st_ino = 0;
-    uint64_t hash = rec_hash(REC_HASH_BEGIN ^ space.st_ino, text, strlen(text));
+    uint64_t hash = lull_fnv(LULL_FNV_BEGIN ^ space.st_ino, text, strlen(text));
     hash += skew.on ? 1 + skew.rank : 0;
     return hash != 0 ? hash : 1;
 }

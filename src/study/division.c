@@ -1,5 +1,6 @@
 #include "study/division.h"
 
+#include "base/fnv.h"
 #include "study/relay.h"
 #include "trace/exchange.h"
 #include "trace/relay.h"
@@ -15,17 +16,10 @@ struct sight {
     uint32_t processes, locations, regions, comms, counters, events;
 };
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash * UINT64_C(0x100000001b3);
-}
-
 static struct sight look_at(const struct lull_trace *trace)
 {
     struct sight sight = {.duration = trace->duration,
-                          .names = UINT64_C(0xcbf29ce484222325),
+                          .names = LULL_FNV_BEGIN,
                           .processes = trace->n_processes,
                           .locations = trace->n_locations,
                           .regions = trace->n_regions,
@@ -33,7 +27,8 @@ static struct sight look_at(const struct lull_trace *trace)
                           .counters = trace->n_counters,
                           .events = trace->events};
     for (uint32_t r = 0; r < trace->n_regions; r++)
-        sight.names = hash_text(sight.names, trace->regions[r].name);
+        sight.names =
+            lull_fnv(sight.names, trace->regions[r].name, strlen(trace->regions[r].name) + 1);
     return sight;
 }
 

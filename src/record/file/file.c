@@ -1,7 +1,7 @@
 #include "record/file/file.h"
 
+#include "base/fnv.h"
 #include "record/aside.h"
-#include "record/hash.h"
 #include "record/site/map.h"
 
 #include <limits.h>
@@ -36,7 +36,7 @@ void rec_files_start(void)
 /* The thread has stepped aside. */
 static uint32_t find(const char *name, unsigned kind)
 {
-    const uintptr_t hash = (uintptr_t)rec_hash(REC_HASH_BEGIN, name, strlen(name)) | 1;
+    const uintptr_t hash = (uintptr_t)lull_fnv(LULL_FNV_BEGIN, name, strlen(name)) | 1;
     pthread_mutex_lock(&lock);
     uint32_t id = (uint32_t)rec_map_get(&files, hash);
     if (id == 0 && n_files < MOST_FILES) {

@@ -1,7 +1,7 @@
 #include "record/marks/foreign.h"
 
+#include "base/fnv.h"
 #include "record/aside.h"
-#include "record/hash.h"
 #include "record/keep.h"
 #include "record/private.h"
 #include "record/site/map.h"
@@ -103,7 +103,7 @@ bool rec_handle_is_own(const void *handle)
 
 void *rec_handle_make(const char *name, size_t size)
 {
-    const uintptr_t key = (uintptr_t)rec_hash(REC_HASH_BEGIN ^ size, name, strlen(name)) | 1;
+    const uintptr_t key = (uintptr_t)lull_fnv(LULL_FNV_BEGIN ^ size, name, strlen(name)) | 1;
     const char **handle = (const char **)rec_map_get(&made, key);
     if (handle && strcmp(rec_handle_name(handle), name) == 0)
         return handle;

@@ -1,7 +1,7 @@
 #include "record/site/site.h"
 
+#include "base/fnv.h"
 #include "record/aside.h"
-#include "record/hash.h"
 #include "record/private.h"
 #include "record/report.h"
 
@@ -117,8 +117,8 @@ static bool find_object(uintptr_t address)
 /* With the lock held: of `object`. 0: it cannot be defined. */
 static uint32_t id_of_object(void)
 {
-    uint64_t hash = rec_hash(REC_HASH_BEGIN, &object.bias, sizeof object.bias);
-    hash = rec_hash(hash, object.path, strlen(object.path)) | 1;
+    uint64_t hash = lull_fnv(LULL_FNV_BEGIN, &object.bias, sizeof object.bias);
+    hash = lull_fnv(hash, object.path, strlen(object.path)) | 1;
     uint32_t id = (uint32_t)rec_map_get(&objects, (uintptr_t)hash);
     if (id == 0 && (id = rec_define_object(object.path, object.build_id)) != 0)
         rec_map_put(&objects, (uintptr_t)hash, id);

@@ -1,6 +1,6 @@
 #include "record/thread/cores.h"
 
-#include "record/hash.h"
+#include "base/fnv.h"
 #include "record/node.h"
 
 #include <assert.h>
@@ -95,7 +95,7 @@ static void look_at_allowed(struct lull_tape_header *header)
     if (allowed == 0 || memcmp(&set, &last, sizeof set) != 0) {
         last = set;
         allowed = (uint32_t)CPU_COUNT(&set);
-        which = rec_hash(REC_HASH_BEGIN, &set, sizeof set);
+        which = lull_fnv(LULL_FNV_BEGIN, &set, sizeof set);
     }
     total->allowed = allowed;
     total->there = there;

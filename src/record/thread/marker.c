@@ -1,6 +1,6 @@
 /* What programs mark, by lull.h or for other tools. */
+#include "base/fnv.h"
 #include "record/aside.h"
-#include "record/hash.h"
 #include "record/inject/inject.h"
 #include "record/keep.h"
 #include "record/marks/foreign.h"
@@ -60,7 +60,7 @@ static uint32_t take_place(uint32_t at, const char *name)
 /* The place of a name, or the free one where it belongs; PLACES: neither. */
 static uint32_t find_place(const char *name)
 {
-    uint64_t hash = rec_hash(REC_HASH_BEGIN, name, strlen(name));
+    uint64_t hash = lull_fnv(LULL_FNV_BEGIN, name, strlen(name));
     for (uint32_t i = 0; i < PLACES; i++) {
         uint32_t at = (uint32_t)((hash + i) % PLACES);
         const char *there = __atomic_load_n(&places[at].name, __ATOMIC_ACQUIRE);

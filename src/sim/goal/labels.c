@@ -1,5 +1,6 @@
 #include "sim/goal/labels.h"
 #include "base/array.h"
+#include "base/fnv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,9 +34,7 @@ void lull_goal_labels_next_rank(struct goal_labels *labels)
 
 static uint32_t hash_of(const struct goal_label *label)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (uint32_t i = 0; i < label->length; i++)
-        hash = (hash ^ (unsigned char)label->name[i]) * UINT64_C(0x100000001b3);
+    const uint64_t hash = lull_fnv(LULL_FNV_BEGIN, label->name, label->length);
     return (uint32_t)(hash ^ hash >> 29);
 }
 

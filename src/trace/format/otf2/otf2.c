@@ -3,6 +3,7 @@
 #include "trace/format/otf2/otf2.h"
 
 #include "base/file.h"
+#include "base/fnv.h"
 #include "trace/format/otf2/read/share.h"
 #include "trace/format/otf2/write/writer.h"
 
@@ -101,14 +102,6 @@ static lull_status check_content(const char *path, const struct lull_mapping *an
     return LULL_OK;
 }
 
-static uint64_t hash_anchor(const struct lull_mapping *anchor)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < anchor->size; i++)
-        hash = (hash ^ anchor->data[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 static lull_status check_anchor(const char *path, uint64_t *ret_sight, struct lull_error *err)
 {
     struct lull_mapping anchor;
@@ -116,7 +109,7 @@ static lull_status check_anchor(const char *path, uint64_t *ret_sight, struct lu
     if (status != LULL_OK)
         return status;
     status = check_content(path, &anchor, err);
-    *ret_sight = hash_anchor(&anchor);
+    *ret_sight = lull_fnv(LULL_FNV_BEGIN, anchor.data, anchor.size);
     lull_unmap(&anchor);
     return status;
 }
