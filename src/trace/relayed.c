@@ -4,7 +4,6 @@
 
 #include "base/array.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,25 +14,31 @@ struct head {
     uint32_t events_size, n_readings; /* bytes; readings */
 };
 
-/* Bytes go in threes of a third of an event. Of most events only the first is used. */
-enum { PIECE = sizeof(struct lull_event) / 3 };
-static_assert((size_t)PIECE == offsetof(struct lull_event, duration), "what all events have");
+/* What all events have, which is all that most have. */
+enum { SHORT = offsetof(struct lull_event, duration) };
 
-static inline unsigned pieces_of(unsigned kind)
+static inline bool is_short(unsigned kind)
 {
     static const uint64_t short_ones = LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE) |
                                        LULL_MASK(LULL_EVENT_MEASURE_ON) |
                                        LULL_MASK(LULL_EVENT_MEASURE_OFF);
-    return short_ones >> kind & 1 ? 1 : 3;
+    return short_ones >> kind & 1;
 }
 
+/* How much of an event goes into a parcel. */
+static inline size_t size_of(unsigned kind)
+{
+    return is_short(kind) ? SHORT : sizeof(struct lull_event);
+}
+
+/* Both sizes are known here, so that no function is called for so few bytes. */
 static inline size_t copy_event(void *to, const void *from, unsigned kind)
 {
-    memcpy(to, from, PIECE);
-    if (pieces_of(kind) == 1)
-        return PIECE;
-    memcpy((uint8_t *)to + PIECE, (const uint8_t *)from + PIECE, 2 * (size_t)PIECE);
-    return 3 * (size_t)PIECE;
+    if (is_short(kind))
+        memcpy(to, from, SHORT);
+    else
+        memcpy(to, from, sizeof(struct lull_event));
+    return size_of(kind);
 }
 
 struct outgoing {
@@ -83,7 +88,7 @@ static struct head head_of(const struct lull_block *block)
     struct head head = {.location = block->location, .n_events = block->count};
     for (uint32_t i = 0; i < block->count; i++) {
         const struct lull_event *event = &block->events[i];
-        head.events_size += pieces_of(event->kind) * PIECE;
+        head.events_size += (uint32_t)size_of(event->kind);
         if (event->kind == LULL_EVENT_COUNTERS)
             head.n_readings += event->readings.count;
     }
@@ -102,8 +107,8 @@ lull_status lull_relayed_put(struct lull_relayed *relayed, uint32_t process,
     const uint32_t owner = relayed->relay->owner(relayed->relay->context, process);
     struct outgoing *out = &relayed->to[owner];
     const struct head head = head_of(block);
-    const size_t size = sizeof head + head.n_events * sizeof(struct lull_event) +
-                        head.n_readings * sizeof(struct lull_reading);
+    const size_t size =
+        sizeof head + head.events_size + head.n_readings * sizeof(struct lull_reading);
     if (out->size > 0 && out->size + size > PARCEL) {
         lull_status status = flush(relayed, owner, err);
         if (status != LULL_OK)
