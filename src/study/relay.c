@@ -38,6 +38,11 @@ static void begin(void *context)
     if (passing->underway)
         memset(passing->underway, 0, passing->relay.size * sizeof *passing->underway);
     passing->untold = 0;
+}
+
+static void end(void *context)
+{
+    struct passing *passing = context;
     lull_team_give_back(&passing->last);
 }
 
@@ -85,6 +90,7 @@ void lull_relay_attach(const struct lull_trace *trace, const struct lull_divisio
                                           .context = passing,
                                           .owner = owner,
                                           .begin = begin,
+                                          .end = end,
                                           .put = put,
                                           .get = get},
                                 .division = division};

@@ -138,6 +138,8 @@ lull_status lull_push_scan(const struct lull_trace *trace, const struct lull_sca
         for (uint32_t l = 0; l < trace->n_locations; l++)
             lull_nesting_end(&sink.nesting[l]);
     }
+    if (relay)
+        relay->end(relay->context);
     free(sink.scratch.events);
     free(sink.begun);
     free(sink.nesting);

@@ -13,8 +13,9 @@ struct lull_relay {
     void *context;
     /* Who has a process of the run. */
     uint32_t (*owner)(void *context, uint32_t process);
-    /* A scan begins, on all. */
+    /* A scan begins, or has ended, well or not: on all. */
     void (*begin)(void *context);
+    void (*end)(void *context);
     /* By the first: bytes for another, which are copied, in their order. Waits where the other has
      * not taken what it has got before. */
     lull_status (*put)(void *context, uint32_t to, const void *bytes, size_t size,

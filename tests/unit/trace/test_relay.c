@@ -25,7 +25,7 @@ static struct {
     struct parcel *parcels[MOST];
     size_t count[MOST], taken[MOST];
     uint32_t index; /* who reads now */
-    unsigned begun;
+    unsigned begun, ended;
     size_t fails_at; /* parcels that can be put; SIZE_MAX: all */
 } team;
 
@@ -42,6 +42,12 @@ static void begin(void *context)
 {
     (void)context;
     team.begun++;
+}
+
+static void end(void *context)
+{
+    (void)context;
+    team.ended++;
 }
 
 static lull_status put(void *context, uint32_t to, const void *bytes, size_t size,
@@ -86,8 +92,13 @@ static void begin_team(struct lull_random *random, uint32_t processes)
     }
     team.cuts[team.size] = processes;
     for (uint32_t m = 0; m < team.size; m++)
-        relays[m] = (struct lull_relay){
-            .index = m, .size = team.size, .owner = owner, .begin = begin, .put = put, .get = get};
+        relays[m] = (struct lull_relay){.index = m,
+                                        .size = team.size,
+                                        .owner = owner,
+                                        .begin = begin,
+                                        .end = end,
+                                        .put = put,
+                                        .get = get};
 }
 
 static void end_team(void)
@@ -158,6 +169,7 @@ static void test_scans(void **state)
         for (uint32_t m = 0; m < team.size; m++)
             check_member(trace, m, options, alone, seed);
         assert_int_equal(team.begun, team.size);
+        assert_int_equal(team.ended, team.size);
         for (uint32_t m = 1; m < team.size; m++)
             assert_int_equal(team.taken[m], team.count[m]);
         /* a scan of all is one's own */
@@ -228,6 +240,7 @@ static void test_failure(void **state)
     lull_trace_relay(trace, &relays[0]);
     const struct lull_scan_options options = {.application = LULL_NONE, .range = range_of(0)};
     assert_int_equal(collect_as(trace, &options, arena, &part, &err), LULL_ERR_CANCELLED);
+    assert_int_equal(team.ended, 1);
     end_team();
     lull_arena_destroy(arena);
     lull_trace_close(trace);
