@@ -8,6 +8,7 @@ import argparse
 import glob
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from killed import THREADS, counts_of
 NODES, RANKS = 2, 4   # RANKS: of each node
 LONGEST = 0.5         # s from the start of lull record to the end
 REFERENCE = 1.5
+# Of a process that was killed when it had created its file and written nothing: it has no name, either.
+EMPTY = re.compile(r"\d+\.0: measurement off 0")
 
 
 def start(settings, folder, rank):
@@ -64,7 +67,7 @@ def events_of(settings, run):
     events = {}
     for line in told.stdout.splitlines():
         name, event = line.split(": ", 1)
-        if name == "quirk":
+        if name == "quirk" or EMPTY.fullmatch(line):
             continue
         words = name.split()
         thread = int(words[3]) if len(words) > 2 else 0
