@@ -113,7 +113,8 @@ uint32_t lull_cursor_block(const struct lull_trace *trace);
 lull_status lull_cursor_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
                              struct lull_cursor **ret_cursor, struct lull_error *err);
 /* By all who share the reading of a sequence (relay.h), before they open cursors on the locations
- * of their processes: each gets a copy of these alone. Nothing happens otherwise. */
+ * of their processes: each gets a copy of these alone. Nothing happens otherwise. Where it fails on
+ * one, others may wait for it, until they hear of that. */
 lull_status lull_cursors_prepare(const struct lull_trace *trace, struct lull_process_range range,
                                  struct lull_error *err);
 /* ret_block->count == 0: the end. */

@@ -100,7 +100,7 @@ class Case:
                        check=True, stdout=subprocess.DEVNULL)
         # Events in one sequence, more than may be on their way to a member.
         self.small, self.sequence = (os.path.join(folder, name) for name in ("small.lull", "sequence.prv"))
-        subprocess.run([options.lull, "simulate", "-p", "chain:exec=1ms,ranks=100,iterations=300", "-o", self.small],
+        subprocess.run([options.lull, "simulate", "-p", "chain:exec=1ms,ranks=150,iterations=500", "-o", self.small],
                        check=True, stdout=subprocess.DEVNULL)
         subprocess.run([options.lull, "convert", self.small, self.sequence, "--to", "paraver"], check=True)
 
@@ -283,6 +283,12 @@ class Case:
                         sum("replaying is not shared yet" in line for line in lines_of(errors)) != 1:
                     raise Wrong("falls back: got %d, %s and %s" % (status, output, errors))
 
+    def no_copy(self):
+        """A member cannot write its part of a sequence, when the first has more for it than may be on its way."""
+        for member in 1, 2:
+            self.fails(self.begin(of_run(REPLAY, self.sequence), 3, self.preload("LULL_TEST_NO_FOLDER", member)),
+                       "no copy", "rank %d on " % member, "No space left")
+
     def first_killed(self):
         process, _ = self.begin_and_stop(1)
         others = descendants(process.pid)
@@ -322,6 +328,7 @@ class Case:
             self.unwritable()
         self.killed()
         self.falls_back()
+        self.no_copy()
         self.first_killed()
         if not self.options.sanitized:
             self.no_memory()

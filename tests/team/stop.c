@@ -1,8 +1,8 @@
 /* Loaded before lull: the process stops itself (SIGSTOP) where it is about to read events of a run
  * (LULL_TEST_STOP), or to begin a pass (LULL_TEST_STOP_PASS), or where it is in the middle of a
  * replay (LULL_TEST_STOP_REPLAY), so that a test knows where it is; or it gets no file for the
- * replay (LULL_TEST_NO_FILE). They say which of the processes that lull forks, from 1 on, or 0 for
- * the one that loads this. */
+ * replay (LULL_TEST_NO_FILE), or no folder (LULL_TEST_NO_FOLDER). They say which of the processes
+ * that lull forks, from 1 on, or 0 for the one that loads this. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -41,6 +41,18 @@ void *aligned_alloc(size_t alignment, size_t size)
         !atomic_flag_test_and_set(&stopped))
         raise(SIGSTOP);
     return original(alignment, size);
+}
+
+/* A sequence is copied into a temporary folder. */
+char *mkdtemp(char *template)
+{
+    char *(*original)(char *template);
+    *(void **)&original = dlsym(RTLD_NEXT, "mkdtemp");
+    if (is_chosen("LULL_TEST_NO_FOLDER")) {
+        errno = ENOSPC;
+        return NULL;
+    }
+    return original(template);
 }
 
 /* A replay keeps its times in a file without a name. */

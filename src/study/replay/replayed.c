@@ -84,9 +84,12 @@ static lull_status make_shared(const struct lull_trace *trace, const struct lull
     struct lull_sim_options options;
     struct lull_shared_result result;
     const struct lull_process_range range = lull_pass_range(wish->division);
-    lull_status status = lull_cursors_prepare(trace, range, err);
-    if (status == LULL_OK)
-        status = open_program(trace, wish, range, replayed, err);
+    /* Agreed on, as the first may wait for a member that has failed. */
+    lull_status status =
+        lull_team_agree(wish->division->team, lull_cursors_prepare(trace, range, err), err);
+    if (status != LULL_OK)
+        return status;
+    status = open_program(trace, wish, range, replayed, err);
     if (status == LULL_OK)
         status = prepare(trace, wish, replayed, &options, err);
     const struct lull_shared shared = {wish->division, replayed->program, &options};
