@@ -67,14 +67,14 @@ static lull_status compute_from_events(const struct lull_trace *trace,
                                      .range = lull_pass_range(options->division),
                                      .progress = options->progress,
                                      .progress_context = options->progress_context};
-    struct lull_collector *collector;
+    struct lull_collector *collector = NULL;
     lull_status status =
         lull_collector_create(trace, options, lull_pass_workers(trace, &pass), &collector, err);
-    if (status != LULL_OK)
-        return status;
-    lull_collector_prepare(collector, &pass);
-    const struct lull_consumer consumer = lull_collector_consumer(collector);
-    status = lull_pass_run(trace, &pass, &consumer, 1, err);
+    if (status == LULL_OK) {
+        lull_collector_prepare(collector, &pass);
+        const struct lull_consumer consumer = lull_collector_consumer(collector);
+        status = lull_pass_run(trace, &pass, &consumer, 1, err);
+    }
     status = lull_team_agree(team_of(options), status, err);
     if (status == LULL_OK)
         status = lull_collector_gather(collector, err);
