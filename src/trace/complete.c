@@ -1,5 +1,5 @@
 /* lull_trace_complete: checks the definitions that a reader collected and derives the rest. */
-#include "trace/classify.h"
+#include "trace/classify/classify.h"
 #include "trace/trace.h"
 
 #include <string.h>

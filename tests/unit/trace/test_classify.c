@@ -1,5 +1,5 @@
 /* What regions are, by their names. */
-#include "trace/classify.h"
+#include "trace/classify/classify.h"
 
 #include <regex.h>
 #include <setjmp.h>

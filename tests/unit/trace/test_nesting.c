@@ -1,6 +1,6 @@
 /* The guarantees of trace/scan.h about order and nesting, one by one. */
 #include "support/memory_trace.h"
-#include "trace/nesting.h"
+#include "trace/scan/nesting.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

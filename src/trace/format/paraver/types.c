@@ -6,7 +6,7 @@
 #include "trace/format/paraver/read/number.h"
 #include "trace/format/paraver/tables.h"
 
-#include "trace/classify.h"
+#include "trace/classify/classify.h"
 
 #include <stdlib.h>
 #include <string.h>

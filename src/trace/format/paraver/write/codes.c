@@ -1,6 +1,6 @@
 #include "trace/format/paraver/write/codes.h"
 
-#include "trace/classify.h"
+#include "trace/classify/classify.h"
 
 #include <string.h>
 

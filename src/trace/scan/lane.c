@@ -1,4 +1,4 @@
-#include "trace/lane.h"
+#include "trace/scan/lane.h"
 
 #include "trace/format.h"
 

@@ -1,7 +1,7 @@
 /* Blocks of events on their way from the process that reads a file to those that own their
  * locations (relay.h); internal to the room. */
-#ifndef LULL_TRACE_RELAYED_H
-#define LULL_TRACE_RELAYED_H
+#ifndef LULL_TRACE_SCAN_RELAYED_H
+#define LULL_TRACE_SCAN_RELAYED_H
 
 #include "trace/relay.h"
 #include "trace/scan.h"

@@ -1,10 +1,10 @@
 /* A location that is read block by block, of formats that are pulled; internal. Scans and cursors
  * differ in which lane is next. */
-#ifndef LULL_TRACE_LANE_H
-#define LULL_TRACE_LANE_H
+#ifndef LULL_TRACE_SCAN_LANE_H
+#define LULL_TRACE_SCAN_LANE_H
 
-#include "trace/nesting.h"
 #include "trace/scan.h"
+#include "trace/scan/nesting.h"
 
 enum { LULL_LANE_EVENTS = 512 }; /* of a block of a scan */
 

@@ -2,7 +2,7 @@
  * welcome, and a list of those that were not when they were looked at last. */
 #include "base/parallel.h"
 #include "trace/format.h"
-#include "trace/lane.h"
+#include "trace/scan/lane.h"
 #include "trace/shared.h"
 
 #include <stdatomic.h>

@@ -3,8 +3,8 @@
  * Some tracers (EZTrace) call every region a user function: then the name decides. The tables know
  * the MPI functions (in C and Fortran spelling), those of OpenSHMEM, EZTrace's "OpenMP ..." and
  * Score-P's "!$omp ..." constructs, pthread calls, and the tracers' own regions. */
-#ifndef LULL_TRACE_CLASSIFY_H
-#define LULL_TRACE_CLASSIFY_H
+#ifndef LULL_TRACE_CLASSIFY_CLASSIFY_H
+#define LULL_TRACE_CLASSIFY_CLASSIFY_H
 
 #include "trace/trace.h"
 

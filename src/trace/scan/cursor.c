@@ -1,7 +1,7 @@
 #include "base/file.h"
 #include "base/output_file.h"
 #include "trace/format.h"
-#include "trace/lane.h"
+#include "trace/scan/lane.h"
 #include "trace/shared.h"
 
 #include <stdlib.h>

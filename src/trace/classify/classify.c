@@ -1,4 +1,4 @@
-#include "trace/classify.h"
+#include "trace/classify/classify.h"
 
 #include <ctype.h>
 #include <string.h>

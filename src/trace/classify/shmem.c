@@ -1,6 +1,6 @@
 /* Functions of OpenSHMEM by name: one-sided communication, and collective operations of several
  * processes. Each is there for many types, whose names stand in front: shmem_int_sum_to_all. */
-#include "trace/classify.h"
+#include "trace/classify/classify.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* The scan of a format whose events are one sequence: the format walks its file in the calling
  * thread and delivers through a sink (trace/format/sink.h). Where several processes read it
  * (relay.h), the first does, and hands over the blocks of the others. Internal to the room. */
-#ifndef LULL_TRACE_PUSH_H
-#define LULL_TRACE_PUSH_H
+#ifndef LULL_TRACE_SCAN_PUSH_H
+#define LULL_TRACE_SCAN_PUSH_H
 
 #include "trace/scan.h"
 

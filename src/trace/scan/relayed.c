@@ -1,6 +1,6 @@
 /* A parcel holds blocks: for each a head, its events as far as their kinds use them, and the
  * readings of these. An empty parcel is the end. */
-#include "trace/relayed.h"
+#include "trace/scan/relayed.h"
 
 #include "base/array.h"
 

@@ -1,10 +1,10 @@
-#include "trace/push.h"
+#include "trace/scan/push.h"
 
 #include "base/parallel.h"
 #include "trace/format.h"
 #include "trace/format/sink.h"
-#include "trace/lane.h"
-#include "trace/relayed.h"
+#include "trace/scan/lane.h"
+#include "trace/scan/relayed.h"
 #include "trace/shared.h"
 
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 #include "base/array.h"
 #include "base/parallel.h"
 #include "trace/format.h"
-#include "trace/lane.h"
-#include "trace/push.h"
+#include "trace/scan/lane.h"
+#include "trace/scan/push.h"
 #include "trace/shared.h"
 
 #include <pthread.h>

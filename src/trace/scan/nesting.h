@@ -1,6 +1,6 @@
 /* Nesting repair and the check that time runs forward, for one location; internal. */
-#ifndef LULL_TRACE_NESTING_H
-#define LULL_TRACE_NESTING_H
+#ifndef LULL_TRACE_SCAN_NESTING_H
+#define LULL_TRACE_SCAN_NESTING_H
 
 #include "trace/trace.h"
 

@@ -1,4 +1,4 @@
-#include "trace/nesting.h"
+#include "trace/scan/nesting.h"
 
 #include "base/array.h"
 

@@ -1,5 +1,5 @@
 /* MPI functions by name, in C and Fortran spelling. */
-#include "trace/classify.h"
+#include "trace/classify/classify.h"
 
 #include <ctype.h>
 #include <stdlib.h>
