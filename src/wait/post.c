@@ -62,17 +62,62 @@ uint32_t lull_wait_count_send(struct lull_waits *waits, uint32_t queue, bool wai
     return number;
 }
 
-static void wake_sender(struct lull_waits *waits, uint32_t queue, uint32_t number)
+/* What it waits for is known. */
+static void answer(struct lull_waits *waits, struct wait_watcher *watcher,
+                   const struct wait_cause *posted)
 {
-    struct wait_stream **at = &waits->watchers[waits->queues[queue].target];
-    for (; *at; at = &(*at)->next_waiting) {
-        struct wait_stream *watcher = *at;
-        const struct wait_pending *pending = &watcher->pending[watcher->pending_at];
-        if (pending->what != queue || pending->number != number)
-            continue;
-        *at = watcher->next_waiting;
-        lull_wait_ready(waits, watcher);
+    watcher->stream->answered = true;
+    watcher->stream->answer = *posted;
+    lull_wait_ready(waits, watcher->stream);
+}
+
+/* Whether it is known when a receive was posted; then *ret_posted has it, and the message is done
+ * with. */
+static bool is_known(struct lull_waits *waits, const struct wait_watcher *watcher,
+                     struct wait_cause *ret_posted)
+{
+    const uint32_t receiver = waits->queues[watcher->queue].target;
+    struct wait_post *post = find_post(waits, watcher->queue, watcher->number);
+    *ret_posted = (struct wait_cause){.time = -1};
+    if (!post)
+        return true;
+    if (post->state != POST_THERE && waits->reached[receiver] <= watcher->call_ends &&
+        !watcher->alone)
+        return false;
+    if (post->state == POST_THERE && post->told <= watcher->call_ends)
+        *ret_posted = lull_wait_cause_keep(&post->posted);
+    finish_post(waits, watcher->queue, post);
+    return true;
+}
+
+/* The one that waits for this message, if there is one, may go on. */
+static void tell_watcher(struct lull_waits *waits, uint32_t queue, uint32_t number)
+{
+    struct wait_watcher **at = &waits->watchers[waits->queues[queue].target];
+    while (*at && ((*at)->queue != queue || (*at)->number != number))
+        at = &(*at)->next;
+    struct wait_watcher *watcher = *at;
+    struct wait_cause posted;
+    if (!watcher || !is_known(waits, watcher, &posted))
         return;
+    *at = watcher->next;
+    answer(waits, watcher, &posted);
+}
+
+/* Those who may go on, do. `alone`: whoever sends from that process goes on without. */
+static void look_again(struct lull_waits *waits, uint32_t receiver, uint32_t alone)
+{
+    struct wait_watcher **at = &waits->watchers[receiver];
+    while (*at) {
+        struct wait_watcher *watcher = *at;
+        struct wait_cause posted;
+        watcher->alone |= watcher->process == alone;
+        if (is_known(waits, watcher, &posted)) {
+            *at = watcher->next;
+            answer(waits, watcher, &posted);
+        } else {
+            at = &watcher->next;
+        }
     }
 }
 
@@ -89,7 +134,7 @@ void lull_wait_tell_post(struct lull_waits *waits, uint32_t queue, const struct 
     post->posted = *posted;
     post->told = told;
     post->state = POST_THERE;
-    wake_sender(waits, queue, number);
+    tell_watcher(waits, queue, number);
 }
 
 /* ---- who watches whom ---------------------------------------------------------------------- */
@@ -104,67 +149,64 @@ static bool is_blocked_by(const struct lull_waits *waits, const struct wait_stre
     return pending->is_message && queue->source == process && queue->first == LULL_NONE;
 }
 
+/* Whether it is known now what the watcher waits for; else it watches until it is. */
+static bool watch(struct lull_waits *waits, struct wait_watcher *watcher,
+                  struct wait_cause *ret_posted)
+{
+    const uint32_t receiver = waits->queues[watcher->queue].target;
+    const uint32_t master = waits->trace->processes[receiver].first_location;
+    watcher->alone = is_blocked_by(waits, waits->streams[master], watcher->process);
+    if (is_known(waits, watcher, ret_posted))
+        return true;
+    watcher->next = waits->watchers[receiver];
+    waits->watchers[receiver] = watcher;
+    return false;
+}
+
 bool lull_wait_is_posted(struct lull_waits *waits, struct wait_stream *stream,
                          const struct wait_pending *pending, struct wait_cause *ret_posted)
 {
-    const uint32_t receiver = waits->queues[pending->what].target;
-    struct wait_post *post = find_post(waits, pending->what, pending->number);
-    *ret_posted = (struct wait_cause){.time = -1};
-    if (!post)
-        return true;
-    if (post->state != POST_THERE && waits->reached[receiver] <= stream->call_ends &&
-        !stream->alone &&
-        !is_blocked_by(waits, waits->streams[waits->trace->processes[receiver].first_location],
-                       stream->process)) {
-        stream->next_waiting = waits->watchers[receiver];
-        waits->watchers[receiver] = stream;
-        return false;
+    if (!stream->answered) {
+        stream->watcher = (struct wait_watcher){.stream = stream,
+                                                .process = stream->process,
+                                                .queue = pending->what,
+                                                .number = pending->number,
+                                                .call_ends = stream->call_ends};
+        return watch(waits, &stream->watcher, ret_posted);
     }
-    if (post->state == POST_THERE && post->told <= stream->call_ends)
-        *ret_posted = lull_wait_cause_keep(&post->posted);
-    finish_post(waits, pending->what, post);
+    *ret_posted = stream->answer;
+    stream->answer = (struct wait_cause){.time = -1};
+    stream->answered = false;
     return true;
-}
-
-/* Those who may go on; `alone`: whoever sends from that process goes on without. */
-static void wake_watchers(struct lull_waits *waits, uint32_t receiver, uint32_t alone)
-{
-    struct wait_stream **at = &waits->watchers[receiver];
-    while (*at) {
-        struct wait_stream *watcher = *at;
-        if (watcher->call_ends >= waits->reached[receiver] && watcher->process != alone) {
-            at = &watcher->next_waiting;
-            continue;
-        }
-        watcher->alone = watcher->process == alone;
-        *at = watcher->next_waiting;
-        lull_wait_ready(waits, watcher);
-    }
 }
 
 void lull_wait_reach(struct lull_waits *waits, uint32_t process, int64_t time)
 {
     waits->reached[process] = time;
     if (waits->watchers[process])
-        wake_watchers(waits, process, LULL_NONE);
+        look_again(waits, process, LULL_NONE);
 }
 
 void lull_wait_blocked_by(struct lull_waits *waits, uint32_t process, uint32_t source)
 {
     if (waits->watchers[process])
-        wake_watchers(waits, process, source);
+        look_again(waits, process, source);
 }
 
-void lull_wait_unwatch(struct lull_waits *waits, const struct wait_pending *pending)
+void lull_wait_give_up(struct lull_waits *waits, struct wait_stream *stream)
 {
-    const uint32_t receiver = waits->queues[pending->what].target;
-    for (struct wait_stream *at = waits->watchers[receiver]; at; at = at->next_waiting)
-        at->alone = true;
-    while (waits->watchers[receiver]) {
-        struct wait_stream *watcher = waits->watchers[receiver];
-        waits->watchers[receiver] = watcher->next_waiting;
-        lull_wait_ready(waits, watcher);
-    }
+    const struct wait_pending *pending = &stream->pending[stream->pending_at];
+    const struct wait_cause nothing = {.time = -1};
+    struct wait_post *post = find_post(waits, pending->what, pending->number);
+    if (post)
+        finish_post(waits, pending->what, post);
+    answer(waits, &stream->watcher, &nothing);
+}
+
+void lull_wait_unwatch_all(struct lull_waits *waits)
+{
+    for (uint32_t p = 0; p < waits->trace->n_processes; p++)
+        waits->watchers[p] = NULL;
 }
 
 void lull_wait_posts_free(struct wait_queue *queue)

@@ -131,6 +131,16 @@ struct wait_issued {
     struct wait_pending pending;
 };
 
+/* Who waits in a call until it is known when the receive of its message was posted. */
+struct wait_watcher {
+    struct wait_watcher *next;  /* that watch the same process */
+    struct wait_stream *stream; /* who waits */
+    uint32_t process;           /* its process */
+    uint32_t queue, number;     /* the message */
+    int64_t call_ends;
+    bool alone; /* nothing is posted before this call goes on */
+};
+
 /* A receive that goes on, and did not say which message it takes. */
 struct wait_posted {
     uint64_t request;
@@ -190,7 +200,9 @@ struct wait_stream {
     uint8_t cause_kind;       /* and the kind of wait */
     bool met_all;             /* the cause is an operation in which all wait for all */
     uint8_t call_kind;        /* enum lull_call */
-    bool alone;               /* nobody is watched for a post */
+    struct wait_watcher watcher;
+    bool answered;            /* what it watches for: */
+    struct wait_cause answer; /* with references; time -1: not posted before this call ended */
     struct wait_open *open;
     size_t n_open, open_capacity;
     struct wait_issued *issued;
@@ -231,7 +243,7 @@ struct lull_waits {
     pthread_mutex_t lock; /* of all that follows */
     bool no_memory;
     struct wait_stream *ready;
-    struct wait_stream **watchers; /* [n_processes]: those that wait until one has come further */
+    struct wait_watcher **watchers; /* [n_processes]: those that wait until one has come further */
     int64_t *reached;              /* [n_processes]: how far it has come */
     struct lull_hash queues_by_channel, pairs_by_processes, series_by_comm, members_by_process;
     struct wait_queue *queues;
@@ -296,14 +308,15 @@ void lull_wait_tell_post(struct lull_waits *waits, uint32_t queue, const struct 
                          int64_t told);
 /* Whether it is known when the receive was posted that the call of the stream waits for; then
  * *ret_posted has it, with references; time -1: not before this call ended. Else the stream waits
- * until the receiver has come further. */
+ * until that is known. */
 bool lull_wait_is_posted(struct lull_waits *waits, struct wait_stream *stream,
                          const struct wait_pending *pending, struct wait_cause *ret_posted);
 void lull_wait_reach(struct lull_waits *waits, uint32_t process, int64_t time);
 /* A process waits for a message of another one, which may wait for it. */
 void lull_wait_blocked_by(struct lull_waits *waits, uint32_t process, uint32_t source);
-/* Nobody is watched any more for that. */
-void lull_wait_unwatch(struct lull_waits *waits, const struct wait_pending *pending);
+/* The stream goes on as if nothing had been posted, and nobody is watched any more. */
+void lull_wait_give_up(struct lull_waits *waits, struct wait_stream *stream);
+void lull_wait_unwatch_all(struct lull_waits *waits);
 void lull_wait_posts_free(struct wait_queue *queue);
 
 /* order.c */

@@ -216,7 +216,6 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
     if (pending->is_post) {
         if (!lull_wait_is_posted(waits, stream, pending, &cause))
             return false;
-        stream->alone = false;
     } else if (pending->is_message) {
         if (!lull_wait_receive(waits, pending->what, pending->number, &cause)) {
             stream->next_waiting = waits->queues[pending->what].waiting;
@@ -385,6 +384,24 @@ void lull_wait_stream_take(struct lull_waits *waits, struct wait_stream *stream,
     waits->no_memory |= !lull_wait_notes_push(&stream->notes, notes + taken, count - taken);
 }
 
+/* Nobody comes any more whom the stream waits for. */
+static void release(struct lull_waits *waits, struct wait_stream *stream)
+{
+    const struct wait_pending *pending = &stream->pending[stream->pending_at];
+    if (pending->is_post) {
+        lull_wait_give_up(waits, stream);
+        return;
+    }
+    if (pending->is_message)
+        waits->queues[pending->what].waiting = NULL;
+    else
+        lull_wait_leave_line(waits, pending);
+    stream->pending_at++;
+    stream->unmatched = true;
+    waits->unmatched_operations++;
+    lull_wait_ready(waits, stream);
+}
+
 void lull_wait_release(struct lull_waits *waits)
 {
     for (bool any = true; any && !waits->no_memory;) {
@@ -393,21 +410,10 @@ void lull_wait_release(struct lull_waits *waits)
             struct wait_stream *stream = waits->streams[l];
             if (!stream || !stream->blocked)
                 continue;
-            const struct wait_pending *pending = &stream->pending[stream->pending_at++];
             any = true;
-            if (pending->is_post) {
-                stream->pending_at--;
-                lull_wait_unwatch(waits, pending);
-                continue;
-            }
-            if (pending->is_message)
-                waits->queues[pending->what].waiting = NULL;
-            else
-                lull_wait_leave_line(waits, pending);
-            stream->unmatched = true;
-            waits->unmatched_operations++;
-            lull_wait_ready(waits, stream);
+            release(waits, stream);
         }
+        lull_wait_unwatch_all(waits);
         run_ready(waits);
     }
     for (uint32_t l = 0; l < waits->trace->n_locations; l++)
@@ -422,6 +428,7 @@ void lull_wait_stream_free(struct wait_stream *stream)
     for (size_t i = 0; i < stream->n_open; i++)
         lull_wait_cause_drop(&stream->open[i].arrival);
     lull_wait_cause_drop(&stream->cause);
+    lull_wait_cause_drop(&stream->answer);
     lull_wait_moment_drop(&stream->since);
     lull_wait_ledger_free(&stream->ledger);
     lull_wait_notes_free(&stream->notes);

@@ -83,7 +83,7 @@ lull_status lull_waits_create(const struct lull_trace *trace,
                           trace->processes[p].n_threads > 0;
     waits->follows_posts = !options->each_thread && may_wait_for_receives(trace);
     waits->streams = calloc(trace->n_locations + (size_t)1, sizeof(struct wait_stream *));
-    waits->watchers = calloc(trace->n_processes + (size_t)1, sizeof(struct wait_stream *));
+    waits->watchers = calloc(trace->n_processes + (size_t)1, sizeof(struct wait_watcher *));
     waits->reached = calloc(trace->n_processes + (size_t)1, sizeof *waits->reached);
     waits->visits = calloc(trace->n_regions + (size_t)1, sizeof *waits->visits);
     const bool crews = !options->threads || make_crews(waits);
