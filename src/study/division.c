@@ -143,7 +143,6 @@ lull_status lull_division_of_run(struct lull_team *team, const struct lull_trace
 
 struct adding {
     const struct lull_trace *trace;
-    int64_t left_out; /* locations, by all */
 };
 
 static lull_status add_quirks(void *context, uint32_t member, const void *bytes, size_t size,
@@ -153,34 +152,55 @@ static lull_status add_quirks(void *context, uint32_t member, const void *bytes,
     return member == 0 ? LULL_OK : lull_trace_quirks_add(adding->trace, bytes, size, err);
 }
 
-static int64_t count_left_out(const struct lull_division *division, const struct lull_trace *trace)
+static lull_status add_left_out(void *context, uint32_t member, const void *bytes, size_t size,
+                                struct lull_error *err)
 {
-    const uint32_t own = lull_team_index(division->team);
-    int64_t left_out = 0;
-    for (uint32_t l = 0; l < trace->n_locations; l++) {
-        const uint32_t process = trace->locations[l].process;
-        left_out += process >= division->cuts[own] && process < division->cuts[own + 1] &&
-                    lull_trace_is_left_out(trace, l);
-    }
+    const struct adding *adding = context;
+    const uint32_t *locations = bytes;
+    lull_status status = LULL_OK;
+    for (size_t i = 0; member > 0 && i < size / sizeof *locations && status == LULL_OK; i++)
+        status = lull_trace_add_left_out(adding->trace, locations[i], err);
+    return status;
+}
+
+static uint32_t count_left_out(const struct lull_trace *trace)
+{
+    uint32_t left_out = 0;
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        left_out += lull_trace_is_left_out(trace, l);
     return left_out;
+}
+
+/* Which locations each member has left out, to the first. */
+static lull_status gather_left_out(struct lull_team *team, struct adding *adding,
+                                   struct lull_arena *scratch, struct lull_error *err)
+{
+    const struct lull_trace *trace = adding->trace;
+    const uint32_t n = count_left_out(trace);
+    uint32_t *own = lull_arena_alloc(scratch, (n + (size_t)1) * sizeof *own), at = 0;
+    for (uint32_t l = 0; l < trace->n_locations && at < n; l++)
+        if (lull_trace_is_left_out(trace, l))
+            own[at++] = l;
+    lull_status status = lull_team_collect(team, own, at * sizeof *own, add_left_out, adding, err);
+    if (status == LULL_OK && lull_team_is_first(team) && trace->n_locations > 0 &&
+        count_left_out(trace) == trace->n_locations)
+        status = lull_fail(err, LULL_ERR_FORMAT, "%s: the records of all threads are damaged",
+                           trace->path);
+    return status;
 }
 
 lull_status lull_division_gather_quirks(const struct lull_division *division,
                                         const struct lull_trace *trace, struct lull_error *err)
 {
+    struct adding adding = {trace};
     if (!division)
         return LULL_OK;
     struct lull_arena *scratch = lull_arena_create(NULL);
-    struct adding adding = {.trace = trace, .left_out = count_left_out(division, trace)};
     size_t size;
     const void *bytes = lull_trace_quirks_pack(trace, scratch, &size);
     lull_status status = lull_team_collect(division->team, bytes, size, add_quirks, &adding, err);
     if (status == LULL_OK)
-        status = lull_team_sum(division->team, &adding.left_out, 1, err);
+        status = gather_left_out(division->team, &adding, scratch, err);
     lull_arena_destroy(scratch);
-    if (status == LULL_OK && lull_team_is_first(division->team) && trace->n_locations > 0 &&
-        adding.left_out == trace->n_locations)
-        status = lull_fail(err, LULL_ERR_FORMAT, "%s: the records of all threads are damaged",
-                           trace->path);
     return lull_team_agree(division->team, status, err);
 }

@@ -244,6 +244,33 @@ void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, cons
     pthread_mutex_unlock(&shared->lock);
 }
 
+/* Under the lock. False: no memory, or as many are left out as may be. */
+static bool note_left_out(const struct lull_trace *trace, uint32_t location, uint32_t most,
+                          bool *ret_known)
+{
+    struct lull_trace_shared *shared = trace->shared;
+    if (!shared->left_out)
+        shared->left_out = calloc(trace->n_locations, sizeof *shared->left_out);
+    *ret_known = shared->left_out && shared->left_out[location];
+    if (*ret_known)
+        return true;
+    if (!shared->left_out || shared->n_left_out >= most)
+        return false;
+    shared->left_out[location] = true;
+    shared->n_left_out++;
+    return true;
+}
+
+lull_status lull_trace_add_left_out(const struct lull_trace *trace, uint32_t location,
+                                    struct lull_error *err)
+{
+    bool known;
+    pthread_mutex_lock(&trace->shared->lock);
+    const bool good = note_left_out(trace, location, trace->n_locations, &known);
+    pthread_mutex_unlock(&trace->shared->lock);
+    return good ? LULL_OK : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory", trace->path);
+}
+
 lull_status lull_trace_leave_out(const struct lull_trace *trace, uint32_t location,
                                  lull_status status, const struct lull_error *err)
 {
@@ -251,15 +278,9 @@ lull_status lull_trace_leave_out(const struct lull_trace *trace, uint32_t locati
     if (status != LULL_ERR_FORMAT || !reader || !reader->leaves_out_damage || !err)
         return status;
     struct lull_trace_shared *shared = trace->shared;
+    bool known;
     pthread_mutex_lock(&shared->lock);
-    if (!shared->left_out)
-        shared->left_out = calloc(trace->n_locations, sizeof *shared->left_out);
-    bool known = shared->left_out && shared->left_out[location];
-    bool good = known || (shared->left_out && shared->n_left_out + 1 < trace->n_locations);
-    if (good && !known) {
-        shared->left_out[location] = true;
-        shared->n_left_out++;
-    }
+    const bool good = note_left_out(trace, location, trace->n_locations - 1, &known);
     pthread_mutex_unlock(&shared->lock);
     if (good && !known)
         lull_trace_add_quirk(trace, "damaged records are left out, from the damage on", "%s",

@@ -329,6 +329,9 @@ lull_status lull_trace_open_together(const char *path, const struct lull_exchang
 lull_status lull_trace_leave_out(const struct lull_trace *trace, uint32_t location,
                                  lull_status status, const struct lull_error *err);
 bool lull_trace_is_left_out(const struct lull_trace *trace, uint32_t location);
+/* Another process has left it out, and has told that. LULL_ERR_MEMORY. */
+lull_status lull_trace_add_left_out(const struct lull_trace *trace, uint32_t location,
+                                    struct lull_error *err);
 /* Gives regions and call sites the names that their functions have in the source, those of C++ if
  * there is a library on this machine that can (binary/demangle.h). To be called right after
  * opening, by whoever shows names to people. */
