@@ -19,16 +19,7 @@ struct passing {
 static uint32_t owner(void *context, uint32_t process)
 {
     const struct passing *passing = context;
-    const uint32_t *cuts = passing->division->cuts;
-    uint32_t low = 0, high = passing->relay.size - 1;
-    while (low < high) {
-        const uint32_t middle = (low + high) / 2;
-        if (process < cuts[middle + 1])
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return lull_division_owner(passing->division, process);
 }
 
 static void begin(void *context)

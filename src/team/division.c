@@ -74,6 +74,19 @@ lull_status lull_division_make(struct lull_team *team, const struct lull_divisio
     return LULL_OK;
 }
 
+uint32_t lull_division_owner(const struct lull_division *division, uint32_t item)
+{
+    uint32_t low = 0, high = lull_team_size(division->team) - 1;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (item < division->cuts[middle + 1])
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
 bool lull_division_divides(const struct lull_division *division)
 {
     return division && division->cuts[1] < division->cuts[lull_team_size(division->team)];

@@ -22,6 +22,9 @@ lull_status lull_division_make(struct lull_team *team, const struct lull_divisio
                                struct lull_arena *arena, struct lull_division **ret_division,
                                struct lull_error *err);
 
+/* The member that has an item. */
+uint32_t lull_division_owner(const struct lull_division *division, uint32_t item);
+
 /* Whether others than the first have something to do; not where there is no division. */
 bool lull_division_divides(const struct lull_division *division);
 /* Who has nothing to do. */

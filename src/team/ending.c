@@ -22,6 +22,11 @@ void lull_ending_close(struct lull_ending *ending)
     ending->known = NULL;
 }
 
+void lull_ending_again(struct lull_ending *ending)
+{
+    ending->over = ending->told = false;
+}
+
 static struct lull_ending_note own_note(const struct lull_ending *ending, enum kind kind)
 {
     return (struct lull_ending_note){.kind = kind,

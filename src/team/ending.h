@@ -41,6 +41,9 @@ struct lull_ending {
 bool lull_ending_open(struct lull_ending *ending);
 void lull_ending_close(struct lull_ending *ending);
 
+/* Once it is over, on all members, before anything else is sent: there is another one. */
+void lull_ending_again(struct lull_ending *ending);
+
 /* A note has come. */
 lull_status lull_ending_hear(struct lull_ending *ending, uint32_t from,
                              const struct lull_ending_note *note, struct lull_error *err);

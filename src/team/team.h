@@ -48,6 +48,7 @@ const char *lull_team_host(const struct lull_team *team, uint32_t member); /* on
 enum lull_team_channel {
     LULL_TEAM_REPLAY, /* what replays tell each other */
     LULL_TEAM_EVENTS, /* what the first has read for others */
+    LULL_TEAM_WAITS,  /* who waits for whom */
     LULL_TEAM_CHANNELS
 };
 
