@@ -92,15 +92,9 @@ static lull_status read_settings(struct wishes *wishes, struct lull_cli_call *ca
 /* What of the team had nothing to do. */
 static void tell_shares(const struct lull_runs *runs, const struct lull_cli_call *call)
 {
-    bool follows = false;
-    for (uint32_t i = 0; i < runs->count; i++) {
-        const struct lull_run *run = &runs->runs[i];
-        if (run->trace)
-            lull_cli_tell_division(call, run->division, run->trace);
-        follows |= run->division && run->waits && !run->waits->absent;
-    }
-    if (follows)
-        lull_cli_tell_unshared(call, "following waits");
+    for (uint32_t i = 0; i < runs->count; i++)
+        if (runs->runs[i].trace)
+            lull_cli_tell_division(call, runs->runs[i].division, runs->runs[i].trace);
 }
 
 static int run(struct lull_cli_call *call)

@@ -153,22 +153,28 @@ static int choose_output(void)
 
 /* ---- the command --------------------------------------------------------------------------- */
 
+/* Whether fixes were replayed. */
+static bool has_prices(const struct lull_diagnosis *diagnosis)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < diagnosis->count; i++)
+        any |= diagnosis->findings[i].fix && !diagnosis->findings[i].gain.absent;
+    return any;
+}
+
 /* Who of a team had nothing to do, and with what. */
 static void tell_shares(const struct lull_report *report, const struct lull_cli_call *call)
 {
-    bool follows = false, replays = false;
+    bool replays = false;
     for (uint32_t i = 0; i < report->n_of; i++) {
         const struct lull_run *run = &report->runs.runs[i];
         if (!run->division)
             continue;
         lull_cli_tell_division(call, run->division, run->trace);
-        follows |= run->waits && !run->waits->absent;
-        replays |= !report->of[i].diagnosis.priced && !shared.region;
+        replays |= has_prices(&report->of[i].diagnosis);
     }
-    if (follows || replays)
-        lull_cli_tell_unshared(call, !replays   ? "following waits"
-                                     : !follows ? "replaying"
-                                                : "following waits and replaying");
+    if (replays)
+        lull_cli_tell_unshared(call, "replaying");
 }
 
 /* What the first of a team does. */

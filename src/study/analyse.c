@@ -236,16 +236,15 @@ static void join_files(struct rider *rider, struct lull_joint_pass *joint)
     joint->consumers[joint->n_consumers++] = lull_file_reader_consumer(rider->files);
 }
 
-/* The first of a team follows them in a pass of its own, behind the one that all share. */
 static lull_status join_waits(struct rider *rider, struct lull_joint_pass *joint,
                               struct lull_error *err)
 {
     const struct lull_wait_options wanted = {.application = rider->options->application,
                                              .windows = joint->pass.windows,
+                                             .division = joint->ideal.division,
+                                             .workers = joint->workers,
                                              .threads = true};
     joint->ideal.calls_in_full = true;
-    if (lull_team_size(rider->options->team) > 1)
-        return LULL_OK;
     lull_status status = lull_waits_create(joint->trace, &wanted, &rider->waits, err);
     if (status != LULL_OK)
         return status;
@@ -266,28 +265,33 @@ static lull_status join_riders(void *context, struct lull_joint_pass *joint, str
     return status;
 }
 
-/* A pass for waits alone. */
-static lull_status read_waits(const struct rider *rider, struct lull_run *run, bool each_thread,
-                              const struct lull_breakdown_options *wanted, struct lull_error *err)
+/* A pass for waits alone, in which each thread is followed. */
+static lull_status read_waits(const struct rider *rider, const struct lull_run *run,
+                              const struct lull_breakdown_options *wanted,
+                              struct lull_wait_result *ret_result, struct lull_error *err)
 {
-    const struct lull_wait_options options = {.application = wanted->application,
-                                              .windows = wanted->windows,
-                                              .each_thread = each_thread,
-                                              .threads = true};
     struct lull_pass_options pass = {.windows = wanted->windows,
                                      .application = wanted->application,
+                                     .range = lull_pass_range(wanted->division),
                                      .workers = wanted->workers,
                                      .progress = wanted->progress,
                                      .progress_context = wanted->progress_context};
-    struct lull_waits *waits;
+    const struct lull_wait_options options = {.application = wanted->application,
+                                              .windows = wanted->windows,
+                                              .division = wanted->division,
+                                              .workers = lull_pass_workers(run->trace, &pass),
+                                              .each_thread = true,
+                                              .threads = true};
+    struct lull_waits *waits = NULL;
     lull_status status = lull_waits_create(run->trace, &options, &waits, err);
-    if (status != LULL_OK)
-        return status;
-    const struct lull_consumer consumer = lull_waits_consumer(waits);
-    pass.visits = lull_waits_visits(waits, NULL);
-    status = lull_pass_run(run->trace, &pass, &consumer, 1, err);
+    if (status == LULL_OK) {
+        const struct lull_consumer consumer = lull_waits_consumer(waits);
+        pass.visits = lull_waits_visits(waits, NULL);
+        status = lull_pass_run(run->trace, &pass, &consumer, 1, err);
+    }
+    status = lull_team_agree(rider->options->team, status, err);
     if (status == LULL_OK)
-        status = lull_waits_conclude(waits, rider->arena, run->waits, err);
+        status = lull_waits_conclude(waits, rider->arena, ret_result, err);
     lull_waits_destroy(waits);
     return status;
 }
@@ -297,16 +301,14 @@ static lull_status conclude_waits(const struct rider *rider, struct lull_run *ru
                                   const struct lull_breakdown_options *wanted,
                                   struct lull_error *err)
 {
-    if (!lull_runs_follow_waits(rider->options, run->trace)) {
-        run->waits = lull_waits_left_out(rider->options, run->trace, rider->arena);
-        return LULL_OK;
+    struct lull_wait_result result;
+    lull_status status = lull_waits_conclude(rider->waits, rider->arena, &result, err);
+    if (status == LULL_OK && result.needs_each_thread)
+        status = read_waits(rider, run, wanted, &result, err);
+    if (status == LULL_OK && lull_team_is_first(rider->options->team)) {
+        run->waits = lull_arena_zero(rider->arena, 1, sizeof *run->waits);
+        *run->waits = result;
     }
-    run->waits = lull_arena_zero(rider->arena, 1, sizeof *run->waits);
-    lull_status status = rider->waits
-                             ? lull_waits_conclude(rider->waits, rider->arena, run->waits, err)
-                             : read_waits(rider, run, false, wanted, err);
-    if (status == LULL_OK && run->waits->needs_each_thread)
-        status = read_waits(rider, run, true, wanted, err);
     return status;
 }
 
@@ -316,13 +318,15 @@ static lull_status conclude_riders(const struct rider *rider, struct lull_run *r
 {
     struct lull_team *team = rider->options->team;
     lull_status status = rider->files ? lull_file_reader_gather(rider->files, team, err) : LULL_OK;
-    if (status != LULL_OK || !lull_team_is_first(team))
-        return status;
-    if (rider->files) {
+    if (status == LULL_OK && rider->files && lull_team_is_first(team)) {
         run->files = lull_arena_zero(rider->arena, 1, sizeof *run->files);
         lull_file_reader_conclude(rider->files, rider->arena, run->files);
     }
-    return rider->options->waits ? conclude_waits(rider, run, wanted, err) : LULL_OK;
+    if (status == LULL_OK && rider->waits)
+        return conclude_waits(rider, run, wanted, err);
+    if (status == LULL_OK && rider->options->waits && lull_team_is_first(team))
+        run->waits = lull_waits_left_out(rider->options, run->trace, rider->arena);
+    return status;
 }
 
 static lull_status read_events(struct lull_run *run, const struct lull_runs_options *options,

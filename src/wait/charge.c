@@ -80,13 +80,20 @@ static inline uint32_t find_charge(struct lull_waits *waits, uint64_t key, uint3
     return remember_charge(waits, recent, key, call, kind);
 }
 
-static bool is_longer(const struct lull_wait_charge *charge, const struct wait_charged *charged)
+/* The longest wait that it has a part in; of several the first. */
+static void note_longest(struct lull_wait_charge *charge, int64_t ns, int64_t begin,
+                         uint32_t location)
 {
-    if (charged->wait != charge->longest.ns)
-        return charged->wait > charge->longest.ns;
-    if (charged->begin != charge->longest.begin)
-        return charged->begin < charge->longest.begin;
-    return charged->location < charge->longest.location;
+    bool longer = location < charge->longest.location;
+    if (ns != charge->longest.ns)
+        longer = ns > charge->longest.ns;
+    else if (begin != charge->longest.begin)
+        longer = begin < charge->longest.begin;
+    if (!longer)
+        return;
+    charge->longest.location = location;
+    charge->longest.begin = begin;
+    charge->longest.ns = ns;
 }
 
 /* NULL: no memory. A process waits for the same few again and again. */
@@ -145,11 +152,20 @@ static void charge_ns(struct lull_wait_charge *charge, const struct wait_charged
     charge->ns += ns;
     charge->passed_ns += passed ? ns : 0;
     charge->waits++;
-    if (is_longer(charge, charged)) {
-        charge->longest.location = charged->location;
-        charge->longest.begin = charged->begin;
-        charge->longest.ns = charged->wait;
-    }
+    note_longest(charge, charged->wait, charged->begin, charged->location);
+}
+
+bool lull_wait_add_charge(struct lull_waits *waits, const struct lull_wait_charge *charge)
+{
+    const uint32_t index = add_charge(waits, &charge->place, charge->kind);
+    if (index == LULL_NONE)
+        return false;
+    struct lull_wait_charge *sum = &waits->charges[index];
+    sum->ns += charge->ns;
+    sum->passed_ns += charge->passed_ns;
+    sum->waits += charge->waits;
+    note_longest(sum, charge->longest.ns, charge->longest.begin, charge->longest.location);
+    return true;
 }
 
 bool lull_wait_charge_parts(struct lull_waits *waits, const struct wait_charged *charged,

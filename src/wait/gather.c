@@ -1,4 +1,4 @@
-/* Collective operations: who came when. Operation k of a communicator is the k-th of each member,
+/* Collective operations: who comes to which, and for whom they wait. Operation k of a communicator is the k-th of each member,
  * those that block and each kind of those that do not for themselves. The two groups of an
  * inter-communicator are one series, whose first ranks are those of the group with the lower index.
  */
@@ -11,7 +11,7 @@
 
 /* As keys without padding. */
 struct series_key {
-    uint32_t comm, kind; /* 0: operations that block; else the operation plus 1 */
+    uint32_t comm, kind;
 };
 
 struct member_key {
@@ -61,12 +61,34 @@ static uint8_t kind_of(uint8_t op, enum wait_meeting meeting)
 
 /* ---- series and members ------------------------------------------------------------------- */
 
-static uint32_t find_series(struct lull_waits *waits, const struct wait_note *note)
+/* How many ranks of a communicator this member of the team has. */
+static uint32_t count_here(const struct lull_waits *waits, uint32_t comm)
+{
+    const struct lull_comm *group = &waits->trace->comms[comm];
+    uint32_t here = 0;
+    if (!waits->office)
+        return group->size;
+    for (uint32_t r = 0; r < group->size; r++)
+        here += !lull_wait_is_far(waits, lull_comm_member(group, r));
+    return here;
+}
+
+static void divide_series(const struct lull_waits *waits, struct wait_series *series)
+{
+    const struct lull_comm *group = &waits->trace->comms[series->comm];
+    series->here_of[0] = count_here(waits, series->comm);
+    if (group->remote != LULL_NONE)
+        series->here_of[1] = count_here(waits, group->remote);
+    series->here = series->here_of[0] + series->here_of[1];
+    if (waits->office && group->size > 0)
+        series->keeper =
+            lull_division_owner(waits->options.division, lull_comm_member(group, 0));
+}
+
+uint32_t lull_wait_series(struct lull_waits *waits, uint32_t comm, uint32_t kind)
 {
     const struct lull_trace *trace = waits->trace;
-    const bool blocks = note->value == LULL_NO_REQUEST;
-    const uint32_t comm = lull_comm_canonical(trace, note->comm);
-    const struct series_key key = {comm, blocks ? 0 : note->op + 1u};
+    const struct series_key key = {comm, kind};
     const size_t count = waits->series_by_comm.count;
     bool is_new;
     uint64_t *index = NULL;
@@ -79,9 +101,16 @@ static uint32_t find_series(struct lull_waits *waits, const struct wait_note *no
         const uint32_t size = trace->comms[comm].size, remote = trace->comms[comm].remote;
         const uint32_t others = remote == LULL_NONE ? 0 : trace->comms[remote].size;
         waits->series[count] = (struct wait_series){
-            .comm = comm, .sizes = {size, others}, .size = size + others, .blocks = blocks};
+            .comm = comm, .sizes = {size, others}, .size = size + others, .kind = kind};
+        divide_series(waits, &waits->series[count]);
     }
     return (uint32_t)*index;
+}
+
+static uint32_t find_series(struct lull_waits *waits, const struct wait_note *note)
+{
+    const uint32_t comm = lull_comm_canonical(waits->trace, note->comm);
+    return lull_wait_series(waits, comm, note->value == LULL_NO_REQUEST ? 0 : note->op + 1u);
 }
 
 /* LULL_NONE: it is no member. */
@@ -117,7 +146,7 @@ struct wait_member *lull_wait_meets_all(const struct lull_waits *waits,
                                         const struct wait_pending *pending)
 {
     if (pending->is_message || pending->is_post || pending->meeting != MEETS_ALL ||
-        !waits->series[pending->what].blocks)
+        waits->series[pending->what].kind != 0)
         return NULL;
     return &waits->members[pending->member];
 }
@@ -134,124 +163,6 @@ uint32_t lull_wait_number_operation(struct lull_waits *waits, const struct wait_
     }
     struct wait_member *member = &waits->members[index];
     return note->kind == NOTE_BEGIN ? member->n_begun++ : member->count++;
-}
-
-/* ---- gatherings ---------------------------------------------------------------------------- */
-
-static struct wait_gathering *gathering_at(const struct wait_series *series, uint32_t place)
-{
-    return lull_ring_at(&series->open, sizeof(struct wait_gathering), place);
-}
-
-/* NULL: no memory. One that is closed is never asked for. */
-static struct wait_gathering *find_gathering(struct wait_series *series, uint32_t number)
-{
-    while (number - series->first >= series->open.count) {
-        struct wait_gathering *opened = lull_ring_push(&series->open, sizeof *opened);
-        if (!opened)
-            return NULL;
-        *opened = (struct wait_gathering){
-            .last.time = -1, .root.time = -1, .groups = {{.last.time = -1}, {.last.time = -1}}};
-    }
-    return gathering_at(series, number - series->first);
-}
-
-static void empty_gathering(struct wait_gathering *gathering, uint32_t size)
-{
-    lull_wait_cause_drop(&gathering->last);
-    lull_wait_cause_drop(&gathering->root);
-    for (unsigned g = 0; g < 2; g++)
-        lull_wait_cause_drop(&gathering->groups[g].last);
-    for (uint32_t r = 0; gathering->ranks && r < size; r++)
-        lull_wait_cause_drop(&gathering->ranks[r]);
-    free(gathering->ranks);
-    gathering->ranks = NULL;
-}
-
-static void close_gatherings(struct wait_series *series)
-{
-    while (series->open.count > 0 && gathering_at(series, 0)->left == series->size) {
-        empty_gathering(gathering_at(series, 0), series->size);
-        lull_ring_pop(&series->open);
-        series->first++;
-    }
-}
-
-/* Keeps the later one; of two at the same time that of the lower agent. */
-static void keep_later(struct wait_cause *kept, const struct wait_cause *cause)
-{
-    if (cause->time < kept->time || (cause->time == kept->time && cause->agent >= kept->agent))
-        return;
-    lull_wait_cause_drop(kept);
-    *kept = lull_wait_cause_keep(cause);
-}
-
-/* Each rank knows the latest up to it, once all of them have come. */
-static bool note_rank(struct wait_gathering *gathering, uint32_t size, uint32_t rank,
-                      const struct wait_cause *arrival)
-{
-    if (!gathering->ranks) {
-        gathering->ranks = malloc(size * sizeof *gathering->ranks);
-        if (!gathering->ranks)
-            return false;
-        for (uint32_t r = 0; r < size; r++)
-            gathering->ranks[r] = (struct wait_cause){.time = -1};
-    }
-    struct wait_cause *ranks = gathering->ranks;
-    keep_later(&ranks[rank], arrival);
-    for (; gathering->known < size && ranks[gathering->known].time >= 0; gathering->known++)
-        if (gathering->known > 0)
-            keep_later(&ranks[gathering->known], &ranks[gathering->known - 1]);
-    return true;
-}
-
-static void wake_waiting(struct lull_waits *waits, struct wait_gathering *gathering)
-{
-    struct wait_stream *waiting = gathering->waiting;
-    gathering->waiting = NULL;
-    for (struct wait_stream *next; waiting; waiting = next) {
-        next = waiting->next_waiting;
-        lull_wait_ready(waits, waiting);
-    }
-}
-
-/* Which of two groups a rank is in. */
-static unsigned group_of(const struct wait_series *series, uint32_t rank)
-{
-    return rank >= series->sizes[0];
-}
-
-/* One has come for whom the other group waits. True: all of its group have. */
-static bool note_group(struct wait_gathering *gathering, const struct wait_series *series,
-                       uint32_t rank, const struct wait_cause *arrival)
-{
-    const unsigned group = group_of(series, rank);
-    keep_later(&gathering->groups[group].last, arrival);
-    return ++gathering->groups[group].arrived == series->sizes[group];
-}
-
-/* Puts an arrival where those who need it will look. */
-static bool note_arrival(struct lull_waits *waits, const struct wait_pending *pending,
-                         const struct wait_cause *arrival)
-{
-    struct wait_series *series = &waits->series[pending->what];
-    struct wait_gathering *gathering = find_gathering(series, pending->number);
-    const uint32_t rank = waits->members[pending->member].rank;
-    bool good = gathering, is_group = false;
-    if (good && pending->meeting == MEETS_LOWER)
-        good = note_rank(gathering, series->size, rank, arrival);
-    if (!good)
-        return false;
-    if (pending->meeting == MEETS_OTHERS || pending->meeting == ROOT_MEETS_OTHERS)
-        is_group = note_group(gathering, series, rank, arrival);
-    if (pending->is_root)
-        keep_later(&gathering->root, arrival);
-    keep_later(&gathering->last, arrival);
-    gathering->arrived++;
-    if (gathering->arrived == series->size || pending->is_root || is_group ||
-        pending->meeting == MEETS_LOWER)
-        wake_waiting(waits, gathering);
-    return true;
 }
 
 /* Between groups the root and those of its group name none, and it alone of them moves data. */
@@ -282,13 +193,14 @@ bool lull_wait_arrive(struct lull_waits *waits, const struct wait_note *note,
             .member = index,
             .number = waits->lanes ? note->number : member->count++,
             .kind = kind_of(note->op, meeting),
+            .root = note->root,
             .meeting = meeting == MEETS_ROOT && passes ? MEETS_NOBODY : meeting,
             .is_root = is_root};
         if (lull_wait_meets_all(waits, ret_pending)) {
             here.late_since = lull_wait_moment_keep(&member->base);
             here.met = member->met;
         }
-        good = note_arrival(waits, ret_pending, &here);
+        good = lull_wait_note_arrival(waits, ret_pending, &here);
         waits->no_memory |= !good;
     }
     waits->no_memory |= !member;
@@ -304,14 +216,16 @@ static const struct wait_cause *cause_of(const struct lull_waits *waits,
     static const struct wait_cause nobody = {.time = -1};
     const struct wait_series *series = &waits->series[pending->what];
     const struct wait_member *member = &waits->members[pending->member];
+    const struct wait_cause *cause;
     switch ((enum wait_meeting)pending->meeting) {
     case MEETS_NOBODY:
         return &nobody;
     case MEETS_ROOT:
         if (pending->is_root)
             return &nobody;
-        if (gathering->root.time >= 0)
-            return &gathering->root;
+        cause = lull_wait_of_root(waits, gathering, pending->root);
+        if (cause)
+            return cause;
         break; /* the trace does not tell which one it is: all */
     case ROOT_MEETS_ALL:
         if (!pending->is_root)
@@ -322,13 +236,13 @@ static const struct wait_cause *cause_of(const struct lull_waits *waits,
             return &nobody;
         /* fall through */
     case MEETS_OTHERS: {
-        const unsigned others = !group_of(series, member->rank);
+        const unsigned others = !lull_wait_group_of(series, member->rank);
         return gathering->groups[others].arrived == series->sizes[others]
                    ? &gathering->groups[others].last
                    : NULL;
     }
     case MEETS_LOWER:
-        return member->rank < gathering->known ? &gathering->ranks[member->rank] : NULL;
+        return lull_wait_of_lower(waits, series, gathering, member->rank);
     case MEETS_ALL:
         break;
     }
@@ -339,15 +253,15 @@ bool lull_wait_leave(struct lull_waits *waits, const struct wait_pending *pendin
                      struct wait_cause *ret_cause, bool *ret_anew)
 {
     struct wait_series *series = &waits->series[pending->what];
-    struct wait_gathering *gathering = find_gathering(series, pending->number);
+    struct wait_gathering *gathering = lull_wait_gathering(series, pending->number);
     const struct wait_cause *cause = gathering ? cause_of(waits, gathering, pending) : NULL;
     if (!cause)
         return false;
     *ret_cause = lull_wait_cause_keep(cause);
-    *ret_anew |= pending->meeting == MEETS_ALL && series->blocks &&
+    *ret_anew |= pending->meeting == MEETS_ALL && series->kind == 0 &&
                  series->size == waits->n_ranks && !waits->lanes;
     gathering->left++;
-    close_gatherings(series);
+    lull_wait_close_gatherings(series);
     return true;
 }
 
@@ -355,7 +269,7 @@ void lull_wait_in_line(struct lull_waits *waits, struct wait_stream *stream,
                        const struct wait_pending *pending)
 {
     struct wait_gathering *gathering =
-        find_gathering(&waits->series[pending->what], pending->number);
+        lull_wait_gathering(&waits->series[pending->what], pending->number);
     if (!gathering)
         return;
     stream->next_waiting = gathering->waiting;
@@ -365,19 +279,15 @@ void lull_wait_in_line(struct lull_waits *waits, struct wait_stream *stream,
 void lull_wait_leave_line(struct lull_waits *waits, const struct wait_pending *pending)
 {
     struct wait_gathering *gathering =
-        find_gathering(&waits->series[pending->what], pending->number);
+        lull_wait_gathering(&waits->series[pending->what], pending->number);
     if (gathering)
         gathering->waiting = NULL;
 }
 
 void lull_wait_gather_free(struct lull_waits *waits)
 {
-    for (size_t s = 0; s < waits->series_by_comm.count; s++) {
-        struct wait_series *series = &waits->series[s];
-        for (uint32_t i = 0; i < series->open.count; i++)
-            empty_gathering(gathering_at(series, i), series->size);
-        lull_ring_free(&series->open);
-    }
+    for (size_t s = 0; s < waits->series_by_comm.count; s++)
+        lull_wait_gatherings_free(&waits->series[s]);
     for (size_t m = 0; m < waits->members_by_process.count; m++)
         lull_wait_moment_drop(&waits->members[m].base);
     lull_hash_free(&waits->series_by_comm);

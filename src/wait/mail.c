@@ -1,7 +1,7 @@
 /* Messages that are sent and not received. Message k of a channel belongs to receive k: they are in
  * this order, or numbered (lane.c). */
 #include "base/array.h"
-#include "wait/share.h"
+#include "wait/shared/letters.h"
 
 #include <stdlib.h>
 
@@ -24,11 +24,14 @@ uint32_t lull_wait_queue(struct lull_waits *waits, const struct lull_channel *ch
         waits->no_memory = true;
         return LULL_NONE;
     }
-    if (is_new)
+    if (is_new) {
         waits->queues[count] = (struct wait_queue){.first = LULL_NONE,
                                                    .last = LULL_NONE,
                                                    .source = channel->source,
                                                    .target = channel->target};
+        if (lull_wait_is_far(waits, channel->target))
+            lull_wait_post_queue(waits, (uint32_t)count, channel);
+    }
     return (uint32_t)*index;
 }
 
@@ -46,8 +49,8 @@ static uint32_t find_place(struct lull_waits *waits)
     return waits->n_messages++;
 }
 
-void lull_wait_send(struct lull_waits *waits, uint32_t index, uint32_t number,
-                    const struct wait_cause *sent)
+static void put_message(struct lull_waits *waits, uint32_t index, uint32_t number,
+                        const struct wait_cause *sent)
 {
     const uint32_t place = find_place(waits);
     struct wait_cause dropped = *sent;
@@ -68,6 +71,14 @@ void lull_wait_send(struct lull_waits *waits, uint32_t index, uint32_t number,
         queue->waiting = waiting->next_waiting;
         lull_wait_ready(waits, waiting);
     }
+}
+
+void lull_wait_deliver(struct lull_waits *waits, uint32_t queue, uint32_t number,
+                       bool waits_for_receive, const struct wait_cause *sent)
+{
+    put_message(waits, queue, number, sent);
+    if (waits->follows_posts)
+        lull_wait_count_send(waits, queue, waits_for_receive);
 }
 
 bool lull_wait_receive(struct lull_waits *waits, uint32_t index, uint32_t number,

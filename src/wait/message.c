@@ -1,7 +1,7 @@
 /* The messages of a process: sent, received, and receives that are posted. */
 #include "activity/channel.h"
 #include "base/array.h"
-#include "wait/share.h"
+#include "wait/shared/letters.h"
 
 /* ---- routes -------------------------------------------------------------------------------- */
 
@@ -76,6 +76,17 @@ static void wait_for_receive(struct lull_waits *waits, struct wait_stream *strea
     }
 }
 
+/* To a process that another member of the team has. */
+static void post_message(struct lull_waits *waits, uint32_t queue, uint32_t number,
+                         bool waits_for_receive, const struct wait_cause *sent)
+{
+    struct wait_cause dropped = *sent;
+    lull_wait_post_message(waits, queue, number, waits_for_receive, sent);
+    if (waits->follows_posts)
+        waits->queues[queue].n_sent++;
+    lull_wait_cause_drop(&dropped);
+}
+
 static void send_message(struct lull_waits *waits, struct wait_stream *stream,
                          const struct wait_note *note)
 {
@@ -87,12 +98,14 @@ static void send_message(struct lull_waits *waits, struct wait_stream *stream,
     const struct wait_cause sent = lull_wait_make_cause(waits, stream, note->time);
     if (!sent.late.snapshot)
         return;
-    lull_wait_send(waits, queue, note->number, &sent);
-    if (!waits->follows_posts)
-        return;
     const bool waits_for_it =
+        waits->follows_posts &&
         lull_wait_may_wait(note, stream->in_call ? stream->call_kind : LULL_CALL_OTHER);
-    const uint32_t number = lull_wait_count_send(waits, queue, waits_for_it);
+    const uint32_t number = waits->queues[queue].n_sent;
+    if (lull_wait_is_far(waits, waits->queues[queue].target))
+        post_message(waits, queue, note->number, waits_for_it, &sent);
+    else
+        lull_wait_deliver(waits, queue, note->number, waits_for_it, &sent);
     if (waits_for_it)
         wait_for_receive(waits, stream, note, queue, number);
 }

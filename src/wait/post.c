@@ -7,7 +7,7 @@
  * clocks agree. Where they do not, two that wait for each other are told apart here, and longer
  * circles at the end of the run. */
 #include "base/array.h"
-#include "wait/share.h"
+#include "wait/shared/letters.h"
 
 #include <stdlib.h>
 
@@ -51,21 +51,26 @@ static void finish_post(struct lull_waits *waits, uint32_t queue, struct wait_po
     }
 }
 
-uint32_t lull_wait_count_send(struct lull_waits *waits, uint32_t queue, bool waits_for_receive)
+void lull_wait_count_send(struct lull_waits *waits, uint32_t queue, bool waits_for_receive)
 {
-    const uint32_t number = waits->queues[queue].n_sent++;
-    struct wait_post *post = find_post(waits, queue, number);
+    struct wait_post *post = find_post(waits, queue, waits->queues[queue].n_sent++);
     if (post && !waits_for_receive)
         finish_post(waits, queue, post);
     else if (post && post->state == POST_UNKNOWN)
         post->state = POST_NEEDED;
-    return number;
 }
 
-/* What it waits for is known. */
+/* What it waits for is known. Takes the references. */
 static void answer(struct lull_waits *waits, struct wait_watcher *watcher,
                    const struct wait_cause *posted)
 {
+    struct wait_cause dropped = *posted;
+    if (!watcher->stream) {
+        lull_wait_post_answer(waits, watcher, posted);
+        lull_wait_cause_drop(&dropped);
+        free(watcher);
+        return;
+    }
     watcher->stream->answered = true;
     watcher->stream->answer = *posted;
     lull_wait_ready(waits, watcher->stream);
@@ -166,6 +171,10 @@ static bool watch(struct lull_waits *waits, struct wait_watcher *watcher,
 bool lull_wait_is_posted(struct lull_waits *waits, struct wait_stream *stream,
                          const struct wait_pending *pending, struct wait_cause *ret_posted)
 {
+    if (!stream->answered && lull_wait_is_far(waits, waits->queues[pending->what].target)) {
+        lull_wait_post_watch(waits, pending->what, pending->number, stream->call_ends);
+        return false;
+    }
     if (!stream->answered) {
         stream->watcher = (struct wait_watcher){.stream = stream,
                                                 .process = stream->process,
@@ -193,20 +202,70 @@ void lull_wait_blocked_by(struct lull_waits *waits, uint32_t process, uint32_t s
         look_again(waits, process, source);
 }
 
+void lull_wait_watch_from(struct lull_waits *waits, uint32_t member, uint32_t far_queue,
+                          uint32_t queue, uint32_t number, int64_t call_ends)
+{
+    struct wait_watcher *watcher = malloc(sizeof *watcher);
+    struct wait_cause posted;
+    if (!watcher) {
+        waits->no_memory = true;
+        return;
+    }
+    *watcher = (struct wait_watcher){.member = member,
+                                     .far_queue = far_queue,
+                                     .process = waits->queues[queue].source,
+                                     .queue = queue,
+                                     .number = number,
+                                     .call_ends = call_ends};
+    if (watch(waits, watcher, &posted))
+        answer(waits, watcher, &posted);
+}
+
+void lull_wait_take_answer(struct lull_waits *waits, uint32_t queue, uint32_t number,
+                           const struct wait_cause *posted)
+{
+    const uint32_t source = waits->queues[queue].source;
+    struct wait_stream *stream = waits->streams[waits->trace->processes[source].first_location];
+    struct wait_cause dropped = *posted;
+    const struct wait_pending *pending =
+        stream && stream->blocked ? &stream->pending[stream->pending_at] : NULL;
+    if (!pending || !pending->is_post || pending->what != queue || pending->number != number ||
+        stream->answered) {
+        lull_wait_cause_drop(&dropped);
+        return;
+    }
+    stream->watcher.stream = stream;
+    answer(waits, &stream->watcher, posted);
+}
+
+void lull_wait_post_is_done(struct lull_waits *waits, uint32_t queue, uint32_t number)
+{
+    struct wait_post *post = find_post(waits, queue, number);
+    if (post)
+        finish_post(waits, queue, post);
+}
+
 void lull_wait_give_up(struct lull_waits *waits, struct wait_stream *stream)
 {
     const struct wait_pending *pending = &stream->pending[stream->pending_at];
     const struct wait_cause nothing = {.time = -1};
-    struct wait_post *post = find_post(waits, pending->what, pending->number);
-    if (post)
-        finish_post(waits, pending->what, post);
+    if (lull_wait_is_far(waits, waits->queues[pending->what].target))
+        lull_wait_post_give_up(waits, pending->what, pending->number);
+    else
+        lull_wait_post_is_done(waits, pending->what, pending->number);
+    stream->watcher.stream = stream;
     answer(waits, &stream->watcher, &nothing);
 }
 
 void lull_wait_unwatch_all(struct lull_waits *waits)
 {
     for (uint32_t p = 0; p < waits->trace->n_processes; p++)
-        waits->watchers[p] = NULL;
+        for (struct wait_watcher *watcher = waits->watchers[p]; watcher;) {
+            struct wait_watcher *next = watcher->next;
+            if (!watcher->stream)
+                free(watcher);
+            waits->watchers[p] = watcher = next;
+        }
 }
 
 void lull_wait_posts_free(struct wait_queue *queue)

@@ -7,11 +7,12 @@
  * mail.c     messages that are sent and not received
  * post.c     when receives were posted
  * order.c    waits for a message while another one was there
- * gather.c   collective operations
+ * gather.c   collective operations: for whom each member waits; gathering.c: what has come to one
  * charge.c   waits are divided and charged
  * crew.h     threads of a process, which wait for each other
  * ledger.h   what a process spent its time on
  * divide.c   how a wait is divided
+ * shared/    what the members of a team tell each other
  * wait.c     the consumer
  *
  * An agent is who waits, and is waited for: a process, or, where several threads of one
@@ -52,6 +53,7 @@ struct wait_queue {
     uint32_t first, last;                              /* LULL_NONE: empty */
     uint32_t source, target;                           /* processes */
     uint32_t n_sent, n_received, n_posted, first_post; /* n_received: lane.c alone */
+    uint32_t port; /* where another member of the team has the receiver: its name there */
     struct lull_ring posts;                            /* of post.c, from first_post on */
     struct wait_stream *waiting;
 };
@@ -66,7 +68,9 @@ struct wait_pair {
 
 struct wait_gathering {
     uint32_t arrived, left;
-    struct wait_cause last, root; /* the last that came; the root */
+    struct wait_cause last;       /* the last that came */
+    struct wait_cause *roots;     /* [n_roots]: one, unless operations contradict each other */
+    uint32_t n_roots;
     struct {
         uint32_t arrived;
         struct wait_cause last;
@@ -78,11 +82,29 @@ struct wait_gathering {
 
 /* The collective operations of a communicator that block, or those of one kind that do not. */
 struct wait_series {
-    uint32_t comm;           /* of an inter-communicator the lower one of its groups */
-    uint32_t sizes[2], size; /* of the groups, the second one 0 where there is one; of all */
-    bool blocks;
-    uint32_t first;        /* number of the oldest that is open */
-    struct lull_ring open; /* of struct wait_gathering */
+    uint32_t comm;               /* of an inter-communicator the lower one of its groups */
+    uint32_t kind;               /* 0: operations that block; else the operation plus 1 */
+    uint32_t sizes[2], size;     /* of the groups, the second one 0 where there is one; of all */
+    uint32_t here_of[2], here;   /* how many of these are of this member of a team */
+    uint32_t keeper;             /* the member with the first rank, who adds up what others know */
+    uint32_t *others, n_others;  /* the keeper, once it had to tell them: members with ranks */
+    uint32_t first;              /* number of the oldest that is open */
+    struct lull_ring open;       /* of struct wait_gathering */
+};
+
+/* What is known of an operation. */
+enum wait_news_kind {
+    NEWS_RANK, /* of a scan: a rank has come; from the keeper: all up to it, the last of them as
+                  cause */
+    NEWS_GROUP, /* so many of one of two groups have, the last of them as cause */
+    NEWS_ROOT, /* a process that is one */
+    NEWS_ALL /* likewise, of all */
+};
+struct wait_news {
+    uint8_t kind;
+    uint32_t which; /* rank; group */
+    uint32_t count;
+    const struct wait_cause *cause;
 };
 
 /* Who waits for whom. The others are those of the other group of an inter-communicator: the two
@@ -115,6 +137,7 @@ struct wait_pending {
     uint32_t number; /* of the gathering; of a message whose receive is to be posted */
     uint8_t kind;    /* enum lull_wait_kind */
     uint8_t meeting; /* enum wait_meeting */
+    int32_t root;    /* a process, or LULL_ANY: it is not known which */
     bool is_message, is_post, is_root;
 };
 
@@ -134,8 +157,9 @@ struct wait_issued {
 /* Who waits in a call until it is known when the receive of its message was posted. */
 struct wait_watcher {
     struct wait_watcher *next;  /* that watch the same process */
-    struct wait_stream *stream; /* who waits */
-    uint32_t process;           /* its process */
+    struct wait_stream *stream; /* who waits; NULL: somebody of another member of the team, ... */
+    uint32_t member, far_queue; /* ... this one, where the queue has this number */
+    uint32_t process;           /* who waits: its process */
     uint32_t queue, number;     /* the message */
     int64_t call_ends;
     bool alone; /* nothing is posted before this call goes on */
@@ -238,6 +262,7 @@ struct lull_waits {
     struct wait_lane **lanes;     /* [n_processes]: where each thread is followed; or NULL */
     struct wait_crew **crews;     /* [n_processes]: of those with several threads; or NULL */
     bool *visits;                 /* [n_regions] */
+    struct wait_office *office;     /* of the other members of a team; NULL: alone */
     atomic_bool others_communicate; /* threads that are no masters do */
 
     pthread_mutex_t lock; /* of all that follows */
@@ -265,8 +290,11 @@ void lull_wait_stream_take(struct lull_waits *waits, struct wait_stream *stream,
                            const struct wait_note *notes, size_t count);
 /* It is there perhaps what the stream waits for: it goes on after the one that goes on now. */
 void lull_wait_ready(struct lull_waits *waits, struct wait_stream *stream);
-/* What is blocked goes on without what it waits for, until nobody is; then all is charged. */
-void lull_wait_release(struct lull_waits *waits);
+/* Those go on. */
+void lull_wait_run_ready(struct lull_waits *waits);
+/* What is blocked goes on without what it waits for, of all members of a team, until nobody is;
+ * then all is charged. Missing memory is noted. */
+lull_status lull_wait_release(struct lull_waits *waits, struct lull_error *err);
 void lull_wait_stream_free(struct wait_stream *stream);
 void lull_wait_cause_drop(struct wait_cause *cause); /* its references */
 struct wait_cause lull_wait_cause_keep(const struct wait_cause *cause);
@@ -279,6 +307,14 @@ struct wait_cause lull_wait_make_cause(struct lull_waits *waits, struct wait_str
 /* The call does not end before that. */
 void lull_wait_need(struct lull_waits *waits, struct wait_stream *stream,
                     const struct wait_pending *pending);
+
+/* Whether a process is one that another member of the team reads. */
+static inline bool lull_wait_is_far(const struct lull_waits *waits, uint32_t process)
+{
+    const struct lull_division *division = waits->office ? waits->options.division : NULL;
+    const uint32_t *own = division ? division->cuts + lull_team_index(division->team) : NULL;
+    return own && (process < own[0] || process >= own[1]);
+}
 
 /* lane.c: threads of a process that communicate by themselves. Message k of a channel is the k-th
  * that any thread of a process sends, or receives; so are its collective operations. Notes wait
@@ -300,8 +336,8 @@ void lull_wait_note_message(struct lull_waits *waits, struct wait_stream *stream
                             const struct wait_note *note);
 
 /* post.c */
-/* A message is sent on a queue, which waits for its receive, or does not. Returns its number. */
-uint32_t lull_wait_count_send(struct lull_waits *waits, uint32_t queue, bool waits_for_receive);
+/* A message is sent on a queue, which waits for its receive, or does not. */
+void lull_wait_count_send(struct lull_waits *waits, uint32_t queue, bool waits_for_receive);
 /* The next receive of a queue was posted. Takes the references. `told`: begin of the call that
  * tells it. */
 void lull_wait_tell_post(struct lull_waits *waits, uint32_t queue, const struct wait_cause *posted,
@@ -314,6 +350,15 @@ bool lull_wait_is_posted(struct lull_waits *waits, struct wait_stream *stream,
 void lull_wait_reach(struct lull_waits *waits, uint32_t process, int64_t time);
 /* A process waits for a message of another one, which may wait for it. */
 void lull_wait_blocked_by(struct lull_waits *waits, uint32_t process, uint32_t source);
+/* The same of somebody of another member of the team, where the queue has the number `far_queue`.
+ * That one gets the answer. */
+void lull_wait_watch_from(struct lull_waits *waits, uint32_t member, uint32_t far_queue,
+                          uint32_t queue, uint32_t number, int64_t call_ends);
+/* Takes the references. */
+void lull_wait_take_answer(struct lull_waits *waits, uint32_t queue, uint32_t number,
+                           const struct wait_cause *posted);
+/* Nobody asks for it any more. */
+void lull_wait_post_is_done(struct lull_waits *waits, uint32_t queue, uint32_t number);
 /* The stream goes on as if nothing had been posted, and nobody is watched any more. */
 void lull_wait_give_up(struct lull_waits *waits, struct wait_stream *stream);
 void lull_wait_unwatch_all(struct lull_waits *waits);
@@ -333,8 +378,10 @@ bool lull_wait_settle(struct lull_waits *waits, struct wait_stream *stream);
 
 /* mail.c. LULL_NONE: no memory, which is noted. */
 uint32_t lull_wait_queue(struct lull_waits *waits, const struct lull_channel *channel);
-void lull_wait_send(struct lull_waits *waits, uint32_t queue, uint32_t number,
-                    const struct wait_cause *sent);
+/* A message has been sent, which waits for its receive to be posted, or does not. Takes the
+ * references. */
+void lull_wait_deliver(struct lull_waits *waits, uint32_t queue, uint32_t number,
+                       bool waits_for_receive, const struct wait_cause *sent);
 /* The first with this number. False: it has not been sent yet. The caller gets the references of
  * *ret_sent. */
 bool lull_wait_receive(struct lull_waits *waits, uint32_t queue, uint32_t number,
@@ -342,6 +389,8 @@ bool lull_wait_receive(struct lull_waits *waits, uint32_t queue, uint32_t number
 void lull_wait_mail_free(struct lull_waits *waits);
 
 /* gather.c */
+/* LULL_NONE: no memory. */
+uint32_t lull_wait_series(struct lull_waits *waits, uint32_t comm, uint32_t kind);
 /* Whether the operations of a communicator can be followed; *ret_alone: it has one member. */
 bool lull_wait_is_known(const struct lull_waits *waits, uint32_t comm, uint8_t op, bool *ret_alone);
 /* The number of the next operation of a process. */
@@ -364,6 +413,27 @@ struct wait_member *lull_wait_meets_all(const struct lull_waits *waits,
                                         const struct wait_pending *pending);
 void lull_wait_gather_free(struct lull_waits *waits);
 
+/* gathering.c */
+/* NULL: no memory. One that is closed is never asked for. */
+struct wait_gathering *lull_wait_gathering(struct wait_series *series, uint32_t number);
+/* Those that are over, from the oldest on. */
+void lull_wait_close_gatherings(struct wait_series *series);
+void lull_wait_gatherings_free(struct wait_series *series);
+unsigned lull_wait_group_of(const struct wait_series *series, uint32_t rank); /* of two */
+/* Puts an arrival where those who need it will look. False: no memory. */
+bool lull_wait_note_arrival(struct lull_waits *waits, const struct wait_pending *pending,
+                            const struct wait_cause *arrival);
+/* Another member of the team has told it. False: no memory. */
+bool lull_wait_hear_news(struct lull_waits *waits, struct wait_series *series, uint32_t number,
+                         const struct wait_news *news);
+/* The root that somebody waits for, LULL_ANY: any; NULL: it has not come. */
+const struct wait_cause *lull_wait_of_root(const struct lull_waits *waits,
+                                           const struct wait_gathering *gathering, int32_t root);
+/* The latest of a rank and those below, once all of them have come; NULL: they have not. */
+const struct wait_cause *lull_wait_of_lower(const struct lull_waits *waits,
+                                            const struct wait_series *series,
+                                            const struct wait_gathering *gathering, uint32_t rank);
+
 /* charge.c: a wait of a stream for its cause is divided and put into its ledger, and that part of
  * it which is inside the windows is charged. False: no memory. */
 bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
@@ -371,6 +441,8 @@ bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int6
 /* Charges the parts of a wait, whose ns add up to what is inside the windows. False: no memory. */
 bool lull_wait_charge_parts(struct lull_waits *waits, const struct wait_charged *charged,
                             const struct wait_part *parts, uint32_t count);
+/* What another member of the team has charged. False: no memory. */
+bool lull_wait_add_charge(struct lull_waits *waits, const struct lull_wait_charge *charge);
 /* The same in two steps, of which the second may come later, and of another kind. Of the parts that
  * are more than 0 ns; returns how many dues there are; LULL_NONE: no memory. */
 uint32_t lull_wait_dues_of_parts(struct lull_waits *waits, const struct wait_charged *charged,

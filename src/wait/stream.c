@@ -1,6 +1,6 @@
 /* One agent: notes move its ledger, and its calls wait for what they need. */
 #include "base/array.h"
-#include "wait/share.h"
+#include "wait/shared/office.h"
 
 #include <stdlib.h>
 
@@ -360,11 +360,12 @@ static void go_on(struct lull_waits *waits, struct wait_stream *stream)
 
 void lull_wait_ready(struct lull_waits *waits, struct wait_stream *stream)
 {
+    stream->blocked = false; /* as others see it */
     stream->next_ready = waits->ready;
     waits->ready = stream;
 }
 
-static void run_ready(struct lull_waits *waits)
+void lull_wait_run_ready(struct lull_waits *waits)
 {
     while (waits->ready && !waits->no_memory) {
         struct wait_stream *stream = waits->ready;
@@ -379,7 +380,7 @@ void lull_wait_stream_take(struct lull_waits *waits, struct wait_stream *stream,
     size_t taken = 0;
     while (taken < count && !stream->blocked && !waits->no_memory) {
         take_note(waits, stream, &notes[taken++]);
-        run_ready(waits);
+        lull_wait_run_ready(waits);
     }
     waits->no_memory |= !lull_wait_notes_push(&stream->notes, notes + taken, count - taken);
 }
@@ -402,23 +403,39 @@ static void release(struct lull_waits *waits, struct wait_stream *stream)
     lull_wait_ready(waits, stream);
 }
 
-void lull_wait_release(struct lull_waits *waits)
+/* How many are blocked, of all members of a team, when all that they have told each other has come.
+ */
+static lull_status count_blocked(struct lull_waits *waits, int64_t *ret_count,
+                                 struct lull_error *err)
 {
-    for (bool any = true; any && !waits->no_memory;) {
-        any = false;
-        for (uint32_t l = 0; l < waits->trace->n_locations; l++) {
-            struct wait_stream *stream = waits->streams[l];
-            if (!stream || !stream->blocked)
-                continue;
-            any = true;
-            release(waits, stream);
-        }
-        lull_wait_unwatch_all(waits);
-        run_ready(waits);
-    }
+    struct lull_team *team = waits->office ? waits->options.division->team : NULL;
+    lull_status status = waits->office ? lull_wait_office_settle(waits, err) : LULL_OK;
+    *ret_count = 0;
     for (uint32_t l = 0; l < waits->trace->n_locations; l++)
+        *ret_count += waits->streams[l] && waits->streams[l]->blocked;
+    if (status == LULL_OK && !waits->no_memory)
+        status = lull_team_sum(team, ret_count, 1, err);
+    if (status == LULL_OK && !waits->no_memory)
+        status = lull_team_broadcast(team, ret_count, sizeof *ret_count, err);
+    return status;
+}
+
+lull_status lull_wait_release(struct lull_waits *waits, struct lull_error *err)
+{
+    int64_t blocked;
+    lull_status status = count_blocked(waits, &blocked, err);
+    while (status == LULL_OK && !waits->no_memory && blocked > 0) {
+        for (uint32_t l = 0; l < waits->trace->n_locations; l++)
+            if (waits->streams[l] && waits->streams[l]->blocked)
+                release(waits, waits->streams[l]);
+        lull_wait_unwatch_all(waits);
+        lull_wait_run_ready(waits);
+        status = count_blocked(waits, &blocked, err);
+    }
+    for (uint32_t l = 0; l < waits->trace->n_locations && status == LULL_OK; l++)
         if (waits->streams[l])
             waits->no_memory |= !lull_wait_settle(waits, waits->streams[l]);
+    return status;
 }
 
 void lull_wait_stream_free(struct wait_stream *stream)

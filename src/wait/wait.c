@@ -1,6 +1,7 @@
 #include "wait/wait.h"
 #include "wait/crew.h"
-#include "wait/share.h"
+#include "wait/shared/office.h"
+#include "wait/shared/result.h"
 
 #include <stdlib.h>
 
@@ -97,14 +98,20 @@ lull_status lull_waits_create(const struct lull_trace *trace,
     for (uint32_t p = 0; p < trace->n_processes; p++)
         if (trace->processes[p].n_threads == 0)
             waits->reached[p] = INT64_MAX; /* of it nothing will be read */
-    *ret_waits = waits;
-    return LULL_OK;
+    const lull_status status =
+        options->division ? lull_wait_office_open(waits, options->workers, err) : LULL_OK;
+    if (status != LULL_OK)
+        lull_waits_destroy(waits);
+    else
+        *ret_waits = waits;
+    return status;
 }
 
 void lull_waits_destroy(struct lull_waits *waits)
 {
     if (!waits)
         return;
+    lull_wait_office_close(waits);
     for (uint32_t l = 0; waits->streams && l < waits->trace->n_locations; l++)
         lull_wait_stream_free(waits->streams[l]);
     for (uint32_t p = 0; waits->crews && p < waits->trace->n_processes; p++)
@@ -160,11 +167,16 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     struct lull_waits *waits = context;
     const struct lull_location *location = &waits->trace->locations[steps->location];
     const struct lull_process *process = &waits->trace->processes[location->process];
-    (void)worker;
     if (location->kind != LULL_LOCATION_THREAD ||
         process->application != waits->options.application)
         return LULL_OK;
     struct wait_crew *crew = waits->crews ? waits->crews[location->process] : NULL;
+    const lull_status status =
+        waits->office && steps->count > 0
+            ? lull_wait_office_reads(waits, worker, steps->steps[0].time, err)
+            : LULL_OK;
+    if (status != LULL_OK)
+        return status;
     if (crew && !lull_wait_crew_take(waits, crew, steps))
         return no_memory(waits, err);
     if (process->first_location != steps->location && !waits->lanes) {
@@ -195,6 +207,12 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     return LULL_OK;
 }
 
+static lull_status finish(void *context, unsigned worker, struct lull_error *err)
+{
+    struct lull_waits *waits = context;
+    return waits->office ? lull_wait_office_reads(waits, worker, INT64_MAX, err) : LULL_OK;
+}
+
 struct lull_consumer lull_waits_consumer(struct lull_waits *waits)
 {
     static const uint8_t wanted[] = {LULL_STEP_SPAN,           LULL_STEP_CALL_BEGIN,
@@ -210,7 +228,7 @@ struct lull_consumer lull_waits_consumer(struct lull_waits *waits)
                  LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEP_MASK(LULL_STEP_VISIT) |
                  LULL_STEP_MASK(LULL_STEP_LOCK_ACQUIRE) | LULL_STEP_MASK(LULL_STEP_LOCK_RELEASE);
     return (struct lull_consumer){
-        .context = waits, .wants = wants, .abreast = true, .steps = take_steps};
+        .context = waits, .wants = wants, .abreast = true, .steps = take_steps, .finish = finish};
 }
 
 /* ---- the result ---------------------------------------------------------------------------- */
@@ -245,49 +263,79 @@ static void add_thread_sums(const struct lull_waits *waits, uint32_t location,
     sums->threads_rest_ns = own->threads_rest_ns;
 }
 
-static void copy_result(const struct lull_waits *waits, struct lull_arena *arena,
-                        struct lull_wait_result *result)
+static void find_sums(const struct lull_waits *waits, struct lull_wait_location *locations)
 {
-    const size_t most = waits->charges_by_place.count;
-    struct lull_wait_charge *charges = lull_arena_alloc(arena, (most + 1) * sizeof *charges);
-    size_t n = 0;
-    struct lull_wait_location *locations =
-        lull_arena_zero(arena, waits->trace->n_locations + (size_t)1, sizeof *locations);
-    for (size_t i = 0; i < most; i++)
-        if (waits->charges[i].waits > 0) /* else they turned out to be of another kind */
-            charges[n++] = waits->charges[i];
-    qsort(charges, n, sizeof *charges, compare_charges);
     for (uint32_t l = 0; l < waits->trace->n_locations; l++) {
         if (waits->streams[l])
             locations[l] = waits->streams[l]->sums;
         add_thread_sums(waits, l, &locations[l]);
-        for (unsigned k = 0; k < LULL_WAIT_KINDS; k++)
-            result->waited_ns += locations[l].waited_ns[k];
     }
-    for (size_t q = 0; q < waits->queues_by_channel.count; q++)
-        for (uint32_t at = waits->queues[q].first; at != LULL_NONE; at = waits->messages[at].next)
-            result->unmatched_sends++;
+}
+
+static void list_charges(const struct lull_waits *waits, struct lull_arena *arena,
+                         struct lull_wait_result *result)
+{
+    const size_t most = waits->charges_by_place.count;
+    struct lull_wait_charge *charges = lull_arena_alloc(arena, (most + 1) * sizeof *charges);
+    size_t n = 0;
+    for (size_t i = 0; i < most; i++)
+        if (waits->charges[i].waits > 0) /* else they turned out to be of another kind */
+            charges[n++] = waits->charges[i];
+    qsort(charges, n, sizeof *charges, compare_charges);
     result->charges = charges;
     result->n_charges = (uint32_t)n;
-    result->locations = locations;
+}
+
+/* How many messages nobody has received. */
+static uint64_t count_unmatched(const struct lull_waits *waits)
+{
+    uint64_t count = 0;
+    for (size_t q = 0; q < waits->queues_by_channel.count; q++)
+        for (uint32_t at = waits->queues[q].first; at != LULL_NONE; at = waits->messages[at].next)
+            count++;
+    return count;
+}
+
+static lull_status put_together(struct lull_waits *waits, struct lull_arena *arena,
+                                struct lull_wait_result *result, struct lull_error *err)
+{
+    struct lull_wait_location *locations =
+        lull_arena_zero(arena, waits->trace->n_locations + (size_t)1, sizeof *locations);
     result->messages = waits->received;
     result->collectives = waits->gathered;
     result->unmatched_operations = waits->unmatched_operations;
+    result->unmatched_sends = count_unmatched(waits);
+    find_sums(waits, locations);
+    lull_status status =
+        waits->office ? lull_wait_gather_result(waits, result, locations, err) : LULL_OK;
+    list_charges(waits, arena, result);
+    result->locations = locations;
+    for (uint32_t l = 0; l < waits->trace->n_locations; l++)
+        for (unsigned k = 0; k < LULL_WAIT_KINDS; k++)
+            result->waited_ns += locations[l].waited_ns[k];
+    return status;
 }
 
 lull_status lull_waits_conclude(struct lull_waits *waits, struct lull_arena *arena,
                                 struct lull_wait_result *ret_result, struct lull_error *err)
 {
+    struct lull_team *team = waits->office ? waits->options.division->team : NULL;
     struct lull_wait_result result = {0};
-    lull_wait_release(waits);
+    bool others = atomic_load(&waits->others_communicate);
+    lull_status status = lull_wait_release(waits, err);
     if (waits->no_memory)
-        return no_memory(waits, err);
-    if (atomic_load(&waits->others_communicate))
+        status = no_memory(waits, err);
+    status = lull_team_agree(team, status, err);
+    if (status == LULL_OK && waits->office)
+        status = lull_wait_gather_others(waits, &others, err);
+    if (status != LULL_OK)
+        return status;
+    if (others)
         result = (struct lull_wait_result){
             .absent = "threads other than the first of their process communicate",
             .needs_each_thread = true};
     else
-        copy_result(waits, arena, &result);
+        status = put_together(waits, arena, &result, err);
     *ret_result = result;
-    return LULL_OK;
+    return status;
 }

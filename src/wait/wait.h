@@ -83,11 +83,14 @@
  * waits for, as much for each communicator; a charge for each place that made others wait; what has
  * been read of processes that cannot go on yet; and what is sent and not received, each message
  * with the ledger of its sender. A worker reads a block of events of each process at a time, so
- * that is the messages of a block. */
+ * that is the messages of a block. In a team each message to a process of another member goes there
+ * with the ledger of its sender, and a member is ahead of the others by no more than 64 MiB of
+ * these hold. */
 #ifndef LULL_WAIT_WAIT_H
 #define LULL_WAIT_WAIT_H
 
 #include "activity/pass.h"
+#include "team/division.h"
 
 enum lull_wait_kind {
     /* of processes, in calls of MPI */
@@ -172,6 +175,10 @@ struct lull_wait_result {
 struct lull_wait_options {
     uint32_t application;
     const struct lull_windows *windows; /* of the pass; NULL: the whole run */
+    /* Of a team, whose members all do the same at the same time (create, pass, conclude), each with
+     * the range of the pass that is its own: the first has the result. NULL: alone. */
+    const struct lull_division *division;
+    unsigned workers; /* of the pass, where there is a division */
     bool each_thread; /* threads beside the first of their process communicate: each is followed */
     bool threads;     /* threads of a process that wait for each other, too: the pass then reads all
                          threads, and its visits are those of lull_waits_visits */
@@ -192,7 +199,8 @@ const bool *lull_waits_visits(struct lull_waits *waits, const bool *others);
 /* What a pass is given; lives as long as `waits`. Any worker may hand over any location. */
 struct lull_consumer lull_waits_consumer(struct lull_waits *waits);
 
-/* After a pass that went well. The result lives in `arena`. */
+/* After a pass that went well, of all members. The result lives in `arena`; on others than the
+ * first of a team it has only what is absent. */
 lull_status lull_waits_conclude(struct lull_waits *waits, struct lull_arena *arena,
                                 struct lull_wait_result *ret_result, struct lull_error *err);
 

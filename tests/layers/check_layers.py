@@ -31,7 +31,7 @@ SEES = {
     "machine": ["base", "stats"],
     "model": ["base", "stats", "machine"],
     "timeline": ["base", "team", "trace", "activity"],
-    "wait": ["base", "trace", "activity"],
+    "wait": ["base", "team", "trace", "activity"],
     "team": ["base"],
     "metrics": ["base", "stats", "tape", "team", "trace", "activity"],
     "sim": ["base", "stats", "machine"],

@@ -1,5 +1,6 @@
 /* Waits of random programs, handed over in random blocks and any order, against a slow reference
  * that adds up whole histories (support/slow_waits.h). */
+#include "metrics/windows.h"
 #include "support/seed.h"
 #include "support/slow_waits.h"
 
@@ -8,13 +9,22 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-enum { PROGRAMS = 2000 };
+enum { PROGRAMS = 2000, TEAMS = 600, MOST_MEMBERS = 7 };
 
-static void hand_over(const struct slow_run *run, const struct lull_consumer *consumer,
-                      struct lull_random *random)
+/* The steps of the processes of a range. */
+static void hand_over(const struct slow_run *run, struct lull_process_range range,
+                      const struct lull_consumer *consumer, struct lull_random *random)
 {
     size_t at[SLOW_RANKS] = {0};
+    for (uint32_t l = 0; l < run->n_ranks; l++)
+        if (!lull_in_range(range, run->trace->locations[l].process))
+            at[l] = run->steps[l].count;
     for (bool more = true; more;) {
         const uint32_t r = (uint32_t)lull_random_below(random, run->n_ranks);
         const size_t left = run->steps[r].count - at[r];
@@ -29,6 +39,24 @@ static void hand_over(const struct slow_run *run, const struct lull_consumer *co
         for (uint32_t other = 0; other < run->n_ranks; other++)
             more |= at[other] < run->steps[other].count;
     }
+    assert_int_equal(consumer->finish(consumer->context, 0, NULL), LULL_OK);
+}
+
+/* `division` NULL: by one; of a team what its first has found. */
+static struct lull_wait_result follow(const struct slow_run *run,
+                                      const struct lull_division *division,
+                                      struct lull_random *random)
+{
+    struct lull_waits *waits;
+    struct lull_wait_result result;
+    const struct lull_wait_options options = {
+        .each_thread = run->each_thread, .division = division, .workers = 1};
+    assert_int_equal(lull_waits_create(run->trace, &options, &waits, NULL), LULL_OK);
+    const struct lull_consumer consumer = lull_waits_consumer(waits);
+    hand_over(run, lull_pass_range(division), &consumer, random);
+    assert_int_equal(lull_waits_conclude(waits, run->trace->arena, &result, NULL), LULL_OK);
+    lull_waits_destroy(waits);
+    return result;
 }
 
 static void compare_charges(const struct slow_run *run, const struct lull_wait_result *result)
@@ -73,27 +101,126 @@ static void test_reference(void **state)
     lull_random_seed(&random, lull_test_seed());
     for (unsigned i = 0; i < lull_test_rounds(PROGRAMS); i++) {
         struct slow_run run;
-        struct lull_waits *waits;
-        struct lull_wait_result result;
         slow_run_draw(&run, &random);
-        const struct lull_wait_options options = {.each_thread = run.each_thread};
-        assert_int_equal(lull_waits_create(run.trace, &options, &waits, NULL), LULL_OK);
-        const struct lull_consumer consumer = lull_waits_consumer(waits);
-        hand_over(&run, &consumer, &random);
-        assert_int_equal(lull_waits_conclude(waits, run.trace->arena, &result, NULL), LULL_OK);
+        const struct lull_wait_result result = follow(&run, NULL, &random);
         assert_null(result.absent);
         compare_charges(&run, &result);
         for (uint32_t r = 0; r < run.n_ranks; r++)
             compare_sums(&result.locations[r], &run.sums[r]);
         waited += result.waited_ns;
-        lull_waits_destroy(waits);
         slow_run_free(&run);
     }
     assert_true(waited > 0);
 }
 
+/* ---- teams --------------------------------------------------------------------------------- */
+
+/* Some steps are missing, as in records that are damaged: messages, operations, what completes
+ * them. */
+static void lose_steps(struct slow_run *run, struct lull_random *random)
+{
+    for (uint32_t l = 0; l < run->n_ranks; l++) {
+        struct slow_steps *own = &run->steps[l];
+        size_t kept = 0;
+        for (size_t i = 0; i < own->count; i++)
+            if (own->steps[i].kind < LULL_STEP_SEND ||
+                own->steps[i].kind > LULL_STEP_COLLECTIVE_END || lull_random_below(random, 60) > 0)
+                own->steps[kept++] = own->steps[i];
+        own->count = kept;
+    }
+}
+
+static bool is_same(const struct slow_run *run, const struct lull_wait_result *a,
+                    const struct lull_wait_result *b)
+{
+    bool same = a->n_charges == b->n_charges && a->waited_ns == b->waited_ns &&
+                a->messages == b->messages && a->collectives == b->collectives &&
+                a->unmatched_sends == b->unmatched_sends &&
+                a->unmatched_operations == b->unmatched_operations;
+    for (uint32_t i = 0; same && i < a->n_charges; i++) {
+        const struct lull_wait_charge *x = &a->charges[i], *y = &b->charges[i];
+        same = memcmp(&x->place, &y->place, sizeof x->place) == 0 && x->kind == y->kind &&
+               x->ns == y->ns && x->passed_ns == y->passed_ns && x->waits == y->waits &&
+               memcmp(&x->longest, &y->longest, sizeof x->longest) == 0;
+    }
+    for (uint32_t l = 0; same && l < run->trace->n_locations; l++)
+        same = memcmp(&a->locations[l], &b->locations[l], sizeof a->locations[l]) == 0;
+    return same;
+}
+
+/* Processes of a run to the members of a team, as the weights of a few of them say. */
+static struct lull_division *divide(const struct slow_run *run, struct lull_team *team,
+                                    struct lull_random *random)
+{
+    uint64_t weights[SLOW_RANKS];
+    struct lull_division *division;
+    for (uint32_t p = 0; p < run->trace->n_processes; p++)
+        weights[p] = lull_random_below(random, 4);
+    const struct lull_division_items items = {.count = run->trace->n_processes, .weights = weights};
+    assert_int_equal(lull_division_make(team, &items, run->trace->arena, &division, NULL),
+                     LULL_OK);
+    return division;
+}
+
+/* 0 where the first of a team finds what one does. */
+static int differs(struct slow_run *run, uint64_t seed, struct lull_random *random)
+{
+    char wish[64];
+    struct lull_team *team;
+    if (seed % 3 == 0)
+        lose_steps(run, random);
+    const struct lull_wait_result alone = follow(run, NULL, random);
+    const struct lull_wait_result again = follow(run, NULL, random); /* in another order */
+    if (!is_same(run, &alone, &again))
+        return 4;
+    snprintf(wish, sizeof wish, "%u:%u", 2 + (unsigned)lull_random_below(random, MOST_MEMBERS - 1),
+             (unsigned)seed);
+    setenv("LULL_TEAM_CHAOS", wish, 1);
+    const struct lull_team_start start = {.size = 1, .version = "1"};
+    if (lull_team_open(&start, &team, NULL) != LULL_OK)
+        return 2;
+    alarm(60);
+    const struct lull_division *division = divide(run, team, random);
+    for (uint32_t i = 0; i < lull_team_index(team); i++)
+        lull_random_below(random, 2); /* each in an order of its own */
+    const struct lull_wait_result result = follow(run, division, random);
+    int wrong = 0;
+    if (lull_team_is_first(team) && !is_same(run, &alone, &result)) {
+        fprintf(stderr, "seed %lu, team %s: waits of %ld ns, alone %ld\n", seed, wish,
+                result.waited_ns, alone.waited_ns);
+        wrong = 1;
+    }
+    return lull_team_end(team) ? wrong : 3;
+}
+
+/* Also where something is missing. */
+static void teams_find_what_one_finds(void **state)
+{
+    (void)state;
+    const uint64_t first = lull_test_seed();
+    const unsigned count = lull_test_rounds(TEAMS);
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        const pid_t child = fork();
+        int status;
+        assert_true(child >= 0);
+        if (child == 0) {
+            struct lull_random random;
+            struct slow_run run;
+            lull_random_seed(&random, seed);
+            slow_run_draw(&run, &random);
+            int wrong = differs(&run, seed, &random);
+            slow_run_free(&run);
+            _exit(wrong);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+            fail_msg("seed %lu: status %x", seed, (unsigned)status);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reference)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reference),
+                                       cmocka_unit_test(teams_find_what_one_finds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
