@@ -287,20 +287,21 @@ lull_status lull_team_agree(struct lull_team *team, lull_status status, struct l
     if (is_alone(team))
         return status;
     struct outcome own = {.status = status, .member = team->index}, worst = {0};
-    struct lull_error ignored = {""};
+    struct lull_error why = {""};
     if (status != LULL_OK && err)
         own.error = *err;
     const uint32_t number = begin_agreement(team, status != LULL_OK);
-    struct lull_error *told = status == LULL_OK ? err : &ignored;
     lull_status reached = collect(team, (struct lull_mail_head){LULL_MAIL_AGREE, number}, &own,
-                                  status == LULL_OK ? 0 : sizeof own, take_outcome, &worst, told);
+                                  status == LULL_OK ? 0 : sizeof own, take_outcome, &worst, &why);
     int64_t all = worst.status;
     forget_operations(team);
     if (reached == LULL_OK)
         reached = pass_down(team, (struct lull_mail_head){LULL_MAIL_AGREED, number}, &all,
-                            sizeof all, told);
-    if (reached != LULL_OK)
-        return status == LULL_OK ? reached : status;
+                            sizeof all, &why);
+    if (reached != LULL_OK) /* who was only stopped, knows less */
+        return status == LULL_OK || status == LULL_ERR_CANCELLED
+                   ? lull_fail(err, reached, "%s", why.text)
+                   : status;
     if (all == LULL_OK)
         return LULL_OK;
     team->operation = 0; /* some may have done more than others */

@@ -35,7 +35,7 @@ class Wrong(Exception):
 # What is shared in other ways than metrics.
 REPLAY = ["replay", "RUN", "--network", "hockney"]
 SHARED = (["wave", "RUN", "--no-replay"], ["wave", "RUN"], ["replay", "RUN"], ["report", "RUN", "--no-prices"],
-          ["metrics", "RUN", "--by", "file"], ["info", "RUN"])
+          ["metrics", "RUN", "--by", "file"], ["metrics", "RUN", "--by", "wait", "--no-replay"], ["info", "RUN"])
 
 
 def of_run(words, run):
@@ -309,15 +309,16 @@ class Case:
     def no_memory(self):
         """A member that may have hardly more memory than it has: what an MPI may need for a letter, where UCX ends the
         process otherwise."""
-        process, other = self.begin_and_stop(1)
-        with open("/proc/%d/statm" % other) as statm:
-            size = int(statm.read().split()[0]) * resource.getpagesize()
-        resource.prlimit(other, resource.RLIMIT_AS, (size + FOR_LETTERS,) * 2)
-        os.kill(other, signal.SIGCONT)
-        status, output, errors = self.end(process, "no memory")
-        said = [line for line in lines_of(errors) if "memory" in line or "threads could be started" in line]
-        if status == 0 or output or len(said) != 1:
-            raise Wrong("no memory: got %d, %s and %s" % (status, output, errors))
+        for words in ["metrics", "RUN"], ["metrics", "RUN", "--by", "wait", "--no-replay"]:
+            process, other = self.begin_and_stop(1, words)
+            with open("/proc/%d/statm" % other) as statm:
+                size = int(statm.read().split()[0]) * resource.getpagesize()
+            resource.prlimit(other, resource.RLIMIT_AS, (size + FOR_LETTERS,) * 2)
+            os.kill(other, signal.SIGCONT)
+            status, output, errors = self.end(process, "no memory")
+            said = [line for line in lines_of(errors) if "memory" in line or "threads could be started" in line]
+            if status == 0 or output or len(said) != 1:
+                raise Wrong("no memory: %s: got %d, %s and %s" % (words, status, output, errors))
 
     def all(self):
         self.idle()
