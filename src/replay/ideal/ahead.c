@@ -11,6 +11,7 @@
 #include "replay/ideal/read.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { LOOKS, AT_CALL_END, STAYS }; /* stream->look */
 
@@ -28,20 +29,21 @@ static struct stream *create_tail(struct share *share, struct stream *stream)
         return NULL;
     struct pending *room = tail->pending;
     const size_t capacity = tail->pending_capacity;
-    *tail = (struct stream){.process = stream->process,
-                            .reader = stream->reader,
-                            .location = stream->location,
-                            .owner = stream,
-                            .time = stream->time,
-                            .kept = stream->kept,
-                            .done = stream->done,
-                            .epochs = stream->epochs,
-                            .signature = stream->signature,
-                            .pending = stream->pending,
-                            .pending_at = stream->pending_at,
-                            .n_pending = stream->n_pending,
-                            .pending_capacity = stream->pending_capacity,
-                            .notes = stream->notes};
+    memset(tail, 0, offsetof(struct stream, routes));
+    tail->process = stream->process;
+    tail->reader = stream->reader;
+    tail->location = stream->location;
+    tail->owner = stream;
+    tail->time = stream->time;
+    tail->kept = stream->kept;
+    tail->done = stream->done;
+    tail->epochs = stream->epochs;
+    tail->signature = stream->signature;
+    tail->pending = stream->pending;
+    tail->pending_at = stream->pending_at;
+    tail->n_pending = stream->n_pending;
+    tail->pending_capacity = stream->pending_capacity;
+    tail->notes = stream->notes;
     lull_stream_set(tail, ON_MESSAGE);
     stream->pending = room;
     stream->pending_capacity = capacity;
@@ -49,6 +51,17 @@ static struct stream *create_tail(struct share *share, struct stream *stream)
     stream->notes = (struct note_queue){0};
     share->pool.queued += NOTES_OF_TAIL;
     return tail;
+}
+
+/* Only who holds the share changes it, so that it needs no locked operation. */
+static void count_tails(struct stream *stream, unsigned count)
+{
+    atomic_store_explicit(&stream->tails, count, memory_order_relaxed);
+}
+
+static unsigned tails_of(struct stream *stream)
+{
+    return atomic_load_explicit(&stream->tails, memory_order_relaxed);
 }
 
 /* The first tail waits where the stream did, others for their turn. */
@@ -66,7 +79,7 @@ static void take_place(struct share *share, struct stream *stream, struct stream
         stream->last_tail->next_tail = tail;
     }
     stream->last_tail = tail;
-    atomic_fetch_add_explicit(&stream->tails, 1, memory_order_relaxed);
+    count_tails(stream, tails_of(stream) + 1);
 }
 
 void lull_ahead_end_tail(struct share *share, struct stream *tail)
@@ -79,7 +92,7 @@ void lull_ahead_end_tail(struct share *share, struct stream *tail)
         lull_share_ready(share, stream->first_tail);
     else if (stream->blocked == ON_MESSAGE)
         lull_share_ready(share, stream);
-    atomic_fetch_sub_explicit(&stream->tails, 1, memory_order_relaxed);
+    count_tails(stream, tails_of(stream) - 1);
     share->pool.queued -= NOTES_OF_TAIL;
     tail->next_tail = share->spare_tails;
     share->spare_tails = tail;

@@ -10,8 +10,9 @@
 #include "trace/silent.h"
 
 enum {
-    /* Notes of a share that wait before its blocked streams are not welcome any more: 2.6 MB. */
-    FIRST_BOUND = 1 << 16,
+    /* Notes of a share that wait before its blocked streams are not welcome any more: 1.3 MB. More
+     * of them do not stay in the caches where several members share a core. */
+    FIRST_BOUND = 1 << 15,
     READERS_OF_SHARE = 4
 };
 

@@ -78,7 +78,7 @@ struct lull_ideal_options {
     void (*message)(void *context, unsigned worker, const struct lull_ideal_message *message);
     void *message_context;
     size_t waiting;   /* steps of a worker that may wait before threads that cannot go on are no
-                         longer welcome; 0: 2^16, 2.6 MB */
+                         longer welcome; 0: 2^15, 1.3 MB */
     size_t ahead;     /* letters that a share of a team may be ahead of other members; 0: 64 MiB of
                          them for all shares of a member */
     unsigned readers; /* workers that evaluate together, in turns; 0: 4 */

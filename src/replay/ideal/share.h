@@ -157,7 +157,8 @@ struct arrival {
     int64_t time, measured; /* ideal; measured */
 };
 
-/* A thread that may call MPI. */
+/* A thread that may call MPI, or the rest of an epoch that it has left behind (ahead.c): a tail,
+ * which needs what comes first, and is made so often that the rest of it is left alone. */
 struct stream {
     struct process *process;
     struct reader *reader; /* of its location */
@@ -169,37 +170,39 @@ struct stream {
     bool in_call;         /* of MPI */
     bool completed;       /* something in this call */
     bool waits_for_sends; /* the call that ends */
+    bool passes;          /* it is in the call that has ended the last epoch */
     int64_t time;         /* ideal */
     int64_t kept;         /* of the steps: as far as it is in `time` */
     int64_t done;         /* what the call waited for so far was there by then */
     int64_t call_began, stopped_at; /* measured */
-    struct route *routes;           /* by channel of the location */
-    size_t n_routes, route_capacity;
-    struct pending *pending; /* [pending_at, n_pending) */
+    struct pending *pending;        /* [pending_at, n_pending) */
     size_t pending_at, n_pending, pending_capacity;
+    struct note_queue notes;
+    struct stream *next_ready, *next_waiting;
+    struct stream *next_tail; /* of a tail, or of the spare ones ... */
+    struct stream *owner;     /* ... whose it is; else NULL */
+    uint64_t open_receives;   /* posted, not complete */
+    uint32_t lost_epoch;      /* collective operations of all processes so far, for lost.h */
+    uint32_t epochs;          /* that it has ended (epochs.h) ... */
+    uint64_t signature;       /* ... by which operations */
+
+    /* What follows, a tail does not have. */
+    struct route *routes; /* by channel of the location */
+    size_t n_routes, route_capacity;
     struct open_collective *open;
     size_t n_open, open_capacity;
     struct open_send *sends;
     size_t n_sends, send_capacity;
     struct posting *postings; /* of receives that are open, in any order */
     size_t n_postings, posting_capacity;
-    uint64_t open_receives; /* posted, not complete */
-    uint32_t lost_epoch;    /* collective operations of all processes so far, for lost.h */
-    uint32_t epochs;        /* that it has ended (epochs.h) ... */
-    uint64_t signature;     /* ... by which operations */
-    bool passes;            /* it is in the call that has ended the last one */
     struct losses *losses;
     struct reading reading;
-    struct note_queue notes;
-    struct stream *next_ready, *next_waiting;
 
-    /* ahead.c: the rests of epochs that it has left behind, the oldest first */
+    /* ahead.c: its tails, the oldest first */
     struct stream *first_tail, *last_tail;
-    atomic_uint tails;        /* how many; changed by who holds the share */
-    struct stream *next_tail; /* of a tail, or of the spare ones ... */
-    struct stream *owner;     /* ... whose it is; else NULL */
-    struct arrival ends;      /* the operation in its queue that ends the epoch ... */
-    uint8_t look;             /* ... if it is looked for */
+    atomic_uint tails;   /* how many; changed by who holds the share */
+    struct arrival ends; /* the operation in its queue that ends the epoch ... */
+    uint8_t look;        /* ... if it is looked for */
 
     /* of a crew */
     int64_t until;                  /* no step to come is earlier, measured */
