@@ -116,6 +116,17 @@ def replays(bench):
     shutil.rmtree(run)
 
 
+def waits(bench):
+    """Who waits for whom, of processes with six neighbours each."""
+    run = bench.path("team-waits")
+    subprocess.run(bench.lull("simulate", "-p", "grid:ranks=12x12x12,iterations=150,exec=1ms+200us,bytes=1KiB", "--noise",
+                              "exponential:mean=50us", "-o", run), check=True, capture_output=True)
+    alone = [*bench.metrics("team-waits", ideal=False), "--by", "wait"]
+    two_shares(bench, "team: two shares against two replays, waits", team_of(2, alone), alone)
+    bench.times("team: processor time of eight against one, waits", team_of(8, alone), alone, "<= 1.25 x")
+    shutil.rmtree(run)
+
+
 def sequence(bench):
     """Of a Paraver trace the first takes the lines apart, and two on their own do so twice."""
     run, paraver = bench.path("team-tape"), bench.path("team-sequence.prv")
@@ -146,6 +157,7 @@ def rows(bench):
             two_shares(bench, "team: two shares of %s, without the ideal runtime" % family,
                        ["mpiexec." + family, "-n", "2", *command], command)
     replays(bench)
+    waits(bench)
     sequence(bench)
     openings(bench)
     million(bench)
