@@ -1,6 +1,7 @@
-/* Collective operations: who comes to which, and for whom they wait. Operation k of a communicator is the k-th of each member,
- * those that block and each kind of those that do not for themselves. The two groups of an
- * inter-communicator are one series, whose first ranks are those of the group with the lower index.
+/* Collective operations: who comes to which, and for whom they wait. Operation k of a communicator
+ * is the k-th of each member, those that block and each kind of those that do not for themselves.
+ * The two groups of an inter-communicator are one series, whose first ranks are those of the group
+ * with the lower index.
  */
 #include "activity/channel.h"
 #include "base/array.h"
@@ -81,8 +82,7 @@ static void divide_series(const struct lull_waits *waits, struct wait_series *se
         series->here_of[1] = count_here(waits, group->remote);
     series->here = series->here_of[0] + series->here_of[1];
     if (waits->office && group->size > 0)
-        series->keeper =
-            lull_division_owner(waits->options.division, lull_comm_member(group, 0));
+        series->keeper = lull_division_owner(waits->options.division, lull_comm_member(group, 0));
 }
 
 uint32_t lull_wait_series(struct lull_waits *waits, uint32_t comm, uint32_t kind)

@@ -19,8 +19,8 @@ struct wait_gathering *lull_wait_gathering(struct wait_series *series, uint32_t 
         struct wait_gathering *opened = lull_ring_push(&series->open, sizeof *opened);
         if (!opened)
             return NULL;
-        *opened = (struct wait_gathering){
-            .last.time = -1, .groups = {{.last.time = -1}, {.last.time = -1}}};
+        *opened = (struct wait_gathering){.last.time = -1,
+                                          .groups = {{.last.time = -1}, {.last.time = -1}}};
     }
     return gathering_at(series, number - series->first);
 }

@@ -53,8 +53,8 @@ struct wait_queue {
     uint32_t first, last;                              /* LULL_NONE: empty */
     uint32_t source, target;                           /* processes */
     uint32_t n_sent, n_received, n_posted, first_post; /* n_received: lane.c alone */
-    uint32_t port; /* where another member of the team has the receiver: its name there */
-    struct lull_ring posts;                            /* of post.c, from first_post on */
+    uint32_t port;          /* where another member of the team has the receiver: its name there */
+    struct lull_ring posts; /* of post.c, from first_post on */
     struct wait_stream *waiting;
 };
 
@@ -68,8 +68,8 @@ struct wait_pair {
 
 struct wait_gathering {
     uint32_t arrived, left;
-    struct wait_cause last;       /* the last that came */
-    struct wait_cause *roots;     /* [n_roots]: one, unless operations contradict each other */
+    struct wait_cause last;   /* the last that came */
+    struct wait_cause *roots; /* [n_roots]: one, unless operations contradict each other */
     uint32_t n_roots;
     struct {
         uint32_t arrived;
@@ -82,23 +82,23 @@ struct wait_gathering {
 
 /* The collective operations of a communicator that block, or those of one kind that do not. */
 struct wait_series {
-    uint32_t comm;               /* of an inter-communicator the lower one of its groups */
-    uint32_t kind;               /* 0: operations that block; else the operation plus 1 */
-    uint32_t sizes[2], size;     /* of the groups, the second one 0 where there is one; of all */
-    uint32_t here_of[2], here;   /* how many of these are of this member of a team */
-    uint32_t keeper;             /* the member with the first rank, who adds up what others know */
-    uint32_t *others, n_others;  /* the keeper, once it had to tell them: members with ranks */
-    uint32_t first;              /* number of the oldest that is open */
-    struct lull_ring open;       /* of struct wait_gathering */
+    uint32_t comm;              /* of an inter-communicator the lower one of its groups */
+    uint32_t kind;              /* 0: operations that block; else the operation plus 1 */
+    uint32_t sizes[2], size;    /* of the groups, the second one 0 where there is one; of all */
+    uint32_t here_of[2], here;  /* how many of these are of this member of a team */
+    uint32_t keeper;            /* the member with the first rank, who adds up what others know */
+    uint32_t *others, n_others; /* the keeper, once it had to tell them: members with ranks */
+    uint32_t first;             /* number of the oldest that is open */
+    struct lull_ring open;      /* of struct wait_gathering */
 };
 
 /* What is known of an operation. */
 enum wait_news_kind {
-    NEWS_RANK, /* of a scan: a rank has come; from the keeper: all up to it, the last of them as
-                  cause */
+    NEWS_RANK,  /* of a scan: a rank has come; from the keeper: all up to it, the last of them as
+                   cause */
     NEWS_GROUP, /* so many of one of two groups have, the last of them as cause */
-    NEWS_ROOT, /* a process that is one */
-    NEWS_ALL /* likewise, of all */
+    NEWS_ROOT,  /* a process that is one */
+    NEWS_ALL    /* likewise, of all */
 };
 struct wait_news {
     uint8_t kind;
@@ -262,14 +262,14 @@ struct lull_waits {
     struct wait_lane **lanes;     /* [n_processes]: where each thread is followed; or NULL */
     struct wait_crew **crews;     /* [n_processes]: of those with several threads; or NULL */
     bool *visits;                 /* [n_regions] */
-    struct wait_office *office;     /* of the other members of a team; NULL: alone */
+    struct wait_office *office;   /* of the other members of a team; NULL: alone */
     atomic_bool others_communicate; /* threads that are no masters do */
 
     pthread_mutex_t lock; /* of all that follows */
     bool no_memory;
     struct wait_stream *ready;
     struct wait_watcher **watchers; /* [n_processes]: those that wait until one has come further */
-    int64_t *reached;              /* [n_processes]: how far it has come */
+    int64_t *reached;               /* [n_processes]: how far it has come */
     struct lull_hash queues_by_channel, pairs_by_processes, series_by_comm, members_by_process;
     struct wait_queue *queues;
     struct wait_pair *pairs;

@@ -43,9 +43,8 @@ static void hand_over(const struct slow_run *run, struct lull_process_range rang
 }
 
 /* `division` NULL: by one; of a team what its first has found. */
-static struct lull_wait_result follow(const struct slow_run *run,
-                                      const struct lull_division *division,
-                                      struct lull_random *random)
+static struct lull_wait_result
+follow(const struct slow_run *run, const struct lull_division *division, struct lull_random *random)
 {
     struct lull_waits *waits;
     struct lull_wait_result result;
@@ -157,8 +156,7 @@ static struct lull_division *divide(const struct slow_run *run, struct lull_team
     for (uint32_t p = 0; p < run->trace->n_processes; p++)
         weights[p] = lull_random_below(random, 4);
     const struct lull_division_items items = {.count = run->trace->n_processes, .weights = weights};
-    assert_int_equal(lull_division_make(team, &items, run->trace->arena, &division, NULL),
-                     LULL_OK);
+    assert_int_equal(lull_division_make(team, &items, run->trace->arena, &division, NULL), LULL_OK);
     return division;
 }
 

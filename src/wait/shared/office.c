@@ -42,8 +42,8 @@ enum { HEAD_OF_LETTERS = sizeof(uint64_t) };
 struct other {
     unsigned char *bytes; /* a parcel of letters that wait for company; NULL: there are none */
     size_t size;
-    uint32_t n_ports;  /* of queues whose receivers it has */
-    uint32_t *queues;  /* by port, of those that it sends on */
+    uint32_t n_ports; /* of queues whose receivers it has */
+    uint32_t *queues; /* by port, of those that it sends on */
     size_t n_queues, queue_capacity;
     int64_t read_to; /* as it told */
 };
@@ -121,8 +121,8 @@ static void count_posted(struct wait_office *office, size_t size)
 static void tell(struct wait_office *office, uint32_t to, const struct head *head)
 {
     struct lull_error err;
-    fail_office(office,
-                lull_team_post(office->team, LULL_TEAM_WAITS, to, head, sizeof *head, &err), &err);
+    fail_office(office, lull_team_post(office->team, LULL_TEAM_WAITS, to, head, sizeof *head, &err),
+                &err);
 }
 
 static lull_status tell_note(void *context, uint32_t to, const struct lull_ending_note *note,
@@ -137,9 +137,9 @@ static void post_parcel(struct wait_office *office, uint32_t to)
 {
     struct other *other = &office->others[to];
     struct lull_error err;
-    fail_office(
-        office,
-        lull_team_post(office->team, LULL_TEAM_WAITS, to, other->bytes, other->size, &err), &err);
+    fail_office(office,
+                lull_team_post(office->team, LULL_TEAM_WAITS, to, other->bytes, other->size, &err),
+                &err);
     office->ending.sent++;
     count_posted(office, other->size);
     free(other->bytes);
@@ -327,7 +327,8 @@ lull_status lull_wait_office_reads(struct lull_waits *waits, unsigned worker, in
 }
 
 /* Nothing has come for some time. */
-static void wait_a_little(struct wait_office *office, int64_t *since, unsigned *looks, int64_t *span)
+static void wait_a_little(struct wait_office *office, int64_t *since, unsigned *looks,
+                          int64_t *span)
 {
     const int64_t now = lull_clock_read(CLOCK_MONOTONIC);
     struct lull_error err;
@@ -393,8 +394,7 @@ lull_status lull_wait_office_open(struct lull_waits *waits, unsigned workers,
     for (unsigned w = 0; w < workers; w++)
         atomic_store(&office->read_to[w], INT64_MIN);
     office->has_thread = pthread_create(&office->thread, NULL, serve, office) == 0;
-    return office->has_thread ? LULL_OK
-                              : lull_fail(err, LULL_ERR_MEMORY, "cannot start a thread");
+    return office->has_thread ? LULL_OK : lull_fail(err, LULL_ERR_MEMORY, "cannot start a thread");
 }
 
 void lull_wait_office_close(struct lull_waits *waits)
