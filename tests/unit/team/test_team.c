@@ -445,8 +445,8 @@ static void test_stop(void **state)
 
 /* ---- what goes wrong ----------------------------------------------------------------------- */
 
-/* A member is killed while others wait for it: they end, and the first says who has gone, also where
- * another one was faster to say that something has failed. */
+/* A member is killed while others wait for it: they end, and the first says who has gone, also
+ * where another one was faster to say that something has failed. */
 static void test_killed(void **state)
 {
     (void)state;
