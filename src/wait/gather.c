@@ -100,8 +100,11 @@ uint32_t lull_wait_series(struct lull_waits *waits, uint32_t comm, uint32_t kind
     if (is_new) {
         const uint32_t size = trace->comms[comm].size, remote = trace->comms[comm].remote;
         const uint32_t others = remote == LULL_NONE ? 0 : trace->comms[remote].size;
-        waits->series[count] = (struct wait_series){
-            .comm = comm, .sizes = {size, others}, .size = size + others, .kind = kind};
+        waits->series[count] = (struct wait_series){.comm = comm,
+                                                    .sizes = {size, others},
+                                                    .size = size + others,
+                                                    .kind = kind,
+                                                    .fewest = {UINT32_MAX, UINT32_MAX}};
         divide_series(waits, &waits->series[count]);
     }
     return (uint32_t)*index;
@@ -149,6 +152,18 @@ struct wait_member *lull_wait_meets_all(const struct lull_waits *waits,
         waits->series[pending->what].kind != 0)
         return NULL;
     return &waits->members[pending->member];
+}
+
+uint32_t lull_wait_count_operations(const struct lull_waits *waits, uint32_t series,
+                                    uint32_t process)
+{
+    const uint32_t first = waits->trace->processes[process].first_location;
+    const struct member_key key = {series, waits->lanes ? first : process};
+    const uint64_t *index = lull_hash_find(&waits->members_by_process, &key, sizeof key);
+    const struct wait_member *member = index ? &waits->members[*index] : NULL;
+    if (!member)
+        return 0;
+    return member->n_begun > member->count ? member->n_begun : member->count;
 }
 
 uint32_t lull_wait_number_operation(struct lull_waits *waits, const struct wait_note *note,

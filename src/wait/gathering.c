@@ -130,6 +130,8 @@ static bool add_news(const struct wait_series *series, struct wait_gathering *ga
         return add_root(gathering, news->cause);
     case NEWS_RANK:
         return add_rank(gathering, series->size, news);
+    case NEWS_FEWEST:
+        break; /* of no operation */
     }
     return true;
 }
@@ -302,9 +304,37 @@ static bool set_news(struct lull_waits *waits, struct wait_series *series,
     return true;
 }
 
+/* The keeper tells all, others the keeper. */
+bool lull_wait_tell_fewest(struct lull_waits *waits, struct wait_series *series, unsigned group)
+{
+    const struct wait_news news = {NEWS_FEWEST, group, series->fewest[group], NULL};
+    series->announced = true;
+    if (series->here == series->size)
+        return true;
+    if (is_keeper(waits, series))
+        return tell_others(waits, series, 0, &news);
+    lull_wait_post_news(waits, series->keeper, series, 0, &news);
+    return true;
+}
+
+static bool hear_fewest(struct lull_waits *waits, struct wait_series *series,
+                        const struct wait_news *news)
+{
+    const bool fewer = news->count < series->fewest[news->which];
+    if (fewer)
+        series->fewest[news->which] = news->count;
+    if (!is_keeper(waits, series)) {
+        series->announced = true;
+        return true;
+    }
+    return (!fewer && series->announced) || lull_wait_tell_fewest(waits, series, news->which);
+}
+
 bool lull_wait_hear_news(struct lull_waits *waits, struct wait_series *series, uint32_t number,
                          const struct wait_news *news)
 {
+    if (news->kind == NEWS_FEWEST)
+        return hear_fewest(waits, series, news);
     if (number - series->first > INT32_MAX)
         return true; /* it is closed */
     if (is_keeper(waits, series)) {

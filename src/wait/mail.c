@@ -25,10 +25,13 @@ uint32_t lull_wait_queue(struct lull_waits *waits, const struct lull_channel *ch
         return LULL_NONE;
     }
     if (is_new) {
-        waits->queues[count] = (struct wait_queue){.first = LULL_NONE,
-                                                   .last = LULL_NONE,
-                                                   .source = channel->source,
-                                                   .target = channel->target};
+        waits->queues[count] =
+            (struct wait_queue){.first = LULL_NONE,
+                                .last = LULL_NONE,
+                                .source = channel->source,
+                                .target = channel->target,
+                                .next_of_source = waits->queues_of[channel->source]};
+        waits->queues_of[channel->source] = (uint32_t)count;
         if (lull_wait_is_far(waits, channel->target))
             lull_wait_post_queue(waits, (uint32_t)count, channel);
     }
@@ -49,6 +52,16 @@ static uint32_t find_place(struct lull_waits *waits)
     return waits->n_messages++;
 }
 
+void lull_wait_wake_queue(struct lull_waits *waits, uint32_t index)
+{
+    struct wait_queue *queue = &waits->queues[index];
+    while (queue->waiting) {
+        struct wait_stream *waiting = queue->waiting;
+        queue->waiting = waiting->next_waiting;
+        lull_wait_ready(waits, waiting);
+    }
+}
+
 static void put_message(struct lull_waits *waits, uint32_t index, uint32_t number,
                         const struct wait_cause *sent)
 {
@@ -66,11 +79,7 @@ static void put_message(struct lull_waits *waits, uint32_t index, uint32_t numbe
     else
         waits->messages[queue->last].next = place;
     queue->last = place;
-    while (queue->waiting) {
-        struct wait_stream *waiting = queue->waiting;
-        queue->waiting = waiting->next_waiting;
-        lull_wait_ready(waits, waiting);
-    }
+    lull_wait_wake_queue(waits, index);
 }
 
 void lull_wait_deliver(struct lull_waits *waits, uint32_t queue, uint32_t number,

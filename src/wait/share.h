@@ -8,6 +8,7 @@
  * post.c     when receives were posted
  * order.c    waits for a message while another one was there
  * gather.c   collective operations: for whom each member waits; gathering.c: what has come to one
+ * ends.c     what never comes
  * charge.c   waits are divided and charged
  * crew.h     threads of a process, which wait for each other
  * ledger.h   what a process spent its time on
@@ -53,8 +54,9 @@ struct wait_queue {
     uint32_t first, last;                              /* LULL_NONE: empty */
     uint32_t source, target;                           /* processes */
     uint32_t n_sent, n_received, n_posted, first_post; /* n_received: lane.c alone */
-    uint32_t port;          /* where another member of the team has the receiver: its name there */
-    struct lull_ring posts; /* of post.c, from first_post on */
+    uint32_t port;           /* where another member of the team has the receiver: its name there */
+    struct lull_ring posts;  /* of post.c, from first_post on */
+    uint32_t next_of_source; /* another queue of it, or LULL_NONE */
     struct wait_stream *waiting;
 };
 
@@ -88,6 +90,8 @@ struct wait_series {
     uint32_t here_of[2], here;  /* how many of these are of this member of a team */
     uint32_t keeper;            /* the member with the first rank, who adds up what others know */
     uint32_t *others, n_others; /* the keeper, once it had to tell them: members with ranks */
+    uint32_t fewest[2];         /* by group, operations of one that has ended; UINT32_MAX: none */
+    bool announced;             /* whoever has ranks of it, knows that it is there (ends.c) */
     uint32_t first;             /* number of the oldest that is open */
     struct lull_ring open;      /* of struct wait_gathering */
 };
@@ -98,7 +102,8 @@ enum wait_news_kind {
                    cause */
     NEWS_GROUP, /* so many of one of two groups have, the last of them as cause */
     NEWS_ROOT,  /* a process that is one */
-    NEWS_ALL    /* likewise, of all */
+    NEWS_ALL,   /* so many of all have, likewise */
+    NEWS_FEWEST /* of no operation: a rank of a group has ended that took part in so many */
 };
 struct wait_news {
     uint8_t kind;
@@ -283,6 +288,10 @@ struct lull_waits {
     size_t charge_capacity;
     struct wait_recent recent[WAIT_RECENT];
     uint64_t received, gathered, unmatched_operations;
+    uint32_t *ends;      /* [n_processes]: streams that have come to their end */
+    bool *ended;         /* [n_processes]: of all members of a team, as learned last (ends.c) */
+    uint32_t *queues_of; /* [n_processes]: the first of a source, or LULL_NONE */
+    bool knows_ends;     /* that was learned: who ends now is known at once to send no more */
 };
 
 /* stream.c */
@@ -292,9 +301,8 @@ void lull_wait_stream_take(struct lull_waits *waits, struct wait_stream *stream,
 void lull_wait_ready(struct lull_waits *waits, struct wait_stream *stream);
 /* Those go on. */
 void lull_wait_run_ready(struct lull_waits *waits);
-/* What is blocked goes on without what it waits for, of all members of a team, until nobody is;
- * then all is charged. Missing memory is noted. */
-lull_status lull_wait_release(struct lull_waits *waits, struct lull_error *err);
+/* The call of the stream goes on without what it needs next. True. */
+bool lull_wait_go_without(struct lull_waits *waits, struct wait_stream *stream);
 void lull_wait_stream_free(struct wait_stream *stream);
 void lull_wait_cause_drop(struct wait_cause *cause); /* its references */
 struct wait_cause lull_wait_cause_keep(const struct wait_cause *cause);
@@ -382,6 +390,8 @@ uint32_t lull_wait_queue(struct lull_waits *waits, const struct lull_channel *ch
  * references. */
 void lull_wait_deliver(struct lull_waits *waits, uint32_t queue, uint32_t number,
                        bool waits_for_receive, const struct wait_cause *sent);
+/* Those who wait for a message of it look again. */
+void lull_wait_wake_queue(struct lull_waits *waits, uint32_t index);
 /* The first with this number. False: it has not been sent yet. The caller gets the references of
  * *ret_sent. */
 bool lull_wait_receive(struct lull_waits *waits, uint32_t queue, uint32_t number,
@@ -393,6 +403,9 @@ void lull_wait_mail_free(struct lull_waits *waits);
 uint32_t lull_wait_series(struct lull_waits *waits, uint32_t comm, uint32_t kind);
 /* Whether the operations of a communicator can be followed; *ret_alone: it has one member. */
 bool lull_wait_is_known(const struct lull_waits *waits, uint32_t comm, uint8_t op, bool *ret_alone);
+/* In how many operations of a series a process has taken part so far. */
+uint32_t lull_wait_count_operations(const struct lull_waits *waits, uint32_t series,
+                                    uint32_t process);
 /* The number of the next operation of a process. */
 uint32_t lull_wait_number_operation(struct lull_waits *waits, const struct wait_note *note,
                                     uint32_t process);
@@ -433,6 +446,17 @@ const struct wait_cause *lull_wait_of_root(const struct lull_waits *waits,
 const struct wait_cause *lull_wait_of_lower(const struct lull_waits *waits,
                                             const struct wait_series *series,
                                             const struct wait_gathering *gathering, uint32_t rank);
+
+/* What another member of the team is to know of `fewest`. False: no memory. */
+bool lull_wait_tell_fewest(struct lull_waits *waits, struct wait_series *series, unsigned group);
+
+/* ends.c. What is blocked goes on without what it waits for, of all members of a team, until nobody
+ * is; then all is charged. Missing memory is noted. */
+lull_status lull_wait_release(struct lull_waits *waits, struct lull_error *err);
+/* A stream has come to its end. */
+void lull_wait_end(struct lull_waits *waits, uint32_t process);
+/* Whether it is known that what a stream waits for never comes. */
+bool lull_wait_never_comes(const struct lull_waits *waits, const struct wait_pending *pending);
 
 /* charge.c: a wait of a stream for its cause is divided and put into its ledger, and that part of
  * it which is inside the windows is charged. False: no memory. */

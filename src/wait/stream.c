@@ -1,6 +1,6 @@
 /* One agent: notes move its ledger, and its calls wait for what they need. */
 #include "base/array.h"
-#include "wait/shared/office.h"
+#include "wait/share.h"
 
 #include <stdlib.h>
 
@@ -208,6 +208,13 @@ static void keep_latest(struct wait_stream *stream, struct wait_cause *cause,
     }
 }
 
+bool lull_wait_go_without(struct lull_waits *waits, struct wait_stream *stream)
+{
+    stream->unmatched = true;
+    waits->unmatched_operations++;
+    return true;
+}
+
 static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
                      const struct wait_pending *pending)
 {
@@ -218,6 +225,8 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
             return false;
     } else if (pending->is_message) {
         if (!lull_wait_receive(waits, pending->what, pending->number, &cause)) {
+            if (lull_wait_never_comes(waits, pending))
+                return lull_wait_go_without(waits, stream);
             stream->next_waiting = waits->queues[pending->what].waiting;
             waits->queues[pending->what].waiting = stream;
             lull_wait_blocked_by(waits, stream->process, waits->queues[pending->what].source);
@@ -227,6 +236,8 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
         waits->received++;
     } else {
         if (!lull_wait_leave(waits, pending, &cause, &stream->anew)) {
+            if (lull_wait_never_comes(waits, pending))
+                return lull_wait_go_without(waits, stream);
             lull_wait_in_line(waits, stream, pending);
             return false;
         }
@@ -340,6 +351,7 @@ static void take_note(struct lull_waits *waits, struct wait_stream *stream,
         wait_for_all(waits, stream);
         break;
     case NOTE_END:
+        lull_wait_end(waits, stream->process);
         reach(waits, stream, INT64_MAX);
         break;
     default:
@@ -383,59 +395,6 @@ void lull_wait_stream_take(struct lull_waits *waits, struct wait_stream *stream,
         lull_wait_run_ready(waits);
     }
     waits->no_memory |= !lull_wait_notes_push(&stream->notes, notes + taken, count - taken);
-}
-
-/* Nobody comes any more whom the stream waits for. */
-static void release(struct lull_waits *waits, struct wait_stream *stream)
-{
-    const struct wait_pending *pending = &stream->pending[stream->pending_at];
-    if (pending->is_post) {
-        lull_wait_give_up(waits, stream);
-        return;
-    }
-    if (pending->is_message)
-        waits->queues[pending->what].waiting = NULL;
-    else
-        lull_wait_leave_line(waits, pending);
-    stream->pending_at++;
-    stream->unmatched = true;
-    waits->unmatched_operations++;
-    lull_wait_ready(waits, stream);
-}
-
-/* How many are blocked, of all members of a team, when all that they have told each other has come.
- */
-static lull_status count_blocked(struct lull_waits *waits, int64_t *ret_count,
-                                 struct lull_error *err)
-{
-    struct lull_team *team = waits->office ? waits->options.division->team : NULL;
-    lull_status status = waits->office ? lull_wait_office_settle(waits, err) : LULL_OK;
-    *ret_count = 0;
-    for (uint32_t l = 0; l < waits->trace->n_locations; l++)
-        *ret_count += waits->streams[l] && waits->streams[l]->blocked;
-    if (status == LULL_OK && !waits->no_memory)
-        status = lull_team_sum(team, ret_count, 1, err);
-    if (status == LULL_OK && !waits->no_memory)
-        status = lull_team_broadcast(team, ret_count, sizeof *ret_count, err);
-    return status;
-}
-
-lull_status lull_wait_release(struct lull_waits *waits, struct lull_error *err)
-{
-    int64_t blocked;
-    lull_status status = count_blocked(waits, &blocked, err);
-    while (status == LULL_OK && !waits->no_memory && blocked > 0) {
-        for (uint32_t l = 0; l < waits->trace->n_locations; l++)
-            if (waits->streams[l] && waits->streams[l]->blocked)
-                release(waits, waits->streams[l]);
-        lull_wait_unwatch_all(waits);
-        lull_wait_run_ready(waits);
-        status = count_blocked(waits, &blocked, err);
-    }
-    for (uint32_t l = 0; l < waits->trace->n_locations && status == LULL_OK; l++)
-        if (waits->streams[l])
-            waits->no_memory |= !lull_wait_settle(waits, waits->streams[l]);
-    return status;
 }
 
 void lull_wait_stream_free(struct wait_stream *stream)

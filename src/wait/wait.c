@@ -87,14 +87,19 @@ lull_status lull_waits_create(const struct lull_trace *trace,
     waits->watchers = calloc(trace->n_processes + (size_t)1, sizeof(struct wait_watcher *));
     waits->reached = calloc(trace->n_processes + (size_t)1, sizeof *waits->reached);
     waits->visits = calloc(trace->n_regions + (size_t)1, sizeof *waits->visits);
+    waits->ends = calloc(trace->n_processes + (size_t)1, sizeof *waits->ends);
+    waits->queues_of = malloc((trace->n_processes + (size_t)1) * sizeof *waits->queues_of);
+    waits->ended = calloc(trace->n_processes + (size_t)1, sizeof *waits->ended);
     const bool crews = !options->threads || make_crews(waits);
     const bool lanes = !options->each_thread || lull_wait_lanes_create(waits);
-    if (!waits->streams || !waits->watchers || !waits->reached || !waits->visits || !crews ||
-        !lanes) {
+    if (!waits->streams || !waits->watchers || !waits->reached || !waits->visits || !waits->ends ||
+        !waits->ended || !waits->queues_of || !crews || !lanes) {
         const lull_status status = no_memory(waits, err);
         lull_waits_destroy(waits);
         return status;
     }
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        waits->queues_of[p] = LULL_NONE;
     for (uint32_t p = 0; p < trace->n_processes; p++)
         if (trace->processes[p].n_threads == 0)
             waits->reached[p] = INT64_MAX; /* of it nothing will be read */
@@ -126,6 +131,9 @@ void lull_waits_destroy(struct lull_waits *waits)
     free(waits->crews);
     free(waits->visits);
     free(waits->reached);
+    free(waits->ends);
+    free(waits->ended);
+    free(waits->queues_of);
     free(waits);
 }
 

@@ -115,16 +115,20 @@ static void test_reference(void **state)
 /* ---- teams --------------------------------------------------------------------------------- */
 
 /* Some steps are missing, as in records that are damaged: messages, operations, what completes
- * them. */
+ * them; and often all of a process behind some moment. */
 static void lose_steps(struct slow_run *run, struct lull_random *random)
 {
+    const uint32_t killed = (uint32_t)lull_random_below(random, 2 * run->n_ranks);
     for (uint32_t l = 0; l < run->n_ranks; l++) {
         struct slow_steps *own = &run->steps[l];
-        size_t kept = 0;
-        for (size_t i = 0; i < own->count; i++)
+        size_t kept = 0, end = own->count - 1;
+        if (l == killed)
+            end = (size_t)lull_random_below(random, end);
+        for (size_t i = 0; i < end; i++)
             if (own->steps[i].kind < LULL_STEP_SEND ||
                 own->steps[i].kind > LULL_STEP_COLLECTIVE_END || lull_random_below(random, 60) > 0)
                 own->steps[kept++] = own->steps[i];
+        own->steps[kept++] = own->steps[own->count - 1]; /* its end */
         own->count = kept;
     }
 }

@@ -138,7 +138,8 @@ static void read_news(struct lull_waits *waits, const struct letter *letter,
 
 static bool has_cause(const struct letter *letter)
 {
-    return letter->kind == LETTER_MESSAGE || letter->kind == LETTER_NEWS ||
+    return letter->kind == LETTER_MESSAGE ||
+           (letter->kind == LETTER_NEWS && letter->news != NEWS_FEWEST) ||
            (letter->kind == LETTER_ANSWER && letter->yes);
 }
 

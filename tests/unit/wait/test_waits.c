@@ -167,6 +167,31 @@ static void what_is_missing(void **state)
     lull_trace_close(trace);
 }
 
+/* Rank 2 was killed at once: rank 1 gets nothing from it, and comes alone with rank 0 to barriers,
+ * but what ranks 0 and 1 send each other between is matched: rank 0 sends at 210 and 410, in each
+ * of two steps of 200, and rank 1, which is not kept, waits 10 for it. */
+static void a_process_has_ended(void **state)
+{
+    struct lull_trace *trace = make_trace(3, 1);
+    struct lull_wait_result result;
+    (void)state;
+    for (int64_t at = 100; at <= 300; at += 200) {
+        call(trace, 1, RECV, LULL_EVENT_RECV, at, at + 50, 2);
+        call(trace, 0, SEND, LULL_EVENT_SEND, at + 110, at + 120, 1);
+        call(trace, 1, RECV, LULL_EVENT_RECV, at + 100, at + 130, 0);
+        call(trace, 0, BARRIER, LULL_EVENT_COLLECTIVE_END, at + 140, at + 150, 0);
+        call(trace, 1, BARRIER, LULL_EVENT_COLLECTIVE_END, at + 135, at + 150, 0);
+    }
+    find(trace, NULL, &result);
+    assert_int_equal(result.unmatched_operations, 2 + 4);
+    assert_int_equal(result.unmatched_sends, 0);
+    assert_int_equal(result.locations[1].waited_ns[LULL_WAIT_LATE_SENDER], 2 * 10);
+    assert_int_equal(result.locations[1].transfer_ns, 2 * 20);
+    assert_int_equal(result.locations[1].unmatched_ns, 2 * (50 + 15));
+    assert_int_equal(result.locations[0].unmatched_ns, 2 * 10);
+    lull_trace_close(trace);
+}
+
 static void another_thread_communicates(void **state)
 {
     struct lull_trace *trace = make_trace(2, 2);
@@ -440,6 +465,7 @@ int main(void)
         cmocka_unit_test(hours),
         cmocka_unit_test(a_window),
         cmocka_unit_test(what_is_missing),
+        cmocka_unit_test(a_process_has_ended),
         cmocka_unit_test(another_thread_communicates),
         cmocka_unit_test(threads_share_a_channel),
         cmocka_unit_test(calls_that_need_nothing),
