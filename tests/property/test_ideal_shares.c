@@ -6,6 +6,7 @@
 #include "replay/ideal/epochs.h"
 #include "replay/ideal/ideal.h"
 #include "support/brief.h"
+#include "support/drawn_team.h"
 #include "support/random_run.h"
 #include "support/seed.h"
 
@@ -19,8 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { MOST_WORKERS = 8, PROGRAMS = 3000 };
 
@@ -325,39 +324,18 @@ static void what_is_missing_is_told_the_same_by_all(void **state)
 
 /* ---- teams ----------------------------------------------------------------------------------- */
 
-enum { TEAMS = 600, MOST_MEMBERS = 7 };
-
-/* Processes of a run to the members of a team, as the weights of a few of them say. */
-static struct lull_division *divide(const struct random_run *run, struct lull_team *team,
-                                    struct lull_random *random)
-{
-    uint64_t weights[RUN_PROCESSES] = {0};
-    struct lull_division *division;
-    for (uint32_t p = 0; p < run->trace->n_processes; p++)
-        weights[p] = lull_random_below(random, 4);
-    const struct lull_division_items items = {.count = run->trace->n_processes, .weights = weights};
-    assert_int_equal(lull_division_make(team, &items, run->arena, &division, NULL), LULL_OK);
-    return division;
-}
-
 /* The same run, by one and by a team: 0 where the first of the team finds what one does. */
 static int differs(struct random_run *run, uint64_t seed, struct lull_random *random)
 {
-    char wish[64];
-    struct lull_team *team;
     const size_t waiting =
         lull_random_below(random, 2) ? 0 : 1 + (size_t)lull_random_below(random, 20);
     set_epochs(false);
     const struct lull_ideal_result alone = evaluate(run, 1, seed, 0, NULL);
     set_epochs(lull_random_below(random, 4));
-    snprintf(wish, sizeof wish, "%u:%u", 1 + (unsigned)lull_random_below(random, MOST_MEMBERS),
-             (unsigned)seed);
-    setenv("LULL_TEAM_CHAOS", wish, 1);
-    const struct lull_team_start start = {.size = 1, .version = "1"};
-    if (lull_team_open(&start, &team, NULL) != LULL_OK)
-        return 2;
-    alarm(60);
-    const struct lull_division *division = divide(run, team, random);
+    struct lull_team *team = drawn_team_open(random, seed, 1);
+    const unsigned members = lull_team_size(team);
+    const struct lull_division *division =
+        drawn_team_divide(team, run->trace->n_processes, random, run->arena);
     const unsigned workers = 1 + (unsigned)((seed + lull_team_index(team)) % 3);
     const struct lull_ideal_result result =
         evaluate_part(run, workers, seed, waiting, division, NULL);
@@ -369,36 +347,29 @@ static int differs(struct random_run *run, uint64_t seed, struct lull_random *ra
                             alone.runtime != result.runtime || alone.steps != result.steps ||
                             alone.collectives != result.collectives ||
                             alone.unmatched_sends != result.unmatched_sends)))) {
-        fprintf(stderr, "seed %lu, team %s: %ld ns and '%s', alone %ld and '%s'\n", seed, wish,
-                result.runtime, result.detail, alone.runtime, alone.detail);
+        fprintf(stderr, "seed %lu, team of %u: %ld ns and '%s', alone %ld and '%s'\n", seed,
+                members, result.runtime, result.detail, alone.runtime, alone.detail);
         wrong = 1;
     }
     return lull_team_end(team) ? wrong : 3;
 }
 
 /* Also where a send is missing. */
+static int drawn_run_differs(uint64_t seed)
+{
+    struct lull_random random;
+    struct random_run run;
+    lull_random_seed(&random, seed);
+    random_run_draw(&run, &random, seed % 4 == 0);
+    const int wrong = differs(&run, seed, &random);
+    random_run_free(&run);
+    return wrong;
+}
+
 static void teams_find_what_one_finds(void **state)
 {
     (void)state;
-    const uint64_t first = lull_test_seed();
-    const unsigned count = lull_test_rounds(TEAMS);
-    for (uint64_t seed = first; seed < first + count; seed++) {
-        const pid_t child = fork();
-        int status;
-        assert_true(child >= 0);
-        if (child == 0) {
-            struct lull_random random;
-            struct random_run run;
-            lull_random_seed(&random, seed);
-            random_run_draw(&run, &random, seed % 4 == 0);
-            int wrong = differs(&run, seed, &random);
-            random_run_free(&run);
-            _exit(wrong);
-        }
-        assert_int_equal(waitpid(child, &status, 0), child);
-        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-            fail_msg("seed %lu: status %x", seed, (unsigned)status);
-    }
+    drawn_teams_run(drawn_run_differs);
 }
 
 int main(void)

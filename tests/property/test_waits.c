@@ -1,6 +1,7 @@
 /* Waits of random programs, handed over in random blocks and any order, against a slow reference
  * that adds up whole histories (support/slow_waits.h). */
 #include "metrics/windows.h"
+#include "support/drawn_team.h"
 #include "support/seed.h"
 #include "support/slow_waits.h"
 
@@ -10,12 +11,9 @@
 
 #include <cmocka.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-enum { PROGRAMS = 2000, TEAMS = 600, MOST_MEMBERS = 7 };
+enum { PROGRAMS = 2000 };
 
 /* The steps of the processes of a range. */
 static void hand_over(const struct slow_run *run, struct lull_process_range range,
@@ -144,51 +142,33 @@ static bool is_same(const struct slow_run *run, const struct lull_wait_result *a
         const struct lull_wait_charge *x = &a->charges[i], *y = &b->charges[i];
         same = memcmp(&x->place, &y->place, sizeof x->place) == 0 && x->kind == y->kind &&
                x->ns == y->ns && x->passed_ns == y->passed_ns && x->waits == y->waits &&
-               memcmp(&x->longest, &y->longest, sizeof x->longest) == 0;
+               x->longest.location == y->longest.location && x->longest.begin == y->longest.begin &&
+               x->longest.ns == y->longest.ns;
     }
     for (uint32_t l = 0; same && l < run->trace->n_locations; l++)
         same = memcmp(&a->locations[l], &b->locations[l], sizeof a->locations[l]) == 0;
     return same;
 }
 
-/* Processes of a run to the members of a team, as the weights of a few of them say. */
-static struct lull_division *divide(const struct slow_run *run, struct lull_team *team,
-                                    struct lull_random *random)
-{
-    uint64_t weights[SLOW_RANKS];
-    struct lull_division *division;
-    for (uint32_t p = 0; p < run->trace->n_processes; p++)
-        weights[p] = lull_random_below(random, 4);
-    const struct lull_division_items items = {.count = run->trace->n_processes, .weights = weights};
-    assert_int_equal(lull_division_make(team, &items, run->trace->arena, &division, NULL), LULL_OK);
-    return division;
-}
-
 /* 0 where the first of a team finds what one does. */
 static int differs(struct slow_run *run, uint64_t seed, struct lull_random *random)
 {
-    char wish[64];
-    struct lull_team *team;
     if (seed % 3 == 0)
         lose_steps(run, random);
     const struct lull_wait_result alone = follow(run, NULL, random);
     const struct lull_wait_result again = follow(run, NULL, random); /* in another order */
     if (!is_same(run, &alone, &again))
         return 4;
-    snprintf(wish, sizeof wish, "%u:%u", 2 + (unsigned)lull_random_below(random, MOST_MEMBERS - 1),
-             (unsigned)seed);
-    setenv("LULL_TEAM_CHAOS", wish, 1);
-    const struct lull_team_start start = {.size = 1, .version = "1"};
-    if (lull_team_open(&start, &team, NULL) != LULL_OK)
-        return 2;
-    alarm(60);
-    const struct lull_division *division = divide(run, team, random);
+    struct lull_team *team = drawn_team_open(random, seed, 2);
+    const unsigned members = lull_team_size(team);
+    const struct lull_division *division =
+        drawn_team_divide(team, run->trace->n_processes, random, run->trace->arena);
     for (uint32_t i = 0; i < lull_team_index(team); i++)
         lull_random_below(random, 2); /* each in an order of its own */
     const struct lull_wait_result result = follow(run, division, random);
     int wrong = 0;
     if (lull_team_is_first(team) && !is_same(run, &alone, &result)) {
-        fprintf(stderr, "seed %lu, team %s: waits of %ld ns, alone %ld\n", seed, wish,
+        fprintf(stderr, "seed %lu, team of %u: waits of %ld ns, alone %ld\n", seed, members,
                 result.waited_ns, alone.waited_ns);
         wrong = 1;
     }
@@ -196,28 +176,21 @@ static int differs(struct slow_run *run, uint64_t seed, struct lull_random *rand
 }
 
 /* Also where something is missing. */
+static int drawn_run_differs(uint64_t seed)
+{
+    struct lull_random random;
+    struct slow_run run;
+    lull_random_seed(&random, seed);
+    slow_run_draw(&run, &random);
+    const int wrong = differs(&run, seed, &random);
+    slow_run_free(&run);
+    return wrong;
+}
+
 static void teams_find_what_one_finds(void **state)
 {
     (void)state;
-    const uint64_t first = lull_test_seed();
-    const unsigned count = lull_test_rounds(TEAMS);
-    for (uint64_t seed = first; seed < first + count; seed++) {
-        const pid_t child = fork();
-        int status;
-        assert_true(child >= 0);
-        if (child == 0) {
-            struct lull_random random;
-            struct slow_run run;
-            lull_random_seed(&random, seed);
-            slow_run_draw(&run, &random);
-            int wrong = differs(&run, seed, &random);
-            slow_run_free(&run);
-            _exit(wrong);
-        }
-        assert_int_equal(waitpid(child, &status, 0), child);
-        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-            fail_msg("seed %lu: status %x", seed, (unsigned)status);
-    }
+    drawn_teams_run(drawn_run_differs);
 }
 
 int main(void)

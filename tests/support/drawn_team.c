@@ -1,0 +1,56 @@
+#include "support/drawn_team.h"
+
+#include "support/seed.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void drawn_teams_run(int (*differs)(uint64_t seed))
+{
+    const uint64_t first = lull_test_seed();
+    const unsigned count = lull_test_rounds(DRAWN_TEAMS);
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        const pid_t child = fork();
+        int status;
+        assert_true(child >= 0);
+        if (child == 0)
+            _exit(differs(seed));
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+            fail_msg("seed %lu: status %x", seed, (unsigned)status);
+    }
+}
+
+struct lull_team *drawn_team_open(struct lull_random *random, uint64_t seed, unsigned fewest)
+{
+    char wish[64];
+    struct lull_team *team;
+    const struct lull_team_start start = {.size = 1, .version = "1"};
+    const unsigned more = (unsigned)lull_random_below(random, DRAWN_MEMBERS + 1 - fewest);
+    snprintf(wish, sizeof wish, "%u:%u", fewest + more, (unsigned)seed);
+    setenv("LULL_TEAM_CHAOS", wish, 1);
+    if (lull_team_open(&start, &team, NULL) != LULL_OK)
+        _exit(2);
+    unsetenv("LULL_TEAM_CHAOS");
+    alarm(60);
+    return team;
+}
+
+struct lull_division *drawn_team_divide(struct lull_team *team, uint32_t n,
+                                        struct lull_random *random, struct lull_arena *arena)
+{
+    uint64_t *weights = lull_arena_zero(arena, n + (size_t)1, sizeof *weights);
+    struct lull_division *division;
+    for (uint32_t p = 0; p < n; p++)
+        weights[p] = lull_random_below(random, 4);
+    const struct lull_division_items items = {.count = n, .weights = weights};
+    assert_int_equal(lull_division_make(team, &items, arena, &division, NULL), LULL_OK);
+    return division;
+}
