@@ -36,7 +36,7 @@ static lull_status learn_processes(struct lull_waits *waits, struct lull_error *
 {
     const uint32_t n = waits->trace->n_processes;
     const size_t words = n / 63 + (size_t)1;
-    struct lull_team *team = waits->office ? waits->options.division->team : NULL;
+    struct lull_team *team = lull_wait_team(waits);
     int64_t *bits = calloc(words, sizeof *bits);
     if (!bits) {
         waits->no_memory = true;
@@ -57,32 +57,18 @@ static lull_status learn_processes(struct lull_waits *waits, struct lull_error *
 
 /* ---- collective operations ------------------------------------------------------------------ */
 
-/* A rank of this member takes part in so many operations. */
-static void note_fewest(struct wait_series *series, uint32_t rank, uint32_t count)
-{
-    uint32_t *fewest = &series->fewest[lull_wait_group_of(series, rank)];
-    *fewest = count < *fewest ? count : *fewest;
-}
-
-static void look_at_rank(struct lull_waits *waits, uint32_t index, uint32_t comm, uint32_t rank,
-                         uint32_t of_series)
-{
-    struct wait_series *series = &waits->series[index];
-    const uint32_t process = lull_comm_member(&waits->trace->comms[comm], rank);
-    if (lull_wait_is_far(waits, process) || !waits->ended[process])
-        return;
-    note_fewest(series, of_series, lull_wait_count_operations(waits, index, process));
-}
-
 /* What the ranks that this member has, and that have ended, took part in. */
 static void look_at_series(struct lull_waits *waits, uint32_t index)
 {
-    const struct wait_series *series = &waits->series[index];
-    const uint32_t comm = series->comm, other = waits->trace->comms[comm].remote;
-    for (uint32_t r = 0; r < series->sizes[0] && series->here_of[0] > 0; r++)
-        look_at_rank(waits, index, comm, r, r);
-    for (uint32_t r = 0; r < series->sizes[1] && series->here_of[1] > 0; r++)
-        look_at_rank(waits, index, other, r, series->sizes[0] + r);
+    struct wait_series *series = &waits->series[index];
+    for (uint32_t r = 0; r < series->size; r++) {
+        const uint32_t process = lull_wait_process_of_rank(waits, series, r);
+        if (lull_wait_is_far(waits, process) || !waits->ended[process])
+            continue;
+        const uint32_t count = lull_wait_count_operations(waits, index, process);
+        uint32_t *fewest = &series->fewest[lull_wait_group_of(series, r)];
+        *fewest = count < *fewest ? count : *fewest;
+    }
 }
 
 static void tell_fewest(struct lull_waits *waits, uint32_t series, unsigned group)
@@ -208,7 +194,7 @@ struct standstill {
 static lull_status stand_still(struct lull_waits *waits, struct standstill *still,
                                struct lull_error *err)
 {
-    struct lull_team *team = waits->office ? waits->options.division->team : NULL;
+    struct lull_team *team = lull_wait_team(waits);
     lull_status status = settle(waits, err);
     int64_t counts[] = {0, (int64_t)(waits->unmatched_operations - still->before)};
     for (uint32_t l = 0; l < waits->trace->n_locations; l++)

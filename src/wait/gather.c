@@ -62,27 +62,17 @@ static uint8_t kind_of(uint8_t op, enum wait_meeting meeting)
 
 /* ---- series and members ------------------------------------------------------------------- */
 
-/* How many ranks of a communicator this member of the team has. */
-static uint32_t count_here(const struct lull_waits *waits, uint32_t comm)
-{
-    const struct lull_comm *group = &waits->trace->comms[comm];
-    uint32_t here = 0;
-    if (!waits->office)
-        return group->size;
-    for (uint32_t r = 0; r < group->size; r++)
-        here += !lull_wait_is_far(waits, lull_comm_member(group, r));
-    return here;
-}
-
+/* Which of its ranks this member of the team has, and who keeps it. */
 static void divide_series(const struct lull_waits *waits, struct wait_series *series)
 {
-    const struct lull_comm *group = &waits->trace->comms[series->comm];
-    series->here_of[0] = count_here(waits, series->comm);
-    if (group->remote != LULL_NONE)
-        series->here_of[1] = count_here(waits, group->remote);
+    series->here_of[0] = series->here_of[1] = 0;
+    for (uint32_t r = 0; r < series->size; r++)
+        series->here_of[lull_wait_group_of(series, r)] +=
+            !lull_wait_is_far(waits, lull_wait_process_of_rank(waits, series, r));
     series->here = series->here_of[0] + series->here_of[1];
-    if (waits->office && group->size > 0)
-        series->keeper = lull_division_owner(waits->options.division, lull_comm_member(group, 0));
+    if (series->size > 0)
+        series->keeper = lull_division_owner(waits->options.division,
+                                             lull_wait_process_of_rank(waits, series, 0));
 }
 
 uint32_t lull_wait_series(struct lull_waits *waits, uint32_t comm, uint32_t kind)
@@ -103,9 +93,12 @@ uint32_t lull_wait_series(struct lull_waits *waits, uint32_t comm, uint32_t kind
         waits->series[count] = (struct wait_series){.comm = comm,
                                                     .sizes = {size, others},
                                                     .size = size + others,
+                                                    .here_of = {size, others},
+                                                    .here = size + others,
                                                     .kind = kind,
                                                     .fewest = {UINT32_MAX, UINT32_MAX}};
-        divide_series(waits, &waits->series[count]);
+        if (waits->office)
+            divide_series(waits, &waits->series[count]);
     }
     return (uint32_t)*index;
 }

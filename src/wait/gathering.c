@@ -68,6 +68,15 @@ unsigned lull_wait_group_of(const struct wait_series *series, uint32_t rank)
     return rank >= series->sizes[0];
 }
 
+uint32_t lull_wait_process_of_rank(const struct lull_waits *waits, const struct wait_series *series,
+                                   uint32_t rank)
+{
+    const struct lull_comm *comms = waits->trace->comms, *group = &comms[series->comm];
+    return lull_wait_group_of(series, rank) == 0
+               ? lull_comm_member(group, rank)
+               : lull_comm_member(&comms[group->remote], rank - series->sizes[0]);
+}
+
 /* ---- who has come -------------------------------------------------------------------------- */
 
 /* Keeps the later one; of two at the same time that of the lower agent. */
@@ -148,23 +157,23 @@ static void wake_waiting(struct lull_waits *waits, struct wait_gathering *gather
 
 /* ---- the members of a team ----------------------------------------------------------------- */
 
+/* Nobody else has ranks of it. */
+static bool is_here(const struct wait_series *series)
+{
+    return series->here == series->size;
+}
+
 static bool is_keeper(const struct lull_waits *waits, const struct wait_series *series)
 {
-    return series->here == series->size ||
-           series->keeper == lull_team_index(waits->options.division->team);
+    return is_here(series) || series->keeper == lull_team_index(waits->options.division->team);
 }
 
 /* Who has the process of a rank. */
 static uint32_t member_of(const struct lull_waits *waits, const struct wait_series *series,
                           uint32_t rank)
 {
-    const struct lull_comm *comm = &waits->trace->comms[series->comm];
-    const unsigned group = lull_wait_group_of(series, rank);
-    if (group > 0) {
-        comm = &waits->trace->comms[comm->remote];
-        rank -= series->sizes[0];
-    }
-    return lull_division_owner(waits->options.division, lull_comm_member(comm, rank));
+    return lull_division_owner(waits->options.division,
+                               lull_wait_process_of_rank(waits, series, rank));
 }
 
 /* The other members that have ranks of it, each once: those of neighbouring ranks are mostly the
@@ -209,30 +218,21 @@ static void tell_ranks(struct lull_waits *waits, struct wait_series *series, uin
     }
 }
 
-/* What the keeper, or who is alone, knows more now. */
+/* What the keeper knows more now. */
 static bool spread_news(struct lull_waits *waits, struct wait_series *series, uint32_t number,
                         const struct wait_gathering *gathering, const struct wait_news *news,
                         uint32_t known)
 {
-    const bool all = gathering->arrived == series->size;
-    const bool group = news->kind == NEWS_GROUP &&
-                       gathering->groups[news->which].arrived == series->sizes[news->which];
-    if (series->here == series->size)
-        return true;
+    struct wait_news sum = *news;
     if (news->kind == NEWS_RANK) {
         tell_ranks(waits, series, number, gathering, known);
         return true;
     }
-    if (news->kind == NEWS_ROOT)
-        return tell_others(waits, series, number, news);
-    if (group)
-        return tell_others(waits, series, number,
-                           &(struct wait_news){NEWS_GROUP, news->which, series->sizes[news->which],
-                                               &gathering->groups[news->which].last});
-    if (news->kind == NEWS_ALL && all)
-        return tell_others(waits, series, number,
-                           &(struct wait_news){NEWS_ALL, 0, series->size, &gathering->last});
-    return true;
+    if (news->kind == NEWS_GROUP)
+        sum.cause = &gathering->groups[news->which].last;
+    if (news->kind == NEWS_ALL)
+        sum.cause = &gathering->last;
+    return tell_others(waits, series, number, &sum);
 }
 
 /* Whether the streams that wait may see more now. */
@@ -250,12 +250,12 @@ static bool take_in(struct lull_waits *waits, struct wait_series *series, uint32
 {
     struct wait_gathering *gathering = lull_wait_gathering(series, number);
     const uint32_t known = gathering ? gathering->known : 0;
-    if (!gathering || !add_news(series, gathering, news) ||
-        !spread_news(waits, series, number, gathering, news, known))
+    if (!gathering || !add_news(series, gathering, news))
         return false;
-    if (matters(series, gathering, news))
-        wake_waiting(waits, gathering);
-    return true;
+    if (!matters(series, gathering, news))
+        return true;
+    wake_waiting(waits, gathering);
+    return is_here(series) || spread_news(waits, series, number, gathering, news, known);
 }
 
 /* Of another member: one of its own ranks has come. */
@@ -283,24 +283,21 @@ static bool set_news(struct lull_waits *waits, struct wait_series *series,
                      struct wait_gathering *gathering, const struct wait_news *news)
 {
     struct wait_cause *cause = &gathering->last;
-    if (news->kind == NEWS_ROOT) {
-        const bool good = add_root(gathering, news->cause);
-        wake_waiting(waits, gathering);
-        return good;
-    }
+    wake_waiting(waits, gathering);
+    if (news->kind == NEWS_ROOT)
+        return add_root(gathering, news->cause);
     if (news->kind == NEWS_RANK && !has_ranks(gathering, series->size))
         return false;
-    if (news->kind == NEWS_ALL)
-        gathering->arrived = series->size;
-    if (news->kind == NEWS_GROUP) {
-        gathering->groups[news->which].arrived = series->sizes[news->which];
-        cause = &gathering->groups[news->which].last;
-    }
     if (news->kind == NEWS_RANK)
         cause = &gathering->ranks[news->which];
+    else if (news->kind == NEWS_GROUP)
+        cause = &gathering->groups[news->which].last;
+    if (news->kind == NEWS_GROUP)
+        gathering->groups[news->which].arrived = series->sizes[news->which];
+    else if (news->kind == NEWS_ALL)
+        gathering->arrived = series->size;
     lull_wait_cause_drop(cause);
     *cause = lull_wait_cause_keep(news->cause);
-    wake_waiting(waits, gathering);
     return true;
 }
 
@@ -309,7 +306,7 @@ bool lull_wait_tell_fewest(struct lull_waits *waits, struct wait_series *series,
 {
     const struct wait_news news = {NEWS_FEWEST, group, series->fewest[group], NULL};
     series->announced = true;
-    if (series->here == series->size)
+    if (is_here(series))
         return true;
     if (is_keeper(waits, series))
         return tell_others(waits, series, 0, &news);
@@ -337,13 +334,10 @@ bool lull_wait_hear_news(struct lull_waits *waits, struct wait_series *series, u
         return hear_fewest(waits, series, news);
     if (number - series->first > INT32_MAX)
         return true; /* it is closed */
-    if (is_keeper(waits, series)) {
-        const bool good = take_in(waits, series, number, news);
-        lull_wait_close_gatherings(series);
-        return good;
-    }
     struct wait_gathering *gathering = lull_wait_gathering(series, number);
-    const bool good = gathering && set_news(waits, series, gathering, news);
+    const bool good =
+        gathering && (is_keeper(waits, series) ? take_in(waits, series, number, news)
+                                               : set_news(waits, series, gathering, news));
     lull_wait_close_gatherings(series);
     return good;
 }

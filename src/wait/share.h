@@ -316,6 +316,12 @@ struct wait_cause lull_wait_make_cause(struct lull_waits *waits, struct wait_str
 void lull_wait_need(struct lull_waits *waits, struct wait_stream *stream,
                     const struct wait_pending *pending);
 
+/* NULL: alone. */
+static inline struct lull_team *lull_wait_team(const struct lull_waits *waits)
+{
+    return waits->options.division ? waits->options.division->team : NULL;
+}
+
 /* Whether a process is one that another member of the team reads. */
 static inline bool lull_wait_is_far(const struct lull_waits *waits, uint32_t process)
 {
@@ -433,6 +439,8 @@ struct wait_gathering *lull_wait_gathering(struct wait_series *series, uint32_t 
 void lull_wait_close_gatherings(struct wait_series *series);
 void lull_wait_gatherings_free(struct wait_series *series);
 unsigned lull_wait_group_of(const struct wait_series *series, uint32_t rank); /* of two */
+uint32_t lull_wait_process_of_rank(const struct lull_waits *waits, const struct wait_series *series,
+                                   uint32_t rank);
 /* Puts an arrival where those who need it will look. False: no memory. */
 bool lull_wait_note_arrival(struct lull_waits *waits, const struct wait_pending *pending,
                             const struct wait_cause *arrival);

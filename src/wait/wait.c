@@ -98,11 +98,11 @@ lull_status lull_waits_create(const struct lull_trace *trace,
         lull_waits_destroy(waits);
         return status;
     }
-    for (uint32_t p = 0; p < trace->n_processes; p++)
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
         waits->queues_of[p] = LULL_NONE;
-    for (uint32_t p = 0; p < trace->n_processes; p++)
         if (trace->processes[p].n_threads == 0)
             waits->reached[p] = INT64_MAX; /* of it nothing will be read */
+    }
     const lull_status status =
         options->division ? lull_wait_office_open(waits, options->workers, err) : LULL_OK;
     if (status != LULL_OK)
@@ -117,6 +117,8 @@ void lull_waits_destroy(struct lull_waits *waits)
     if (!waits)
         return;
     lull_wait_office_close(waits);
+    if (waits->watchers)
+        lull_wait_unwatch_all(waits);
     for (uint32_t l = 0; waits->streams && l < waits->trace->n_locations; l++)
         lull_wait_stream_free(waits->streams[l]);
     for (uint32_t p = 0; waits->crews && p < waits->trace->n_processes; p++)
@@ -316,6 +318,8 @@ static lull_status put_together(struct lull_waits *waits, struct lull_arena *are
     find_sums(waits, locations);
     lull_status status =
         waits->office ? lull_wait_gather_result(waits, result, locations, err) : LULL_OK;
+    if (status != LULL_OK || !lull_team_is_first(lull_wait_team(waits)))
+        return status;
     list_charges(waits, arena, result);
     result->locations = locations;
     for (uint32_t l = 0; l < waits->trace->n_locations; l++)
@@ -327,7 +331,7 @@ static lull_status put_together(struct lull_waits *waits, struct lull_arena *are
 lull_status lull_waits_conclude(struct lull_waits *waits, struct lull_arena *arena,
                                 struct lull_wait_result *ret_result, struct lull_error *err)
 {
-    struct lull_team *team = waits->office ? waits->options.division->team : NULL;
+    struct lull_team *team = lull_wait_team(waits);
     struct lull_wait_result result = {0};
     bool others = atomic_load(&waits->others_communicate);
     lull_status status = lull_wait_release(waits, err);
