@@ -14,17 +14,32 @@ struct counts {
     uint64_t messages, collectives, unmatched_sends, unmatched_operations;
 };
 
-/* The locations of a member's processes: from *ret_first on. */
-static uint32_t locations_of(const struct lull_waits *waits, uint32_t member, uint32_t *ret_first)
+/* Those of each process of a member go their way. */
+static bool
+go_over_locations(const struct findings *findings, uint32_t member, struct lull_flow *flow,
+                  bool (*go)(const struct lull_process *process,
+                             struct lull_wait_location *locations, struct lull_flow *flow))
 {
-    const struct lull_trace *trace = waits->trace;
+    const struct lull_waits *waits = findings->waits;
     const uint32_t *cuts = waits->options.division->cuts + member;
-    const struct lull_process *processes = trace->processes;
-    const uint32_t end =
-        cuts[1] < trace->n_processes ? processes[cuts[1]].first_location : trace->n_locations;
-    *ret_first =
-        cuts[0] < trace->n_processes ? processes[cuts[0]].first_location : trace->n_locations;
-    return end - *ret_first;
+    bool good = true;
+    for (uint32_t p = cuts[0]; good && p < cuts[1]; p++) {
+        const struct lull_process *process = &waits->trace->processes[p];
+        good = go(process, findings->locations + process->first_location, flow);
+    }
+    return good;
+}
+
+static bool put_locations(const struct lull_process *process, struct lull_wait_location *locations,
+                          struct lull_flow *flow)
+{
+    return lull_flow_put(flow, locations, process->n_locations * sizeof *locations);
+}
+
+static bool get_locations(const struct lull_process *process, struct lull_wait_location *locations,
+                          struct lull_flow *flow)
+{
+    return lull_flow_get(flow, locations, process->n_locations * sizeof *locations);
 }
 
 static bool put(void *context, struct lull_flow *flow)
@@ -34,10 +49,9 @@ static bool put(void *context, struct lull_flow *flow)
     const struct lull_wait_result *result = findings->result;
     const struct counts counts = {result->messages, result->collectives, result->unmatched_sends,
                                   result->unmatched_operations};
-    uint32_t first;
-    const uint32_t n = locations_of(waits, lull_team_index(waits->options.division->team), &first);
+    const uint32_t own = lull_team_index(lull_wait_team(waits));
     return lull_flow_put(flow, &counts, sizeof counts) &&
-           lull_flow_put(flow, findings->locations + first, n * sizeof *findings->locations) &&
+           go_over_locations(findings, own, flow, put_locations) &&
            lull_flow_put_items(flow, waits->charges, waits->charges_by_place.count,
                                sizeof *waits->charges);
 }
@@ -48,11 +62,9 @@ static bool get(void *context, uint32_t member, struct lull_flow *flow)
     struct lull_waits *waits = findings->waits;
     struct lull_wait_result *result = findings->result;
     struct counts counts;
-    uint32_t first;
-    const uint32_t n = locations_of(waits, member, &first);
     size_t n_charges;
     if (!lull_flow_get(flow, &counts, sizeof counts) ||
-        !lull_flow_get(flow, findings->locations + first, n * sizeof *findings->locations))
+        !go_over_locations(findings, member, flow, get_locations))
         return false;
     result->messages += counts.messages;
     result->collectives += counts.collectives;
