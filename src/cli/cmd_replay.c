@@ -117,6 +117,7 @@ static lull_status read_settings(struct lull_supposition *supposition,
     unsigned scheme;
     lull_status status = lull_option_word("scheme", settings.scheme, schemes, &scheme, &call->err);
     *ret_scheme = (enum lull_scheme_choice)scheme;
+    supposition->team = call->team;
     supposition->application = (uint32_t)settings.application - 1;
     supposition->force = settings.force;
     supposition->whole = settings.whole;
@@ -162,18 +163,6 @@ static int show(const struct lull_replay_study *study, enum lull_scheme_choice s
                : status;
 }
 
-/* Whether this process has a part in it: where computations are supposed to differ, the first does
- * all. */
-static bool takes_part(struct lull_supposition *supposition, const struct lull_cli_call *call)
-{
-    const bool differs = lull_what_if_supposes(&supposition->what_if);
-    if (differs)
-        lull_cli_tell_unshared(call, "a replay with other computations");
-    else
-        supposition->team = call->team;
-    return !differs || lull_team_is_first(call->team);
-}
-
 static int run(struct lull_cli_call *call)
 {
     struct lull_supposition supposition = {0};
@@ -183,7 +172,7 @@ static int run(struct lull_cli_call *call)
     if (call->n_operands != 1)
         return lull_cli_usage("expected one RUN");
     int status = lull_cli_read(call, read_settings(&supposition, &scheme, call));
-    if (status != LULL_EXIT_OK || !takes_part(&supposition, call))
+    if (status != LULL_EXIT_OK)
         return status;
     status = lull_cli_done(call,
                            lull_replay_study_make(call->operands[0], &supposition, &call->progress,

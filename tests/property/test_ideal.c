@@ -393,7 +393,7 @@ static void check_balance(const struct program *p)
     struct lull_what_if *what_if;
     struct lull_error err;
     int64_t measured = work_of(p->trace, &options);
-    if (lull_what_if_create(p->trace, &wanted, &what_if, &err) != LULL_OK ||
+    if (lull_what_if_create(p->trace, &wanted, NULL, &what_if, &err) != LULL_OK ||
         lull_what_if_conclude(what_if, &options, &err) != LULL_OK)
         fail_msg("%s", err.text);
     int64_t balanced = work_of(p->trace, &options);

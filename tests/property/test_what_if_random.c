@@ -1,16 +1,21 @@
 /* What-ifs of random traces, whatever their threads do: no computation becomes longer where none
- * may, nothing depends on how many threads of lull learn, and nothing happens where nothing is
- * supposed. */
+ * may, nothing depends on how many threads of lull learn, nor on how many processes, and nothing
+ * happens where nothing is supposed. */
+#include "metrics/windows.h"
 #include "replay/what_if/what_if.h"
+#include "support/drawn_team.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+static const struct lull_process_range whole_run = {0, 0};
 
 struct lengths {
     int64_t *ns;
@@ -27,8 +32,10 @@ static void append(struct lengths *lengths, int64_t ns)
     lengths->ns[lengths->count++] = ns;
 }
 
-/* All computations of the replay, stream by stream; false: it cannot be replayed. */
+/* The computations of the streams in a range of the replay, stream by stream, as a part of a team
+ * finds them (NULL: one alone); false: it cannot be replayed. */
 static bool find_lengths(const struct lull_trace *trace, const struct lull_what_if_options *wanted,
+                         const struct lull_what_if_part *part, struct lull_process_range range,
                          unsigned workers, struct lengths *ret_lengths)
 {
     struct lull_replay_options options = {.pieces = true};
@@ -36,9 +43,11 @@ static bool find_lengths(const struct lull_trace *trace, const struct lull_what_
     struct lull_program *program = NULL;
     struct lull_error err;
     struct lull_op ops[32];
-    if (lull_what_if_create(trace, wanted, &what_if, &err) != LULL_OK)
+    if (lull_what_if_create(trace, wanted, part, &what_if, &err) != LULL_OK)
         fail_msg("%s", err.text);
     lull_what_if_limit(what_if, workers);
+    if (part)
+        options.range = range;
     lull_status status = lull_what_if_conclude(what_if, &options, &err);
     if (status == LULL_OK)
         status = lull_replay_open(trace, &options, &program, &err);
@@ -47,7 +56,8 @@ static bool find_lengths(const struct lull_trace *trace, const struct lull_what_
         return false;
     }
     for (uint32_t s = 0; s < program->n_streams && status == LULL_OK; s++)
-        for (uint32_t count = 1; count > 0 && status == LULL_OK;) {
+        for (uint32_t count = lull_in_range(range, lull_replay_process(program, s));
+             count > 0 && status == LULL_OK;) {
             status = program->class->next(program, s, ops, 32, &count, &err);
             for (uint32_t i = 0; i < count && status == LULL_OK; i++)
                 if (ops[i].kind == LULL_OP_COMPUTE)
@@ -99,10 +109,10 @@ static bool check_trace(struct lull_random *random)
     const bool openmp = has_openmp(trace);
     const struct lull_what_if_options wanted = draw_wanted(trace, random, openmp);
     struct lengths before = {0}, after = {0}, again = {0};
-    const bool usable = find_lengths(trace, &nothing, 1, &before);
+    const bool usable = find_lengths(trace, &nothing, NULL, whole_run, 1, &before);
     if (usable) {
-        assert_true(find_lengths(trace, &wanted, 1, &after));
-        assert_true(find_lengths(trace, &wanted, 3, &again));
+        assert_true(find_lengths(trace, &wanted, NULL, whole_run, 1, &after));
+        assert_true(find_lengths(trace, &wanted, NULL, whole_run, 3, &again));
         assert_int_equal(after.count, before.count);
         assert_int_equal(again.count, before.count);
         for (size_t i = 0; i < before.count; i++) {
@@ -128,8 +138,66 @@ static void test_random_traces(void **state)
     assert_true(used > rounds / 4);
 }
 
+/* ---- teams ---------------------------------------------------------------------------------- */
+
+/* What a cut or a balance is of: all, or one rank of the application. */
+static struct lull_what_if_options draw_of_team(const struct lull_trace *trace,
+                                                struct lull_random *random)
+{
+    struct lull_what_if_options wanted = draw_wanted(trace, random, has_openmp(trace));
+    const uint32_t n = count_processes(trace);
+    wanted.balance = lull_random_below(random, 2);
+    if (n > 1 && lull_random_below(random, 2))
+        wanted.cuts[wanted.n_cuts++].rank = (uint32_t)lull_random_below(random, n);
+    return wanted;
+}
+
+/* 0 where each member finds of its processes what one alone does. */
+static int differs(const struct lull_trace *trace, uint64_t seed, struct lull_random *random)
+{
+    const struct lull_what_if_options wanted = draw_of_team(trace, random);
+    struct lull_team *team = drawn_team_open(random, seed, 2);
+    const struct lull_division *division =
+        drawn_team_divide(team, trace->n_processes, random, trace->arena);
+    const struct lull_what_if_part part = {team, lull_pass_range(division)};
+    struct lengths alone = {0}, own = {0};
+    const bool usable = find_lengths(trace, &wanted, NULL, part.range, 1, &alone);
+    const bool found = find_lengths(trace, &wanted, &part, part.range, 1, &own);
+    int wrong = 0;
+    if (usable && (!found || own.count != alone.count ||
+                   memcmp(own.ns, alone.ns, own.count * sizeof *own.ns) != 0)) {
+        fprintf(stderr, "seed %lu, member %u of %u: other lengths\n", seed, lull_team_index(team),
+                lull_team_size(team));
+        wrong = 1;
+    }
+    free(alone.ns);
+    free(own.ns);
+    return lull_team_end(team) ? wrong : 3;
+}
+
+/* Without messages, as those of a drawn trace do not fit each other, so that what was received
+ * would have to be found in what others sent. */
+static int drawn_run_differs(uint64_t seed)
+{
+    const struct memory_trace_options drawn = {
+        .without_extremes = true, .without = LULL_MASK_MESSAGES, .without_states = true};
+    struct lull_random random;
+    lull_random_seed(&random, seed);
+    struct lull_trace *trace = memory_trace_draw(&random, &drawn);
+    const int wrong = differs(trace, seed, &random);
+    lull_trace_close(trace);
+    return wrong;
+}
+
+static void teams_find_what_one_finds(void **state)
+{
+    (void)state;
+    drawn_teams_run(drawn_run_differs);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_traces)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_traces),
+                                       cmocka_unit_test(teams_find_what_one_finds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

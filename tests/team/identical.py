@@ -45,12 +45,15 @@ COMMANDS = (
     ["replay", "RUN", "-f", "json", "--network", "hockney:latency=3us,eager=100,bandwidth=1e8"],
     ["report", "RUN", "-f", "json", "--no-prices"],
     ["report", "RUN", "-f", "html", "--no-waits", "--window", "1us:", "--max-size", "100KB"],
+    ["replay", "RUN", "-f", "json", "--balance", "--no-noise"],
+    ["replay", "RUN", "--median", "all", "--network", "ideal", "--eager"],
+    ["replay", "RUN", "-f", "json", "--median", "rank=1", "--no-scheduling", "--balance-threads"],
 )
 # What the first does alone, or a part of it, and says so: of what.
 BY_FIRST = (
     (["report", "RUN", "-f", "json"], "replaying"),
     (["replay", "RUN", "-f", "json", "--network", "loggops"], "replaying"),
-    (["replay", "RUN", "--balance"], "a replay with other computations"),
+    (["replay", "RUN", "--network", "loggops", "--balance", "--median", "rank=0"], "replaying"),
     (["wave", "RUN", "-f", "json"], "replaying"), # all of it, or as it was
     (["diff", "RUN", "--", "RUN"], "diff"),
 )
@@ -144,7 +147,7 @@ class Case:
         mark = {"wave": b'"replay_s"', "report": b'"too_small"'}.get(words[0])
         if mark:
             return mark in done.stdout
-        return what == "diff" or "--balance" in words or done.returncode == 0
+        return what == "diff" or done.returncode == 0
 
     def compare_one(self, words):
         self.compare(words, [1, 3])
@@ -235,6 +238,15 @@ def wide(case):
     return run
 
 
+def of_one_process(case):
+    """Who has no part in the reading has none in what follows."""
+    run = os.path.join(case.folder, "one.lull")
+    made = case.start(["simulate", "-p", "chain:ranks=1,exec=1ms,iterations=9", "-o", run], 0)
+    if made.returncode != 0:
+        raise Difference("simulate: " + made.stderr.decode())
+    return run
+
+
 def long_sequence(case):
     """Of which a member gets more than may be on its way to it."""
     run, sequence = (os.path.join(case.folder, name) for name in ("long.lull", "long.prv"))
@@ -267,6 +279,7 @@ def check_all(case):
         case.compare(["info", run, "-f", "json"], sizes[:1])
     simulated = [run for run in runs if "simulated" in run]
     case.compare(["metrics", *simulated, "-f", "json"], [1, 2, 4, 7] if not few else [1, 3])
+    case.compare(["replay", of_one_process(case), "--cpu-speed", "2", "--balance"], [2])
     case.refuse(["metrics", "/nowhere/run"], "/nowhere/run", 3)
     for i, run in enumerate(runs):
         for j, (command, what) in enumerate(BY_FIRST):

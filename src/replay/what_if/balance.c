@@ -13,7 +13,9 @@ struct work {
 };
 
 struct balance {
+    const struct lull_trace *trace;
     const struct lull_treatments *treatments;
+    struct lull_team *team;
     double *mean; /* [epochs] */
     uint32_t n_streams;
     struct work works[];
@@ -29,7 +31,9 @@ static void *create(const struct lull_what_if_scene *scene)
     struct balance *balance = calloc(1, sizeof *balance + scene->n_streams * sizeof(struct work));
     if (!balance)
         return NULL;
+    balance->trace = scene->trace;
     balance->treatments = scene->treatments;
+    balance->team = scene->part.team;
     balance->n_streams = scene->n_streams;
     return balance;
 }
@@ -65,28 +69,58 @@ static bool learn(void *state, const struct lull_replay_burst *burst, int64_t ns
     return true;
 }
 
-static bool conclude(void *state)
+/* What all processes computed in an epoch, in two parts, as the sum may not fit, and how many did.
+ */
+struct sum {
+    int64_t low, high, working; /* low + 2^32 high, in ns */
+};
+static_assert(sizeof(struct sum) == 3 * sizeof(int64_t), "summed as integers");
+
+static void add_work(const struct work *work, struct sum *sums)
+{
+    for (size_t phase = 0; phase < work->count; phase++) {
+        if (work->ns[phase] <= 0)
+            continue;
+        sums[phase].low += work->ns[phase] & UINT32_MAX;
+        sums[phase].high += work->ns[phase] >> 32;
+        sums[phase].working++;
+    }
+}
+
+static lull_status find_means(struct balance *balance, struct sum *sums, size_t phases,
+                              struct lull_error *err)
+{
+    for (uint32_t s = 0; s < balance->n_streams; s++)
+        add_work(&balance->works[s], sums);
+    lull_status status =
+        lull_team_sum(balance->team, (int64_t *)sums, phases * sizeof *sums / sizeof(int64_t), err);
+    for (size_t phase = 0; phase < phases; phase++)
+        if (sums[phase].working > 0)
+            balance->mean[phase] = ((double)sums[phase].low + 0x1p32 * (double)sums[phase].high) /
+                                   (double)sums[phase].working;
+    return status == LULL_OK ? lull_team_broadcast(balance->team, balance->mean,
+                                                   phases * sizeof *balance->mean, err)
+                             : status;
+}
+
+static lull_status conclude(void *state, struct lull_error *err)
 {
     struct balance *balance = state;
-    size_t phases = 0;
+    int64_t phases = 0;
     for (uint32_t s = 0; s < balance->n_streams; s++)
-        phases = balance->works[s].count > phases ? balance->works[s].count : phases;
-    balance->mean = calloc(phases + 1, sizeof *balance->mean);
-    if (!balance->mean)
-        return false;
-    for (size_t phase = 0; phase < phases; phase++) {
-        double sum = 0;
-        uint32_t working = 0;
-        for (uint32_t s = 0; s < balance->n_streams; s++) {
-            const struct work *work = &balance->works[s];
-            if (phase < work->count && work->ns[phase] > 0) {
-                sum += (double)work->ns[phase];
-                working++;
-            }
-        }
-        balance->mean[phase] = working ? sum / working : 0;
-    }
-    return true;
+        phases =
+            (int64_t)balance->works[s].count > phases ? (int64_t)balance->works[s].count : phases;
+    lull_status status = lull_team_max(balance->team, &phases, 1, err);
+    if (status == LULL_OK)
+        status = lull_team_broadcast(balance->team, &phases, sizeof phases, err);
+    if (status != LULL_OK)
+        return status;
+    struct sum *sums = calloc((size_t)phases + 1, sizeof *sums);
+    balance->mean = calloc((size_t)phases + 1, sizeof *balance->mean);
+    status = sums && balance->mean ? find_means(balance, sums, (size_t)phases, err)
+                                   : lull_what_if_no_memory(balance->trace, err);
+    free(sums);
+    return status;
 }
 
 static int64_t apply(void *state, const struct lull_replay_burst *burst, int64_t ns)

@@ -1,12 +1,7 @@
-/* Cuts: what a process computes in an epoch takes no longer than the median of its peers.
- *
- * Streams are compared with those of the same thread of other processes. By how much an epoch is
- * shortened follows from its sums; which of its units lose how much, from the peers that have as
- * many bursts in it. */
-#include "base/array.h"
+/* Cuts: what a process computes in an epoch takes no longer than the median of its peers. Streams
+ * are compared with those of the same thread of other processes (peers.h). */
 #include "replay/what_if/kind.h"
-#include "replay/what_if/units.h"
-#include "stats/quantile.h"
+#include "replay/what_if/peers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,27 +20,9 @@ struct cuts {
     const struct lull_trace *trace;
     const struct lull_what_if_options *wanted;
     const struct lull_treatments *treatments;
+    struct lull_team *team;
     uint32_t n_streams, n;
     struct member members[]; /* [n][n_streams] */
-};
-
-/* A member in an epoch. */
-struct row {
-    struct member *member;
-    uint32_t bursts;
-    double sum;   /* ns */
-    double least; /* without what its units have more than the medians of their peers, which have as
-                     many bursts; 0: there are none ... */
-    double level; /* ... and its longest units become as long as that */
-};
-
-/* Members that are compared: of one thread number. */
-struct comparison {
-    struct row *rows;
-    uint32_t count;
-    size_t epoch;
-    bool all_meant;
-    double *scratch; /* [count] */
 };
 
 /* ---- a state ------------------------------------------------------------------------------- */
@@ -64,6 +41,7 @@ static void *create(const struct lull_what_if_scene *scene)
     cuts->trace = scene->trace;
     cuts->wanted = scene->wanted;
     cuts->treatments = scene->treatments;
+    cuts->team = scene->part.team;
     cuts->n_streams = scene->n_streams;
     cuts->n = scene->wanted->n_cuts;
     for (size_t i = 0; i < n; i++)
@@ -108,137 +86,6 @@ static bool learn(void *state, const struct lull_replay_burst *burst, int64_t ns
     return true;
 }
 
-/* ---- what is left -------------------------------------------------------------------------- */
-
-static bool is_peer(const struct comparison *c, uint32_t i)
-{
-    return c->rows[i].sum > 0 && (c->all_meant || !c->rows[i].member->meant);
-}
-
-/* Of the sums of peers; 0: there are none. */
-static double median_sum(const struct comparison *c)
-{
-    size_t n = 0;
-    for (uint32_t i = 0; i < c->count; i++)
-        if (is_peer(c, i))
-            c->scratch[n++] = c->rows[i].sum;
-    lull_sort(c->scratch, n);
-    return n > 0 ? lull_median(c->scratch, n) : 0;
-}
-
-static double *units_of(const struct comparison *c, uint32_t i)
-{
-    const struct lull_units *units = &c->rows[i].member->units;
-    return &units->values[units->epochs[c->epoch].first];
-}
-
-/* The values of a unit of the peers among [from, to), sorted; how many. */
-static size_t sort_unit(const struct comparison *c, uint32_t from, uint32_t to, size_t unit)
-{
-    size_t n = 0;
-    for (uint32_t i = from; i < to; i++)
-        if (is_peer(c, i))
-            c->scratch[n++] = units_of(c, i)[unit];
-    lull_sort(c->scratch, n);
-    return n;
-}
-
-/* The median of what is sorted; of the others, where the value itself is one of them. */
-static double median_of_peers(const struct comparison *c, size_t n, double value)
-{
-    size_t own = 0;
-    if (!c->all_meant)
-        return lull_median(c->scratch, n);
-    while (own + 1 < n && c->scratch[own] < value)
-        own++;
-    const size_t middle = (n - 1) / 2, before = n % 2 == 1 && middle > 0 ? middle - 1 : middle;
-    return (c->scratch[before + (before >= own)] + c->scratch[middle + (middle >= own)]) / 2;
-}
-
-/* What is left of a unit, in ns, where a row is to take `sum` in all. With `least`, what it would
- * take without all that its units have more than the medians of their peers, units lose that. */
-static double left_of(const struct row *row, double value, double median, double sum)
-{
-    const double more = row->sum - row->least;
-    const double lost = more > 0 ? (row->sum - sum) / more : 2; /* as a share of that */
-    if (lost <= 1)
-        return value - (value - fmin(value, median)) * lost;
-    return fmin(value, median) * (sum / row->least);
-}
-
-/* The length that no unit of a row exceeds where all together take `sum`: found between bounds that
- * are halved until they are neighbours. */
-static double find_level(const double *values, size_t units, double sum)
-{
-    double low = 0, high = 0;
-    for (size_t u = 0; u < units; u++)
-        high = fmax(high, values[u]);
-    for (double level = high / 2; level > low && level < high; level = low + (high - low) / 2) {
-        double capped = 0;
-        for (size_t u = 0; u < units; u++)
-            capped += fmin(values[u], level);
-        *(capped < sum ? &low : &high) = level;
-    }
-    return high;
-}
-
-static bool is_cut(const struct row *row, double sum)
-{
-    return row->member->meant && sum > 0 && row->sum > sum;
-}
-
-/* Rows [from, to) have as many bursts. What is left of their units replaces them, as a share. */
-static void cut_alike(struct comparison *c, uint32_t from, uint32_t to, double sum)
-{
-    const size_t units = lull_units_in(&c->rows[from].member->units, c->epoch);
-    size_t n = 0;
-    for (size_t u = 0; u < units; u++) {
-        n = sort_unit(c, from, to, u);
-        for (uint32_t i = from; i < to && n > c->all_meant; i++)
-            c->rows[i].least += fmin(units_of(c, i)[u], median_of_peers(c, n, units_of(c, i)[u]));
-    }
-    for (uint32_t i = from; i < to; i++)
-        if (is_cut(&c->rows[i], sum) && c->rows[i].least <= 0)
-            c->rows[i].level = find_level(units_of(c, i), units, sum);
-    for (size_t u = 0; u < units; u++) {
-        n = sort_unit(c, from, to, u);
-        for (uint32_t i = from; i < to; i++) {
-            const struct row *row = &c->rows[i];
-            double *value = &units_of(c, i)[u];
-            double left = *value;
-            if (is_cut(row, sum) && row->least > 0)
-                left = left_of(row, *value, median_of_peers(c, n, *value), sum);
-            else if (is_cut(row, sum))
-                left = fmin(*value, row->level);
-            if (row->member->meant)
-                *value = *value > 0 ? left / *value : 1;
-        }
-    }
-}
-
-static int compare_bursts(const void *a, const void *b)
-{
-    const struct row *x = a, *y = b;
-    return (x->bursts > y->bursts) - (x->bursts < y->bursts);
-}
-
-static void cut_epoch(struct comparison *c)
-{
-    for (uint32_t i = 0; i < c->count; i++) {
-        const struct lull_units *units = &c->rows[i].member->units;
-        c->rows[i].bursts = c->epoch < units->n_epochs ? units->epochs[c->epoch].bursts : 0;
-        c->rows[i].sum = lull_units_sum(units, c->epoch);
-        c->rows[i].least = 0;
-    }
-    qsort(c->rows, c->count, sizeof *c->rows, compare_bursts);
-    const double sum = median_sum(c);
-    for (uint32_t from = 0, to; from < c->count; from = to) {
-        for (to = from; to < c->count && c->rows[to].bursts == c->rows[from].bursts;)
-            to++;
-        cut_alike(c, from, to, sum);
-    }
-}
-
 /* ---- who is compared ----------------------------------------------------------------------- */
 
 static bool is_meant(const struct lull_trace *trace, const struct lull_what_if_cut *cut,
@@ -258,66 +105,98 @@ static uint32_t number_of(const struct cuts *cuts, const struct member *member)
     return member->location - cuts->trace->processes[location->process].first_location;
 }
 
-/* The members of one thread number, with units of the same length. */
-static void cut_threads(const struct cuts *cuts, struct member *members, uint32_t number,
-                        struct comparison *c)
+/* What all members of a team know of the streams of one thread number; those of a run are few. */
+struct comparison {
+    int64_t units; /* 1 + the shift of the longest; 0: nobody has such a stream */
+    int64_t epochs;
+};
+static_assert(sizeof(struct comparison) == 2 * sizeof(int64_t), "largest values are taken of both");
+
+/* The largest of all members, on all. */
+static lull_status max_of_all(const struct cuts *cuts, int64_t *values, size_t count,
+                              struct lull_error *err)
 {
-    unsigned shift = 0;
-    size_t epochs = 0;
-    c->count = 0;
+    lull_status status = lull_team_max(cuts->team, values, count, err);
+    return status == LULL_OK ? lull_team_broadcast(cuts->team, values, count * sizeof *values, err)
+                             : status;
+}
+
+/* Streams of this member with one thread number. */
+static uint32_t find_peers(const struct cuts *cuts, struct member *members, uint32_t number,
+                           struct lull_peer *peers)
+{
+    uint32_t n = 0;
+    for (uint32_t s = 0; s < cuts->n_streams; s++)
+        if (members[s].location != LULL_NONE && number_of(cuts, &members[s]) == number)
+            peers[n++] = (struct lull_peer){&members[s].units, members[s].meant};
+    return n;
+}
+
+/* Each thread number by itself. */
+static lull_status compare(const struct cuts *cuts, struct member *members, bool all_meant,
+                           struct comparison *comparisons, uint32_t count, struct lull_error *err)
+{
+    struct lull_peer *own = calloc(cuts->n_streams + (size_t)1, sizeof *own);
+    lull_status status = own ? LULL_OK : lull_what_if_no_memory(cuts->trace, err);
     for (uint32_t s = 0; s < cuts->n_streams; s++) {
-        if (members[s].location == LULL_NONE || number_of(cuts, &members[s]) != number)
+        if (members[s].location == LULL_NONE)
             continue;
+        struct comparison *of = &comparisons[number_of(cuts, &members[s])];
         const struct lull_units *units = &members[s].units;
-        c->rows[c->count++].member = &members[s];
-        shift = units->shift > shift ? units->shift : shift;
-        epochs = units->n_epochs > epochs ? units->n_epochs : epochs;
+        of->units = units->shift + 1 > of->units ? units->shift + 1 : of->units;
+        of->epochs = (int64_t)units->n_epochs > of->epochs ? (int64_t)units->n_epochs : of->epochs;
     }
-    for (uint32_t i = 0; i < c->count; i++)
-        lull_units_merge(&c->rows[i].member->units, shift);
-    for (c->epoch = 0; c->epoch < epochs; c->epoch++)
-        cut_epoch(c);
+    if (status == LULL_OK)
+        status = max_of_all(cuts, (int64_t *)comparisons, 2 * (size_t)count, err);
+    for (uint32_t number = 0; number < count && status == LULL_OK; number++) {
+        const struct comparison *of = &comparisons[number];
+        struct lull_peers peers = {.team = cuts->team,
+                                   .own = own,
+                                   .n_epochs = (size_t)of->epochs,
+                                   .shift = (unsigned)(of->units - 1),
+                                   .all_meant = all_meant};
+        if (of->units == 0)
+            continue;
+        peers.count = find_peers(cuts, members, number, own);
+        status = lull_peers_cut(&peers, err);
+    }
+    free(own);
+    return status;
 }
 
-/* Each thread number once: with the first stream that has it. */
-static bool is_first(const struct cuts *cuts, const struct member *members, uint32_t stream)
+static lull_status conclude_cut(struct cuts *cuts, uint32_t index, struct lull_error *err)
 {
-    if (members[stream].location == LULL_NONE)
-        return false;
-    for (uint32_t s = 0; s < stream; s++)
-        if (members[s].location != LULL_NONE &&
-            number_of(cuts, &members[s]) == number_of(cuts, &members[stream]))
-            return false;
-    return true;
-}
-
-static void conclude_cut(struct cuts *cuts, uint32_t number, struct comparison *c)
-{
-    const struct lull_what_if_cut *cut = &cuts->wanted->cuts[number];
-    struct member *members = &cuts->members[(size_t)number * cuts->n_streams];
-    c->all_meant = !cut->node && cut->rank == LULL_NONE;
-    for (uint32_t s = 0; s < cuts->n_streams; s++)
-        members[s].meant =
-            members[s].location != LULL_NONE && is_meant(cuts->trace, cut, members[s].location);
-    for (uint32_t s = 0; s < cuts->n_streams; s++)
-        if (is_first(cuts, members, s))
-            cut_threads(cuts, members, number_of(cuts, &members[s]), c);
+    const struct lull_what_if_cut *cut = &cuts->wanted->cuts[index];
+    struct member *members = &cuts->members[(size_t)index * cuts->n_streams];
+    int64_t count = 0; /* of thread numbers */
+    for (uint32_t s = 0; s < cuts->n_streams; s++) {
+        if (members[s].location == LULL_NONE)
+            continue;
+        members[s].meant = is_meant(cuts->trace, cut, members[s].location);
+        const int64_t number = number_of(cuts, &members[s]);
+        count = number + 1 > count ? number + 1 : count;
+    }
+    lull_status status = max_of_all(cuts, &count, 1, err);
+    if (status != LULL_OK)
+        return status;
+    struct comparison *comparisons = calloc((size_t)count + 1, sizeof *comparisons);
+    status = comparisons ? compare(cuts, members, !cut->node && cut->rank == LULL_NONE, comparisons,
+                                   (uint32_t)count, err)
+                         : lull_what_if_no_memory(cuts->trace, err);
+    free(comparisons);
     for (uint32_t s = 0; s < cuts->n_streams; s++)
         if (!members[s].meant)
             lull_units_free(&members[s].units);
+    return status;
 }
 
-static bool conclude(void *state)
+static lull_status conclude(void *state, struct lull_error *err)
 {
     struct cuts *cuts = state;
-    struct comparison c = {.rows = calloc(cuts->n_streams + (size_t)1, sizeof *c.rows),
-                           .scratch = calloc(cuts->n_streams + (size_t)1, sizeof *c.scratch)};
-    bool fits = c.rows && c.scratch;
-    for (uint32_t i = 0; fits && i < cuts->n; i++)
-        conclude_cut(cuts, i, &c);
-    free(c.rows);
-    free(c.scratch);
-    return fits;
+    lull_status status = LULL_OK;
+    for (uint32_t i = 0; i < cuts->n && status == LULL_OK; i++)
+        status = conclude_cut(cuts, i, err);
+    return status;
 }
 
 /* ---- a burst ------------------------------------------------------------------------------- */

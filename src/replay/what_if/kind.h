@@ -12,7 +12,8 @@ struct lull_what_if_scene {
     const struct lull_trace *trace;
     const struct lull_what_if_options *wanted;
     const struct lull_treatments *treatments;
-    uint32_t n_streams; /* at most */
+    uint32_t n_streams;            /* at most */
+    struct lull_what_if_part part; /* whose bursts are told */
 };
 
 /* Streams are told side by side, the bursts of each in order; fixed ones are not. A state is kept
@@ -26,12 +27,16 @@ struct lull_what_if_kind {
      * no memory. Or in the steps of all threads, for a consumer. Both NULL: nothing. */
     bool (*learn)(void *state, const struct lull_replay_burst *burst, int64_t ns);
     struct lull_consumer (*consumer)(void *state);
-    bool (*conclude)(void *state); /* behind all of that; false: no memory. May be NULL */
-    void (*forget)(void *state);   /* what was learned of bursts, which were others */
+    /* Behind all of that, by all members of a team together: where one of them fails, the others
+     * are told. May be NULL. */
+    lull_status (*conclude)(void *state, struct lull_error *err);
+    void (*forget)(void *state); /* what was learned of bursts, which were others */
 
     int64_t (*apply)(void *state, const struct lull_replay_burst *burst, int64_t ns);
     void (*rewind)(void *state); /* the first bursts come next; NULL: it does not matter */
 };
+
+lull_status lull_what_if_no_memory(const struct lull_trace *trace, struct lull_error *err);
 
 extern const struct lull_what_if_kind lull_kind_threads, lull_kind_serial, lull_kind_noise,
     lull_kind_factors, lull_kind_cuts, lull_kind_balance;

@@ -107,8 +107,9 @@ static bool learn(void *state, const struct lull_replay_burst *burst, int64_t ns
     return true;
 }
 
-static bool conclude(void *state)
+static lull_status conclude(void *state, struct lull_error *err)
 {
+    (void)err;
     struct noise *noise = state;
     for (uint32_t s = 0; s < noise->n_streams; s++)
         for (size_t i = 0; i < noise->streams[s].count; i++) {
@@ -116,7 +117,7 @@ static bool conclude(void *state)
             lull_sort(p->times, p->count);
             p->median = lull_median(p->times, p->count);
         }
-    return true;
+    return LULL_OK;
 }
 
 static int64_t apply(void *state, const struct lull_replay_burst *burst, int64_t ns)

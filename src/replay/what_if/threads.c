@@ -94,7 +94,7 @@ static void *create(const struct lull_what_if_scene *scene)
         calloc(trace->n_processes + (size_t)1, sizeof(struct lull_shortenings *));
     bool fits = threads->changes && threads->numbers && threads->shortenings;
     for (uint32_t p = 0; fits && p < trace->n_processes; p++)
-        fits = number_threads(threads, p);
+        fits = !lull_in_range(scene->part.range, p) || number_threads(threads, p);
     if (!fits) {
         destroy(threads);
         return NULL;

@@ -4,22 +4,14 @@
 
 #include <stdlib.h>
 
-static size_t units_of(uint32_t bursts, unsigned shift)
+size_t lull_units_of(uint32_t bursts, unsigned shift)
 {
     return (size_t)(((uint64_t)bursts + (UINT64_C(1) << shift) - 1) >> shift);
 }
 
 size_t lull_units_in(const struct lull_units *units, size_t epoch)
 {
-    return epoch < units->n_epochs ? units_of(units->epochs[epoch].bursts, units->shift) : 0;
-}
-
-double lull_units_sum(const struct lull_units *units, size_t epoch)
-{
-    double sum = 0;
-    for (size_t i = 0; i < lull_units_in(units, epoch); i++)
-        sum += units->values[units->epochs[epoch].first + i];
-    return sum;
+    return epoch < units->n_epochs ? lull_units_of(units->epochs[epoch].bursts, units->shift) : 0;
 }
 
 void lull_units_merge(struct lull_units *units, unsigned shift)

@@ -31,8 +31,8 @@ bool lull_units_add(struct lull_units *units, uint32_t epoch, int64_t ns);
 void lull_units_merge(struct lull_units *units, unsigned shift);
 void lull_units_free(struct lull_units *units); /* leaves none */
 
-/* Units of an epoch, and their sum; none behind the last epoch. */
+/* Of so many bursts; of an epoch, none behind the last. */
+size_t lull_units_of(uint32_t bursts, unsigned shift);
 size_t lull_units_in(const struct lull_units *units, size_t epoch);
-double lull_units_sum(const struct lull_units *units, size_t epoch);
 
 #endif

@@ -29,10 +29,14 @@ struct lull_what_if {
     unsigned workers; /* of its own passes */
 };
 
+lull_status lull_what_if_no_memory(const struct lull_trace *trace, struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
+}
+
 static lull_status no_memory(const struct lull_what_if *w, struct lull_error *err)
 {
-    return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
-                     w->scene.trace->path);
+    return lull_what_if_no_memory(w->scene.trace, err);
 }
 
 /* ---- a burst ------------------------------------------------------------------------------- */
@@ -85,14 +89,20 @@ static void begin_stage(struct lull_what_if *w)
     lull_what_if_rewind(w);
 }
 
-static void end_stage(struct lull_what_if *w)
+/* `status`: of what this member has read for it. */
+static lull_status end_stage(struct lull_what_if *w, lull_status status, struct lull_error *err)
 {
     const struct lull_what_if_kind *kind = w->kinds[w->stage];
     lull_bursts_destroy(w->bursts);
     w->bursts = NULL;
-    w->no_memory |= kind->conclude && !kind->conclude(w->states[w->stage]);
+    if (status == LULL_OK && kind->conclude)
+        status = kind->conclude(w->states[w->stage], err);
+    status = lull_team_agree(w->scene.part.team, status, err);
+    if (status != LULL_OK)
+        return status;
     w->stage++;
     begin_stage(w);
+    return LULL_OK;
 }
 
 /* Reads the whole program, whose streams are not those of the masters alone, or do not begin when
@@ -102,16 +112,17 @@ static lull_status read_program(const struct lull_what_if *w,
 {
     struct lull_program *program;
     struct lull_op ops[64];
-    uint32_t count = 1;
+    uint32_t count;
     lull_status status = lull_replay_open(w->scene.trace, options, &program, err);
     if (status != LULL_OK)
         return status;
-    for (uint32_t s = 0; s < program->n_streams && status == LULL_OK; s++)
-        do
+    for (uint32_t s = 0; s < program->n_streams && status == LULL_OK; s++) {
+        count = lull_in_range(options->range, lull_replay_process(program, s));
+        while (status == LULL_OK && count > 0)
             status = program->class->next(program, s, ops, 64, &count, err);
-        while (status == LULL_OK && count > 0);
+    }
     lull_program_close(program);
-    return status;
+    return status == LULL_OK && w->no_memory ? no_memory(w, err) : status;
 }
 
 lull_status lull_what_if_consumer(struct lull_what_if *w, struct lull_consumer *ret_consumer,
@@ -138,6 +149,7 @@ static lull_status read_steps(struct lull_what_if *w, const struct lull_replay_o
                               struct lull_error *err)
 {
     const struct lull_pass_options options = {.application = w->scene.wanted->application,
+                                              .range = w->scene.part.range,
                                               .masters_only = !lull_what_if_needs_all(w),
                                               .workers = w->workers,
                                               .marks = w->treatments->marks,
@@ -159,35 +171,31 @@ static bool are_masters(const struct lull_what_if *w, const struct lull_replay_o
 }
 
 /* What was learned in a pass of others is of no use for streams that are others. */
-static void end_ride(struct lull_what_if *w, bool masters)
+static lull_status end_ride(struct lull_what_if *w, bool masters, struct lull_error *err)
 {
     const struct lull_what_if_kind *kind = w->kinds[w->stage];
     const bool useful = masters || kind->consumer;
     w->rides = false;
-    if (useful) {
-        end_stage(w);
-        return;
-    }
+    if (useful)
+        return end_stage(w, LULL_OK, err);
     lull_bursts_destroy(w->bursts);
     w->bursts = NULL;
     kind->forget(w->states[w->stage]);
     lull_what_if_rewind(w);
+    return LULL_OK;
 }
 
 static lull_status learn(struct lull_what_if *w, const struct lull_replay_options *options,
                          struct lull_error *err)
 {
     const bool masters = are_masters(w, options);
-    if (w->rides)
-        end_ride(w, masters);
-    while (w->stage < w->n && !w->no_memory) {
+    lull_status status = w->rides ? end_ride(w, masters, err) : LULL_OK;
+    while (w->stage < w->n && status == LULL_OK) {
         const bool steps = masters || w->kinds[w->stage]->consumer;
-        lull_status status = steps ? read_steps(w, options, err) : read_program(w, options, err);
-        if (status != LULL_OK)
-            return status;
-        end_stage(w);
+        status = steps ? read_steps(w, options, err) : read_program(w, options, err);
+        status = end_stage(w, status, err);
     }
-    return w->no_memory ? no_memory(w, err) : LULL_OK;
+    return status;
 }
 
 /* ---- all of it ----------------------------------------------------------------------------- */
@@ -209,6 +217,7 @@ static lull_status create_kinds(struct lull_what_if *w, struct lull_error *err)
 
 lull_status lull_what_if_create(const struct lull_trace *trace,
                                 const struct lull_what_if_options *wanted,
+                                const struct lull_what_if_part *part,
                                 struct lull_what_if **ret_what_if, struct lull_error *err)
 {
     lull_status status = lull_what_if_check(trace, wanted, err);
@@ -221,7 +230,8 @@ lull_status lull_what_if_create(const struct lull_trace *trace,
     w->scene = (struct lull_what_if_scene){.trace = trace,
                                            .wanted = wanted,
                                            .treatments = w->treatments,
-                                           .n_streams = trace->n_locations};
+                                           .n_streams = trace->n_locations,
+                                           .part = part ? *part : (struct lull_what_if_part){0}};
     if (status == LULL_OK)
         status = create_kinds(w, err);
     if (status == LULL_OK)

@@ -37,6 +37,7 @@
 #define LULL_REPLAY_WHAT_IF_WHAT_IF_H
 
 #include "replay/replay.h"
+#include "team/team.h"
 
 #define LULL_WHAT_IF_REGIONS 254
 #define LULL_WHAT_IF_CUTS    64
@@ -102,11 +103,19 @@ lull_status lull_what_if_cuts_read(char *const *texts, struct lull_arena *arena,
 
 struct lull_what_if;
 
+/* Of a team that learns together: each member has the bursts of some processes, and can say the
+ * lengths of these. */
+struct lull_what_if_part {
+    struct lull_team *team;
+    struct lull_process_range range; /* trace/scan.h */
+};
+
 /* LULL_ERR_RANGE: a region, rank or node that does not exist, a cut of one that has no peers, or
- * threads of a run in which no OpenMP was recorded. Trace and
- * *wanted must live as long, until lull_what_if_destroy. */
+ * threads of a run in which no OpenMP was recorded. Trace and *wanted must live as long, until
+ * lull_what_if_destroy. `part` NULL: this process knows of all. */
 lull_status lull_what_if_create(const struct lull_trace *trace,
                                 const struct lull_what_if_options *wanted,
+                                const struct lull_what_if_part *part,
                                 struct lull_what_if **ret_what_if, struct lull_error *err);
 
 /* Whether there is something to learn; if so, a pass over the whole run may hold this consumer. It
@@ -118,7 +127,8 @@ lull_status lull_what_if_consumer(struct lull_what_if *what_if, struct lull_cons
                                   struct lull_error *err);
 
 /* Sets pieces, marks, length and context of *options, whose other members are those of the replay
- * to come; learns what is not known yet. */
+ * to come, its range that of the part; learns what is not known yet. All members of a team call it
+ * together, with a survey of the whole run, and where one of them fails, it fails on all. */
 lull_status lull_what_if_conclude(struct lull_what_if *what_if, struct lull_replay_options *options,
                                   struct lull_error *err);
 

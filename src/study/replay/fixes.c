@@ -131,8 +131,8 @@ static lull_status make_jobs(struct fixes *fixes, const struct lull_fix *wanted,
     for (uint32_t i = 0; i < n && status == LULL_OK; i++) {
         if (!wanted[i].what_if || !lull_what_if_supposes(wanted[i].what_if))
             continue;
-        status =
-            lull_what_if_create(fixes->run->trace, wanted[i].what_if, &fixes->jobs[i].what_if, err);
+        status = lull_what_if_create(fixes->run->trace, wanted[i].what_if, NULL,
+                                     &fixes->jobs[i].what_if, err);
         if (status == LULL_OK) /* many replay at once */
             lull_what_if_limit(fixes->jobs[i].what_if, 1);
     }

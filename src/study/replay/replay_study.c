@@ -17,6 +17,7 @@ struct session {
     struct lull_runs_options wanted;
     struct lull_measured measured;
     struct lull_what_if *what_if;               /* NULL: computations stay as they are */
+    bool learns_part;                           /* it learns with the members of a team */
     const struct lull_disturbance *disturbance; /* NULL: none */
     const bool *callers;                        /* study/analyse.h */
     bool together; /* all members of the team replay it; else the first does, and others have done
@@ -43,8 +44,11 @@ static lull_status prepare_what_if(struct session *session, struct lull_joint_pa
     const struct lull_supposition *supposition = session->supposition;
     if (!lull_what_if_supposes(&supposition->what_if))
         return LULL_OK;
+    const struct lull_division *division = joint->ideal.division;
+    const struct lull_what_if_part part = {division ? division->team : NULL, joint->pass.range};
+    session->learns_part = division != NULL;
     lull_status status =
-        lull_what_if_create(joint->trace, &supposition->what_if, &session->what_if, err);
+        lull_what_if_create(joint->trace, &supposition->what_if, &part, &session->what_if, err);
     if (status != LULL_OK || !lull_what_if_learns(session->what_if))
         return status;
     joint->pass.marks = lull_what_if_marks(session->what_if);
@@ -129,6 +133,19 @@ static lull_status add_run(struct session *session, const char *name,
     return take_counters(run, &runs->runs[0], session->arena, err);
 }
 
+/* What this member has learned of its processes does not do for all of them. */
+static lull_status learn_alone(struct session *session, struct lull_replay_wish *wish,
+                               struct lull_error *err)
+{
+    lull_what_if_destroy(session->what_if);
+    session->what_if = NULL;
+    session->learns_part = false;
+    lull_status status = lull_what_if_create(
+        measured_trace(session), &session->supposition->what_if, NULL, &session->what_if, err);
+    wish->what_if = session->what_if;
+    return status;
+}
+
 /* Makes a replay: nothing where another process alone does it. */
 static lull_status make_replay(struct session *session, struct lull_replay_wish *wish,
                                struct lull_replayed *ret_replayed, struct lull_error *err)
@@ -146,7 +163,11 @@ static lull_status make_replay(struct session *session, struct lull_replay_wish 
     if (session->together || status != LULL_OK || !lull_team_is_first(session->supposition->team))
         return status;
     session->study->unshared = true;
-    return lull_replayed_make(measured_trace(session), wish, session->arena, ret_replayed, err);
+    if (wish->what_if && session->learns_part)
+        status = learn_alone(session, wish, err);
+    return status == LULL_OK ? lull_replayed_make(measured_trace(session), wish, session->arena,
+                                                  ret_replayed, err)
+                             : status;
 }
 
 static lull_status replay_measured(struct session *session, struct lull_error *err)
@@ -338,7 +359,7 @@ static bool may_be_together(const struct session *session)
     const struct lull_supposition *supposition = session->supposition;
     return lull_division_divides(session->study->runs.runs[0].division) &&
            session->measured.survey && !supposition->whole_run && !supposition->against &&
-           !supposition->disturbance && !lull_what_if_supposes(&supposition->what_if);
+           !supposition->disturbance;
 }
 
 /* The first knows what replays need, and all do where they make them together. */
@@ -367,14 +388,17 @@ static lull_status prepare_all(struct session *session, const char *path, struct
 
 static lull_status replay_all(struct session *session, const char *path, struct lull_error *err)
 {
+    const bool is_first = lull_team_is_first(session->supposition->team);
     lull_status status = prepare_all(session, path, err);
+    if (!session->together && !is_first)
+        return status; /* it has done its part */
     if (status == LULL_OK)
         status = load_against(session, err);
     if (status == LULL_OK)
         status = replay_measured(session, err);
     if (status == LULL_OK)
         status = what_if(session, err);
-    if (status != LULL_OK || !lull_team_is_first(session->supposition->team))
+    if (status != LULL_OK || !is_first)
         return status;
     status = compare(session, err);
     return status == LULL_OK ? lull_study_compute(&session->study->runs, session->arena, err)

@@ -22,14 +22,16 @@ struct lull_replay_wish {
     const bool *callers; /* replay/replay.h */
     const struct lull_network *network;
     const struct lull_survey *survey;
-    uint8_t keep_calls;                 /* enum lull_replay_keep */
-    struct lull_what_if *what_if;       /* made with `run` as its pieces; NULL: as measured */
-    const struct lull_windows *windows; /* replay/replay.h */
+    uint8_t keep_calls; /* enum lull_replay_keep */
+    /* Made with `run` as its pieces, of the part of this member where there is a division; NULL: as
+     * measured. */
+    struct lull_what_if *what_if;
+    const struct lull_windows *windows;         /* replay/replay.h */
     const struct lull_disturbance *disturbance; /* replay/replay.h */
     bool run;                                   /* the run is wanted, not only its length */
     unsigned workers;                           /* threads of the simulation; 0: as many as pay */
-    /* Of a team all of whose members simulate it, each its processes; without what_if and
-     * disturbance. NULL: this process does it alone. */
+    /* Of a team all of whose members simulate it, each its processes; without disturbance. NULL:
+     * this process does it alone. */
     const struct lull_division *division;
     int64_t (*length)(void *context,
                       const struct lull_replay_burst *burst); /* replay/replay.h ... */

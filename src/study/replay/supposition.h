@@ -10,13 +10,11 @@
 
 /* What is supposed to be different; what is NULL or 0 stays as measured. */
 struct lull_supposition {
-    uint32_t application; /* index: which program of the trace is replayed */
-    bool force;           /* go on where the tracer disturbed the run too much */
-    bool whole;           /* with MPI_Init and MPI_Finalize */
-    bool raw_names;       /* names of functions as the run has them */
-    /* Reads the run together, where no computation is supposed to be different: others than the
-     * first know nothing then. NULL: alone. */
-    struct lull_team *team;
+    uint32_t application;   /* index: which program of the trace is replayed */
+    bool force;             /* go on where the tracer disturbed the run too much */
+    bool whole;             /* with MPI_Init and MPI_Finalize */
+    bool raw_names;         /* names of functions as the run has them */
+    struct lull_team *team; /* whose members read the run together; NULL: alone */
     bool whole_run; /* the first wants all of the simulated run, to write it: it replays alone */
     const struct lull_sweep *networks;  /* of one spec: the network */
     const struct lull_machine *machine; /* the network of a machine; not with `networks` */

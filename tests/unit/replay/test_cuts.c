@@ -92,7 +92,7 @@ static void check(const int parts[PROCESSES][MOST], const struct lull_what_if_cu
     struct lull_program *program = NULL;
     struct lull_error err;
     memcpy(wanted.cuts, cuts, n * sizeof *cuts);
-    if (lull_what_if_create(trace, &wanted, &what_if, &err) != LULL_OK ||
+    if (lull_what_if_create(trace, &wanted, NULL, &what_if, &err) != LULL_OK ||
         lull_what_if_conclude(what_if, &options, &err) != LULL_OK ||
         lull_replay_open(trace, &options, &program, &err) != LULL_OK)
         fail_msg("%s", err.text);

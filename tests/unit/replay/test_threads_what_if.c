@@ -61,7 +61,7 @@ static int64_t replay(const struct lull_trace *trace, const struct lull_what_if_
     struct lull_sim_result result;
     const struct lull_sim_options simulation = {.network = &network};
     lull_network_init(&network, lull_network_find("ideal"));
-    if (lull_what_if_create(trace, wanted, &what_if, &err) != LULL_OK ||
+    if (lull_what_if_create(trace, wanted, NULL, &what_if, &err) != LULL_OK ||
         lull_what_if_conclude(what_if, &options, &err) != LULL_OK ||
         lull_replay_open(trace, &options, &program, &err) != LULL_OK ||
         lull_simulate(program, &simulation, arena, &result, NULL, &err) != LULL_OK)
@@ -194,7 +194,7 @@ static void check_refused(const struct lull_trace *trace, const struct lull_what
 {
     struct lull_what_if *what_if = NULL;
     struct lull_error err;
-    assert_int_equal(lull_what_if_create(trace, wanted, &what_if, &err), LULL_ERR_RANGE);
+    assert_int_equal(lull_what_if_create(trace, wanted, NULL, &what_if, &err), LULL_ERR_RANGE);
     assert_string_equal(err.text, expected);
 }
 
