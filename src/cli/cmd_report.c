@@ -153,38 +153,25 @@ static int choose_output(void)
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-/* Whether fixes were replayed. */
-static bool has_prices(const struct lull_diagnosis *diagnosis)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < diagnosis->count; i++)
-        any |= diagnosis->findings[i].fix && !diagnosis->findings[i].gain.absent;
-    return any;
-}
-
 /* Who of a team had nothing to do, and with what. */
 static void tell_shares(const struct lull_report *report, const struct lull_cli_call *call)
 {
-    bool replays = false;
     for (uint32_t i = 0; i < report->n_of; i++) {
         const struct lull_run *run = &report->runs.runs[i];
-        if (!run->division)
-            continue;
-        lull_cli_tell_division(call, run->division, run->trace);
-        replays |= has_prices(&report->of[i].diagnosis);
+        if (run->division)
+            lull_cli_tell_division(call, run->division, run->trace);
     }
-    if (replays)
-        lull_cli_tell_unshared(call, "replaying");
 }
 
-/* What the first of a team does. */
 static lull_status complete(struct wishes *wishes, struct lull_report *report,
                             struct lull_cli_call *call)
 {
-    lull_status status = lull_study_compare_loaded(&report->runs, &wishes->comparison,
-                                                   &call->notices, call->arena, &call->err);
+    lull_status status = LULL_OK;
+    if (lull_team_is_first(call->team))
+        status = lull_study_compare_loaded(&report->runs, &wishes->comparison, &call->notices,
+                                           call->arena, &call->err);
     if (status == LULL_OK && !shared.region)
-        lull_report_diagnose(report, &wishes->report, call->arena);
+        status = lull_report_diagnose(report, &wishes->report, call->arena, &call->err);
     return status;
 }
 
@@ -203,7 +190,7 @@ static int run(struct lull_cli_call *call)
         return status;
     lull_status done = lull_report_load(call->operands, call->n_operands, &wishes.report,
                                         &call->notices, call->arena, &report, &call->err);
-    if (done == LULL_OK && is_first)
+    if (done == LULL_OK)
         done = complete(&wishes, &report, call);
     status = lull_cli_done(call, done);
     if (status == LULL_EXIT_OK && is_first) {

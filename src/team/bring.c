@@ -3,6 +3,7 @@
  * brought at once; each other one the first asks for. */
 #include "team/bring.h"
 
+#include "base/arena.h"
 #include "team/team_state.h"
 
 #include <stdlib.h>
@@ -104,6 +105,11 @@ bool lull_flow_put_items(struct lull_flow *flow, const void *items, size_t count
     return lull_flow_put(flow, &n, sizeof n) && lull_flow_put(flow, items, count * size);
 }
 
+bool lull_flow_put_text(struct lull_flow *flow, const char *text)
+{
+    return lull_flow_put_items(flow, text ? text : "", text ? strlen(text) + 1 : 0, 1);
+}
+
 static bool end_put(struct lull_flow *flow)
 {
     const bool full = flow->size == full_size(flow->parts);
@@ -188,6 +194,15 @@ void *lull_flow_get_items(struct lull_flow *flow, size_t size, size_t *ret_count
     }
     free(items);
     return NULL;
+}
+
+bool lull_flow_get_text(struct lull_flow *flow, struct lull_arena *arena, const char **ret_text)
+{
+    size_t count;
+    char *text = lull_flow_get_items(flow, 1, &count);
+    *ret_text = text && count > 0 ? lull_arena_printf(arena, "%s", text) : NULL;
+    free(text);
+    return text != NULL;
 }
 
 static bool end_get(struct lull_flow *flow)

@@ -4,6 +4,7 @@
 #ifndef LULL_TEAM_BRING_H
 #define LULL_TEAM_BRING_H
 
+#include "base/arena.h"
 #include "team/team.h"
 
 struct lull_flow;
@@ -17,6 +18,10 @@ bool lull_flow_get(struct lull_flow *flow, void *bytes, size_t size);
  * them; NULL: it goes on no more. */
 bool lull_flow_put_items(struct lull_flow *flow, const void *items, size_t count, size_t size);
 void *lull_flow_get_items(struct lull_flow *flow, size_t size, size_t *ret_count);
+
+/* A text, or NULL. What is got lives in `arena`. */
+bool lull_flow_put_text(struct lull_flow *flow, const char *text);
+bool lull_flow_get_text(struct lull_flow *flow, struct lull_arena *arena, const char **ret_text);
 
 struct lull_freight {
     /* False: not enough memory, unless the flow does not go on. */

@@ -37,7 +37,7 @@
 #define LULL_REPLAY_WHAT_IF_WHAT_IF_H
 
 #include "replay/replay.h"
-#include "team/team.h"
+#include "team/bring.h"
 
 #define LULL_WHAT_IF_REGIONS 254
 #define LULL_WHAT_IF_CUTS    64
@@ -100,6 +100,11 @@ lull_status lull_what_if_regions_read(char *const *texts, struct lull_arena *are
  * with --median. */
 lull_status lull_what_if_cuts_read(char *const *texts, struct lull_arena *arena,
                                    struct lull_what_if_options *options, struct lull_error *err);
+
+/* From one process to others (team/bring.h); what is got lives in `arena`. */
+bool lull_what_if_put(const struct lull_what_if_options *options, struct lull_flow *flow);
+bool lull_what_if_get(struct lull_what_if_options *options, struct lull_arena *arena,
+                      struct lull_flow *flow);
 
 struct lull_what_if;
 

@@ -1,7 +1,5 @@
 #include "study/diagnosis/diagnosis.h"
 
-#include "study/diagnosis/prices.h"
-
 #include <limits.h>
 
 /* ---- while the run is read ----------------------------------------------------------------- */
@@ -136,7 +134,5 @@ void lull_diagnosis_make(const struct lull_run *run, const struct lull_run *refe
         evidence.reference_name = reference->name;
     }
     diagnosis.count = lull_diagnose(&evidence, arena, &diagnosis.findings);
-    lull_diagnosis_price(run, options, &diagnosis, arena);
-    lull_findings_sort(diagnosis.findings, diagnosis.count, diagnosis.cores);
     *ret_diagnosis = diagnosis;
 }

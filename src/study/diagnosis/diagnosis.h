@@ -42,11 +42,22 @@ struct lull_diagnosis_options {
 };
 
 /* `evidence` may be empty, where there were no events; `field` and `reference` may be NULL. The
- * runs have their values. The result lives in `arena`. */
+ * runs have their values. The result lives in `arena`, and has no prices yet. */
 void lull_diagnosis_make(const struct lull_run *run, const struct lull_run *reference,
                          enum lull_scaling scaling, const struct lull_diagnosis_evidence *collected,
                          const struct lull_wave_field *field,
                          const struct lull_diagnosis_options *options, struct lull_arena *arena,
                          struct lull_diagnosis *ret_diagnosis);
+
+/* Replays what the findings suppose, LULL_DIAGNOSIS_REPLAYS at most, and all of that together, and
+ * sorts the findings by what they are worth. What has no price then says why in its gain: a fix
+ * that cannot be replayed, a run without events or with more steps than LULL_REPLAY_CHECK_MOST
+ * (study/replay/measured.h), a replay that failed. Where a team has read the run, all members call
+ * it together and each replays some; others than the first have no diagnosis (NULL). Fails only
+ * where a member has gone. */
+lull_status lull_diagnosis_price(const struct lull_run *run,
+                                 const struct lull_diagnosis_options *options,
+                                 struct lull_diagnosis *diagnosis, struct lull_arena *arena,
+                                 struct lull_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "study/diagnosis/prices.h"
+#include "study/diagnosis/diagnosis.h"
 
 #include "study/replay/fixes.h"
 
@@ -76,35 +76,53 @@ static bool add_all(struct lull_what_if_options *all, const struct lull_what_if_
     return true;
 }
 
-/* Replays those that were chosen, and all at once where that can be. A sentence: why that failed,
- * in the arena; NULL: it did not. */
-static const char *replay_chosen(const struct lull_run *run,
-                                 const struct lull_diagnosis_options *options,
-                                 struct lull_finding *const *chosen, uint32_t n,
-                                 struct lull_diagnosis *diagnosis, struct lull_arena *arena)
+/* ---- what is replayed ------------------------------------------------------------------------ */
+
+/* By all members of a team: the fixes of the findings that were chosen, and behind them, where that
+ * can be, all of them at once. */
+struct suppositions {
+    uint32_t n;
+    const struct lull_what_if_options *items[LULL_DIAGNOSIS_REPLAYS + 1];
+    struct lull_arena *arena;
+};
+
+static void suppose(struct lull_finding *const *chosen, uint32_t n, uint32_t application,
+                    struct suppositions *suppositions)
 {
-    struct lull_fix fixes[LULL_DIAGNOSIS_REPLAYS + 1];
-    int64_t runtimes[LULL_DIAGNOSIS_REPLAYS + 1], replayed;
-    const int64_t measured = run->breakdown->runtime_ns;
-    const struct lull_fixes_options wanted = {.application = options->application,
-                                              .workers = options->workers};
-    struct lull_what_if_options *all = lull_arena_zero(arena, 1, sizeof *all);
-    struct lull_error why;
+    struct lull_what_if_options *all = lull_arena_zero(suppositions->arena, 1, sizeof *all);
     bool together = n > 1;
-    all->application = options->application;
+    all->application = application;
     for (uint32_t i = 0; i < n; i++) {
-        fixes[i] = (struct lull_fix){.what_if = chosen[i]->fix};
+        suppositions->items[i] = chosen[i]->fix;
         together = together && add_all(all, chosen[i]->fix);
     }
-    fixes[n] = (struct lull_fix){.what_if = all};
-    if (lull_fixes_replay(run, &wanted, fixes, n + together, runtimes, &replayed, &why) != LULL_OK)
-        return lull_arena_printf(arena, "The replay failed: %s.", why.text);
-    for (uint32_t i = 0; i < n; i++)
-        chosen[i]->gain = gain_of(measured, replayed, runtimes[i]);
-    if (together)
-        diagnosis->together = gain_of(measured, replayed, runtimes[n]);
-    return NULL;
+    suppositions->items[n] = all;
+    suppositions->n = n + together;
 }
+
+static bool put_suppositions(void *context, struct lull_flow *flow)
+{
+    const struct suppositions *suppositions = context;
+    bool good = lull_flow_put(flow, &suppositions->n, sizeof suppositions->n);
+    for (uint32_t i = 0; i < suppositions->n && good; i++)
+        good = lull_what_if_put(suppositions->items[i], flow);
+    return good;
+}
+
+static bool get_suppositions(void *context, uint32_t member, struct lull_flow *flow)
+{
+    struct suppositions *suppositions = context;
+    bool good = lull_flow_get(flow, &suppositions->n, sizeof suppositions->n);
+    (void)member;
+    for (uint32_t i = 0; good && i < suppositions->n; i++) {
+        struct lull_what_if_options *item = lull_arena_zero(suppositions->arena, 1, sizeof *item);
+        good = lull_what_if_get(item, suppositions->arena, flow);
+        suppositions->items[i] = item;
+    }
+    return good;
+}
+
+/* ---- prices --------------------------------------------------------------------------------- */
 
 /* Nobody is sent to a command that fails. */
 static void leave_out_replays(struct lull_diagnosis *diagnosis)
@@ -114,16 +132,73 @@ static void leave_out_replays(struct lull_diagnosis *diagnosis)
             diagnosis->findings[i].next = NULL;
 }
 
-void lull_diagnosis_price(const struct lull_run *run, const struct lull_diagnosis_options *options,
-                          struct lull_diagnosis *diagnosis, struct lull_arena *arena)
+/* On the first: what is to be replayed, which may be nothing. */
+static uint32_t choose_fixes(const struct lull_run *run,
+                             const struct lull_diagnosis_options *options,
+                             struct lull_diagnosis *diagnosis, struct lull_finding **chosen,
+                             struct suppositions *suppositions)
 {
-    struct lull_finding *chosen[LULL_DIAGNOSIS_REPLAYS];
     const uint32_t n = choose(diagnosis, chosen);
-    diagnosis->priced = why_not(run, options, arena);
+    diagnosis->priced = why_not(run, options, suppositions->arena);
     if (lull_fixes_absent(run) && !(run->ideal && run->ideal->incomplete))
         leave_out_replays(diagnosis);
     if (n > 0 && !diagnosis->priced)
-        diagnosis->priced = replay_chosen(run, options, chosen, n, diagnosis, arena);
-    for (uint32_t i = 0; i < n && diagnosis->priced; i++)
-        chosen[i]->gain.absent = diagnosis->priced;
+        suppose(chosen, n, options->application, suppositions);
+    return n;
+}
+
+/* What they would take, and what the replay does without any of them. A sentence: why that failed,
+ * in the arena; NULL: it did not. */
+static const char *replay(const struct lull_run *run, const struct lull_diagnosis_options *options,
+                          const struct lull_division *division,
+                          const struct suppositions *suppositions, int64_t *ret_runtimes,
+                          int64_t *ret_replayed)
+{
+    const struct lull_fixes_options wanted = {
+        .application = options->application, .workers = options->workers, .division = division};
+    struct lull_fix fixes[LULL_DIAGNOSIS_REPLAYS + 1];
+    struct lull_error why;
+    for (uint32_t i = 0; i < suppositions->n; i++)
+        fixes[i] = (struct lull_fix){.what_if = suppositions->items[i]};
+    return lull_fixes_replay(run, &wanted, fixes, suppositions->n, ret_runtimes, ret_replayed,
+                             &why) == LULL_OK
+               ? NULL
+               : lull_arena_printf(suppositions->arena, "The replay failed: %s.", why.text);
+}
+
+lull_status lull_diagnosis_price(const struct lull_run *run,
+                                 const struct lull_diagnosis_options *options,
+                                 struct lull_diagnosis *diagnosis, struct lull_arena *arena,
+                                 struct lull_error *err)
+{
+    const struct lull_division *division =
+        lull_division_divides(run->division) ? run->division : NULL;
+    struct lull_team *team = division ? division->team : NULL;
+    struct lull_finding *chosen[LULL_DIAGNOSIS_REPLAYS];
+    int64_t runtimes[LULL_DIAGNOSIS_REPLAYS + 1] = {0}, replayed = 0;
+    struct suppositions suppositions = {.arena = arena};
+    const struct lull_freight freight = {put_suppositions, get_suppositions, &suppositions,
+                                         "what is to be replayed"};
+    const char *failed = NULL;
+    uint32_t n = 0;
+    if (!division && !diagnosis)
+        return LULL_OK; /* the first does it alone */
+    if (diagnosis)
+        n = choose_fixes(run, options, diagnosis, chosen, &suppositions);
+    lull_status status = lull_team_spread(team, &freight, err);
+    if (status == LULL_OK && suppositions.n > 0)
+        failed = replay(run, options, division, &suppositions, runtimes, &replayed);
+    status = lull_team_agree(team, status, err);
+    if (status != LULL_OK || !diagnosis)
+        return status;
+    diagnosis->priced = failed ? failed : diagnosis->priced;
+    for (uint32_t i = 0; i < n; i++)
+        if (diagnosis->priced)
+            chosen[i]->gain.absent = diagnosis->priced;
+        else
+            chosen[i]->gain = gain_of(run->breakdown->runtime_ns, replayed, runtimes[i]);
+    if (suppositions.n > n && !failed)
+        diagnosis->together = gain_of(run->breakdown->runtime_ns, replayed, runtimes[n]);
+    lull_findings_sort(diagnosis->findings, diagnosis->count, diagnosis->cores);
+    return LULL_OK;
 }

@@ -11,6 +11,7 @@
 struct job {
     struct lull_what_if *what_if; /* NULL: computations stay as they are */
     const struct lull_network *network;
+    bool is_own;      /* another member of the team does the others */
     bool has_learned; /* it was part of a pass with others */
     int64_t runtime;
     lull_status status;
@@ -20,12 +21,18 @@ struct job {
 struct fixes {
     const struct lull_run *run;
     const struct lull_fixes_options *options;
+    struct lull_team *team;
     const struct lull_measured *measured;
     const bool *callers;
     struct job *jobs; /* the last is the replay in which nothing is different */
     uint32_t n_jobs;
     atomic_uint next;
 };
+
+static lull_status no_memory(const struct lull_run *run, struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", run->trace->path);
+}
 
 /* ---- learning ------------------------------------------------------------------------------ */
 
@@ -69,8 +76,7 @@ static lull_status learn(struct fixes *fixes, struct lull_error *err)
     struct lull_consumer *consumers = calloc(fixes->n_jobs, sizeof *consumers);
     lull_status status = LULL_OK;
     if (!consumers)
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
-                         fixes->run->trace->path);
+        return no_memory(fixes->run, err);
     for (uint32_t i = 0; i < fixes->n_jobs && status == LULL_OK; i++)
         if (has_to_learn(&fixes->jobs[i]))
             status = learn_with(fixes, i, consumers, err);
@@ -106,7 +112,8 @@ static void replay_some(void *context, unsigned worker)
     struct fixes *fixes = context;
     uint32_t i;
     while ((i = atomic_fetch_add(&fixes->next, 1)) < fixes->n_jobs)
-        replay(fixes, &fixes->jobs[i]);
+        if (fixes->jobs[i].is_own)
+            replay(fixes, &fixes->jobs[i]);
 }
 
 static lull_status replay_all(struct fixes *fixes, struct lull_error *err)
@@ -120,27 +127,104 @@ static lull_status replay_all(struct fixes *fixes, struct lull_error *err)
     return LULL_OK;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------- */
+/* ---- this process's ------------------------------------------------------------------------- */
 
-static lull_status make_jobs(struct fixes *fixes, const struct lull_fix *wanted, uint32_t n,
+static bool is_own(const struct fixes *fixes, uint32_t job)
+{
+    return job % lull_team_size(fixes->team) == lull_team_index(fixes->team);
+}
+
+static lull_status make_jobs(struct fixes *fixes, const struct lull_fix *wanted,
                              const struct lull_network *measured, struct lull_error *err)
 {
+    const uint32_t n = fixes->n_jobs - 1;
     lull_status status = LULL_OK;
-    for (uint32_t i = 0; i <= n; i++)
-        fixes->jobs[i].network = i < n && wanted[i].network ? wanted[i].network : measured;
-    for (uint32_t i = 0; i < n && status == LULL_OK; i++) {
-        if (!wanted[i].what_if || !lull_what_if_supposes(wanted[i].what_if))
+    for (uint32_t i = 0; i <= n && status == LULL_OK; i++) {
+        struct job *job = &fixes->jobs[i];
+        job->is_own = is_own(fixes, i);
+        job->network = i < n && wanted[i].network ? wanted[i].network : measured;
+        if (!job->is_own || i == n || !wanted[i].what_if ||
+            !lull_what_if_supposes(wanted[i].what_if))
             continue;
-        status = lull_what_if_create(fixes->run->trace, wanted[i].what_if, NULL,
-                                     &fixes->jobs[i].what_if, err);
+        status =
+            lull_what_if_create(fixes->run->trace, wanted[i].what_if, NULL, &job->what_if, err);
         if (status == LULL_OK) /* many replay at once */
-            lull_what_if_limit(fixes->jobs[i].what_if, 1);
+            lull_what_if_limit(job->what_if, 1);
     }
     return status;
 }
 
-static lull_status replay_fixes(struct fixes *fixes, const struct lull_fix *wanted, uint32_t n,
-                                struct lull_arena *arena, struct lull_error *err)
+static lull_status replay_own(struct fixes *fixes, const struct lull_fix *wanted,
+                              const struct lull_network *measured, struct lull_error *err)
+{
+    lull_status status = make_jobs(fixes, wanted, measured, err);
+    if (status == LULL_OK)
+        status = learn(fixes, err);
+    if (status == LULL_OK)
+        status = replay_all(fixes, err);
+    for (uint32_t i = 0; i < fixes->n_jobs; i++)
+        lull_what_if_destroy(fixes->jobs[i].what_if);
+    return status;
+}
+
+/* ---- those of all --------------------------------------------------------------------------- */
+
+/* What a member has found; behind it the runtimes of all jobs, 0 of those that are not its own. */
+struct found {
+    int64_t status; /* enum lull_status */
+    struct lull_error err;
+};
+
+/* On the first. */
+struct gathered {
+    struct lull_error *err;
+    int64_t *runtimes; /* [n_jobs] */
+    uint32_t n_jobs;
+    lull_status status; /* of the first member that failed */
+};
+
+static lull_status take_found(void *context, uint32_t member, const void *bytes, size_t size,
+                              struct lull_error *err)
+{
+    struct gathered *gathered = context;
+    const struct found *found = bytes;
+    const int64_t *runtimes = (const int64_t *)(found + 1);
+    (void)member;
+    (void)size;
+    (void)err;
+    const lull_status status = (lull_status)found->status;
+    if (gathered->status == LULL_OK && status != LULL_OK)
+        gathered->status = lull_fail(gathered->err, status, "%s", found->err.text);
+    for (uint32_t i = 0; i < gathered->n_jobs; i++)
+        gathered->runtimes[i] += runtimes[i];
+    return LULL_OK;
+}
+
+/* `status`: of this member's replays. */
+static lull_status gather(const struct fixes *fixes, lull_status status, int64_t *runtimes,
+                          struct lull_error *err)
+{
+    struct lull_error why;
+    struct gathered gathered = {.err = &why, .runtimes = runtimes, .n_jobs = fixes->n_jobs};
+    const size_t size = sizeof(struct found) + fixes->n_jobs * sizeof *runtimes;
+    struct found *found = calloc(1, size);
+    if (!found)
+        return no_memory(fixes->run, err);
+    found->status = (int64_t)status;
+    if (status != LULL_OK)
+        found->err = *err;
+    int64_t *own = (int64_t *)(found + 1);
+    for (uint32_t i = 0; i < fixes->n_jobs; i++)
+        own[i] = fixes->jobs[i].runtime;
+    status = lull_team_collect(fixes->team, found, size, take_found, &gathered, err);
+    free(found);
+    if (status == LULL_OK && gathered.status != LULL_OK)
+        status = lull_fail(err, gathered.status, "%s", why.text);
+    return status;
+}
+
+static lull_status replay_fixes(struct fixes *fixes, const struct lull_fix *wanted,
+                                int64_t *runtimes, struct lull_arena *arena, struct lull_error *err)
 {
     const struct lull_fixes_options *options = fixes->options;
     const struct lull_runs_options again = {.application = options->application,
@@ -148,20 +232,16 @@ static lull_status replay_fixes(struct fixes *fixes, const struct lull_fix *want
     struct lull_measured own = {0};
     struct lull_network network;
     lull_status status = LULL_OK;
-    if (options->measured)
-        network = *options->network;
-    else
-        status = lull_measured_read(fixes->run, &again, arena, &own, &network, err);
     fixes->measured = options->measured ? options->measured : &own;
-    fixes->callers = lull_run_callers(fixes->run, options->application, arena);
+    if (options->measured) {
+        network = *options->network;
+        fixes->callers = lull_run_callers(fixes->run, options->application, arena);
+    } else {
+        status = lull_measured_read(fixes->run, &again, options->division, arena, &own, &network,
+                                    &fixes->callers, err);
+    }
     if (status == LULL_OK)
-        status = make_jobs(fixes, wanted, n, &network, err);
-    if (status == LULL_OK)
-        status = learn(fixes, err);
-    if (status == LULL_OK)
-        status = replay_all(fixes, err);
-    for (uint32_t i = 0; i < n; i++)
-        lull_what_if_destroy(fixes->jobs[i].what_if);
+        status = gather(fixes, replay_own(fixes, wanted, &network, err), runtimes, err);
     lull_measured_release(&own);
     return status;
 }
@@ -179,23 +259,25 @@ lull_status lull_fixes_replay(const struct lull_run *run, const struct lull_fixe
                               const struct lull_fix *wanted, uint32_t n, int64_t *ret_runtimes,
                               int64_t *ret_replayed, struct lull_error *err)
 {
-    const char *absent = lull_fixes_absent(run);
+    struct lull_team *team = options->division ? options->division->team : NULL;
+    const char *absent = lull_team_is_first(team) ? lull_fixes_absent(run) : NULL;
     if (absent)
         return lull_fail(err, LULL_ERR_RANGE, "%s: cannot be replayed: %s", run->path, absent);
     struct fixes fixes = {.run = run,
                           .options = options,
+                          .team = team,
                           .jobs = calloc(n + (size_t)1, sizeof(struct job)),
                           .n_jobs = n + 1};
-    if (!fixes.jobs)
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
-                         run->trace->path);
+    int64_t *runtimes = calloc(n + (size_t)1, sizeof *runtimes);
     struct lull_arena *arena = lull_arena_create(NULL);
     atomic_init(&fixes.next, 0);
-    lull_status status = replay_fixes(&fixes, wanted, n, arena, err);
-    for (uint32_t i = 0; status == LULL_OK && i < n; i++)
-        ret_runtimes[i] = fixes.jobs[i].runtime;
-    if (status == LULL_OK)
-        *ret_replayed = fixes.jobs[n].runtime;
+    lull_status status = fixes.jobs && runtimes ? replay_fixes(&fixes, wanted, runtimes, arena, err)
+                                                : no_memory(run, err);
+    if (status == LULL_OK) {
+        memcpy(ret_runtimes, runtimes, n * sizeof *runtimes);
+        *ret_replayed = runtimes[n];
+    }
+    free(runtimes);
     free(fixes.jobs);
     lull_arena_destroy(arena);
     return status;

@@ -6,6 +6,7 @@
 #include "replay/measured_network.h"
 #include "study/analyse.h"
 #include "study/cores.h"
+#include "study/replay/to_all.h"
 
 #include <math.h>
 
@@ -125,29 +126,51 @@ static lull_status join_pass(void *context, struct lull_joint_pass *joint, struc
     return lull_measured_join(rider->measured, rider->application, joint, err);
 }
 
-lull_status lull_measured_read(const struct lull_run *run, const struct lull_runs_options *options,
-                               struct lull_arena *arena, struct lull_measured *ret_measured,
-                               struct lull_network *ret_network, struct lull_error *err)
+static lull_status read_pass(const struct lull_run *run, const struct lull_runs_options *options,
+                             const struct lull_division *division, struct lull_arena *arena,
+                             struct lull_measured *measured, struct lull_error *err)
 {
     const struct lull_breakdown_options wanted = {.windows = run->windows,
                                                   .application = options->application,
                                                   .main_part = run->main_part,
-                                                  .workers = options->workers};
-    struct rider rider = {ret_measured, options->application};
+                                                  .workers = options->workers,
+                                                  .division = division};
+    struct rider rider = {measured, options->application};
     const struct lull_companion companion = {join_pass, &rider};
     struct lull_ideal_options ideal = {.has_span = run->windows != NULL};
     struct lull_breakdown *breakdown;
     struct lull_ideal_result *result;
-    *ret_measured = (struct lull_measured){0};
     if (run->windows && run->windows->counts[0] > 0) {
         ideal.from = run->windows->intervals[0][0].begin;
         ideal.to = run->windows->intervals[0][0].end;
     }
-    lull_status status = lull_joint_pass_run(run->trace, &wanted, &ideal, &companion, arena,
-                                             &breakdown, &result, err);
-    if (status != LULL_OK)
-        return status;
-    return lull_measured_conclude(ret_measured, options->application, arena, ret_network, err);
+    return lull_joint_pass_run(run->trace, &wanted, &ideal, &companion, arena, &breakdown, &result,
+                               err);
+}
+
+lull_status lull_measured_read(const struct lull_run *run, const struct lull_runs_options *options,
+                               const struct lull_division *division, struct lull_arena *arena,
+                               struct lull_measured *ret_measured, struct lull_network *ret_network,
+                               const bool **ret_callers, struct lull_error *err)
+{
+    struct lull_team *team = division ? division->team : NULL;
+    const uint32_t application = options->application;
+    const bool is_first = lull_team_is_first(team);
+    *ret_measured = (struct lull_measured){0};
+    *ret_callers = NULL;
+    lull_status status = read_pass(run, options, division, arena, ret_measured, err);
+    if (status == LULL_OK)
+        status = lull_measured_gather(ret_measured, team, err);
+    if (status == LULL_OK)
+        status = lull_measured_survey_to_all(ret_measured, run->trace, application, team, err);
+    if (status == LULL_OK && is_first)
+        status = lull_measured_conclude(ret_measured, application, arena, ret_network, err);
+    if (status == LULL_OK && is_first)
+        *ret_callers = lull_run_callers(run, application, arena);
+    status = lull_team_agree(team, status, err);
+    return status == LULL_OK ? lull_measured_network_to_all(run->trace, application, team, arena,
+                                                            ret_network, ret_callers, err)
+                             : status;
 }
 
 /* ---- the check ----------------------------------------------------------------------------- */
@@ -158,11 +181,12 @@ static lull_status replay(const struct lull_run *run, const struct lull_runs_opt
     struct lull_measured measured = {0};
     struct lull_network network;
     struct lull_replayed replayed;
-    lull_status status = lull_measured_read(run, options, arena, &measured, &network, err);
+    const bool *callers;
+    lull_status status =
+        lull_measured_read(run, options, NULL, arena, &measured, &network, &callers, err);
     if (status == LULL_OK) {
         const struct lull_replay_wish wish =
-            lull_measured_wish(&measured, run, options->application, &network,
-                               lull_run_callers(run, options->application, arena));
+            lull_measured_wish(&measured, run, options->application, &network, callers);
         status = lull_replayed_make(run->trace, &wish, arena, &replayed, err);
     }
     lull_measured_release(&measured);

@@ -30,11 +30,14 @@ lull_status lull_measured_conclude(struct lull_measured *measured, uint32_t appl
                                    struct lull_arena *arena, struct lull_network *ret_network,
                                    struct lull_error *err);
 
-/* All of that for a run that is open, by reading it once more: the part of it that was analysed. Of
- * the options, application and workers matter. Ends with lull_measured_release in either case. */
+/* All of that for a run that is open, by reading it once more: the part of it that was analysed, by
+ * `division` together (NULL: by one), whose members all know then what is found. Of the options,
+ * application and workers matter. *ret_callers: as lull_run_callers has them, in `arena`. Ends with
+ * lull_measured_release in either case. */
 lull_status lull_measured_read(const struct lull_run *run, const struct lull_runs_options *options,
-                               struct lull_arena *arena, struct lull_measured *ret_measured,
-                               struct lull_network *ret_network, struct lull_error *err);
+                               const struct lull_division *division, struct lull_arena *arena,
+                               struct lull_measured *ret_measured, struct lull_network *ret_network,
+                               const bool **ret_callers, struct lull_error *err);
 
 /* The replay of all on the measured network, as a wish. `callers`: as lull_run_callers has them. */
 struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,

@@ -51,17 +51,13 @@ struct facts {
     struct lull_arena *arena;
 };
 
-static bool put_text(const char *text, struct lull_flow *flow)
-{
-    return lull_flow_put_items(flow, text ? text : "", text ? strlen(text) + 1 : 0, 1);
-}
-
 static bool put_facts(void *context, struct lull_flow *flow)
 {
     const struct facts *facts = context;
     const struct lull_network *network = facts->network;
     bool good = lull_flow_put(flow, network, sizeof *network) &&
-                put_text(network->class->name, flow) && put_text(network->algorithms, flow);
+                lull_flow_put_text(flow, network->class->name) &&
+                lull_flow_put_text(flow, network->algorithms);
     for (unsigned level = 0; level < LULL_LEVELS && good; level++)
         good = lull_flow_put_items(flow, network->ranges[level], network->n_ranges[level],
                                    sizeof *network->ranges[level]);
@@ -87,15 +83,15 @@ static bool get_facts(void *context, uint32_t member, struct lull_flow *flow)
 {
     struct facts *facts = context;
     struct lull_network *network = facts->network;
-    bool good;
+    const char *class;
     (void)member;
-    if (!lull_flow_get(flow, network, sizeof *network))
+    if (!lull_flow_get(flow, network, sizeof *network) ||
+        !lull_flow_get_text(flow, facts->arena, &class))
         return false;
-    const char *class = get_array(flow, facts->arena, 1, &good);
     network->class = class ? lull_network_find(class) : NULL;
     if (!network->class)
         return false;
-    network->algorithms = get_array(flow, facts->arena, 1, &good);
+    bool good = lull_flow_get_text(flow, facts->arena, &network->algorithms);
     for (unsigned level = 0; level < LULL_LEVELS && good; level++)
         network->ranges[level] =
             get_array(flow, facts->arena, sizeof *network->ranges[level], &good);

@@ -229,22 +229,47 @@ lull_status lull_report_load(const char *const *paths, uint32_t count,
     return status;
 }
 
-void lull_report_diagnose(struct lull_report *report, const struct lull_report_options *options,
-                          struct lull_arena *arena)
+static struct lull_diagnosis_options wanted_of(const struct lull_report_options *options,
+                                               const struct lull_run *run)
 {
-    struct lull_diagnosis_options wanted = {.application = options->runs.application,
-                                            .workers = options->runs.workers,
-                                            .machine = options->machine};
+    return (struct lull_diagnosis_options){
+        .application = options->runs.application,
+        .no_prices = options->no_prices ||
+                     (run->trace && lull_runs_leave_replay(&options->runs, run->trace)),
+        .workers = options->runs.workers,
+        .machine = options->machine};
+}
+
+static struct lull_run *find_by_order(const struct lull_runs *runs, uint32_t order)
+{
+    for (uint32_t i = 0; i < runs->count; i++)
+        if (runs->runs[i].order == order)
+            return &runs->runs[i];
+    return NULL;
+}
+
+lull_status lull_report_diagnose(struct lull_report *report,
+                                 const struct lull_report_options *options,
+                                 struct lull_arena *arena, struct lull_error *err)
+{
     const struct lull_runs *runs = &report->runs;
-    for (uint32_t i = 0; i < runs->count; i++) {
+    const struct lull_run *reference = runs->count > 1 ? &runs->runs[runs->reference] : NULL;
+    lull_status status = LULL_OK;
+    for (uint32_t i = 0; i < report->n_of; i++) {
         struct lull_report_run *of = &report->of[i];
-        const struct lull_trace *trace = runs->runs[i].trace;
-        wanted.no_prices =
-            options->no_prices || (trace && lull_runs_leave_replay(&options->runs, trace));
-        const struct lull_run *reference = runs->count > 1 ? &runs->runs[runs->reference] : NULL;
+        const struct lull_diagnosis_options wanted = wanted_of(options, &runs->runs[i]);
         lull_diagnosis_make(&runs->runs[i], reference, runs->scaling, &of->evidence, of->field,
                             &wanted, arena, &of->diagnosis);
     }
+    /* In the order in which all members have them. */
+    for (uint32_t i = 0; i < runs->count && status == LULL_OK; i++) {
+        const struct lull_run *run = find_by_order(runs, i);
+        const struct lull_diagnosis_options wanted = wanted_of(options, run);
+        const size_t at = (size_t)(run - runs->runs);
+        status = lull_diagnosis_price(
+            run, &wanted, at < report->n_of ? &report->of[at].diagnosis : NULL, arena, err);
+    }
+    return status;
 }
 
 void lull_report_close(struct lull_report *report)

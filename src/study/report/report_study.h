@@ -64,9 +64,12 @@ lull_status lull_report_load(const char *const *paths, uint32_t count,
                              const struct lull_report_options *options,
                              struct lull_notices *notices, struct lull_arena *arena,
                              struct lull_report *ret_report, struct lull_error *err);
-/* What each run loses its time by. The runs are compared (study/compare.h). Not with a region. */
-void lull_report_diagnose(struct lull_report *report, const struct lull_report_options *options,
-                          struct lull_arena *arena);
+/* What each run loses its time by, and what fixing that would bring. The runs are compared
+ * (study/compare.h). Not with a region. By all members of a team, of which the first has read the
+ * diagnosis then. Fails only where a member has gone. */
+lull_status lull_report_diagnose(struct lull_report *report,
+                                 const struct lull_report_options *options,
+                                 struct lull_arena *arena, struct lull_error *err);
 void lull_report_close(struct lull_report *report);
 
 #endif
