@@ -219,7 +219,7 @@ lull_status lull_team_expect(struct lull_team *team, uint32_t from, struct lull_
         bool some = look(team);
         mail = find_mail(team, from, head);
         const bool other = mail && mail->head.number != head.number;
-        if (!mail)
+        if (!mail || other) /* where one has gone, others may have come further than this one */
             status = find_failure(team, err);
         if (status == LULL_OK && (!mail || other) && is_broken_off(team, head.kind))
             status = lull_fail(err, LULL_ERR_CANCELLED, "another process of lull has failed");

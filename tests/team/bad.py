@@ -34,7 +34,8 @@ class Wrong(Exception):
 
 # What is shared in other ways than metrics.
 REPLAY = ["replay", "RUN", "--network", "hockney"]
-SHARED = (["wave", "RUN", "--no-replay"], ["wave", "RUN"], ["replay", "RUN"], ["report", "RUN", "--no-prices"],
+SUPPOSED = ["replay", "RUN", "--median", "all", "--balance"]
+SHARED = (["wave", "RUN", "--no-replay"], ["wave", "RUN"], ["replay", "RUN"], ["report", "RUN"],
           ["metrics", "RUN", "--by", "file"], ["metrics", "RUN", "--by", "wait", "--no-replay"], ["info", "RUN"])
 
 
@@ -259,7 +260,8 @@ class Case:
         if not self.options.family:
             cases += [(1 + i % 2, words) for i, words in enumerate(SHARED)]
         cases = [(member, words, "LULL_TEST_STOP", self.large) for member, words in cases]
-        cases += [(member, REPLAY, "LULL_TEST_STOP_REPLAY", self.large) for member in (1, 2)]
+        cases += [(member, words, "LULL_TEST_STOP_REPLAY", self.large) for member, words in ((1, REPLAY), (2, REPLAY),
+                                                                                             (1, SUPPOSED))]
         cases += [(member, ["metrics", "RUN"], "LULL_TEST_STOP_PASS", self.sequence) for member in (1, 2)]
         for member, words, where, run in cases:
             process, other = self.begin_and_stop(member, words, where, run)
@@ -273,12 +275,12 @@ class Case:
 
     def falls_back(self):
         """A member that cannot go on with a replay leaves it to the first, which prints what one process prints."""
-        for run in self.small, self.sequence:
-            alone = subprocess.run([self.options.lull, *of_run(REPLAY, run)], env=self.environment, check=True,
+        for run, words in (self.small, REPLAY), (self.sequence, REPLAY), (self.small, SUPPOSED):
+            alone = subprocess.run([self.options.lull, *of_run(words, run)], env=self.environment, check=True,
                                    capture_output=True)
             for member in 1, 2:
                 status, output, errors = self.end(
-                    self.begin(of_run(REPLAY, run), 3, self.preload("LULL_TEST_NO_FILE", member)), "falls back")
+                    self.begin(of_run(words, run), 3, self.preload("LULL_TEST_NO_FILE", member)), "falls back")
                 if status != 0 or output != alone.stdout or \
                         sum("replaying is not shared yet" in line for line in lines_of(errors)) != 1:
                     raise Wrong("falls back: got %d, %s and %s" % (status, output, errors))

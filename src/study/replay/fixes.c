@@ -273,6 +273,7 @@ lull_status lull_fixes_replay(const struct lull_run *run, const struct lull_fixe
     atomic_init(&fixes.next, 0);
     lull_status status = fixes.jobs && runtimes ? replay_fixes(&fixes, wanted, runtimes, arena, err)
                                                 : no_memory(run, err);
+    status = lull_team_agree(team, status, err);
     if (status == LULL_OK) {
         memcpy(ret_runtimes, runtimes, n * sizeof *runtimes);
         *ret_replayed = runtimes[n];

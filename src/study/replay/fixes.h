@@ -32,7 +32,8 @@ const char *lull_fixes_absent(const struct lull_run *run);
 /* ret_runtimes[n]: ns of each fix, in their order, the same for any number of workers and members.
  * *ret_replayed: ns of the replay in which nothing is different; how much that differs from the
  * measured runtime is the error of the others. Nothing is written on failure: with the status of
- * the first fix that fails, which is that of lull_what_if_create or of a replay. */
+ * the first fix that fails, which is that of lull_what_if_create or of a replay; of a team it fails
+ * on all members then. */
 lull_status lull_fixes_replay(const struct lull_run *run, const struct lull_fixes_options *options,
                               const struct lull_fix *fixes, uint32_t n, int64_t *ret_runtimes,
                               int64_t *ret_replayed, struct lull_error *err);
