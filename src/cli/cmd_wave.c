@@ -156,8 +156,8 @@ static int simulate(struct lull_cli_call *call)
 static int show(const char *path, const struct lull_wave_run *run, struct lull_cli_call *call)
 {
     lull_cli_tell_division(call, run->division, lull_wave_run_trace(run));
-    if (run->replays)
-        lull_cli_tell_unshared(call, run->shared ? "replaying the run as it was" : "replaying");
+    if (run->replays && !run->shared)
+        lull_cli_tell_unshared(call, "replaying");
     int status =
         lull_output_write(&output, lull_wave_run_document(path, run, &call->notices, call->arena));
     return status == LULL_EXIT_OK ? save_charts(&run->measured, run->predicted, call->arena)

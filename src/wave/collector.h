@@ -9,6 +9,7 @@
 struct lull_wave_told {
     int64_t call_began, computed, done; /* ns: the last computation, the last completion */
     bool calls, waited;                 /* there are calls; something was completed since then */
+    bool ended;                         /* it has a row */
 };
 
 struct lull_wave_collector {
@@ -22,6 +23,9 @@ struct lull_wave_collector {
     struct lull_sim_sink sink;
     struct lull_wave_field field;
 };
+
+/* A rank of a simulation gets its row, unless it has one; false: no memory. */
+bool lull_wave_collector_end_rank(struct lull_wave_collector *collector, uint32_t rank);
 
 /* Releases what it has; it has nothing then. */
 void lull_wave_row_free(struct lull_wave_row *row);

@@ -287,6 +287,24 @@ static lull_status told_done(void *context, uint32_t stream, const struct lull_o
                : no_memory(collector, err);
 }
 
+static void tell_again(void *context)
+{
+    struct lull_wave_collector *collector = context;
+    for (uint32_t r = 0; r < collector->field.n_ranks; r++) {
+        lull_wave_builder_free(&collector->builders[r]);
+        collector->told[r] = (struct lull_wave_told){0};
+    }
+}
+
+bool lull_wave_collector_end_rank(struct lull_wave_collector *collector, uint32_t rank)
+{
+    struct lull_wave_told *told = &collector->told[rank];
+    if (told->ended)
+        return true;
+    told->ended = true;
+    return end_gap(collector, rank, told->done) && finish_rank(collector, rank, 0);
+}
+
 lull_status lull_wave_collector_of_simulation(uint32_t n_ranks,
                                               struct lull_wave_collector **ret_collector,
                                               struct lull_error *err)
@@ -294,6 +312,8 @@ lull_status lull_wave_collector_of_simulation(uint32_t n_ranks,
     lull_status status = create(n_ranks, "simulation", ret_collector, err);
     if (status == LULL_OK)
         (*ret_collector)->sink = (struct lull_sim_sink){.context = *ret_collector,
+                                                        .any_order = true,
+                                                        .again = tell_again,
                                                         .compute = told_compute,
                                                         .call = told_call,
                                                         .start = told_start,
@@ -378,9 +398,7 @@ lull_status lull_wave_collector_conclude(struct lull_wave_collector *collector,
     bool messages = false;
     for (uint32_t r = 0; r < field->n_ranks; r++) {
         messages = messages || collector->builders[r].n_phases || field->rows[r].n_messages;
-        if (!collector->trace && !end_gap(collector, r, collector->told[r].done))
-            return no_memory(collector, err);
-        if (!collector->trace && !finish_rank(collector, r, 0))
+        if (!collector->trace && !lull_wave_collector_end_rank(collector, r))
             return no_memory(collector, err);
         messages = messages || field->rows[r].n_messages;
     }

@@ -91,8 +91,12 @@ const struct lull_sim_sink *lull_wave_collector_sink(struct lull_wave_collector 
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-/* Behind a pass that a team has shared, by all of its members: the first has the rows of all ranks
- * then, and others have none. NULL: alone. */
+/* Behind a simulation that a team has shared, by all of its members, each of which was told of the
+ * ranks [cuts[m], cuts[m + 1]): the first has the rows of all ranks then, and others have none. */
+lull_status lull_wave_collector_gather_ranks(struct lull_wave_collector *collector,
+                                             struct lull_team *team, const uint32_t *cuts,
+                                             struct lull_error *err);
+/* The same behind a pass over a trace. NULL: alone. */
 lull_status lull_wave_collector_gather(struct lull_wave_collector *collector,
                                        const struct lull_division *division,
                                        struct lull_error *err);

@@ -2,19 +2,13 @@
 #include "team/bring.h"
 #include "wave/collector.h"
 
+#include <stdlib.h>
+
 struct gathering {
     struct lull_wave_collector *collector;
-    const struct lull_division *division;
+    struct lull_team *team;
+    const uint32_t *cuts; /* [members + 1]: in front of each the ranks of the others */
 };
-
-/* The ranks of a member: of the processes that it reads, those of the application. */
-static uint32_t first_rank(const struct gathering *gathering, uint32_t member)
-{
-    const struct lull_wave_collector *collector = gathering->collector;
-    const uint32_t cut = gathering->division->cuts[member], first = collector->first_process;
-    const uint32_t rank = cut > first ? cut - first : 0;
-    return rank < collector->field.n_ranks ? rank : collector->field.n_ranks;
-}
 
 /* ---- out ----------------------------------------------------------------------------------- */
 
@@ -24,11 +18,13 @@ struct head {
     uint64_t n_open;          /* phases that are in no row */
 };
 
-static bool put_rank(const struct lull_wave_collector *collector, uint32_t rank,
-                     struct lull_flow *flow)
+static bool put_rank(struct lull_wave_collector *collector, uint32_t rank, struct lull_flow *flow)
 {
     const struct lull_wave_row *row = &collector->field.rows[rank];
-    const struct head head = {*row, collector->builders[rank].n_phases};
+    struct head head = {.n_open = collector->builders[rank].n_phases};
+    if (!collector->trace && !lull_wave_collector_end_rank(collector, rank))
+        return false;
+    head.row = *row;
     return lull_flow_put(flow, &head, sizeof head) &&
            lull_flow_put_items(flow, row->cells, row->n_cells, sizeof *row->cells) &&
            lull_flow_put_items(flow, row->messages, row->n_messages, sizeof *row->messages) &&
@@ -39,10 +35,9 @@ static bool put_rank(const struct lull_wave_collector *collector, uint32_t rank,
 static bool put(void *context, struct lull_flow *flow)
 {
     const struct gathering *gathering = context;
-    const uint32_t own = lull_team_index(gathering->division->team);
-    const uint32_t end = first_rank(gathering, own + 1);
+    const uint32_t own = lull_team_index(gathering->team);
     bool good = true;
-    for (uint32_t r = first_rank(gathering, own); good && r < end; r++) {
+    for (uint32_t r = gathering->cuts[own]; good && r < gathering->cuts[own + 1]; r++) {
         good = put_rank(gathering->collector, r, flow);
         lull_wave_row_free(&gathering->collector->field.rows[r]);
     }
@@ -60,6 +55,7 @@ static bool get_rank(struct lull_wave_collector *collector, uint32_t rank, struc
         return false;
     *row = head.row;
     collector->builders[rank].n_phases = head.n_open;
+    collector->told[rank].ended = true;
     row->cells = lull_flow_get_items(flow, sizeof *row->cells, &n);
     row->messages = row->cells ? lull_flow_get_items(flow, sizeof *row->messages, &n) : NULL;
     row->collectives =
@@ -70,17 +66,40 @@ static bool get_rank(struct lull_wave_collector *collector, uint32_t rank, struc
 static bool get(void *context, uint32_t member, struct lull_flow *flow)
 {
     const struct gathering *gathering = context;
-    const uint32_t end = first_rank(gathering, member + 1);
     bool good = true;
-    for (uint32_t r = first_rank(gathering, member); good && r < end; r++)
+    for (uint32_t r = gathering->cuts[member]; good && r < gathering->cuts[member + 1]; r++)
         good = get_rank(gathering->collector, r, flow);
     return good;
 }
 
+lull_status lull_wave_collector_gather_ranks(struct lull_wave_collector *collector,
+                                             struct lull_team *team, const uint32_t *cuts,
+                                             struct lull_error *err)
+{
+    struct gathering gathering = {collector, team, cuts};
+    const struct lull_freight freight = {put, get, &gathering, "the iterations of all ranks"};
+    return lull_team_bring(team, &freight, err);
+}
+
+/* The ranks of a member: of the processes that it reads, those of the application. */
 lull_status lull_wave_collector_gather(struct lull_wave_collector *collector,
                                        const struct lull_division *division, struct lull_error *err)
 {
-    struct gathering gathering = {collector, division};
-    const struct lull_freight freight = {put, get, &gathering, "the iterations of all ranks"};
-    return division ? lull_team_bring(division->team, &freight, err) : LULL_OK;
+    const uint32_t n_ranks = collector->field.n_ranks, first = collector->first_process;
+    const uint32_t members = division ? lull_team_size(division->team) : 0;
+    if (!division)
+        return LULL_OK;
+    uint32_t *cuts = calloc(members + (size_t)1, sizeof *cuts);
+    for (uint32_t m = 0; cuts && m <= members; m++) {
+        const uint32_t rank = division->cuts[m] > first ? division->cuts[m] - first : 0;
+        cuts[m] = rank < n_ranks ? rank : n_ranks;
+    }
+    lull_status status =
+        cuts ? lull_wave_collector_gather_ranks(collector, division->team, cuts, err)
+             : lull_team_agree(division->team,
+                               lull_fail(err, LULL_ERR_MEMORY,
+                                         "not enough memory for the iterations of all ranks"),
+                               err);
+    free(cuts);
+    return status;
 }

@@ -11,13 +11,16 @@ static lull_status prepare(const struct lull_trace *trace, const struct lull_rep
                            struct lull_replayed *replayed, struct lull_sim_options *ret_options,
                            struct lull_error *err)
 {
-    if (wish->run && !(replayed->warp = lull_warp_create(replayed->program, trace)))
+    *ret_options = (struct lull_sim_options){.network = wish->network, .workers = wish->workers};
+    if (wish->follow)
+        return wish->follow(wish->follower, replayed->program, &ret_options->sink, err);
+    if (!wish->run)
+        return LULL_OK;
+    replayed->warp = lull_warp_create(replayed->program, trace);
+    if (!replayed->warp)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for the simulated run",
                          trace->path);
-    *ret_options =
-        (struct lull_sim_options){.network = wish->network,
-                                  .workers = wish->workers,
-                                  .sink = wish->run ? lull_warp_sink(replayed->warp) : NULL};
+    ret_options->sink = lull_warp_sink(replayed->warp);
     return LULL_OK;
 }
 

@@ -29,7 +29,12 @@ struct lull_replay_wish {
     const struct lull_windows *windows;         /* replay/replay.h */
     const struct lull_disturbance *disturbance; /* replay/replay.h */
     bool run;                                   /* the run is wanted, not only its length */
-    unsigned workers;                           /* threads of the simulation; 0: as many as pay */
+    /* Who follows the simulation: told when the program is open, where only one process can
+     * simulate it once more; without `run`. NULL: nobody. *ret_sink may be NULL, too. */
+    lull_status (*follow)(void *follower, const struct lull_program *program,
+                          const struct lull_sim_sink **ret_sink, struct lull_error *err);
+    void *follower;
+    unsigned workers; /* threads of the simulation; 0: as many as pay */
     /* Of a team all of whose members simulate it, each its processes; without disturbance. NULL:
      * this process does it alone. */
     const struct lull_division *division;

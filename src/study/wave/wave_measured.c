@@ -183,61 +183,77 @@ static int64_t without_delay(void *context, const struct lull_replay_burst *burs
     return burst->ns - cut;
 }
 
-/* As measured, by the first alone, which collects the simulated iterations where ranks have one
- * stream each. */
-static lull_status replay_scene(const struct session *session, struct lull_wave_scene *scene,
-                                int64_t *ret_runtime, struct lull_error *err)
+/* By all members while they do it together. *ret_status: what the first has come to with a replay
+ * of its own. Fails where a member has gone. */
+static lull_status replay(struct session *session, struct lull_replay_wish *wish,
+                          int64_t *ret_runtime, lull_status *ret_status, struct lull_error *err)
 {
     const struct lull_run *run = &session->run->runs.runs[0];
-    const struct lull_replay_options options = {.application = session->wanted->application,
-                                                .callers = session->callers,
-                                                .keep_calls = LULL_KEEP_ALL,
-                                                .windows = run->windows,
-                                                .network = &session->network,
-                                                .survey = session->measured.survey};
-    struct lull_program *program;
-    struct lull_sim_result result;
-    lull_status status = lull_replay_open(run->trace, &options, &program, err);
-    if (status != LULL_OK)
-        return status;
-    struct lull_sim_options simulation = {.network = &session->network};
-    if (program->n_streams == program->n_ranks) {
-        status = lull_wave_collector_of_simulation(program->n_ranks, &scene->collector, err);
-        simulation.sink = lull_wave_collector_sink(scene->collector);
-    }
-    if (status == LULL_OK)
-        status = lull_simulate(program, &simulation, session->arena, &result, NULL, err);
-    if (status == LULL_OK)
-        *ret_runtime = result.runtime;
-    lull_program_close(program);
-    return status;
-}
-
-/* Without a delay, by all members while they do it together. *ret_status: what the first has come
- * to with a replay of its own. Fails where a member has gone. */
-static lull_status replay_without(struct session *session, struct removal *removal,
-                                  int64_t *ret_runtime, lull_status *ret_status,
-                                  struct lull_error *err)
-{
-    const struct lull_run *run = &session->run->runs.runs[0];
-    struct lull_replay_wish wish = lull_measured_wish(
-        &session->measured, run, session->wanted->application, &session->network, session->callers);
     struct lull_replayed replayed = {0};
     lull_status status = LULL_OK;
-    wish.length = without_delay;
-    wish.context = removal;
     *ret_status = LULL_OK;
     if (session->together) {
-        wish.division = run->division;
-        status = lull_replayed_make(run->trace, &wish, session->arena, &replayed, err);
+        wish->division = run->division;
+        status = lull_replayed_make(run->trace, wish, session->arena, &replayed, err);
         session->together = replayed.shared;
-        wish.division = NULL;
+        wish->division = NULL;
     }
     if (status == LULL_OK && !session->together && lull_team_is_first(session->wanted->team))
-        *ret_status = lull_replayed_make(run->trace, &wish, session->arena, &replayed, err);
+        *ret_status = lull_replayed_make(run->trace, wish, session->arena, &replayed, err);
     *ret_runtime = replayed.runtime;
     lull_replayed_close(&replayed);
     return status;
+}
+
+static struct lull_replay_wish wish_of(const struct session *session)
+{
+    return lull_measured_wish(&session->measured, &session->run->runs.runs[0],
+                              session->wanted->application, &session->network, session->callers);
+}
+
+/* Who collects the simulated iterations, where ranks have one stream each. */
+struct follower {
+    const struct session *session;
+    struct lull_wave_scene *scene;
+    uint32_t *cuts; /* [members + 1]: ranks in front of each member's */
+};
+
+static lull_status follow(void *context, const struct lull_program *program,
+                          const struct lull_sim_sink **ret_sink, struct lull_error *err)
+{
+    struct follower *follower = context;
+    struct lull_wave_scene *scene = follower->scene;
+    const struct lull_division *division = follower->session->run->division;
+    lull_wave_collector_destroy(scene->collector); /* of a replay that came to nothing */
+    scene->collector = NULL;
+    *ret_sink = NULL;
+    if (program->n_streams != program->n_ranks)
+        return LULL_OK;
+    for (uint32_t m = 0; division && m <= lull_team_size(division->team); m++)
+        follower->cuts[m] = lull_replay_ranks_before(program, division->cuts[m]);
+    lull_status status =
+        lull_wave_collector_of_simulation(program->n_ranks, &scene->collector, err);
+    if (status == LULL_OK)
+        *ret_sink = lull_wave_collector_sink(scene->collector);
+    return status;
+}
+
+/* As measured. */
+static lull_status replay_scene(struct session *session, struct lull_wave_scene *scene,
+                                int64_t *ret_runtime, lull_status *ret_status,
+                                struct lull_error *err)
+{
+    struct lull_team *team = session->wanted->team;
+    struct follower follower = {
+        session, scene,
+        lull_arena_zero(session->arena, lull_team_size(team) + (size_t)1, sizeof *follower.cuts)};
+    struct lull_replay_wish wish = wish_of(session);
+    wish.follow = follow;
+    wish.follower = &follower;
+    lull_status status = replay(session, &wish, ret_runtime, ret_status, err);
+    return status == LULL_OK && session->together && scene->collector
+               ? lull_wave_collector_gather_ranks(scene->collector, team, follower.cuts, err)
+               : status;
 }
 
 static lull_status look_for_waves(const struct session *session, struct lull_wave_scene *scene,
@@ -296,7 +312,10 @@ static lull_status replay_waves(struct session *session, int64_t runtime, lull_s
             status = lull_team_broadcast(team, &next, sizeof next, err);
         if (status != LULL_OK || !next.some)
             return status;
-        status = replay_without(session, &next.removal, &without, ret_status, err);
+        struct lull_replay_wish wish = wish_of(session);
+        wish.length = without_delay;
+        wish.context = &next.removal;
+        status = replay(session, &wish, &without, ret_status, err);
         if (first && status == LULL_OK && *ret_status == LULL_OK)
             session->run->costs[w] = (double)(runtime - without);
         if (!first && !session->together)
@@ -310,13 +329,14 @@ static lull_status replay_all(struct session *session, struct lull_error *err)
 {
     struct lull_wave_run *run = session->run;
     int64_t runtime = 0;
-    lull_status status = LULL_OK;
-    if (lull_team_is_first(session->wanted->team))
-        status = replay_scene(session, &run->replayed, &runtime, err);
-    if (status == LULL_OK && run->replayed.collector)
+    lull_status status = LULL_OK; /* of the first's replays */
+    lull_status together = replay_scene(session, &run->replayed, &runtime, &status, err);
+    if (together != LULL_OK)
+        return together;
+    if (status == LULL_OK && lull_team_is_first(session->wanted->team) && run->replayed.collector)
         status = look_for_waves(session, &run->replayed, err);
     run->replayed.runtime = run->replay_runtime = status == LULL_OK ? runtime : 0;
-    lull_status together = replay_waves(session, runtime, &status, err);
+    together = replay_waves(session, runtime, &status, err);
     run->shared = session->together;
     if (together == LULL_OK && status != LULL_OK)
         lull_notices_add(session->notices, LULL_NOTICE_WARNING, "not replayed: %s", err->text);

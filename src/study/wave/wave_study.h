@@ -102,8 +102,7 @@ struct lull_wave_run {
     struct lull_trace *alone;       /* ... and it is this; NULL: it is that */
     struct lull_division *division; /* who of a team read what; NULL: alone */
     bool replays;                   /* it was replayed, or that was tried */
-    bool shared; /* the first has replayed it as it was, and all members without each delay; else
-                    the first all */
+    bool shared;                    /* by all members of the team; else, of some, by the first */
 
     struct lull_wave_scene measured, replayed; /* replayed: without collector where there is none */
     const struct lull_wave_prediction *predicted; /* [measured.waves.count] */
