@@ -167,10 +167,20 @@ lull_status lull_team_collect(struct lull_team *team, const void *bytes, size_t 
 
 /* ---- down ------------------------------------------------------------------------------------ */
 
-static lull_status pass_down(struct lull_team *team, struct lull_mail_head head, void *bytes,
+static lull_status send_down(struct lull_team *team, struct lull_mail_head head, const void *bytes,
                              size_t size, struct lull_error *err)
 {
     const uint32_t end = lowest_bit(team->index, team->size);
+    lull_status status = LULL_OK;
+    for (uint32_t bit = 1; status == LULL_OK && bit < end && (team->index | bit) < team->size;
+         bit *= 2)
+        status = lull_team_send(team, team->index | bit, head, bytes, size, err);
+    return status;
+}
+
+static lull_status pass_down(struct lull_team *team, struct lull_mail_head head, void *bytes,
+                             size_t size, struct lull_error *err)
+{
     lull_status status = LULL_OK;
     if (team->index != 0) {
         struct lull_mail *mail;
@@ -183,10 +193,7 @@ static lull_status pass_down(struct lull_team *team, struct lull_mail_head head,
             status = lull_fail(err, LULL_ERR_FORMAT, "the members speak of different runs");
         free(mail);
     }
-    for (uint32_t bit = 1; status == LULL_OK && bit < end && (team->index | bit) < team->size;
-         bit *= 2)
-        status = lull_team_send(team, team->index | bit, head, bytes, size, err);
-    return status;
+    return status == LULL_OK ? send_down(team, head, bytes, size, err) : status;
 }
 
 lull_status lull_team_broadcast(struct lull_team *team, void *bytes, size_t size,
@@ -291,13 +298,17 @@ lull_status lull_team_agree(struct lull_team *team, lull_status status, struct l
     if (status != LULL_OK && err)
         own.error = *err;
     const uint32_t number = begin_agreement(team, status != LULL_OK);
+    const struct lull_mail_head agreed = {LULL_MAIL_AGREED, number};
     lull_status reached = collect(team, (struct lull_mail_head){LULL_MAIL_AGREE, number}, &own,
                                   status == LULL_OK ? 0 : sizeof own, take_outcome, &worst, &why);
     int64_t all = worst.status;
     forget_operations(team);
     if (reached == LULL_OK)
-        reached = pass_down(team, (struct lull_mail_head){LULL_MAIL_AGREED, number}, &all,
-                            sizeof all, &why);
+        reached = pass_down(team, agreed, &all, sizeof all, &why);
+    if (reached != LULL_OK) { /* those below wait for this member's word */
+        all = LULL_ERR_CANCELLED;
+        send_down(team, agreed, &all, sizeof all, NULL);
+    }
     if (reached != LULL_OK) /* who was only stopped, knows less */
         return status == LULL_OK || status == LULL_ERR_CANCELLED
                    ? lull_fail(err, reached, "%s", why.text)

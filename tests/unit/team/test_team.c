@@ -355,6 +355,24 @@ static const char *fail_out_of_step(struct lull_team *team)
     return NULL;
 }
 
+/* The first ends while others still come to agreements, some to more of them than others: all come
+ * to their end. */
+static const char *outlast_the_first(struct lull_team *team)
+{
+    const uint32_t own = lull_team_index(team);
+    struct lull_error err = {""};
+    for (uint32_t i = 0; own > 0 && i < 1 + own % 3; i++)
+        if (lull_team_agree(team, LULL_ERR_CANCELLED, &err) == LULL_OK)
+            return "a failure is forgotten";
+    return NULL;
+}
+
+static void test_first_ends(void **state)
+{
+    (void)state;
+    run_all(outlast_the_first);
+}
+
 static void test_out_of_step(void **state)
 {
     (void)state;
@@ -547,12 +565,13 @@ static void test_no_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone),       cmocka_unit_test(test_no_library),
-        cmocka_unit_test(test_sums),        cmocka_unit_test(test_collect),
-        cmocka_unit_test(test_bring),       cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_agree),       cmocka_unit_test(test_parcels),
-        cmocka_unit_test(test_stop),        cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_out_of_step), cmocka_unit_test(test_other_version),
+        cmocka_unit_test(test_alone),         cmocka_unit_test(test_no_library),
+        cmocka_unit_test(test_sums),          cmocka_unit_test(test_collect),
+        cmocka_unit_test(test_bring),         cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_agree),         cmocka_unit_test(test_parcels),
+        cmocka_unit_test(test_stop),          cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_first_ends),    cmocka_unit_test(test_out_of_step),
+        cmocka_unit_test(test_other_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
