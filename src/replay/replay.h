@@ -103,9 +103,9 @@ void lull_replay_measured(const struct lull_op *op, int64_t *ret_begin, int64_t 
 /* Whether a stream is that of a master thread. */
 bool lull_replay_is_master(const struct lull_program *program, uint32_t stream);
 
-/* After a simulation to the end: the first delay of the disturbance that no computation was there
- * for; NULL: all have come. */
-const struct lull_delay *lull_replay_missed_delay(const struct lull_program *program);
+/* After a simulation to the end: whether a delay of the disturbance, by its index, has come; not
+ * where its rank is out of range. */
+bool lull_replay_was_delayed(const struct lull_program *program, uint32_t delay);
 
 /* How many ranks the processes in front of one have. */
 uint32_t lull_replay_ranks_before(const struct lull_program *program, uint32_t process);

@@ -49,6 +49,7 @@ COMMANDS = (
     ["replay", "RUN", "-f", "json", "--balance", "--no-noise"],
     ["replay", "RUN", "--median", "all", "--network", "ideal", "--eager"],
     ["replay", "RUN", "-f", "json", "--median", "rank=1", "--no-scheduling", "--balance-threads"],
+    ["replay", "RUN", "--inject", "exponential:mean=50us", "--inject", "1@1us:3ms"],
 )
 # What the first does alone, or a part of it, and says so: of what.
 BY_FIRST = (

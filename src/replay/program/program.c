@@ -72,17 +72,13 @@ uint32_t lull_replay_ranks_before(const struct lull_program *program, uint32_t p
     return process < replay->trace->n_processes ? replay->ranks[process] : replay->n_ranks;
 }
 
-const struct lull_delay *lull_replay_missed_delay(const struct lull_program *program)
+bool lull_replay_was_delayed(const struct lull_program *program, uint32_t delay)
 {
     const struct lull_replay *replay = program->data;
-    const struct lull_disturbance *disturbance = replay->options.disturbance;
-    for (uint32_t i = 0; disturbance && i < disturbance->n_delays; i++) {
-        const uint32_t rank = disturbance->delays[i].rank;
-        if (rank >= replay->n_ranks ||
-            !lull_replay_stream_was_delayed(replay->streams[replay->first_stream[rank]], i))
-            return &disturbance->delays[i];
-    }
-    return NULL;
+    const uint32_t rank = replay->options.disturbance->delays[delay].rank;
+    const struct lull_replay_stream *stream =
+        rank < replay->n_ranks ? replay->streams[replay->first_stream[rank]] : NULL;
+    return stream && lull_replay_stream_was_delayed(stream, delay);
 }
 
 static const char *place(const struct lull_program *program, uint32_t rank,

@@ -241,21 +241,44 @@ static lull_status choose_network(struct session *session, uint64_t point,
     return status;
 }
 
+/* The first delay that no computation was there for, on the first; NULL: all have come. `team`:
+ * whose members have simulated it together. */
+static lull_status find_missed(const struct session *session, const struct lull_program *program,
+                               struct lull_team *team, const struct lull_delay **ret_missed,
+                               struct lull_error *err)
+{
+    const struct lull_disturbance *disturbance = session->disturbance;
+    const uint32_t n = disturbance ? disturbance->n_delays : 0;
+    int64_t *have_come = lull_arena_zero(session->arena, n + (size_t)1, sizeof *have_come);
+    for (uint32_t i = 0; i < n; i++)
+        have_come[i] = lull_replay_was_delayed(program, i);
+    lull_status status = lull_team_max(team, have_come, n, err);
+    *ret_missed = NULL;
+    for (uint32_t i = 0; i < n && !*ret_missed && lull_team_is_first(team); i++)
+        *ret_missed = have_come[i] ? NULL : &disturbance->delays[i];
+    return status;
+}
+
 /* A delay that no computation was there for was typed in vain; of a run that was disturbed with it,
  * it is told. */
-static lull_status check_delays(struct session *session, const struct lull_program *program,
+static lull_status check_delays(struct session *session, const struct lull_replayed *replayed,
                                 struct lull_error *err)
 {
-    const struct lull_delay *missed = lull_replay_missed_delay(program);
+    struct lull_team *team = replayed->shared ? session->supposition->team : NULL;
+    const char *name = replayed->program->name;
+    const struct lull_delay *missed;
     struct lull_error why;
-    if (!missed)
-        return LULL_OK;
-    lull_status status = lull_delay_missed(missed, &why);
-    if (session->supposition->disturbance)
-        return lull_fail(err, status, "%s: %s", program->name, why.text);
-    lull_notices_add(session->notices, LULL_NOTICE_WARNING, "%s: %s; the replay is without it",
-                     program->name, why.text);
-    return LULL_OK;
+    lull_status status = find_missed(session, replayed->program, team, &missed, err);
+    if (status == LULL_OK && missed) {
+        status = lull_delay_missed(missed, &why);
+        if (session->supposition->disturbance)
+            lull_fail(err, status, "%s: %s", name, why.text);
+        else
+            lull_notices_add(session->notices, LULL_NOTICE_WARNING,
+                             "%s: %s; the replay is without it", name, why.text);
+        status = session->supposition->disturbance ? status : LULL_OK;
+    }
+    return lull_team_agree(team, status, err);
 }
 
 static lull_status suppose(struct session *session, const struct lull_network *network, bool run,
@@ -271,7 +294,7 @@ static lull_status suppose(struct session *session, const struct lull_network *n
     lull_status status = make_replay(session, &wish, ret_replayed, err);
     if (status != LULL_OK || !ret_replayed->program)
         return status;
-    status = check_delays(session, ret_replayed->program, err);
+    status = check_delays(session, ret_replayed, err);
     if (status != LULL_OK)
         lull_replayed_close(ret_replayed);
     return status;
@@ -358,8 +381,7 @@ static bool may_be_together(const struct session *session)
 {
     const struct lull_supposition *supposition = session->supposition;
     return lull_division_divides(session->study->runs.runs[0].division) &&
-           session->measured.survey && !supposition->whole_run && !supposition->against &&
-           !supposition->disturbance;
+           session->measured.survey && !supposition->whole_run && !supposition->against;
 }
 
 /* The first knows what replays need, and all do where they make them together. */
@@ -394,6 +416,8 @@ static lull_status replay_all(struct session *session, const char *path, struct 
         return status; /* it has done its part */
     if (status == LULL_OK)
         status = load_against(session, err);
+    if (session->together)
+        status = lull_team_agree(session->supposition->team, status, err);
     if (status == LULL_OK)
         status = replay_measured(session, err);
     if (status == LULL_OK)

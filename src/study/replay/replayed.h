@@ -35,8 +35,8 @@ struct lull_replay_wish {
                           const struct lull_sim_sink **ret_sink, struct lull_error *err);
     void *follower;
     unsigned workers; /* threads of the simulation; 0: as many as pay */
-    /* Of a team all of whose members simulate it, each its processes; without disturbance. NULL:
-     * this process does it alone. */
+    /* Of a team all of whose members simulate it, each its processes. NULL: this process does it
+     * alone. */
     const struct lull_division *division;
     int64_t (*length)(void *context,
                       const struct lull_replay_burst *burst); /* replay/replay.h ... */
