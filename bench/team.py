@@ -13,7 +13,7 @@ from record_mpi import ENVIRONMENT
 
 EVENTS = 100000000
 STEPS = 30000000 # of a run whose members have to wait for each other at each step of the program; large enough
-                 # that "lull metrics" does not replay it once more, which is the work of one
+                 # that "lull metrics" does not replay it once more
 LOCATIONS, ITERATIONS = 400, 2000
 REPLAYED = 2000 # ranks
 PROCESSES = 1000000
@@ -108,9 +108,10 @@ def replays(bench):
     subprocess.run(bench.lull("simulate", "-p", "chain:ranks=%d,exec=1ms+200us,iterations=300,collective=allreduce,"
                               "every=10" % REPLAYED, "--noise", "exponential:mean=50us", "-o", run),
                    check=True, capture_output=True)
-    for network in "ideal", "hockney":
-        alone = bench.lull("replay", run, "--network", network)
-        what = ", a replay on the network " + network
+    for words, what in (["--network", "ideal"], "on the network ideal"), (["--network", "hockney"], "on the network hockney"), \
+                       (["--median", "all"], "with computations cut to the median"):
+        alone = bench.lull("replay", run, *words)
+        what = ", a replay " + what
         two_shares(bench, "team: two shares against two replays" + what, team_of(2, alone), alone)
         bench.times("team: processor time of eight against one" + what, team_of(8, alone), alone, "<= 1.25 x")
     shutil.rmtree(run)

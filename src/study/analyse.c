@@ -394,23 +394,21 @@ lull_status lull_run_analyse(struct lull_run *run, const struct lull_runs_option
                              struct lull_notices *notices, struct lull_arena *arena,
                              struct lull_error *err)
 {
+    const bool is_first = lull_team_is_first(options->team);
     struct lull_windows *windows = NULL;
     lull_status status = lull_run_choose_part(run, options, arena, &windows, err);
     run->windows = windows;
     if (status == LULL_OK)
         status = read_run(run, options, windows, arena, err);
-    if (status == LULL_OK && !lull_team_is_first(options->team))
-        return LULL_OK; /* the first goes on with the numbers */
-    if (status == LULL_OK)
+    if (status == LULL_OK && is_first) /* which alone has the numbers */
         status = lull_run_evaluate(run, options, notices, arena, err);
-    if (status != LULL_OK)
-        return lull_run_fail(run, status, err);
-    complete_ideal(run, options, notices); /* which is one of the numbers */
-    lull_tell_left_out(run, options, notices);
-    if (options->check)
+    if (status == LULL_OK && is_first) {
+        complete_ideal(run, options, notices); /* which is one of the numbers */
+        lull_tell_left_out(run, options, notices);
+    }
+    if (status == LULL_OK && options->check)
         status = lull_measured_check(run, options, notices, arena, err);
-    if (status != LULL_OK)
-        return lull_run_fail(run, status, err);
-    status = lull_pop_from_breakdown(run->breakdown, true, arena, &run->input, err);
+    if (status == LULL_OK && is_first)
+        status = lull_pop_from_breakdown(run->breakdown, true, arena, &run->input, err);
     return lull_run_fail(run, status, err);
 }

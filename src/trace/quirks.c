@@ -19,12 +19,14 @@ const void *lull_trace_quirks_pack(const struct lull_trace *trace, struct lull_a
     size_t capacity = 0, size = 0;
     pthread_mutex_lock(&shared->lock);
     for (uint32_t i = 0; i < shared->n_quirks; i++) {
-        const struct lull_quirk_counts *counts = &shared->counts[i];
-        if (counts->by_tally + counts->elsewhere == 0)
-            continue;
+        struct lull_quirk_counts *counts = &shared->counts[i];
         struct packed packed = {.length = (strlen(shared->quirks[i].kind) + 8) / 8 * 8,
-                                .by_tally = counts->by_tally,
-                                .elsewhere = counts->elsewhere};
+                                .by_tally = counts->by_tally - counts->told_by_tally,
+                                .elsewhere = counts->elsewhere - counts->told_elsewhere};
+        if (packed.by_tally + packed.elsewhere == 0)
+            continue;
+        counts->told_by_tally = counts->by_tally;
+        counts->told_elsewhere = counts->elsewhere;
         memcpy(packed.first, shared->quirks[i].first, sizeof packed.first);
         bytes = lull_arena_grow(arena, bytes, &capacity, size + sizeof packed + packed.length, 1);
         memcpy(bytes + size, &packed, sizeof packed);

@@ -12,8 +12,9 @@
 /* How many quirks of one kind were found, by whom. */
 struct lull_quirk_counts {
     uint64_t at_opening;
-    uint64_t by_tally;  /* the one that counted most */
-    uint64_t elsewhere; /* as by cursors */
+    uint64_t by_tally;                      /* the one that counted most */
+    uint64_t elsewhere;                     /* as by cursors */
+    uint64_t told_by_tally, told_elsewhere; /* of them, what was packed */
 };
 
 /* A temporary tape with the same locations, for cursors on formats that cannot be read by location.

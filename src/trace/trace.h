@@ -379,8 +379,9 @@ void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, cons
 uint32_t lull_trace_quirks(const struct lull_trace *trace, struct lull_arena *arena,
                            struct lull_quirk **ret_quirks);
 
-/* What scans have found so far, as bytes that another process with the same trace adds to what it
- * has found in other locations: lengths in 8 bytes, then the bytes. Fails with LULL_ERR_FORMAT. */
+/* What scans have found since this was called last, as bytes that another process with the same
+ * trace adds to what it has found in other locations: lengths in 8 bytes, then the bytes. Fails
+ * with LULL_ERR_FORMAT. */
 const void *lull_trace_quirks_pack(const struct lull_trace *trace, struct lull_arena *arena,
                                    size_t *ret_size);
 lull_status lull_trace_quirks_add(const struct lull_trace *trace, const void *bytes, size_t size,

@@ -175,26 +175,30 @@ lull_status lull_measured_read(const struct lull_run *run, const struct lull_run
 
 /* ---- the check ----------------------------------------------------------------------------- */
 
+/* By all of a division together, or where they cannot, by the first. */
 static lull_status replay(const struct lull_run *run, const struct lull_runs_options *options,
-                          struct lull_arena *arena, int64_t *ret_runtime, struct lull_error *err)
+                          const struct lull_division *division, struct lull_arena *arena,
+                          int64_t *ret_runtime, struct lull_error *err)
 {
     struct lull_measured measured = {0};
     struct lull_network network;
-    struct lull_replayed replayed;
+    struct lull_replayed replayed = {0};
     const bool *callers;
     lull_status status =
-        lull_measured_read(run, options, NULL, arena, &measured, &network, &callers, err);
+        lull_measured_read(run, options, division, arena, &measured, &network, &callers, err);
     if (status == LULL_OK) {
-        const struct lull_replay_wish wish =
+        struct lull_replay_wish wish =
             lull_measured_wish(&measured, run, options->application, &network, callers);
+        wish.division = division;
         status = lull_replayed_make(run->trace, &wish, arena, &replayed, err);
+        wish.division = NULL;
+        if (status == LULL_OK && division && !replayed.shared && lull_team_is_first(division->team))
+            status = lull_replayed_make(run->trace, &wish, arena, &replayed, err);
     }
     lull_measured_release(&measured);
-    if (status != LULL_OK)
-        return status;
     *ret_runtime = replayed.runtime;
     lull_replayed_close(&replayed);
-    return LULL_OK;
+    return status;
 }
 
 double lull_replay_difference(const struct lull_breakdown *breakdown)
@@ -216,31 +220,48 @@ static void tell_difference(const struct lull_run *run, struct lull_notices *not
             lull_cores_excuse(run->trace, difference < 0, notices->arena));
 }
 
+/* Whether it says more than what the ideal network would save. */
+static bool is_wanted(const struct lull_run *run, const struct lull_runs_options *options,
+                      struct lull_notices *notices)
+{
+    const struct lull_breakdown *breakdown = run->breakdown;
+    const double saved = (double)(breakdown->runtime_ns - breakdown->ideal_runtime_ns);
+    if (breakdown->ideal_runtime_ns <= 0 || !run->ideal ||
+        saved <= LULL_REPLAY_MISSES_MOST * (double)breakdown->runtime_ns)
+        return false;
+    if (run->ideal->steps <= options->check)
+        return true;
+    lull_notices_add(notices, LULL_NOTICE_INFO,
+                     "How far the transfer and serialisation of %s can be believed is told by "
+                     "lull replay; a run of %.3g calls is not replayed here.",
+                     run->name, (double)run->ideal->steps);
+    return false;
+}
+
 lull_status lull_measured_check(struct lull_run *run, const struct lull_runs_options *options,
                                 struct lull_notices *notices, struct lull_arena *arena,
                                 struct lull_error *err)
 {
-    struct lull_breakdown *breakdown = run->breakdown;
-    double saved = (double)(breakdown->runtime_ns - breakdown->ideal_runtime_ns);
-    if (breakdown->ideal_runtime_ns <= 0 || !run->ideal ||
-        saved <= LULL_REPLAY_MISSES_MOST * (double)breakdown->runtime_ns)
-        return LULL_OK;
-    if (run->ideal->steps > options->check) {
-        lull_notices_add(notices, LULL_NOTICE_INFO,
-                         "How far the transfer and serialisation of %s can be believed is told by "
-                         "lull replay; a run of %.3g calls is not replayed here.",
-                         run->name, (double)run->ideal->steps);
-        return LULL_OK;
-    }
-    lull_status status = replay(run, options, arena, &breakdown->replayed_runtime_ns, err);
-    if (status == LULL_ERR_IO || status == LULL_ERR_CANCELLED)
+    const bool is_first = lull_team_is_first(options->team);
+    const struct lull_division *division =
+        lull_division_divides(run->division) ? run->division : NULL;
+    struct lull_team *team = division ? division->team : NULL;
+    int64_t wanted = is_first && is_wanted(run, options, notices), runtime;
+    lull_status status = lull_team_broadcast(team, &wanted, sizeof wanted, err);
+    if (status != LULL_OK || !wanted)
         return status;
-    if (status == LULL_OK)
+    status = replay(run, options, division, arena, &runtime, err);
+    if (!is_first) /* whom the first tells whether to go on */
+        return lull_team_agree(team, LULL_OK, err);
+    if (status == LULL_OK) {
+        run->breakdown->replayed_runtime_ns = runtime;
         tell_difference(run, notices);
-    else
+    } else if (status != LULL_ERR_IO && status != LULL_ERR_CANCELLED) {
         lull_notices_add(notices, LULL_NOTICE_INFO,
                          "No replay of %s can be had, so that nothing shows how far its transfer "
                          "and serialisation can be believed: %s.",
                          run->name, err->text);
-    return LULL_OK;
+        status = LULL_OK;
+    }
+    return lull_team_agree(team, status, err);
 }

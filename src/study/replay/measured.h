@@ -56,7 +56,8 @@ double lull_replay_difference(const struct lull_breakdown *breakdown);
  * breakdown how long it takes then, or why no replay can be had; both are told by notices, where
  * the replay misses the runtime by more than LULL_REPLAY_MISSES_MOST. Reads the run once more, but
  * not where the ideal network would save less than that share: a replay on a real one lies between
- * them. Fails only where the run cannot be read. */
+ * them. By all members of a team together, of which the first has the breakdown. Fails only where
+ * the run cannot be read, or a member has gone. */
 lull_status lull_measured_check(struct lull_run *run, const struct lull_runs_options *options,
                                 struct lull_notices *notices, struct lull_arena *arena,
                                 struct lull_error *err);
