@@ -211,7 +211,7 @@ static lull_status gather(const struct fixes *fixes, lull_status status, int64_t
     if (!found)
         return no_memory(fixes->run, err);
     found->status = (int64_t)status;
-    if (status != LULL_OK)
+    if (status != LULL_OK && err)
         found->err = *err;
     int64_t *own = (int64_t *)(found + 1);
     for (uint32_t i = 0; i < fixes->n_jobs; i++)
