@@ -7,7 +7,7 @@ enum kind { REPORT, PROBE, ANSWER, OVER };
 /* What the first knows of a member. */
 struct lull_ending_known {
     bool settled, answered;
-    uint64_t sent, received;
+    uint64_t sent, received, findings;
 };
 
 bool lull_ending_open(struct lull_ending *ending)
@@ -36,6 +36,15 @@ static struct lull_ending_note own_note(const struct lull_ending *ending, enum k
                                      .received = ending->received};
 }
 
+/* With what this member finds. */
+static struct lull_ending_note own_answer(const struct lull_ending *ending)
+{
+    struct lull_ending_note note = own_note(ending, ANSWER);
+    if (note.settled && ending->look)
+        note.findings = ending->look(ending->context);
+    return note;
+}
+
 static void know(struct lull_ending *ending, uint32_t member, const struct lull_ending_note *note)
 {
     struct lull_ending_known *known = &ending->known[member];
@@ -44,9 +53,19 @@ static void know(struct lull_ending *ending, uint32_t member, const struct lull_
     known->received = note->received;
 }
 
+static void know_answer(struct lull_ending *ending, uint32_t member,
+                        const struct lull_ending_note *note)
+{
+    know(ending, member, note);
+    ending->known[member].answered = true;
+    ending->known[member].findings = note->findings;
+    ending->spoilt |= !note->settled;
+}
+
 static lull_status tell_others(struct lull_ending *ending, enum kind kind, struct lull_error *err)
 {
-    const struct lull_ending_note note = own_note(ending, kind);
+    struct lull_ending_note note = own_note(ending, kind);
+    note.findings = ending->findings;
     lull_status status = LULL_OK;
     for (uint32_t m = 1; m < lull_team_size(ending->team) && status == LULL_OK; m++)
         status = ending->tell(ending->context, m, &note, err);
@@ -76,6 +95,7 @@ static lull_status consider(struct lull_ending *ending, struct lull_error *err)
     if (ending->asked || !adds_up(ending, &count))
         return LULL_OK;
     ending->asked = true;
+    ending->spoilt = false;
     ending->counted = count;
     ending->probe++;
     for (uint32_t m = 1; m < lull_team_size(ending->team); m++)
@@ -83,26 +103,31 @@ static lull_status consider(struct lull_ending *ending, struct lull_error *err)
     return tell_others(ending, PROBE, err);
 }
 
-/* Reports that came behind the answer of a member, and those of before the question, are known. */
+/* When all have answered. What was reported meanwhile may add up. */
 static lull_status count_again(struct lull_ending *ending, struct lull_error *err)
 {
-    const struct lull_ending_note own = own_note(ending, REPORT);
     uint64_t count;
     for (uint32_t m = 1; m < lull_team_size(ending->team); m++)
         if (!ending->known[m].answered)
             return LULL_OK;
+    const struct lull_ending_note own = own_answer(ending);
     ending->asked = false;
-    know(ending, 0, &own);
-    if (!adds_up(ending, &count) || count != ending->counted)
+    know_answer(ending, 0, &own);
+    if (ending->spoilt || !adds_up(ending, &count) || count != ending->counted)
         return consider(ending, err);
     ending->over = true;
+    ending->findings = 0;
+    for (uint32_t m = 0; m < lull_team_size(ending->team); m++) {
+        ending->findings |= ending->known[m].findings;
+        ending->known[m].settled = false; /* what is reported from now on is of the next ending */
+    }
     return tell_others(ending, OVER, err);
 }
 
 /* One that has not settled after all reports when it has. */
 static lull_status answer(struct lull_ending *ending, uint32_t probe, struct lull_error *err)
 {
-    struct lull_ending_note note = own_note(ending, ANSWER);
+    struct lull_ending_note note = own_answer(ending);
     note.probe = probe;
     ending->told = ending->settled;
     ending->told_sent = ending->sent;
@@ -120,11 +145,11 @@ lull_status lull_ending_hear(struct lull_ending *ending, uint32_t from,
     case PROBE:
         return answer(ending, note->probe, err);
     case ANSWER:
-        know(ending, from, note);
-        ending->known[from].answered = true;
+        know_answer(ending, from, note);
         return count_again(ending, err);
     default:
         ending->over = true;
+        ending->findings = note->findings;
         return LULL_OK;
     }
 }

@@ -4,7 +4,8 @@
  * many parcels they have sent and received to the first. When that adds up, it asks all once more;
  * if nothing has changed, nothing was on its way at the end of the first count (F. Mattern,
  * Distributed Computing 2, 1987, the method of four counters). Notes of this are parcels, too,
- * which do not count: their owner sends and takes them among its own. */
+ * which do not count: their owner sends and takes them among its own. With their answers members
+ * tell what a decision depends on that all take then. */
 #ifndef LULL_TEAM_ENDING_H
 #define LULL_TEAM_ENDING_H
 
@@ -14,6 +15,7 @@ struct lull_ending_note {
     uint32_t kind;  /* internal */
     uint32_t probe; /* the number of the question that it asks or answers */
     uint64_t settled, sent, received;
+    uint64_t findings; /* of the member; at the end, of all */
 };
 
 struct lull_ending_known;
@@ -23,10 +25,13 @@ struct lull_ending {
     /* Sends a note as a parcel. */
     lull_status (*tell)(void *context, uint32_t to, const struct lull_ending_note *note,
                         struct lull_error *err);
+    /* What this member, which has settled, finds, in bits; NULL: nothing. */
+    uint64_t (*look)(void *context);
     void *context;
     bool settled; /* these three its owner keeps */
     uint64_t sent, received;
-    bool over; /* the result */
+    bool over;         /* the result, ... */
+    uint64_t findings; /* ... with that of all members */
 
     /* internal */
     bool told;
@@ -34,10 +39,11 @@ struct lull_ending {
     struct lull_ending_known *known;   /* the first: [members] */
     uint32_t probe;
     bool asked;
+    bool spoilt;      /* one has answered that it has not settled after all */
     uint64_t counted; /* parcels, when it asked */
 };
 
-/* The caller sets team, tell and context; all else is zero. False: no memory. */
+/* The caller sets team, tell, look and context; all else is zero. False: no memory. */
 bool lull_ending_open(struct lull_ending *ending);
 void lull_ending_close(struct lull_ending *ending);
 

@@ -3,12 +3,8 @@
  *
  * A batch for a share of another member is posted as a parcel, and one that comes is put into the
  * inbox of its share. All rest when each member has settled (its readers sleep and no batch of its
- * own is on its way) and as many parcels have come as were sent, which counting twice shows:
- * settled members report what they have sent and received to the first; when that adds up, it asks
- * all once more, and if nothing has changed meanwhile, nothing was on its way at the end of the
- * first count (F. Mattern, Distributed Computing 2, 1987, the method of four counters). With their
- * answers members tell what a decision depends on, so that the first decides for all as one process
- * would.
+ * own is on its way) and as many parcels have come as were sent (team/ending.h). Members tell with
+ * that what a decision depends on, so that all decide as one process would.
  *
  * What a member posts behind a decision must not come to one that does not know of it yet. So the
  * decisions are counted (the era), and a parcel of a later era waits. */
@@ -26,18 +22,18 @@ enum lull_verdict {
     LULL_VERDICT_STUCK
 };
 
-/* What it depends on. */
-struct lull_rest {
-    bool resting;      /* a reader has not read all */
-    bool more;         /* a step that is to come may let somebody go on */
-    bool ahead;        /* a reader rests as it is too far ahead */
-    bool releases;     /* there are sends for RELEASE_SOME ... */
-    bool releases_all; /* ... for RELEASE_ALL */
+/* What it depends on; bits. */
+enum lull_rest {
+    LULL_REST_UNREAD = 1,       /* a reader has not read all */
+    LULL_REST_MORE = 2,         /* a step that is to come may let somebody go on */
+    LULL_REST_AHEAD = 4,        /* a reader rests as it is too far ahead */
+    LULL_REST_RELEASES = 8,     /* there are sends for RELEASE_SOME ... */
+    LULL_REST_RELEASES_ALL = 16 /* ... for RELEASE_ALL */
 };
 
-enum lull_verdict lull_rest_judge(const struct lull_rest *rest);
+enum lull_verdict lull_rest_judge(uint64_t rest);
 /* post.c: of the shares here, all of which rest; and what is to be done with them. */
-struct lull_rest lull_post_look_at_rest(const struct lull_ideal *ideal);
+uint64_t lull_post_look_at_rest(const struct lull_ideal *ideal);
 void lull_post_decide(struct lull_ideal *ideal, enum lull_verdict verdict);
 
 /* NULL: no memory. */

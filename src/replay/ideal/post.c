@@ -192,26 +192,31 @@ static bool is_more_to_come(const struct lull_ideal *ideal)
 }
 
 /* All readers sleep, and nothing is on its way; so all shares may be looked at. */
-struct lull_rest lull_post_look_at_rest(const struct lull_ideal *ideal)
+uint64_t lull_post_look_at_rest(const struct lull_ideal *ideal)
 {
-    struct lull_rest rest = {.more = is_more_to_come(ideal)};
+    uint64_t rest = is_more_to_come(ideal) ? LULL_REST_MORE : 0;
     for (unsigned r = 0; r < ideal->n_readers; r++) {
-        const bool rests = ideal->readers[r]->sleep == RESTING;
-        rest.resting |= rests;
-        rest.ahead |= rests && lull_lead_is_too_large(ideal->readers[r]->share);
+        if (ideal->readers[r]->sleep != RESTING)
+            continue;
+        rest |= LULL_REST_UNREAD;
+        if (lull_lead_is_too_large(ideal->readers[r]->share))
+            rest |= LULL_REST_AHEAD;
     }
-    rest.releases = lull_synchronous_asks(ideal, false);
-    rest.releases_all = rest.releases || lull_synchronous_asks(ideal, true);
+    if (lull_synchronous_asks(ideal, false))
+        rest |= LULL_REST_RELEASES;
+    else if (lull_synchronous_asks(ideal, true))
+        rest |= LULL_REST_RELEASES_ALL;
     return rest;
 }
 
-enum lull_verdict lull_rest_judge(const struct lull_rest *rest)
+enum lull_verdict lull_rest_judge(uint64_t rest)
 {
-    if (rest->resting)
-        return rest->more || rest->ahead ? LULL_VERDICT_READ_ON : LULL_VERDICT_STUCK;
-    if (rest->releases)
+    if (rest & LULL_REST_UNREAD)
+        return rest & (LULL_REST_MORE | LULL_REST_AHEAD) ? LULL_VERDICT_READ_ON
+                                                         : LULL_VERDICT_STUCK;
+    if (rest & LULL_REST_RELEASES)
         return LULL_VERDICT_RELEASE_SOME;
-    return rest->releases_all ? LULL_VERDICT_RELEASE_ALL : LULL_VERDICT_OVER;
+    return rest & LULL_REST_RELEASES_ALL ? LULL_VERDICT_RELEASE_ALL : LULL_VERDICT_OVER;
 }
 
 /* What this posts may wake others; they must not decide before it has been done. */
@@ -313,10 +318,8 @@ static void sleep_until_roused(struct reader *reader, enum sleep why)
     }
     reader->sleep = why;
     pthread_mutex_unlock(&share->lock);
-    if (atomic_fetch_sub(&ideal->unsettled, 1) == 1 && !ideal->mail) {
-        const struct lull_rest rest = lull_post_look_at_rest(ideal);
-        lull_post_decide(ideal, lull_rest_judge(&rest));
-    }
+    if (atomic_fetch_sub(&ideal->unsettled, 1) == 1 && !ideal->mail)
+        lull_post_decide(ideal, lull_rest_judge(lull_post_look_at_rest(ideal)));
     pthread_mutex_lock(&share->lock);
     while (!share->inbox && !reader->roused) {
         pthread_mutex_unlock(&share->lock);

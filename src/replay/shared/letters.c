@@ -1,11 +1,9 @@
 #include "replay/shared/letters.h"
 
-#include "base/clock.h"
 #include "team/ending.h"
+#include "team/patience.h"
 
-#include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     LETTERS_OF_BATCH = 84,    /* 4 KiB */
@@ -14,8 +12,7 @@ enum {
     MOST_KEPT = 1 << 20       /* messages: 64 MiB of records */
 };
 
-/* How long who has nothing to do looks before it sleeps, and before it says that it has settled. */
-enum { LOOKS = 1000, FIRST_NAP_NS = 10000, LONGEST_NAP_NS = 500000, REPORT_AFTER_NS = 200000 };
+enum { LOOKS = 1000 };
 
 enum kind { BATCH, TAKEN, NOTE };
 
@@ -46,9 +43,7 @@ struct lull_letters {
     bool lost;                     /* a member has gone, or there is no memory for its mail */
     struct lull_team_parcel held;  /* letters that are being read */
     bool flushes;                  /* what waits for company goes when it looks the next time */
-    int64_t since;                 /* it has settled; 0: has not */
-    unsigned looks;
-    long nap;
+    struct lull_patience patience;
 };
 
 /* ---- posting ----------------------------------------------------------------------------------
@@ -160,20 +155,10 @@ static lull_status take_parcels(struct lull_letters *letters, struct lull_error 
 /* Nothing has come. */
 static lull_status wait_a_little(struct lull_letters *letters, struct lull_error *err)
 {
-    struct timespec span = {.tv_nsec = letters->nap};
     lull_status status = LULL_OK;
-    if (letters->ending.settled) {
-        const int64_t now = lull_clock_read(CLOCK_MONOTONIC);
-        letters->since = letters->since ? letters->since : now;
-        if (now - letters->since >= REPORT_AFTER_NS)
-            status = lull_ending_report(&letters->ending, err);
-    }
-    if (++letters->looks <= LOOKS) {
-        sched_yield(); /* another member may need this core */
-        return status;
-    }
-    nanosleep(&span, NULL);
-    letters->nap += letters->nap < LONGEST_NAP_NS ? letters->nap / 4 : 0;
+    if (lull_patience_is_worth_a_word(&letters->patience, letters->ending.settled))
+        status = lull_ending_report(&letters->ending, err);
+    lull_patience_wait(lull_patience_lose(&letters->patience));
     return status;
 }
 
@@ -199,9 +184,7 @@ static lull_status take(void *context, bool idle, uint32_t kept, struct lull_sim
         ret_news->count = parcel->head.count;
     }
     if (letters->held.bytes || !waits) {
-        letters->since = 0;
-        letters->looks = 0;
-        letters->nap = FIRST_NAP_NS;
+        lull_patience_renew(&letters->patience);
     } else if (status == LULL_OK && !letters->ending.over) {
         status = wait_a_little(letters, err);
     }
@@ -226,7 +209,7 @@ struct lull_letters *lull_letters_create(struct lull_team *team)
         .ending = {.team = team, .tell = tell_note, .context = letters},
         .most_untaken =
             ON_THEIR_WAY / n > FEWEST_ON_THEIR_WAY ? ON_THEIR_WAY / n : FEWEST_ON_THEIR_WAY,
-        .nap = FIRST_NAP_NS};
+        .patience = {.at_once = LOOKS}};
     if (letters->others && lull_ending_open(&letters->ending))
         return letters;
     lull_letters_destroy(letters);

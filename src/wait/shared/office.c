@@ -3,9 +3,9 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "team/ending.h"
+#include "team/patience.h"
 #include "wait/shared/letters.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,12 +18,9 @@ enum {
 enum {
     FLUSH_EVERY_NS = 2000000,
     HEAR_EVERY_NS = 50000, /* nobody is told more often how far others are */
-    FIRST_NAP_NS = 20000,
-    LONGEST_NAP_NS = 500000,
     LOOKS = 20,
-    REPORT_AFTER_NS = 200000, /* how long who waits has nothing to do before it says so */
-    REST_NS = 1000000,        /* of a reader that is ahead, */
-    MOST_RESTS = 100          /* ... for each block */
+    REST_NS = 1000000, /* of a reader that is ahead, */
+    MOST_RESTS = 100   /* ... for each block */
 };
 
 enum parcel_kind { LETTERS, READ_TO, NOTE };
@@ -272,17 +269,10 @@ static bool take_all(struct wait_office *office)
     return any;
 }
 
-static void nap(int64_t *ns)
-{
-    const struct timespec span = {.tv_nsec = *ns};
-    nanosleep(&span, NULL);
-    *ns += *ns < LONGEST_NAP_NS ? *ns / 4 : 0;
-}
-
 static void *serve(void *context)
 {
     struct wait_office *office = context;
-    int64_t span = FIRST_NAP_NS;
+    struct lull_patience patience = {.at_once = 0};
     while (!atomic_load(&office->stops)) {
         const bool any = take_all(office);
         pthread_mutex_lock(&office->waits->lock);
@@ -291,8 +281,9 @@ static void *serve(void *context)
         pthread_mutex_unlock(&office->waits->lock);
         if (failed)
             break;
-        span = any ? FIRST_NAP_NS : span;
-        nap(&span);
+        if (any)
+            lull_patience_renew(&patience);
+        lull_patience_wait(lull_patience_lose(&patience));
     }
     return NULL;
 }
@@ -326,29 +317,22 @@ lull_status lull_wait_office_reads(struct lull_waits *waits, unsigned worker, in
     return status;
 }
 
-/* Nothing has come for some time. */
-static void wait_a_little(struct wait_office *office, int64_t *since, unsigned *looks,
-                          int64_t *span)
+/* Nothing has come. */
+static void wait_a_little(struct wait_office *office, struct lull_patience *patience)
 {
-    const int64_t now = lull_clock_read(CLOCK_MONOTONIC);
     struct lull_error err;
-    *since = *since ? *since : now;
-    if (now - *since >= REPORT_AFTER_NS) {
+    if (lull_patience_is_worth_a_word(patience, true)) {
         pthread_mutex_lock(&office->waits->lock);
         fail_office(office, lull_ending_report(&office->ending, &err), &err);
         pthread_mutex_unlock(&office->waits->lock);
     }
-    if (++*looks <= LOOKS)
-        sched_yield(); /* another member may need this core */
-    else
-        nap(span);
+    lull_patience_wait(lull_patience_lose(patience));
 }
 
 lull_status lull_wait_office_settle(struct lull_waits *waits, struct lull_error *err)
 {
     struct wait_office *office = waits->office;
-    int64_t since = 0, span = FIRST_NAP_NS;
-    unsigned looks = 0;
+    struct lull_patience patience = {.at_once = LOOKS};
     end_thread(office);
     lull_ending_again(&office->ending);
     office->ending.settled = true;
@@ -358,12 +342,10 @@ lull_status lull_wait_office_settle(struct lull_waits *waits, struct lull_error 
         flush(office);
         if (office->ending.over || office->status != LULL_OK)
             break;
-        if (any) {
-            since = looks = 0;
-            span = FIRST_NAP_NS;
-        } else {
-            wait_a_little(office, &since, &looks, &span);
-        }
+        if (any)
+            lull_patience_renew(&patience);
+        else
+            wait_a_little(office, &patience);
     }
     return failure(office, err);
 }
