@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { ROOM = 64 };
+enum { ROOM = 16 };
 
 /* The forks and joins of a master. */
 struct leader {
