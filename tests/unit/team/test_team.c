@@ -2,6 +2,8 @@
  * should have of each other is worked out by each of them for itself. */
 #include "support/seed.h"
 #include "team/bring.h"
+#include "team/ending.h"
+#include "team/patience.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -465,6 +467,98 @@ static void test_stop(void **state)
 
 /* A member is killed while others wait for it: they end, and the first says who has gone, also
  * where another one was faster to say that something has failed. */
+/* ---- an ending ------------------------------------------------------------------------------ */
+
+/* Parcels that are sent on some times, and notes. */
+struct chatter {
+    uint32_t is_note, hops;
+    struct lull_ending_note note;
+};
+
+static lull_status tell_note(void *context, uint32_t to, const struct lull_ending_note *note,
+                             struct lull_error *err)
+{
+    const struct chatter chatter = {.is_note = 1, .note = *note};
+    return lull_team_post(context, LULL_TEAM_REPLAY, to, &chatter, sizeof chatter, err);
+}
+
+static uint64_t look_who(void *context)
+{
+    return UINT64_C(1) << lull_team_index(context);
+}
+
+static bool send_on(struct lull_team *team, struct lull_ending *ending, uint32_t hops)
+{
+    const struct chatter chatter = {.hops = hops};
+    const uint32_t n = lull_team_size(team), to = (lull_team_index(team) + 1 + hops % (n - 1)) % n;
+    ending->sent++;
+    return lull_team_post(team, LULL_TEAM_REPLAY, to, &chatter, sizeof chatter, NULL) == LULL_OK;
+}
+
+/* Takes what has come until it is over. */
+static const char *chat_to_the_end(struct lull_team *team, struct lull_ending *ending)
+{
+    struct lull_patience patience = {.at_once = 3};
+    struct lull_team_parcel parcel;
+    bool good = true;
+    ending->settled = true;
+    while (good && !ending->over) {
+        good = lull_team_take(team, LULL_TEAM_REPLAY, &parcel, NULL) == LULL_OK;
+        const struct chatter *chatter = parcel.bytes;
+        if (!chatter) {
+            if (lull_patience_is_worth_a_word(&patience, true))
+                good = good && lull_ending_report(ending, NULL) == LULL_OK;
+            lull_patience_wait(lull_patience_lose(&patience));
+            continue;
+        }
+        lull_patience_renew(&patience);
+        ending->received += !chatter->is_note;
+        if (chatter->is_note)
+            good = lull_ending_hear(ending, parcel.from, &chatter->note, NULL) == LULL_OK;
+        else if (chatter->hops > 0)
+            good = send_on(team, ending, chatter->hops - 1);
+        lull_team_give_back(&parcel);
+    }
+    return good ? NULL : "something fails";
+}
+
+/* Nobody ends while a parcel is on its way, all know what all have found, and there can be another
+ * ending. */
+static const char *end_together(struct lull_team *team)
+{
+    const uint32_t n = lull_team_size(team), own = lull_team_index(team);
+    struct lull_ending ending = {
+        .team = team, .tell = tell_note, .look = look_who, .context = team};
+    const char *wrong = NULL;
+    if (n == 1)
+        return NULL;
+    lull_team_begin(team, LULL_TEAM_REPLAY);
+    if (!lull_ending_open(&ending))
+        return "no memory";
+    for (uint32_t round = 0; round < 3 && !wrong; round++) {
+        lull_ending_again(&ending);
+        for (uint32_t i = 0; i < (own * 7 + round) % 5; i++)
+            send_on(team, &ending, (own + i) % 9);
+        wrong = chat_to_the_end(team, &ending);
+        int64_t counts[] = {(int64_t)ending.sent, -(int64_t)ending.received};
+        lull_team_sum(team, counts, 2, NULL);
+        if (own == 0 && counts[0] + counts[1] != 0)
+            wrong = "it ends while parcels are on their way";
+        if (ending.findings != (UINT64_C(1) << n) - 1)
+            wrong = "what a member has found is missing";
+        if (lull_team_agree(team, LULL_OK, NULL) != LULL_OK)
+            wrong = "no agreement";
+    }
+    lull_ending_close(&ending);
+    return wrong;
+}
+
+static void test_ending(void **state)
+{
+    (void)state;
+    run_all(end_together);
+}
+
 static void test_killed(void **state)
 {
     (void)state;
@@ -565,13 +659,13 @@ static void test_no_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone),         cmocka_unit_test(test_no_library),
-        cmocka_unit_test(test_sums),          cmocka_unit_test(test_collect),
-        cmocka_unit_test(test_bring),         cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_agree),         cmocka_unit_test(test_parcels),
-        cmocka_unit_test(test_stop),          cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_first_ends),    cmocka_unit_test(test_out_of_step),
-        cmocka_unit_test(test_other_version),
+        cmocka_unit_test(test_alone),       cmocka_unit_test(test_no_library),
+        cmocka_unit_test(test_sums),        cmocka_unit_test(test_collect),
+        cmocka_unit_test(test_bring),       cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_agree),       cmocka_unit_test(test_parcels),
+        cmocka_unit_test(test_stop),        cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_first_ends),  cmocka_unit_test(test_ending),
+        cmocka_unit_test(test_out_of_step), cmocka_unit_test(test_other_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
