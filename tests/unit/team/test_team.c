@@ -506,8 +506,7 @@ static const char *chat_to_the_end(struct lull_team *team, struct lull_ending *e
         good = lull_team_take(team, LULL_TEAM_REPLAY, &parcel, NULL) == LULL_OK;
         const struct chatter *chatter = parcel.bytes;
         if (!chatter) {
-            if (lull_patience_is_worth_a_word(&patience, true))
-                good = good && lull_ending_report(ending, NULL) == LULL_OK;
+            good = good && lull_ending_report(ending, NULL) == LULL_OK;
             lull_patience_wait(lull_patience_lose(&patience));
             continue;
         }
