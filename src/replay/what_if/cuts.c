@@ -105,7 +105,7 @@ static uint32_t number_of(const struct cuts *cuts, const struct member *member)
     return member->location - cuts->trace->processes[location->process].first_location;
 }
 
-/* What all members of a team know of the streams of one thread number; those of a run are few. */
+/* What all members of a team know of the streams of one thread number. */
 struct comparison {
     int64_t units; /* 1 + the shift of the longest; 0: nobody has such a stream */
     int64_t epochs;

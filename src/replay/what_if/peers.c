@@ -87,7 +87,7 @@ static double *values_of(const struct lull_slice *slice, unsigned shift, size_t 
 /* ---- to the first and back --------------------------------------------------------------------
  */
 
-/* Of an epoch its bursts are told; where its units begin follows from that. */
+/* Where the units of an epoch begin among those that are put, follows from its bursts. */
 static bool put_slice(const struct lull_slice *slice, unsigned shift, struct lull_flow *flow)
 {
     size_t n;

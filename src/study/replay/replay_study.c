@@ -269,15 +269,13 @@ static lull_status check_delays(struct session *session, const struct lull_repla
     const struct lull_delay *missed;
     struct lull_error why;
     lull_status status = find_missed(session, replayed->program, team, &missed, err);
-    if (status == LULL_OK && missed) {
-        status = lull_delay_missed(missed, &why);
-        if (session->supposition->disturbance)
-            lull_fail(err, status, "%s: %s", name, why.text);
-        else
-            lull_notices_add(session->notices, LULL_NOTICE_WARNING,
-                             "%s: %s; the replay is without it", name, why.text);
-        status = session->supposition->disturbance ? status : LULL_OK;
-    }
+    const lull_status late =
+        status == LULL_OK && missed ? lull_delay_missed(missed, &why) : LULL_OK;
+    if (late != LULL_OK && session->supposition->disturbance)
+        status = lull_fail(err, late, "%s: %s", name, why.text);
+    else if (late != LULL_OK)
+        lull_notices_add(session->notices, LULL_NOTICE_WARNING, "%s: %s; the replay is without it",
+                         name, why.text);
     return lull_team_agree(team, status, err);
 }
 

@@ -29,8 +29,9 @@ struct lull_replay_wish {
     const struct lull_windows *windows;         /* replay/replay.h */
     const struct lull_disturbance *disturbance; /* replay/replay.h */
     bool run;                                   /* the run is wanted, not only its length */
-    /* Who follows the simulation: told when the program is open, where only one process can
-     * simulate it once more; without `run`. NULL: nobody. *ret_sink may be NULL, too. */
+    /* Makes a sink that follows the simulation, when the program is open; it lives as long as that.
+     * Called again where one process has to simulate it alone. Not with `run`. NULL, or *ret_sink
+     * is: nobody follows. */
     lull_status (*follow)(void *follower, const struct lull_program *program,
                           const struct lull_sim_sink **ret_sink, struct lull_error *err);
     void *follower;
