@@ -6,9 +6,18 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+/* What an MPI may need for a message at once, in bytes: Open MPI crashes and UCX ends the process
+ * where they do not get it. As much is set aside, so that nothing else takes the last of a limited
+ * memory: what is short, such as that a member has failed, can still be said with it. */
+enum { FOR_MPI = 4 << 20, FEW_BYTES = 2048 };
+
 static const struct lull_team_library *library;
+static void *aside;    /* FOR_MPI bytes; NULL: there are none any more */
+static bool was_short; /* of memory, when mail was last looked for */
 
 static bool recognise_mpi(const struct lull_team_start *start)
 {
@@ -43,6 +52,32 @@ static lull_status load_library(const struct lull_team_start *start, struct lull
     return no_library(start, err);
 }
 
+/* NULL: there are no so many addresses. */
+static void *set_aside(void)
+{
+    void *room = mmap(NULL, FOR_MPI, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return room == MAP_FAILED ? NULL : room;
+}
+
+/* Whether there is memory for MPI beside what is set aside, where addresses are limited. */
+static bool has_memory(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return true;
+    void *room = set_aside();
+    if (room)
+        munmap(room, FOR_MPI);
+    return room;
+}
+
+static void use_what_is_aside(void)
+{
+    if (aside)
+        munmap(aside, FOR_MPI);
+    aside = NULL;
+}
+
 static lull_status open_mpi(const struct lull_team_start *start, void **ret_state,
                             uint32_t *ret_index, uint32_t *ret_size, struct lull_error *err)
 {
@@ -50,6 +85,7 @@ static lull_status open_mpi(const struct lull_team_start *start, void **ret_stat
     if (status != LULL_OK)
         return status;
     *ret_state = NULL;
+    aside = set_aside();
     if (!library->begin(ret_index, ret_size))
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
                          "this MPI does not let several threads call it, one at a time");
@@ -65,12 +101,24 @@ static bool send_mpi(void *state, uint32_t to, const void *head, size_t head_siz
                      const void *bytes, size_t size)
 {
     (void)state;
+    if (!has_memory()) {
+        if (head_size + size > FEW_BYTES)
+            return false;
+        use_what_is_aside();
+    }
     return library->send(to, head, head_size, bytes, size);
 }
 
+/* That memory is short is told once. */
 static enum lull_team_probe probe_mpi(void *state, uint32_t *from, size_t *size)
 {
     (void)state;
+    const bool told = was_short;
+    was_short = !has_memory();
+    if (was_short && !told)
+        return LULL_TEAM_NO_MEMORY;
+    if (was_short)
+        use_what_is_aside();
     return library->probe(from, size) ? LULL_TEAM_MAIL : LULL_TEAM_NOTHING;
 }
 
@@ -83,6 +131,7 @@ static void fetch_mpi(void *state, void *bytes)
 static bool close_mpi(void *state, bool orderly)
 {
     (void)state;
+    use_what_is_aside();
     library->end(orderly);
     return true;
 }

@@ -132,6 +132,9 @@ static bool look(struct lull_team *team)
         if (!team->last[from] && team->gone == LULL_NOBODY_GONE)
             team->gone = from;
         return true;
+    case LULL_TEAM_NO_MEMORY:
+        team->no_memory = true;
+        return false;
     case LULL_TEAM_MAIL:
         break;
     }
@@ -148,10 +151,13 @@ static bool look(struct lull_team *team)
     return true;
 }
 
-static lull_status find_failure(const struct lull_team *team, struct lull_error *err)
+/* That memory is short is told once: what members say of it to each other needs little. */
+static lull_status find_failure(struct lull_team *team, struct lull_error *err)
 {
-    if (team->no_memory)
+    if (team->no_memory) {
+        team->no_memory = false;
         return no_memory(err);
+    }
     if (team->gone != LULL_NOBODY_GONE && team->hosts && *team->hosts[team->gone])
         return lull_fail(err, LULL_ERR_IO, "rank %u on %s has gone", team->gone,
                          team->hosts[team->gone]);
