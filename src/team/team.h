@@ -85,6 +85,11 @@ lull_status lull_team_sum(struct lull_team *team, int64_t *values, size_t count,
                           struct lull_error *err);
 lull_status lull_team_max(struct lull_team *team, int64_t *values, size_t count,
                           struct lull_error *err);
+/* The same for all. */
+lull_status lull_team_sum_to_all(struct lull_team *team, int64_t *values, size_t count,
+                                 struct lull_error *err);
+lull_status lull_team_max_to_all(struct lull_team *team, int64_t *values, size_t count,
+                                 struct lull_error *err);
 /* What the first has, to all. */
 lull_status lull_team_broadcast(struct lull_team *team, void *bytes, size_t size,
                                 struct lull_error *err);

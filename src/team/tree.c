@@ -205,6 +205,22 @@ lull_status lull_team_broadcast(struct lull_team *team, void *bytes, size_t size
                      err);
 }
 
+lull_status lull_team_sum_to_all(struct lull_team *team, int64_t *values, size_t count,
+                                 struct lull_error *err)
+{
+    lull_status status = lull_team_sum(team, values, count, err);
+    return status == LULL_OK ? lull_team_broadcast(team, values, count * sizeof *values, err)
+                             : status;
+}
+
+lull_status lull_team_max_to_all(struct lull_team *team, int64_t *values, size_t count,
+                                 struct lull_error *err)
+{
+    lull_status status = lull_team_max(team, values, count, err);
+    return status == LULL_OK ? lull_team_broadcast(team, values, count * sizeof *values, err)
+                             : status;
+}
+
 /* What the first has collected goes down in parts, so that what is on its way is bounded. */
 static lull_status spread(struct lull_team *team, struct heap *heap, struct lull_error *err)
 {
