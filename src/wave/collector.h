@@ -27,6 +27,14 @@ struct lull_wave_collector {
 /* A rank of a simulation gets its row, unless it has one; false: no memory. */
 bool lull_wave_collector_end_rank(struct lull_wave_collector *collector, uint32_t rank);
 
+/* Of a collector: not enough memory for its iterations. */
+lull_status lull_wave_no_memory(const struct lull_wave_collector *collector,
+                                struct lull_error *err);
+
+/* What is known of all ranks but their cells, to the first, together. */
+lull_status lull_wave_collector_gather_heads(struct lull_wave_collector *collector,
+                                             struct lull_error *err);
+
 /* Releases what it has; it has nothing then. */
 void lull_wave_row_free(struct lull_wave_row *row);
 

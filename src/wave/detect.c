@@ -2,106 +2,9 @@
 #include "wave/detect.h"
 
 #include "base/array.h"
-#include "wave/select.h"
 #include "wave/trace.h"
 
-#include <math.h>
 #include <stdlib.h>
-
-enum { SAMPLE = 1 << 18 };  /* cells from which the noise is judged */
-#define FALSE_ALARMS   1e-3 /* delays per run that are noise */
-#define FALSE_IDLENESS 1e-3 /* share of the waits beside a wave that are taken for it */
-#define LEAST_SHARE    0.01 /* of an iteration: less is no idleness, however silent the system */
-
-int64_t lull_wave_idle(const struct lull_wave_field *field, uint32_t rank, uint32_t iteration)
-{
-    const struct lull_wave_row *row = &field->rows[rank];
-    return row->cells[iteration].wait - row->usual_wait;
-}
-
-int64_t lull_wave_delay(const struct lull_wave_field *field, uint32_t rank, uint32_t iteration)
-{
-    const struct lull_wave_row *row = &field->rows[rank];
-    return lull_wave_work(row, iteration) - row->usual_work;
-}
-
-/* ---- what is usual ----------------------------------------------------------------------------
- */
-
-/* A time that a share `alpha` of the values passes, by an exponential tail through the median and
- * the 80 % quantile: up to a fifth of the values may be waves. */
-static double tail(int64_t *values, size_t count, double alpha)
-{
-    double low = (double)lull_wave_select(values, count, count / 2);
-    double high = (double)lull_wave_select(values, count, (size_t)((double)count * 0.8));
-    return high + (high - low) / log(0.5 / 0.2) * fmax(0, log(0.2 / alpha));
-}
-
-struct sums {
-    double span, work, wait;
-    uint64_t count;
-};
-
-/* Means over the cells that belong to no wave. */
-static void add_row(const struct lull_wave_field *field, uint32_t rank,
-                    const struct lull_wave_usual *usual, struct sums *sums)
-{
-    const struct lull_wave_row *row = &field->rows[rank];
-    for (uint32_t i = 1; i < field->n_iterations; i++) {
-        int64_t work = lull_wave_work(row, i), wait = row->cells[i].wait;
-        int64_t span = row->cells[i].end - row->cells[i - 1].end;
-        if (span - row->usual_work - row->usual_wait > usual->least_delay)
-            continue;
-        sums->span += (double)span;
-        sums->work += (double)work;
-        sums->wait += (double)wait;
-        sums->count++;
-    }
-}
-
-static lull_status find_usual(const struct lull_wave_field *field, int64_t least,
-                              struct lull_wave_usual *usual, struct lull_error *err)
-{
-    uint64_t cells = (uint64_t)field->n_ranks * field->n_iterations;
-    uint64_t step = cells / SAMPLE + 1, count = 0;
-    if (field->n_iterations % step == 0)
-        step++; /* not the same iteration of each rank */
-    int64_t *values = malloc((cells / step + 2) * 2 * sizeof *values);
-    if (!values)
-        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for a sample of the waits");
-    int64_t *works = values + cells / step + 2;
-    int64_t *spans = works;
-    for (uint64_t c = 0; c < cells; c += step, count++) {
-        uint32_t rank = (uint32_t)(c / field->n_iterations);
-        uint32_t iteration = (uint32_t)(c % field->n_iterations);
-        const struct lull_wave_row *row = &field->rows[rank];
-        values[count] = row->cells[iteration].wait;
-        spans[count] =
-            row->cells[iteration].end - (iteration ? row->cells[iteration - 1].end : row->begin);
-    }
-    usual->comm = (double)lull_wave_select(values, count, count / 20);
-    double cycle = (double)lull_wave_select(spans, count, count / 2);
-    count = 0;
-    for (uint64_t c = 0; c < cells; c += step, count++) {
-        uint32_t rank = (uint32_t)(c / field->n_iterations);
-        uint32_t iteration = (uint32_t)(c % field->n_iterations);
-        values[count] = lull_wave_idle(field, rank, iteration);
-        works[count] = lull_wave_delay(field, rank, iteration);
-    }
-    usual->least_idle = (int64_t)fmax(tail(values, count, FALSE_IDLENESS), LEAST_SHARE * cycle) + 1;
-    double longest_wait = tail(values, count, FALSE_ALARMS / (double)cells);
-    usual->least_delay = (int64_t)fmax(tail(works, count, FALSE_ALARMS / (double)cells),
-                                       least > 0 ? (double)least - 1 : 0.99 * cycle);
-    usual->least_stall = (int64_t)fmax(longest_wait, (double)usual->least_delay);
-    free(values);
-    struct sums sums = {0};
-    for (uint32_t r = 0; r < field->n_ranks; r++)
-        add_row(field, r, usual, &sums);
-    usual->cycle = sums.count ? sums.span / (double)sums.count : cycle;
-    usual->work = sums.count ? sums.work / (double)sums.count : NAN;
-    usual->wait = sums.count ? sums.wait / (double)sums.count : NAN;
-    return LULL_OK;
-}
 
 /* ---- delays -----------------------------------------------------------------------------------
  */
@@ -126,28 +29,25 @@ static int compare_places(const void *a, const void *b)
 }
 
 static lull_status find_delays(const struct lull_wave_field *field,
-                               const struct lull_wave_usual *usual, struct delays *delays,
+                               const struct lull_wave_outliers *outliers, struct delays *delays,
                                struct lull_error *err)
 {
     for (uint32_t r = 0; r < field->n_ranks; r++)
-        for (uint32_t i = field->first_origin; i < field->n_iterations; i++) {
-            int64_t length = lull_wave_delay(field, r, i);
-            if (length <= usual->least_delay)
+        for (uint64_t o = outliers->first[r]; o < outliers->first[r + 1]; o++) {
+            const struct lull_wave_outlier *at = &outliers->list[o];
+            const int32_t iteration = (int32_t)at->iteration;
+            if (at->delay <= outliers->usual.least_delay || at->iteration < field->first_origin)
                 continue;
             struct lull_wave *last = delays->count ? &delays->list[delays->count - 1] : NULL;
-            if (last && last->rank == r && last->iteration + 1 == (int32_t)i) {
-                last->length += length; /* one that lasts for several iterations */
+            if (last && last->rank == r && last->iteration + 1 == iteration) {
+                last->length += at->delay; /* one that lasts for several iterations */
                 continue;
             }
             if (!lull_array_reserve(&delays->list, &delays->room, delays->count + 1,
                                     sizeof *delays->list))
                 return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the delays");
-            const struct lull_wave_row *row = &field->rows[r];
-            delays->list[delays->count++] =
-                (struct lull_wave){.rank = r,
-                                   .iteration = (int32_t)i,
-                                   .begin = i > 0 ? row->cells[i - 1].end : row->begin,
-                                   .length = length};
+            delays->list[delays->count++] = (struct lull_wave){
+                .rank = r, .iteration = iteration, .begin = at->begin, .length = at->delay};
         }
     return LULL_OK;
 }
@@ -162,7 +62,7 @@ static lull_status trace_all(const struct lull_wave_field *field,
 {
     struct lull_wave_tracing tracing = {.field = field,
                                         .graph = graph,
-                                        .least_idle = waves->usual.least_idle,
+                                        .outliers = &waves->outliers,
                                         .waves = waves->waves,
                                         .n_waves = waves->count};
     bool good = true;
@@ -170,7 +70,7 @@ static lull_status trace_all(const struct lull_wave_field *field,
         good = lull_wave_path_make(field->n_ranks, arena, &waves->waves[w].path);
     tracing.heads = calloc(field->n_iterations + (size_t)1, sizeof *tracing.heads);
     good = good && tracing.heads && lull_wave_trace(&tracing, 0) &&
-           lull_wave_trace_stalls(&tracing, waves->usual.least_stall, arena);
+           lull_wave_trace_stalls(&tracing, arena);
     waves->count = tracing.n_waves;
     free(tracing.heads);
     free(tracing.visits);
@@ -211,14 +111,13 @@ static lull_status describe_all(const struct lull_wave_view *view, struct lull_w
 
 lull_status lull_waves_find(const struct lull_wave_field *field,
                             const struct lull_wave_graph *graph,
+                            const struct lull_wave_outliers *outliers,
                             const struct lull_wave_options *options, struct lull_arena *arena,
                             struct lull_waves *ret_waves, struct lull_error *err)
 {
-    struct lull_waves waves = {.count = 0};
+    struct lull_waves waves = {.outliers = *outliers};
     struct delays delays = {NULL, 0, 0};
-    lull_status status = find_usual(field, options->least, &waves.usual, err);
-    if (status == LULL_OK)
-        status = find_delays(field, &waves.usual, &delays, err);
+    lull_status status = find_delays(field, outliers, &delays, err);
     if (status == LULL_OK) {
         waves.count = (uint32_t)(delays.count < LULL_WAVE_MOST ? delays.count : LULL_WAVE_MOST);
         waves.left_out = (uint32_t)(delays.count - waves.count);
@@ -236,9 +135,8 @@ lull_status lull_waves_find(const struct lull_wave_field *field,
         return status;
     drop_alone(field, &waves);
     qsort(waves.waves, waves.count, sizeof *waves.waves, compare_places);
-    const struct lull_wave_view view = {
-        field,       graph,       &waves.usual,
-        waves.waves, waves.count, options->confidence > 0 ? options->confidence : 0.95};
+    const struct lull_wave_view view = {field, graph, &waves,
+                                        options->confidence > 0 ? options->confidence : 0.95};
     status = describe_all(&view, &waves, arena, err);
     if (status == LULL_OK)
         *ret_waves = waves;

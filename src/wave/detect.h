@@ -8,9 +8,7 @@
 struct lull_wave_view {
     const struct lull_wave_field *field;
     const struct lull_wave_graph *graph;
-    const struct lull_wave_usual *usual;
-    const struct lull_wave *waves; /* all of them */
-    uint32_t n_waves;
+    const struct lull_waves *waves; /* all of them */
     double confidence;
 };
 

@@ -1,15 +1,12 @@
 /* Making a field: from the steps of a pass, or from what a simulation tells. */
 #include "wave/field.h"
 
-#include "base/parallel.h"
 #include "wave/collector.h"
-#include "wave/select.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-static lull_status no_memory(const struct lull_wave_collector *collector, struct lull_error *err)
+lull_status lull_wave_no_memory(const struct lull_wave_collector *collector, struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its iterations",
                      collector->name);
@@ -21,7 +18,7 @@ static lull_status create(uint32_t n_ranks, const char *name,
     struct lull_wave_collector *collector = calloc(1, sizeof *collector);
     if (collector) {
         collector->name = name;
-        collector->field.n_ranks = n_ranks;
+        collector->field.n_ranks = collector->field.own_end = n_ranks;
         collector->marker = LULL_NONE;
         collector->builders = calloc(n_ranks + (size_t)1, sizeof *collector->builders);
         collector->field.rows = calloc(n_ranks + (size_t)1, sizeof *collector->field.rows);
@@ -181,7 +178,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
             break;
         }
     }
-    return good ? LULL_OK : no_memory(collector, err);
+    return good ? LULL_OK : lull_wave_no_memory(collector, err);
 }
 
 static struct lull_consumer consumer_of(struct lull_wave_collector *collector, uint32_t calls)
@@ -207,7 +204,7 @@ lull_status lull_wave_collector_consumer_of_spans(struct lull_wave_collector *co
     const struct lull_trace *trace = collector->trace;
     collector->calls_of = malloc(trace->n_regions + (size_t)1);
     if (!collector->calls_of)
-        return no_memory(collector, err);
+        return lull_wave_no_memory(collector, err);
     for (uint32_t r = 0; r < trace->n_regions; r++)
         collector->calls_of[r] = (uint8_t)lull_call_of_region(&trace->regions[r]);
     *ret_consumer = consumer_of(collector, LULL_STEP_MASK(LULL_STEP_SPAN));
@@ -235,7 +232,7 @@ static lull_status told_compute(void *context, uint32_t stream, const struct lul
     (void)noise;
     (void)delay;
     if (!end_gap(collector, stream, begin))
-        return no_memory(collector, err);
+        return lull_wave_no_memory(collector, err);
     collector->told[stream].computed = end;
     return LULL_OK;
 }
@@ -257,7 +254,7 @@ static lull_status told_call(void *context, uint32_t stream, const struct lull_o
     else if (op->kind == LULL_OP_COLLECTIVE && op->request == LULL_OP_NO_REQUEST)
         good = lull_wave_builder_collective(builder, op->collective,
                                             collector->told[stream].call_began, time);
-    return good ? LULL_OK : no_memory(collector, err);
+    return good ? LULL_OK : lull_wave_no_memory(collector, err);
 }
 
 static lull_status told_start(void *context, uint32_t stream, const struct lull_op *op,
@@ -269,7 +266,7 @@ static lull_status told_start(void *context, uint32_t stream, const struct lull_
         return LULL_OK;
     return lull_wave_builder_message(&collector->builders[stream], true, op->peer, op->bytes)
                ? LULL_OK
-               : no_memory(collector, err);
+               : lull_wave_no_memory(collector, err);
 }
 
 static lull_status told_done(void *context, uint32_t stream, const struct lull_op *op,
@@ -284,7 +281,7 @@ static lull_status told_done(void *context, uint32_t stream, const struct lull_o
         return LULL_OK;
     return lull_wave_builder_message(&collector->builders[stream], false, source, bytes)
                ? LULL_OK
-               : no_memory(collector, err);
+               : lull_wave_no_memory(collector, err);
 }
 
 static void tell_again(void *context)
@@ -324,104 +321,4 @@ lull_status lull_wave_collector_of_simulation(uint32_t n_ranks,
 const struct lull_sim_sink *lull_wave_collector_sink(struct lull_wave_collector *collector)
 {
     return &collector->sink;
-}
-
-/* ---- what is usual --------------------------------------------------------------------------- */
-
-uint32_t lull_wave_collectives(const struct lull_wave_row *row, uint32_t iteration,
-                               uint32_t *ret_first)
-{
-    uint32_t low = 0, high = row->n_collectives;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (row->collectives[middle].iteration < iteration)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *ret_first = low;
-    while (high < row->n_collectives && row->collectives[high].iteration == iteration)
-        high++;
-    return high - low;
-}
-
-int64_t lull_wave_work(const struct lull_wave_row *row, uint32_t iteration)
-{
-    const struct lull_wave_cell *cell = &row->cells[iteration];
-    int64_t begin = iteration > 0 ? cell[-1].end : row->begin;
-    int64_t work = cell->end - begin - cell->wait;
-    uint32_t c = 0;
-    for (uint32_t n = lull_wave_collectives(row, iteration, &c); n > 0; n--, c++)
-        work -= row->collectives[c].end - row->collectives[c].begin;
-    return work;
-}
-
-struct medians {
-    struct lull_wave_field *field;
-    atomic_uint next;
-    atomic_bool failed;
-};
-
-static void find_medians(void *context, unsigned worker)
-{
-    struct medians *medians = context;
-    const struct lull_wave_field *field = medians->field;
-    (void)worker;
-    int64_t *values = malloc((field->n_iterations + (size_t)1) * sizeof *values);
-    if (!values)
-        atomic_store(&medians->failed, true);
-    for (uint32_t r; values && (r = atomic_fetch_add(&medians->next, 1)) < field->n_ranks;) {
-        struct lull_wave_row *row = &field->rows[r];
-        uint32_t n = field->n_iterations;
-        for (uint32_t i = 0; i < n; i++)
-            values[i] = row->cells[i].wait;
-        row->usual_wait = lull_wave_select(values, n, n / 2);
-        for (uint32_t i = 0; i < n; i++)
-            values[i] = lull_wave_work(row, i);
-        row->usual_work = lull_wave_select(values, n, n / 2);
-        n = row->n_collectives < n ? row->n_collectives : n;
-        for (uint32_t i = 0; i < n; i++)
-            values[i] = row->collectives[i].end - row->collectives[i].begin;
-        row->usual_collective = n ? lull_wave_select(values, n, (n - 1) / 2) : 0;
-    }
-    free(values);
-}
-
-lull_status lull_wave_collector_conclude(struct lull_wave_collector *collector,
-                                         const struct lull_wave_field **ret_field,
-                                         struct lull_error *err)
-{
-    struct lull_wave_field *field = &collector->field;
-    if (field->n_ranks < 2)
-        return lull_fail(err, LULL_ERR_FORMAT, "%s: has one rank, and no one to pass a wave on to",
-                         collector->name);
-    bool messages = false;
-    for (uint32_t r = 0; r < field->n_ranks; r++) {
-        messages = messages || collector->builders[r].n_phases || field->rows[r].n_messages;
-        if (!collector->trace && !lull_wave_collector_end_rank(collector, r))
-            return no_memory(collector, err);
-        messages = messages || field->rows[r].n_messages;
-    }
-    if (!messages)
-        return lull_fail(err, LULL_ERR_FORMAT,
-                         "%s: ranks exchange no messages in calls that wait for them",
-                         collector->name);
-    field->n_iterations = field->rows[0].n_cells;
-    for (uint32_t r = 0; r < field->n_ranks; r++) {
-        if (field->rows[r].n_cells == 0)
-            return lull_fail(
-                err, LULL_ERR_FORMAT,
-                collector->marker != LULL_NONE
-                    ? "%s: rank %u: less than three iterations with messages are marked"
-                    : "%s: rank %u: no iterations: its messages do not repeat three times",
-                collector->name, r);
-        if (field->rows[r].n_cells < field->n_iterations)
-            field->n_iterations = field->rows[r].n_cells;
-    }
-    struct medians medians = {.field = field};
-    lull_parallel_run(lull_worker_count(), find_medians, &medians);
-    if (atomic_load(&medians.failed))
-        return no_memory(collector, err);
-    *ret_field = field;
-    return LULL_OK;
 }

@@ -3,7 +3,11 @@
  * Idle waves live in rank x iteration. A field holds, for every rank and iteration, when the
  * iteration ended and how long the rank waited for messages in it. It is made from the steps of a
  * trace or, without a trace, from a simulation as it goes. Iterations are found in the messages of
- * each rank (wave/row.h). Memory: 16 bytes per rank and iteration. */
+ * each rank (wave/row.h). Memory: 16 bytes per rank and iteration.
+ *
+ * Where a team shares a run, iterations stay with the member that was told of the rank; of all
+ * ranks the first knows what is usual, and their messages. What is unusual it learns from
+ * wave/outlier.h. */
 #ifndef LULL_WAVE_FIELD_H
 #define LULL_WAVE_FIELD_H
 
@@ -35,13 +39,13 @@ struct lull_wave_collective {
 };
 
 struct lull_wave_row {
-    struct lull_wave_cell *cells; /* [n_cells] */
+    struct lull_wave_cell *cells; /* [n_cells]; NULL: another member has them */
     uint32_t n_cells;
     uint32_t n_phases;                  /* of an iteration */
     int64_t begin;                      /* ns: the first iteration begins */
     struct lull_wave_message *messages; /* [n_messages], in order */
     uint32_t n_messages;
-    struct lull_wave_collective *collectives; /* in order */
+    struct lull_wave_collective *collectives; /* in order; where the cells are */
     uint32_t n_collectives;
     /* ns: medians over the iterations, and over the collective operations */
     int64_t usual_wait, usual_work, usual_collective;
@@ -52,7 +56,9 @@ struct lull_wave_field {
     uint32_t n_iterations; /* of the rank with the fewest; 0: some rank has none */
     uint32_t first_origin; /* iterations before it may hold the start of the program */
     struct lull_wave_row *rows;
-    double clock_error; /* ns between ranks; negative: unknown */
+    double clock_error;     /* ns between ranks; negative: unknown */
+    struct lull_team *team; /* which shares the cells; NULL: all are here */
+    uint32_t own, own_end;  /* this member has those of the ranks [own, own_end) */
 };
 
 /* What a rank did between its waits in an iteration, ns. */
@@ -91,17 +97,19 @@ const struct lull_sim_sink *lull_wave_collector_sink(struct lull_wave_collector 
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-/* Behind a simulation that a team has shared, by all of its members, each of which was told of the
- * ranks [cuts[m], cuts[m + 1]): the first has the rows of all ranks then, and others have none. */
-lull_status lull_wave_collector_gather_ranks(struct lull_wave_collector *collector,
-                                             struct lull_team *team, const uint32_t *cuts,
-                                             struct lull_error *err);
-/* The same behind a pass over a trace. NULL: alone. */
+/* Behind a simulation that a team shares: this member was told of the ranks [first, end). */
+void lull_wave_collector_share(struct lull_wave_collector *collector, struct lull_team *team,
+                               uint32_t first, uint32_t end);
+/* The same behind a pass over a trace, of processes. NULL: alone. */
+void lull_wave_collector_share_processes(struct lull_wave_collector *collector,
+                                         const struct lull_division *division);
+/* What is shared comes to the first, which has all cells then and is alone with them; others have
+ * none. Together (team.h). */
 lull_status lull_wave_collector_gather(struct lull_wave_collector *collector,
-                                       const struct lull_division *division,
                                        struct lull_error *err);
-/* Behind the pass or the simulation. Fails with LULL_ERR_FORMAT, in one line, where there is
- * nothing to be found: one rank, no messages, no iterations. The field belongs to the collector. */
+/* Behind the pass or the simulation; where it is shared by all members together. Fails with
+ * LULL_ERR_FORMAT, on all alike and in one line, where there is nothing to be found: one rank, no
+ * messages, no iterations. The field belongs to the collector. */
 lull_status lull_wave_collector_conclude(struct lull_wave_collector *collector,
                                          const struct lull_wave_field **ret_field,
                                          struct lull_error *err);

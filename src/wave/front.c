@@ -28,6 +28,19 @@ const char *lull_wave_end_text(unsigned end)
     return texts[end];
 }
 
+/* Of a rank when a wave arrives there: it is idle longer than usual. */
+static const struct lull_wave_outlier *outlier_of(const struct lull_wave_view *view, uint32_t rank,
+                                                  int32_t iteration)
+{
+    return lull_wave_outlier_of(&view->waves->outliers, rank, (uint32_t)iteration);
+}
+
+int64_t lull_wave_idle_at_arrival(const struct lull_waves *waves, const struct lull_wave *wave,
+                                  uint32_t rank)
+{
+    return lull_wave_outlier_of(&waves->outliers, rank, (uint32_t)wave->path.arrivals[rank])->idle;
+}
+
 /* ---- the leading edge -------------------------------------------------------------------------
  */
 
@@ -211,10 +224,9 @@ static void add_drops(const struct lull_wave_view *view, const struct arrival *l
     for (size_t i = 0; i < count && !list[i].carrier && list[i].iteration < reach.iteration; i++) {
         if (i + 1 < count && list[i + 1].iteration == list[i].iteration)
             continue; /* not the leading one */
-        double idle =
-            (double)lull_wave_idle(view->field, list[i].rank, (uint32_t)list[i].iteration);
+        double idle = (double)outlier_of(view, list[i].rank, list[i].iteration)->idle;
         double distance = (double)list[i].distance;
-        if (idle < 1.5 * (double)view->usual->least_idle)
+        if (idle < 1.5 * (double)view->waves->outliers.usual.least_idle)
             break;
         if (isnan(first)) {
             first = idle;
@@ -261,11 +273,11 @@ static struct lull_wave_value speed_in_time(const struct lull_wave_view *view,
                                             struct lull_wave_value per_iteration)
 {
     size_t count = edge->count - 1;
-    double cycle = view->usual->cycle / 1e9;
+    double cycle = view->waves->outliers.usual.cycle / 1e9;
     if (count >= 2) {
         double *x = edge->x + 1; /* not needed any more */
         for (size_t i = 0; i < count; i++)
-            x[i] = (double)view->field->rows[edge->leaders[i + 1]].cells[(uint32_t)x[i]].end / 1e9;
+            x[i] = (double)outlier_of(view, edge->leaders[i + 1], (int32_t)x[i])->end / 1e9;
         struct lull_wave_value speed = slope(x, edge->y + 1, count, view->confidence);
         if (x[count - 1] > x[0])
             return speed;
@@ -374,8 +386,8 @@ lull_status lull_wave_describe(const struct lull_wave_view *view, struct lull_wa
 static bool met_other(const struct lull_wave_view *view, const struct lull_wave *wave,
                       uint32_t rank, int32_t iteration)
 {
-    for (uint32_t w = 0; w < view->n_waves; w++) {
-        const struct lull_wave *other = &view->waves[w];
+    for (uint32_t w = 0; w < view->waves->count; w++) {
+        const struct lull_wave *other = &view->waves->waves[w];
         if (other->rank == wave->rank && other->iteration == wave->iteration)
             continue;
         int32_t at = other->path.arrivals[rank];
@@ -392,8 +404,7 @@ static enum lull_wave_end end_behind(const struct lull_wave_view *view,
     const struct lull_wave_graph *graph = view->graph;
     enum lull_wave_end end = LULL_WAVE_END_BOUNDARY;
     int32_t iteration = wave->path.arrivals[rank];
-    int64_t idle =
-        rank == wave->rank ? wave->length : lull_wave_idle(view->field, rank, (uint32_t)iteration);
+    int64_t idle = rank == wave->rank ? wave->length : outlier_of(view, rank, iteration)->idle;
     for (uint64_t l = graph->first[rank]; l < graph->first[rank + 1]; l++) {
         uint32_t next = graph->links[l].peer;
         int64_t further = lull_wave_offset(graph, rank, next);

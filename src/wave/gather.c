@@ -1,4 +1,5 @@
-/* The rows of the ranks that other members of a team have read come to the first. */
+/* What members of a team have collected comes to the first: of each rank the head and the messages
+ * or, where the first is to be alone with it, all. */
 #include "team/bring.h"
 #include "wave/collector.h"
 
@@ -6,11 +7,15 @@
 
 struct gathering {
     struct lull_wave_collector *collector;
-    struct lull_team *team;
-    const uint32_t *cuts; /* [members + 1]: in front of each the ranks of the others */
+    bool whole;
 };
 
 /* ---- out ----------------------------------------------------------------------------------- */
+
+/* In front: of which ranks a member tells. */
+struct range {
+    uint32_t first, end;
+};
 
 /* What a rank has that did not end is that it has something. */
 struct head {
@@ -18,35 +23,36 @@ struct head {
     uint64_t n_open;          /* phases that are in no row */
 };
 
-static bool put_rank(struct lull_wave_collector *collector, uint32_t rank, struct lull_flow *flow)
+static bool put_rank(const struct lull_wave_collector *collector, uint32_t rank, bool whole,
+                     struct lull_flow *flow)
 {
     const struct lull_wave_row *row = &collector->field.rows[rank];
-    struct head head = {.n_open = collector->builders[rank].n_phases};
-    if (!collector->trace && !lull_wave_collector_end_rank(collector, rank))
-        return false;
-    head.row = *row;
+    const struct head head = {*row, collector->builders[rank].n_phases};
     return lull_flow_put(flow, &head, sizeof head) &&
-           lull_flow_put_items(flow, row->cells, row->n_cells, sizeof *row->cells) &&
            lull_flow_put_items(flow, row->messages, row->n_messages, sizeof *row->messages) &&
-           lull_flow_put_items(flow, row->collectives, row->n_collectives,
-                               sizeof *row->collectives);
+           (!whole || (lull_flow_put_items(flow, row->cells, row->n_cells, sizeof *row->cells) &&
+                       lull_flow_put_items(flow, row->collectives, row->n_collectives,
+                                           sizeof *row->collectives)));
 }
 
 static bool put(void *context, struct lull_flow *flow)
 {
     const struct gathering *gathering = context;
-    const uint32_t own = lull_team_index(gathering->team);
-    bool good = true;
-    for (uint32_t r = gathering->cuts[own]; good && r < gathering->cuts[own + 1]; r++) {
-        good = put_rank(gathering->collector, r, flow);
-        lull_wave_row_free(&gathering->collector->field.rows[r]);
+    struct lull_wave_field *field = &gathering->collector->field;
+    const struct range own = {field->own, field->own_end};
+    bool good = lull_flow_put(flow, &own, sizeof own);
+    for (uint32_t r = own.first; good && r < own.end; r++) {
+        good = put_rank(gathering->collector, r, gathering->whole, flow);
+        if (gathering->whole)
+            lull_wave_row_free(&field->rows[r]);
     }
     return good;
 }
 
 /* ---- in ------------------------------------------------------------------------------------ */
 
-static bool get_rank(struct lull_wave_collector *collector, uint32_t rank, struct lull_flow *flow)
+static bool get_rank(struct lull_wave_collector *collector, uint32_t rank, bool whole,
+                     struct lull_flow *flow)
 {
     struct lull_wave_row *row = &collector->field.rows[rank];
     struct head head;
@@ -54,52 +60,77 @@ static bool get_rank(struct lull_wave_collector *collector, uint32_t rank, struc
     if (!lull_flow_get(flow, &head, sizeof head))
         return false;
     *row = head.row;
+    row->cells = NULL;
+    row->collectives = NULL;
     collector->builders[rank].n_phases = head.n_open;
-    collector->told[rank].ended = true;
-    row->cells = lull_flow_get_items(flow, sizeof *row->cells, &n);
-    row->messages = row->cells ? lull_flow_get_items(flow, sizeof *row->messages, &n) : NULL;
-    row->collectives =
-        row->messages ? lull_flow_get_items(flow, sizeof *row->collectives, &n) : NULL;
-    return row->collectives != NULL;
+    row->messages = lull_flow_get_items(flow, sizeof *row->messages, &n);
+    if (whole && row->messages)
+        row->cells = lull_flow_get_items(flow, sizeof *row->cells, &n);
+    if (whole && row->cells)
+        row->collectives = lull_flow_get_items(flow, sizeof *row->collectives, &n);
+    return whole ? row->collectives != NULL : row->messages != NULL;
 }
 
 static bool get(void *context, uint32_t member, struct lull_flow *flow)
 {
     const struct gathering *gathering = context;
-    bool good = true;
-    for (uint32_t r = gathering->cuts[member]; good && r < gathering->cuts[member + 1]; r++)
-        good = get_rank(gathering->collector, r, flow);
+    struct lull_wave_collector *collector = gathering->collector;
+    struct range theirs;
+    (void)member;
+    bool good = lull_flow_get(flow, &theirs, sizeof theirs);
+    for (uint32_t r = theirs.first; good && r < theirs.end; r++)
+        good = get_rank(collector, r, gathering->whole, flow);
     return good;
 }
 
-lull_status lull_wave_collector_gather_ranks(struct lull_wave_collector *collector,
-                                             struct lull_team *team, const uint32_t *cuts,
-                                             struct lull_error *err)
+static lull_status gather(struct lull_wave_collector *collector, bool whole, struct lull_error *err)
 {
-    struct gathering gathering = {collector, team, cuts};
+    struct gathering gathering = {collector, whole};
     const struct lull_freight freight = {put, get, &gathering, "the iterations of all ranks"};
-    return lull_team_bring(team, &freight, err);
+    return lull_team_bring(collector->field.team, &freight, err);
 }
 
-/* The ranks of a member: of the processes that it reads, those of the application. */
-lull_status lull_wave_collector_gather(struct lull_wave_collector *collector,
-                                       const struct lull_division *division, struct lull_error *err)
+/* ---- both ------------------------------------------------------------------------------------ */
+
+lull_status lull_wave_collector_gather_heads(struct lull_wave_collector *collector,
+                                             struct lull_error *err)
 {
-    const uint32_t n_ranks = collector->field.n_ranks, first = collector->first_process;
-    const uint32_t members = division ? lull_team_size(division->team) : 0;
-    if (!division)
-        return LULL_OK;
-    uint32_t *cuts = calloc(members + (size_t)1, sizeof *cuts);
-    for (uint32_t m = 0; cuts && m <= members; m++) {
-        const uint32_t rank = division->cuts[m] > first ? division->cuts[m] - first : 0;
-        cuts[m] = rank < n_ranks ? rank : n_ranks;
-    }
-    lull_status status =
-        cuts ? lull_wave_collector_gather_ranks(collector, division->team, cuts, err)
-             : lull_team_agree(division->team,
-                               lull_fail(err, LULL_ERR_MEMORY,
-                                         "not enough memory for the iterations of all ranks"),
-                               err);
-    free(cuts);
+    return gather(collector, false, err);
+}
+
+lull_status lull_wave_collector_gather(struct lull_wave_collector *collector,
+                                       struct lull_error *err)
+{
+    struct lull_wave_field *field = &collector->field;
+    lull_status status = gather(collector, true, err);
+    field->team = NULL;
+    field->own = 0;
+    field->own_end = field->n_ranks;
     return status;
+}
+
+void lull_wave_collector_share(struct lull_wave_collector *collector, struct lull_team *team,
+                               uint32_t first, uint32_t end)
+{
+    collector->field.team = team;
+    collector->field.own = first;
+    collector->field.own_end = end;
+}
+
+/* The ranks in front of a process of the run. */
+static uint32_t ranks_before(const struct lull_wave_collector *collector, uint32_t process)
+{
+    const uint32_t first = collector->first_process, n_ranks = collector->field.n_ranks;
+    const uint32_t rank = process > first ? process - first : 0;
+    return rank < n_ranks ? rank : n_ranks;
+}
+
+void lull_wave_collector_share_processes(struct lull_wave_collector *collector,
+                                         const struct lull_division *division)
+{
+    if (!division)
+        return;
+    const uint32_t *cuts = &division->cuts[lull_team_index(division->team)];
+    lull_wave_collector_share(collector, division->team, ranks_before(collector, cuts[0]),
+                              ranks_before(collector, cuts[1]));
 }

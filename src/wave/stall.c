@@ -27,15 +27,12 @@ static int compare_stalls(const void *a, const void *b)
 static bool was_late(const struct lull_wave_tracing *tracing, uint32_t rank, int32_t iteration,
                      int64_t end, int64_t least)
 {
-    const struct lull_wave_field *field = tracing->field;
-    for (int32_t i = iteration > LULL_WAVE_AHEAD ? iteration - LULL_WAVE_AHEAD : 0; i <= iteration;
-         i++) {
-        uint8_t operation;
-        uint32_t at = (uint32_t)i;
-        if (lull_wave_delay(field, rank, at) > least ||
-            lull_wave_idle_in_collectives(&field->rows[rank], at, &operation) > least)
-            return true;
-        if (lull_wave_idle(field, rank, at) > least && field->rows[rank].cells[at].end < end)
+    const int32_t from = iteration > LULL_WAVE_AHEAD ? iteration - LULL_WAVE_AHEAD : 0;
+    for (int32_t i = from; i <= iteration; i++) {
+        const struct lull_wave_outlier *at =
+            lull_wave_outlier_of(tracing->outliers, rank, (uint32_t)i);
+        if (at &&
+            (at->delay > least || at->collective > least || (at->idle > least && at->end < end)))
             return true;
     }
     return false;
@@ -78,22 +75,25 @@ static bool is_unexplained(const struct lull_wave_tracing *tracing, const struct
 }
 
 /* All long waits that no wave has taken, in the order in which they ended; false: no memory. */
-static bool list_stalls(const struct lull_wave_tracing *tracing, int64_t least,
-                        struct stall **ret_list, size_t *ret_count)
+static bool list_stalls(const struct lull_wave_tracing *tracing, struct stall **ret_list,
+                        size_t *ret_count)
 {
-    const struct lull_wave_field *field = tracing->field;
+    const struct lull_wave_outliers *outliers = tracing->outliers;
     size_t count = 0, room = 0;
     struct stall *list = NULL;
-    for (uint32_t r = 0; r < field->n_ranks; r++)
-        for (uint32_t i = field->first_origin; i < field->n_iterations; i++) {
-            int64_t idle = lull_wave_idle(field, r, i);
-            if (idle <= least || lull_wave_is_taken(tracing, r, (int32_t)i))
+    for (uint32_t r = 0; r < tracing->field->n_ranks; r++)
+        for (uint64_t o = outliers->first[r]; o < outliers->first[r + 1]; o++) {
+            const struct lull_wave_outlier *at = &outliers->list[o];
+            const int32_t iteration = (int32_t)at->iteration;
+            if (at->idle <= outliers->usual.least_stall ||
+                at->iteration < tracing->field->first_origin ||
+                lull_wave_is_taken(tracing, r, iteration))
                 continue;
             if (!lull_array_reserve(&list, &room, count + 1, sizeof *list)) {
                 free(list);
                 return false;
             }
-            list[count++] = (struct stall){r, (int32_t)i, field->rows[r].cells[i].end, idle};
+            list[count++] = (struct stall){r, iteration, at->end, at->idle};
         }
     if (count)
         qsort(list, count, sizeof *list, compare_stalls);
@@ -105,11 +105,11 @@ static bool list_stalls(const struct lull_wave_tracing *tracing, int64_t least,
 static bool trace_stall(struct lull_wave_tracing *tracing, const struct stall *stall,
                         struct lull_arena *arena)
 {
-    const struct lull_wave_row *row = &tracing->field->rows[stall->rank];
+    const int64_t wait = stall->length + tracing->field->rows[stall->rank].usual_wait;
     struct lull_wave *wave = &tracing->waves[tracing->n_waves];
     *wave = (struct lull_wave){.rank = stall->rank,
                                .iteration = stall->iteration,
-                               .begin = stall->end - row->cells[stall->iteration].wait,
+                               .begin = stall->end - wait,
                                .length = stall->length,
                                .within_call = true};
     if (!lull_wave_path_make(tracing->field->n_ranks, arena, &wave->path))
@@ -120,13 +120,12 @@ static bool trace_stall(struct lull_wave_tracing *tracing, const struct stall *s
 
 /* The first of the waits that are left over begins a wave if no other rank explains it; the wave is
  * traced before the next one is judged. */
-bool lull_wave_trace_stalls(struct lull_wave_tracing *tracing, int64_t least,
-                            struct lull_arena *arena)
+bool lull_wave_trace_stalls(struct lull_wave_tracing *tracing, struct lull_arena *arena)
 {
     struct stall *list;
     struct sources sources = {NULL, NULL};
     size_t count;
-    if (!list_stalls(tracing, least, &list, &count))
+    if (!list_stalls(tracing, &list, &count))
         return false;
     bool good = count == 0 || find_sources(tracing->graph, &sources);
     for (size_t i = 0; i < count && good && tracing->n_waves < LULL_WAVE_MOST; i++)

@@ -34,41 +34,29 @@ bool lull_wave_is_taken(const struct lull_wave_tracing *tracing, uint32_t rank, 
     return false;
 }
 
-int64_t lull_wave_idle_in_collectives(const struct lull_wave_row *row, uint32_t iteration,
-                                      uint8_t *ret_operation)
-{
-    uint32_t c;
-    int64_t sum = 0;
-    for (uint32_t n = lull_wave_collectives(row, iteration, &c); n > 0; n--, c++) {
-        sum += row->collectives[c].end - row->collectives[c].begin - row->usual_collective;
-        *ret_operation = row->collectives[c].operation;
-    }
-    return sum;
-}
-
 /* The iteration, from `from` on, in which a rank was idle longest. A wave of which so much is gone
  * at once is gone. */
 static struct idleness find_idleness(const struct lull_wave_tracing *tracing, uint32_t rank,
                                      int32_t from, int64_t before)
 {
-    const struct lull_wave_row *row = &tracing->field->rows[rank];
-    int64_t least = before / LULL_WAVE_LEAST_LEFT;
-    int64_t most = least > tracing->least_idle ? least : tracing->least_idle;
+    const int64_t least = before / LULL_WAVE_LEAST_LEFT;
+    const int64_t least_idle = tracing->outliers->usual.least_idle;
+    int64_t most = least > least_idle ? least : least_idle;
     struct idleness found = {-1, 0, 0};
     for (int32_t i = from; i <= from + LULL_WAVE_AHEAD && i < (int32_t)tracing->field->n_iterations;
          i++) {
-        int64_t idle = lull_wave_idle(tracing->field, rank, (uint32_t)i);
-        if (idle > most && !lull_wave_is_taken(tracing, rank, i)) {
-            most = idle;
-            found = (struct idleness){i, 0, idle};
-        }
-        uint8_t operation;
-        if (!row->n_collectives)
+        const struct lull_wave_outlier *at =
+            lull_wave_outlier_of(tracing->outliers, rank, (uint32_t)i);
+        if (!at || (at->idle <= most && at->collective <= most) ||
+            lull_wave_is_taken(tracing, rank, i))
             continue;
-        idle = lull_wave_idle_in_collectives(row, (uint32_t)i, &operation);
-        if (idle > most && !lull_wave_is_taken(tracing, rank, i)) {
-            most = idle;
-            found = (struct idleness){i, (uint8_t)(operation + 1), idle};
+        if (at->idle > most) {
+            most = at->idle;
+            found = (struct idleness){i, 0, at->idle};
+        }
+        if (at->collective > most) {
+            most = at->collective;
+            found = (struct idleness){i, (uint8_t)(at->operation + 1), at->collective};
         }
     }
     return found;

@@ -6,11 +6,7 @@
 
 #include <stddef.h>
 
-enum {
-    LULL_WAVE_LEAST_LEFT =
-        8,              /* one part in so many of the idleness of a rank arrives at the next */
-    LULL_WAVE_AHEAD = 2 /* iterations after the sender's in which a rank may become idle */
-};
+enum { LULL_WAVE_AHEAD = 2 }; /* iterations after the sender's in which a rank may become idle */
 
 /* Ranks that are idle in an iteration, to be followed: a list for each iteration. */
 struct lull_wave_visit {
@@ -21,7 +17,7 @@ struct lull_wave_visit {
 struct lull_wave_tracing {
     const struct lull_wave_field *field;
     const struct lull_wave_graph *graph;
-    int64_t least_idle;
+    const struct lull_wave_outliers *outliers;
     struct lull_wave *waves; /* room for LULL_WAVE_MOST */
     uint32_t n_waves;
     struct lull_wave_visit *visits;
@@ -35,15 +31,8 @@ struct lull_wave_tracing {
 bool lull_wave_trace(struct lull_wave_tracing *tracing, uint32_t first);
 /* Whether a rank is idle in an iteration because of a wave, or is where it begins. */
 bool lull_wave_is_taken(const struct lull_wave_tracing *tracing, uint32_t rank, int32_t iteration);
-/* Adds the waves that began within a call: each first wait longer than `least` ns that belongs to
+/* Adds the waves that began within a call: each first wait longer than least_stall that belongs to
  * no wave and that no other rank explains. False: no memory. */
-bool lull_wave_trace_stalls(struct lull_wave_tracing *tracing, int64_t least,
-                            struct lull_arena *arena);
-
-/* How much longer than usual a rank worked in an iteration, ns. */
-int64_t lull_wave_delay(const struct lull_wave_field *field, uint32_t rank, uint32_t iteration);
-/* How much longer than usual it waited in collective operations, ns, and in which. */
-int64_t lull_wave_idle_in_collectives(const struct lull_wave_row *row, uint32_t iteration,
-                                      uint8_t *ret_operation);
+bool lull_wave_trace_stalls(struct lull_wave_tracing *tracing, struct lull_arena *arena);
 
 #endif

@@ -8,6 +8,7 @@
 #define LULL_WAVE_WAVE_H
 
 #include "wave/graph.h"
+#include "wave/outlier.h"
 
 /* A number with its confidence interval; NAN: there is none. */
 struct lull_wave_value {
@@ -53,20 +54,10 @@ struct lull_wave {
     struct lull_wave_path path;
 };
 
-/* What is usual in a field, apart from its waves; ns. */
-struct lull_wave_usual {
-    double cycle;        /* mean duration of an iteration */
-    double work, wait;   /* means of its parts */
-    double comm;         /* waiting of those who wait least: what messages cost */
-    int64_t least_delay; /* a longer stretch of work is a delay */
-    int64_t least_idle;  /* a longer wait is idleness */
-    int64_t least_stall; /* a longer wait that no other rank explains is a delay within the call */
-};
-
 enum { LULL_WAVE_MOST = 64 };
 
 struct lull_waves {
-    struct lull_wave_usual usual;
+    struct lull_wave_outliers outliers;
     struct lull_wave *waves; /* by iteration, then rank */
     uint32_t count;
     uint32_t delays_alone; /* delays that made nobody idle */
@@ -81,14 +72,17 @@ struct lull_wave_options {
 /* Results live in `arena`. A delay counts where it is longer than the noise of the whole run makes
  * any likely (once in a thousand runs, if its tail is exponential). A rank is delayed in its
  * computation, or within a call that waits: it is idle though none of the ranks whose messages it
- * waits for was late. */
+ * waits for was late. `outliers` are of the field. */
 lull_status lull_waves_find(const struct lull_wave_field *field,
                             const struct lull_wave_graph *graph,
+                            const struct lull_wave_outliers *outliers,
                             const struct lull_wave_options *options, struct lull_arena *arena,
                             struct lull_waves *ret_waves, struct lull_error *err);
 
-/* How much longer than usual a rank waited in an iteration, ns. */
-int64_t lull_wave_idle(const struct lull_wave_field *field, uint32_t rank, uint32_t iteration);
+/* How much longer than usual a rank that a wave has reached waited in the iteration of its arrival,
+ * ns. */
+int64_t lull_wave_idle_at_arrival(const struct lull_waves *waves, const struct lull_wave *wave,
+                                  uint32_t rank);
 
 /* The speed of a front in ranks per iteration from its path alone (a prediction), with the interval
  * that whole iterations and ranks leave; *ret_distance is how far it gets. */

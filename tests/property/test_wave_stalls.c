@@ -30,7 +30,6 @@ static void make_run(const char *pattern, const char *network, uint32_t rank, ui
                      const char *others, struct wave_run *run)
 {
     char delays[128];
-    struct lull_error err;
     snprintf(delays, sizeof delays, "%u@i%u:10ms %s", rank, iteration + 1, others);
     const struct wave_wish wish = {.pattern = pattern,
                                    .network = network,
@@ -41,8 +40,7 @@ static void make_run(const char *pattern, const char *network, uint32_t rank, ui
     run->field->rows[rank].cells[iteration].end += LENGTH;
     run->field->rows[rank].cells[iteration].wait += LENGTH;
     const struct lull_wave_options wanted = {.least = 0};
-    if (lull_waves_find(run->field, run->graph, &wanted, run->arena, &run->waves, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    wave_run_find(run, &wanted);
 }
 
 static void assert_stall(const struct lull_wave *wave, uint32_t rank, uint32_t iteration)

@@ -36,6 +36,16 @@ static uint32_t read_delays(const char *text, struct lull_delay *delays)
     return count;
 }
 
+void wave_run_find(struct wave_run *run, const struct lull_wave_options *options)
+{
+    struct lull_error err;
+    struct lull_wave_outliers outliers;
+    must(lull_wave_outliers_find(run->field, options->least, run->arena, &outliers, &err), &err,
+         "outliers");
+    must(lull_waves_find(run->field, run->graph, &outliers, options, run->arena, &run->waves, &err),
+         &err, "waves");
+}
+
 void wave_run_make(const struct wave_wish *wish, struct wave_run *run)
 {
     struct lull_error err;
@@ -64,8 +74,7 @@ void wave_run_make(const struct wave_wish *wish, struct wave_run *run)
     must(lull_wave_graph_make(run->field, &run->network, run->arena, &run->graph, &err), &err,
          wish->pattern);
     const struct lull_wave_options wanted = {.least = wish->least};
-    must(lull_waves_find(run->field, run->graph, &wanted, run->arena, &run->waves, &err), &err,
-         wish->pattern);
+    wave_run_find(run, &wanted);
 }
 
 void wave_run_free(struct wave_run *run)

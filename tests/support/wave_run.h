@@ -28,6 +28,8 @@ struct wave_wish {
 
 /* Ends the test with a message where something fails. */
 void wave_run_make(const struct wave_wish *wish, struct wave_run *ret_run);
+/* Looks for its waves again, behind a change to its field. */
+void wave_run_find(struct wave_run *run, const struct lull_wave_options *options);
 void wave_run_free(struct wave_run *run);
 
 #endif

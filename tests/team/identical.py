@@ -40,6 +40,7 @@ COMMANDS = (
     ["info", "RUN"],
     ["wave", "RUN", "-f", "json", "--no-replay"],
     ["wave", "RUN", "-f", "json"],
+    ["wave", "RUN", "--no-replay", "--chart", "/dev/stdout"],
     ["replay", "RUN", "-f", "json", "--network", "ideal"],
     ["replay", "RUN", "--network", "hockney:latency=1us:4us:3"],
     ["replay", "RUN", "-f", "json", "--network", "hockney:latency=3us,eager=100,bandwidth=1e8"],

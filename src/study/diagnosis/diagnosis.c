@@ -59,9 +59,11 @@ static void find_waves(const struct lull_wave_field *field, struct lull_arena *a
     static const struct lull_wave_options usual = {0};
     const struct lull_wave_graph *graph;
     struct lull_waves *waves = lull_arena_zero(arena, 1, sizeof *waves);
+    struct lull_wave_outliers outliers;
     struct lull_error ignored;
     if (!field || lull_wave_graph_make(field, NULL, arena, &graph, &ignored) != LULL_OK ||
-        lull_waves_find(field, graph, &usual, arena, waves, &ignored) != LULL_OK)
+        lull_wave_outliers_find(field, usual.least, arena, &outliers, &ignored) != LULL_OK ||
+        lull_waves_find(field, graph, &outliers, &usual, arena, waves, &ignored) != LULL_OK)
         return;
     evidence->field = field;
     evidence->graph = graph;

@@ -70,15 +70,15 @@ lull_status lull_iterations_gather(struct lull_iterations *iterations,
     if (!division)
         return LULL_OK;
     int64_t steps = (int64_t)atomic_load(&iterations->steps);
-    lull_status status = lull_team_sum(division->team, &steps, 1, err);
-    if (status == LULL_OK)
-        status = lull_team_broadcast(division->team, &steps, sizeof steps, err);
+    lull_status status = lull_team_sum_to_all(division->team, &steps, 1, err);
     status = lull_team_agree(division->team, status, err);
     if (status != LULL_OK)
         return status;
     atomic_store(&iterations->steps, (uint64_t)steps);
-    return gave_up(iterations) ? LULL_OK
-                               : lull_wave_collector_gather(iterations->collector, division, err);
+    if (gave_up(iterations))
+        return LULL_OK;
+    lull_wave_collector_share_processes(iterations->collector, division);
+    return lull_wave_collector_gather(iterations->collector, err);
 }
 
 const struct lull_wave_field *lull_iterations_conclude(struct lull_iterations *iterations,

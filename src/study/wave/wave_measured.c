@@ -67,12 +67,25 @@ static lull_status pass_alone(struct session *session, struct lull_error *err)
     return lull_pass_run(trace, &options, consumers, 2, err);
 }
 
-/* All that the members have read comes to the first. */
+/* What is unusual in the iterations of a scene, to the first; together where they are shared. */
+static lull_status survey(const struct session *session, struct lull_wave_scene *scene,
+                          struct lull_error *err)
+{
+    lull_status status = lull_wave_collector_conclude(scene->collector, &scene->field, err);
+    return status == LULL_OK ? lull_wave_outliers_find(scene->field, session->wanted->options.least,
+                                                       session->arena, &scene->waves.outliers, err)
+                             : status;
+}
+
+/* All that the members have read of it comes to the first. */
 static lull_status gather(struct session *session, struct lull_error *err)
 {
     struct lull_team *team = session->wanted->team;
-    lull_status status =
-        lull_wave_collector_gather(session->run->measured.collector, session->run->division, err);
+    struct lull_wave_scene *measured = &session->run->measured;
+    lull_wave_collector_share_processes(measured->collector, session->run->division);
+    lull_status status = survey(session, measured, err);
+    if (session->run->division)
+        status = lull_team_agree(team, status, err);
     return status == LULL_OK ? lull_measured_gather(&session->measured, team, err) : status;
 }
 
@@ -215,7 +228,7 @@ static struct lull_replay_wish wish_of(const struct session *session)
 struct follower {
     const struct session *session;
     struct lull_wave_scene *scene;
-    uint32_t *cuts; /* [members + 1]: ranks in front of each member's */
+    uint32_t first, end; /* the ranks that this member simulates, of several */
 };
 
 static lull_status follow(void *context, const struct lull_program *program,
@@ -229,8 +242,11 @@ static lull_status follow(void *context, const struct lull_program *program,
     *ret_sink = NULL;
     if (program->n_streams != program->n_ranks)
         return LULL_OK;
-    for (uint32_t m = 0; division && m <= lull_team_size(division->team); m++)
-        follower->cuts[m] = lull_replay_ranks_before(program, division->cuts[m]);
+    if (division) {
+        const uint32_t *cuts = &division->cuts[lull_team_index(division->team)];
+        follower->first = lull_replay_ranks_before(program, cuts[0]);
+        follower->end = lull_replay_ranks_before(program, cuts[1]);
+    }
     lull_status status =
         lull_wave_collector_of_simulation(program->n_ranks, &scene->collector, err);
     if (status == LULL_OK)
@@ -238,35 +254,49 @@ static lull_status follow(void *context, const struct lull_program *program,
     return status;
 }
 
-/* As measured. */
+/* As measured, with what is unusual in it. */
 static lull_status replay_scene(struct session *session, struct lull_wave_scene *scene,
                                 int64_t *ret_runtime, lull_status *ret_status,
                                 struct lull_error *err)
 {
-    struct lull_team *team = session->wanted->team;
-    struct follower follower = {
-        session, scene,
-        lull_arena_zero(session->arena, lull_team_size(team) + (size_t)1, sizeof *follower.cuts)};
+    struct follower follower = {session, scene, 0, 0};
     struct lull_replay_wish wish = wish_of(session);
     wish.follow = follow;
     wish.follower = &follower;
     lull_status status = replay(session, &wish, ret_runtime, ret_status, err);
-    return status == LULL_OK && session->together && scene->collector
-               ? lull_wave_collector_gather_ranks(scene->collector, team, follower.cuts, err)
-               : status;
+    if (status != LULL_OK || *ret_status != LULL_OK || !scene->collector)
+        return status;
+    if (!session->together && !lull_team_is_first(session->wanted->team))
+        return status;
+    if (session->together)
+        lull_wave_collector_share(scene->collector, session->wanted->team, follower.first,
+                                  follower.end);
+    status = survey(session, scene, err);
+    /* That nothing is found, all find alike. */
+    if (session->together && status != LULL_ERR_FORMAT)
+        return status;
+    *ret_status = status;
+    return LULL_OK;
 }
 
 static lull_status look_for_waves(const struct session *session, struct lull_wave_scene *scene,
                                   struct lull_error *err)
 {
-    lull_status status = lull_wave_collector_conclude(scene->collector, &scene->field, err);
+    lull_status status =
+        lull_wave_graph_make(scene->field, &session->network, session->arena, &scene->graph, err);
     if (status == LULL_OK)
-        status = lull_wave_graph_make(scene->field, &session->network, session->arena,
-                                      &scene->graph, err);
-    if (status == LULL_OK)
-        status = lull_waves_find(scene->field, scene->graph, &session->wanted->options,
-                                 session->arena, &scene->waves, err);
+        status = lull_waves_find(scene->field, scene->graph, &scene->waves.outliers,
+                                 &session->wanted->options, session->arena, &scene->waves, err);
     return status;
+}
+
+/* A picture of it, if the first has come to waves; together where its iterations are shared. */
+static lull_status draw(const struct session *session, struct lull_wave_scene *scene,
+                        struct lull_error *err)
+{
+    return scene->field ? lull_wave_raster_make(scene->field, scene->graph ? &scene->waves : NULL,
+                                                scene->runtime, session->arena, &scene->raster, err)
+                        : LULL_OK;
 }
 
 /* The next wave that a replay without its delay can tell the cost of, from one on; the count: there
@@ -283,12 +313,14 @@ static struct removal removal_of(const struct session *session, uint32_t wave)
 {
     const struct lull_wave_scene *measured = &session->run->measured;
     const struct lull_wave *of = &measured->waves.waves[wave];
-    return (struct removal){.stream = of->rank,
-                            .from = of->begin,
-                            .to = measured->field->rows[of->rank].cells[of->iteration].end,
-                            .length = of->length,
-                            .left = of->length,
-                            .seen = INT64_MIN};
+    return (struct removal){
+        .stream = of->rank,
+        .from = of->begin,
+        .to =
+            lull_wave_outlier_of(&measured->waves.outliers, of->rank, (uint32_t)of->iteration)->end,
+        .length = of->length,
+        .left = of->length,
+        .seen = INT64_MIN};
 }
 
 /* The first says what is replayed next; the others do their part until nothing is. */
@@ -333,10 +365,12 @@ static lull_status replay_all(struct session *session, struct lull_error *err)
     lull_status together = replay_scene(session, &run->replayed, &runtime, &status, err);
     if (together != LULL_OK)
         return together;
-    if (status == LULL_OK && lull_team_is_first(session->wanted->team) && run->replayed.collector)
+    if (status == LULL_OK && lull_team_is_first(session->wanted->team) && run->replayed.field)
         status = look_for_waves(session, &run->replayed, err);
     run->replayed.runtime = run->replay_runtime = status == LULL_OK ? runtime : 0;
-    together = replay_waves(session, runtime, &status, err);
+    together = draw(session, &run->replayed, err);
+    if (together == LULL_OK)
+        together = replay_waves(session, runtime, &status, err);
     run->shared = session->together;
     if (together == LULL_OK && status != LULL_OK)
         lull_notices_add(session->notices, LULL_NOTICE_WARNING, "not replayed: %s", err->text);
@@ -349,7 +383,7 @@ static lull_status predict_all(const struct session *session, struct lull_error 
 {
     struct lull_wave_run *run = session->run;
     const struct lull_waves *waves = &run->measured.waves;
-    const struct lull_wave_usual *usual = &waves->usual;
+    const struct lull_wave_usual *usual = &waves->outliers.usual;
     struct lull_wave_prediction *predictions =
         lull_arena_zero(session->arena, waves->count + 1, sizeof *predictions);
     for (uint32_t w = 0; w < waves->count || w == 0; w++) {
@@ -409,14 +443,12 @@ static lull_status find_measured(struct session *session, const char *path, stru
     return LULL_OK;
 }
 
-/* The first tells whether there are replays, and what they need. `status`: of what came before. */
-static lull_status tell_all(struct session *session, lull_status status, struct lull_error *err)
+/* The first tells whether there are replays, and what they need. */
+static lull_status tell_all(struct session *session, struct lull_error *err)
 {
     struct lull_team *team = session->wanted->team;
     int64_t replays = session->run->replays;
-    status = lull_team_agree(team, status, err);
-    if (status == LULL_OK)
-        status = lull_team_broadcast(team, &replays, sizeof replays, err);
+    lull_status status = lull_team_broadcast(team, &replays, sizeof replays, err);
     session->together = replays;
     if (status != LULL_OK || !replays)
         return status;
@@ -439,8 +471,12 @@ static lull_status study(struct session *session, const char *path, struct lull_
                                         session->wanted->application, session->wanted->team, err);
     if (status == LULL_OK && first)
         status = find_measured(session, path, err);
-    if (session->together)
-        status = tell_all(session, status, err);
+    if (session->run->division)
+        status = lull_team_agree(session->wanted->team, status, err);
+    if (status == LULL_OK)
+        status = draw(session, &session->run->measured, err);
+    if (status == LULL_OK && session->together)
+        status = tell_all(session, err);
     if (status != LULL_OK || !(first ? session->run->replays : session->together))
         return status; /* the first goes on with what it has */
     return replay_all(session, err);

@@ -146,8 +146,11 @@ static lull_status look_for_waves(const struct work *work, struct outcome *outco
         status = lull_wave_graph_make(scene->field, &outcome->setup.network, outcome->arena,
                                       &scene->graph, err);
     if (status == LULL_OK)
-        status = lull_waves_find(scene->field, scene->graph, &work->inputs->options, outcome->arena,
-                                 &scene->waves, err);
+        status = lull_wave_outliers_find(scene->field, work->inputs->options.least, outcome->arena,
+                                         &scene->waves.outliers, err);
+    if (status == LULL_OK)
+        status = lull_waves_find(scene->field, scene->graph, &scene->waves.outliers,
+                                 &work->inputs->options, outcome->arena, &scene->waves, err);
     return status;
 }
 
@@ -326,7 +329,7 @@ static lull_status predict(const struct lull_wave_inputs *inputs, const struct o
     const struct lull_wave_field *field = delayed->scene.field;
     const struct lull_delay *delay = inputs->simulate.n_delays ? inputs->simulate.delays : NULL;
     bool noisy = has_noise(delayed), apart = is_changed_by_waves(delayed);
-    result->cycle = apart ? outcomes[QUIET].cycle : delayed->scene.waves.usual.cycle;
+    result->cycle = apart ? outcomes[QUIET].cycle : delayed->scene.waves.outliers.usual.cycle;
     result->cycle_silent = apart ? outcomes[SILENT].cycle : result->cycle;
     result->noise_mean = noisy ? outcomes[QUIET].noise_mean : 0;
     result->noise_sd = noisy ? spread_of_noise(inputs, &outcomes[QUIET]) : 0;
@@ -456,6 +459,10 @@ static void conclude(const struct work *work, uint64_t number, struct lull_arena
     result->status = predict(work->inputs, outcomes, arena, result);
     result->scene = outcomes[DELAYED].scene;
     result->scene.name = "simulated";
+    if (result->status == LULL_OK && work->inputs->simulate.sweep->n_axes == 0)
+        result->status =
+            lull_wave_raster_make(result->scene.field, &result->scene.waves, result->scene.runtime,
+                                  arena, &result->scene.raster, &result->err);
 }
 
 void lull_wave_simulate(const struct lull_wave_inputs *inputs, struct lull_wave_case *cases,

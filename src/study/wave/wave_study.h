@@ -5,7 +5,7 @@
 #include "study/notices.h"
 #include "study/runs.h"
 #include "study/simulated.h"
-#include "wave/wave.h"
+#include "wave/raster.h"
 
 /* What a wave should be. Times in ns; NAN: not known. */
 struct lull_wave_prediction {
@@ -28,7 +28,8 @@ struct lull_wave_scene {
     const struct lull_wave_field *field;
     const struct lull_wave_graph *graph;
     struct lull_waves waves;
-    int64_t runtime; /* ns */
+    const struct lull_wave_raster *raster; /* of them; NULL: none */
+    int64_t runtime;                       /* ns */
 };
 
 void lull_wave_scene_close(struct lull_wave_scene *scene);

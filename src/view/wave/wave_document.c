@@ -25,9 +25,9 @@ static void add_looked_for(struct lull_document *document, const struct lull_wav
                        lull_cell_count(scene->field->n_iterations));
     lull_document_fact(document, "ranks", "Ranks", lull_cell_count(scene->field->n_ranks));
     lull_document_fact(document, "least_delay", "Delays from",
-                       lull_cell_time(waves->usual.least_delay));
+                       lull_cell_time(waves->outliers.usual.least_delay));
     lull_document_fact(document, "least_idle", "Idleness from",
-                       lull_cell_time(waves->usual.least_idle));
+                       lull_cell_time(waves->outliers.usual.least_idle));
     lull_document_fact(document, "waves_found", "Waves", lull_cell_count(waves->count));
     if (waves->delays_alone)
         lull_document_note(document, LULL_NOTE_INFO,
@@ -324,7 +324,8 @@ struct lull_document *lull_wave_run_document(const char *path, const struct lull
     struct lull_wave_json *json = lull_arena_zero(arena, 1, sizeof *json);
     lull_document_fact(document, "run", "Run", lull_cell_text(path));
     add_looked_for(document, &run->measured);
-    lull_document_fact(document, "cycle_s", "Iteration", time_or_empty(waves->usual.cycle));
+    lull_document_fact(document, "cycle_s", "Iteration",
+                       time_or_empty(waves->outliers.usual.cycle));
     lull_document_fact(document, "runtime_s", "Runtime", lull_cell_time(run->measured.runtime));
     if (run->replay_runtime)
         lull_document_fact(document, "replay_s", "Runtime of its replay",

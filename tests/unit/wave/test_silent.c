@@ -42,7 +42,7 @@ static void test_amplitude_is_constant(void **state)
                 if (r == wave->rank || wave->path.arrivals[r] < 0)
                     continue;
                 double idle =
-                    (double)lull_wave_idle(run.field, r, (uint32_t)wave->path.arrivals[r]);
+                    (double)lull_wave_idle(&run.field->rows[r], (uint32_t)wave->path.arrivals[r]);
                 if (fabs(idle / LENGTH - 1) > 1e-9 + 1.0 / LENGTH) /* and a nanosecond */
                     fail_msg("%s: rank %u was idle for %.0f ns", patterns[p], r, idle);
             }
@@ -78,7 +78,7 @@ static void test_waves_annihilate(void **state)
     for (uint32_t r = 0; r < 61; r++) {
         unsigned idle = 0;
         for (uint32_t i = 0; i < run.field->n_iterations; i++)
-            idle += lull_wave_idle(run.field, r, i) > LENGTH / 2;
+            idle += lull_wave_idle(&run.field->rows[r], i) > LENGTH / 2;
         assert_int_equal(idle, r != 10 && r != 50);
     }
     wave_run_free(&without);
@@ -98,7 +98,7 @@ static void test_a_smaller_wave_is_absorbed(void **state)
     unsigned shorter = 0;
     for (uint32_t r = 0; r < 61; r++)
         for (uint32_t i = 0; i < run.field->n_iterations; i++) {
-            int64_t idle = lull_wave_idle(run.field, r, i);
+            int64_t idle = lull_wave_idle(&run.field->rows[r], i);
             shorter += idle == 10000000;
         }
     assert_int_equal(shorter, 30); /* ranks 29 to 0 */

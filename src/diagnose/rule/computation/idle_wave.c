@@ -17,7 +17,7 @@ static int64_t idle_of(const struct lull_evidence *evidence, const struct lull_w
     int64_t ns = 0;
     for (uint32_t rank = 0; rank < evidence->field->n_ranks; rank++)
         if (wave->path.arrivals[rank] >= 0 && rank != wave->rank)
-            ns += lull_wave_idle(evidence->field, rank, (uint32_t)wave->path.arrivals[rank]);
+            ns += lull_wave_idle_at_arrival(evidence->waves, wave, rank);
     return ns;
 }
 

@@ -1,0 +1,354 @@
+#include "wave/outlier.h"
+
+#include "base/array.h"
+#include "team/bring.h"
+#include "wave/select.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLE = 1 << 18 };  /* cells from which the noise is judged */
+#define FALSE_ALARMS   1e-3 /* delays per run that are noise */
+#define FALSE_IDLENESS 1e-3 /* share of the waits beside a wave that are taken for it */
+#define LEAST_SHARE    0.01 /* of an iteration: less is no idleness, however silent the system */
+
+int64_t lull_wave_idle(const struct lull_wave_row *row, uint32_t iteration)
+{
+    return row->cells[iteration].wait - row->usual_wait;
+}
+
+const struct lull_wave_outlier *lull_wave_outlier_of(const struct lull_wave_outliers *outliers,
+                                                     uint32_t rank, uint32_t iteration)
+{
+    uint64_t low = outliers->first[rank], high = outliers->first[rank + 1];
+    const uint64_t end = high;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (outliers->list[middle].iteration < iteration)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && outliers->list[low].iteration == iteration ? &outliers->list[low] : NULL;
+}
+
+/* An iteration of a rank whose cells are here. *collective: one in front of its collective
+ * operations, or the first of them; then the one behind them. */
+static struct lull_wave_outlier look(const struct lull_wave_row *row, uint32_t iteration,
+                                     uint32_t *collective)
+{
+    const struct lull_wave_cell *cell = &row->cells[iteration];
+    struct lull_wave_outlier at = {.iteration = iteration,
+                                   .begin = iteration > 0 ? cell[-1].end : row->begin,
+                                   .end = cell->end,
+                                   .idle = lull_wave_idle(row, iteration)};
+    int64_t work = at.end - at.begin - cell->wait;
+    for (; *collective < row->n_collectives; ++*collective) {
+        const struct lull_wave_collective *within = &row->collectives[*collective];
+        if (within->iteration > iteration)
+            break;
+        if (within->iteration < iteration)
+            continue;
+        work -= within->end - within->begin;
+        at.collective += within->end - within->begin - row->usual_collective;
+        at.operation = within->operation;
+    }
+    at.delay = work - row->usual_work;
+    return at;
+}
+
+/* ---- what is usual -------------------------------------------------------------------------- */
+
+/* Cells of all ranks, evenly. */
+struct sample {
+    int64_t *idle, *delay, *wait, *span; /* [count] */
+    size_t count, room;
+    const struct lull_wave_field *field;
+    uint64_t step; /* of the cells of all ranks, one rank after the other */
+};
+
+static struct sample sample_of(const struct lull_wave_field *field)
+{
+    const uint64_t cells = (uint64_t)field->n_ranks * field->n_iterations;
+    struct sample sample = {.field = field, .step = cells / SAMPLE + 1};
+    if (field->n_iterations % sample.step == 0)
+        sample.step++; /* not the same iteration of each rank */
+    sample.room = cells / sample.step + 2;
+    return sample;
+}
+
+static bool take_sample(struct sample *sample)
+{
+    const struct lull_wave_field *field = sample->field;
+    const uint64_t n = field->n_iterations, end = field->own_end * n, step = sample->step;
+    sample->idle = malloc(4 * sample->room * sizeof *sample->idle);
+    if (!sample->idle)
+        return false;
+    sample->delay = sample->idle + sample->room;
+    sample->wait = sample->delay + sample->room;
+    sample->span = sample->wait + sample->room;
+    for (uint64_t c = (field->own * n + step - 1) / step * step; c < end; c += step) {
+        const struct lull_wave_row *row = &field->rows[c / n];
+        uint32_t collective;
+        lull_wave_collectives(row, (uint32_t)(c % n), &collective);
+        const struct lull_wave_outlier at = look(row, (uint32_t)(c % n), &collective);
+        sample->idle[sample->count] = at.idle;
+        sample->delay[sample->count] = at.delay;
+        sample->wait[sample->count] = at.idle + row->usual_wait;
+        sample->span[sample->count++] = at.end - at.begin;
+    }
+    return true;
+}
+
+static bool put_sample(void *context, struct lull_flow *flow)
+{
+    const struct sample *sample = context;
+    const uint64_t count = sample->count;
+    return lull_flow_put(flow, &count, sizeof count) &&
+           lull_flow_put(flow, sample->idle, count * sizeof *sample->idle) &&
+           lull_flow_put(flow, sample->delay, count * sizeof *sample->delay) &&
+           lull_flow_put(flow, sample->wait, count * sizeof *sample->wait) &&
+           lull_flow_put(flow, sample->span, count * sizeof *sample->span);
+}
+
+static bool get_sample(void *context, uint32_t member, struct lull_flow *flow)
+{
+    struct sample *sample = context;
+    uint64_t count;
+    (void)member;
+    if (!lull_flow_get(flow, &count, sizeof count) || count > sample->room - sample->count)
+        return false;
+    const size_t at = sample->count, size = count * sizeof *sample->idle;
+    sample->count += count;
+    return lull_flow_get(flow, &sample->idle[at], size) &&
+           lull_flow_get(flow, &sample->delay[at], size) &&
+           lull_flow_get(flow, &sample->wait[at], size) &&
+           lull_flow_get(flow, &sample->span[at], size);
+}
+
+/* A time that a share `alpha` of the values passes, by an exponential tail through the median and
+ * the 80 % quantile: up to a fifth of the values may be waves. */
+static double tail(int64_t *values, size_t count, double alpha)
+{
+    double low = (double)lull_wave_select(values, count, count / 2);
+    double high = (double)lull_wave_select(values, count, (size_t)((double)count * 0.8));
+    return high + (high - low) / log(0.5 / 0.2) * fmax(0, log(0.2 / alpha));
+}
+
+/* What else than the means of the parts of an iteration. */
+static void judge(const struct sample *sample, int64_t least, struct lull_wave_usual *usual)
+{
+    const size_t count = sample->count;
+    const double cells = (double)sample->field->n_ranks * sample->field->n_iterations;
+    const double cycle = (double)lull_wave_select(sample->span, count, count / 2);
+    usual->cycle = cycle;
+    usual->comm = (double)lull_wave_select(sample->wait, count, count / 20);
+    usual->least_idle =
+        (int64_t)fmax(tail(sample->idle, count, FALSE_IDLENESS), LEAST_SHARE * cycle) + 1;
+    usual->least_delay = (int64_t)fmax(tail(sample->delay, count, FALSE_ALARMS / cells),
+                                       least > 0 ? (double)least - 1 : 0.99 * cycle);
+    usual->least_stall =
+        (int64_t)fmax(tail(sample->idle, count, FALSE_ALARMS / cells), (double)usual->least_delay);
+}
+
+/* To all. */
+static lull_status find_limits(const struct lull_wave_field *field, int64_t least,
+                               struct lull_wave_usual *usual, struct lull_error *err)
+{
+    struct sample sample = sample_of(field);
+    lull_status status =
+        take_sample(&sample)
+            ? LULL_OK
+            : lull_fail(err, LULL_ERR_MEMORY, "not enough memory for a sample of the waits");
+    const struct lull_freight freight = {put_sample, get_sample, &sample, "a sample of the waits"};
+    status = lull_team_agree(field->team, status, err);
+    if (status == LULL_OK)
+        status = lull_team_bring(field->team, &freight, err);
+    if (status == LULL_OK && lull_team_is_first(field->team))
+        judge(&sample, least, usual);
+    if (status == LULL_OK)
+        status = lull_team_broadcast(field->team, usual, sizeof *usual, err);
+    free(sample.idle);
+    return status;
+}
+
+/* ---- what is not ---------------------------------------------------------------------------- */
+
+/* A sum of times of all ranks, in two parts, as it may not fit into one. */
+struct sum {
+    int64_t low, high; /* low + 2^32 high, in ns */
+};
+
+static void add(struct sum *sum, int64_t ns)
+{
+    sum->low += ns & UINT32_MAX;
+    sum->high += ns >> 32;
+}
+
+static double mean_of(const struct sum *sum, int64_t count)
+{
+    return (ldexp((double)sum->high, 32) + (double)sum->low) / (double)count;
+}
+
+/* Of the iterations that belong to no wave. */
+struct sums {
+    struct sum span, work, wait;
+    int64_t count;
+};
+static_assert(sizeof(struct sums) == 7 * sizeof(int64_t), "summed as integers");
+
+static void take_means(const struct sums *sums, struct lull_wave_usual *usual)
+{
+    const int64_t count = sums->count;
+    if (count)
+        usual->cycle = mean_of(&sums->span, count);
+    usual->work = count ? mean_of(&sums->work, count) : NAN;
+    usual->wait = count ? mean_of(&sums->wait, count) : NAN;
+}
+
+struct search {
+    const struct lull_wave_field *field;
+    const struct lull_wave_usual *usual;
+    int64_t least; /* ns longer than usual */
+    struct sums sums;
+    uint64_t *counts; /* [n_ranks] */
+    struct lull_wave_outlier *list;
+    size_t count, room;
+};
+
+static bool append(struct search *search, const struct lull_wave_outlier *items, size_t count)
+{
+    if (!lull_array_reserve(&search->list, &search->room, search->count + count,
+                            sizeof *search->list))
+        return false;
+    if (count)
+        memcpy(&search->list[search->count], items, count * sizeof *items);
+    search->count += count;
+    return true;
+}
+
+static bool search_rank(struct search *search, uint32_t rank)
+{
+    const struct lull_wave_row *row = &search->field->rows[rank];
+    uint32_t collective = 0;
+    for (uint32_t i = 0; i < search->field->n_iterations; i++) {
+        const struct lull_wave_outlier at = look(row, i, &collective);
+        const int64_t span = at.end - at.begin, wait = at.idle + row->usual_wait;
+        const int64_t longer = span - row->usual_work - row->usual_wait;
+        if (i > 0 && longer <= search->usual->least_delay) {
+            add(&search->sums.span, span);
+            add(&search->sums.work, at.delay + row->usual_work);
+            add(&search->sums.wait, wait);
+            search->sums.count++;
+        }
+        if (at.idle <= search->least && at.delay <= search->least && at.collective <= search->least)
+            continue;
+        if (!append(search, &at, 1))
+            return false;
+        search->counts[rank]++;
+    }
+    return true;
+}
+
+static bool put_found(void *context, struct lull_flow *flow)
+{
+    const struct search *search = context;
+    const struct lull_wave_field *field = search->field;
+    const uint32_t own[2] = {field->own, field->own_end};
+    return lull_flow_put(flow, own, sizeof own) &&
+           lull_flow_put(flow, &search->counts[own[0]],
+                         (own[1] - own[0]) * sizeof *search->counts) &&
+           lull_flow_put_items(flow, search->list, search->count, sizeof *search->list);
+}
+
+static bool get_found(void *context, uint32_t member, struct lull_flow *flow)
+{
+    struct search *search = context;
+    uint32_t theirs[2];
+    size_t count;
+    (void)member;
+    if (!lull_flow_get(flow, theirs, sizeof theirs) ||
+        !lull_flow_get(flow, &search->counts[theirs[0]],
+                       (theirs[1] - theirs[0]) * sizeof *search->counts))
+        return false;
+    struct lull_wave_outlier *items = lull_flow_get_items(flow, sizeof *items, &count);
+    const bool good = items && append(search, items, count);
+    free(items);
+    return good;
+}
+
+static bool search_own(struct search *search)
+{
+    const struct lull_wave_field *field = search->field;
+    search->counts = calloc(field->n_ranks + (size_t)1, sizeof *search->counts);
+    bool good = search->counts != NULL;
+    for (uint32_t r = field->own; good && r < field->own_end; r++)
+        good = search_rank(search, r);
+    return good;
+}
+
+static bool keep(const struct search *search, struct lull_arena *arena,
+                 struct lull_wave_outliers *ret_outliers)
+{
+    const uint32_t n_ranks = search->field->n_ranks;
+    uint64_t *first = lull_arena_try(arena, n_ranks + (size_t)1, sizeof *first);
+    struct lull_wave_outlier *list = lull_arena_try(arena, search->count + 1, sizeof *list);
+    if (!first || !list)
+        return false;
+    first[0] = 0;
+    for (uint32_t r = 0; r < n_ranks; r++)
+        first[r + 1] = first[r] + search->counts[r];
+    if (search->count)
+        memcpy(list, search->list, search->count * sizeof *list);
+    ret_outliers->first = first;
+    ret_outliers->list = list;
+    return true;
+}
+
+/* What is less matters to no wave. */
+static int64_t least_of(const struct lull_wave_usual *usual)
+{
+    int64_t least = usual->least_stall / LULL_WAVE_LEAST_LEFT;
+    least = usual->least_delay < least ? usual->least_delay : least;
+    return usual->least_idle < least ? usual->least_idle : least;
+}
+
+static lull_status no_memory(struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for unusual iterations");
+}
+
+static lull_status find_all(struct search *search, struct lull_error *err)
+{
+    struct lull_team *team = search->field->team;
+    const struct lull_freight freight = {put_found, get_found, search, "unusual iterations"};
+    lull_status status = search_own(search) ? LULL_OK : no_memory(err);
+    status = lull_team_agree(team, status, err);
+    if (status == LULL_OK)
+        status = lull_team_sum(team, &search->sums.span.low, 7, err);
+    return status == LULL_OK ? lull_team_bring(team, &freight, err) : status;
+}
+
+lull_status lull_wave_outliers_find(const struct lull_wave_field *field, int64_t least,
+                                    struct lull_arena *arena,
+                                    struct lull_wave_outliers *ret_outliers, struct lull_error *err)
+{
+    struct lull_wave_usual *usual = &ret_outliers->usual;
+    struct search search = {.field = field, .usual = usual};
+    *ret_outliers = (struct lull_wave_outliers){.list = NULL};
+    lull_status status = find_limits(field, least, usual, err);
+    if (status != LULL_OK)
+        return status;
+    search.least = least_of(usual);
+    status = find_all(&search, err);
+    if (status == LULL_OK) {
+        const bool kept = !lull_team_is_first(field->team) || keep(&search, arena, ret_outliers);
+        status = lull_team_agree(field->team, kept ? LULL_OK : no_memory(err), err);
+    }
+    free(search.counts);
+    free(search.list);
+    take_means(&search.sums, usual);
+    return status;
+}
