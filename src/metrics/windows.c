@@ -209,9 +209,7 @@ static lull_status look_at_all(const struct lull_division *division, bool found,
     int64_t any = found;
     status = lull_team_agree(team, status, err);
     if (status == LULL_OK)
-        status = lull_team_max(team, &any, 1, err);
-    if (status == LULL_OK)
-        status = lull_team_broadcast(team, &any, sizeof any, err);
+        status = lull_team_max_to_all(team, &any, 1, err);
     *ret_any = any;
     return status;
 }

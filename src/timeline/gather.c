@@ -16,9 +16,7 @@ static lull_status count_all(struct gathering *gathering, struct lull_error *err
     int64_t counts[2] = {0, (int64_t)atomic_load(&builder->mail.count)};
     for (uint32_t l = 0; l < builder->timeline.n_leaves; l++)
         counts[0] += (int64_t)builder->recording.recorders[l].count;
-    lull_status status = lull_team_sum(team, counts, 2, err);
-    if (status == LULL_OK)
-        status = lull_team_broadcast(team, counts, sizeof counts, err);
+    lull_status status = lull_team_sum_to_all(team, counts, 2, err);
     gathering->all_steps = (uint64_t)counts[0] <= builder->recording.most;
     gathering->all_messages = (uint64_t)counts[1] <= 2 * builder->mail.most;
     return status;

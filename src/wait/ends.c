@@ -45,9 +45,7 @@ static lull_status learn_processes(struct lull_waits *waits, struct lull_error *
     for (uint32_t p = 0; p < n; p++)
         if (is_follower(waits, p) && has_ended(waits, p))
             bits[p / 63] |= INT64_C(1) << p % 63;
-    lull_status status = lull_team_sum(team, bits, words, err);
-    if (status == LULL_OK)
-        status = lull_team_broadcast(team, bits, words * sizeof *bits, err);
+    lull_status status = lull_team_sum_to_all(team, bits, words, err);
     for (uint32_t p = 0; p < n && status == LULL_OK; p++)
         waits->ended[p] = waits->trace->processes[p].n_threads == 0 || bits[p / 63] >> p % 63 & 1;
     waits->knows_ends = true;

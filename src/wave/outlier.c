@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "team/bring.h"
+#include "team/wide_sum.h"
 #include "wave/select.h"
 
 #include <assert.h>
@@ -176,25 +177,9 @@ static lull_status find_limits(const struct lull_wave_field *field, int64_t leas
 
 /* ---- what is not ---------------------------------------------------------------------------- */
 
-/* A sum of times of all ranks, in two parts, as it may not fit into one. */
-struct sum {
-    int64_t low, high; /* low + 2^32 high, in ns */
-};
-
-static void add(struct sum *sum, int64_t ns)
-{
-    sum->low += ns & UINT32_MAX;
-    sum->high += ns >> 32;
-}
-
-static double mean_of(const struct sum *sum, int64_t count)
-{
-    return (ldexp((double)sum->high, 32) + (double)sum->low) / (double)count;
-}
-
 /* Of the iterations that belong to no wave. */
 struct sums {
-    struct sum span, work, wait;
+    struct lull_wide_sum span, work, wait; /* ns */
     int64_t count;
 };
 static_assert(sizeof(struct sums) == 7 * sizeof(int64_t), "summed as integers");
@@ -203,9 +188,9 @@ static void take_means(const struct sums *sums, struct lull_wave_usual *usual)
 {
     const int64_t count = sums->count;
     if (count)
-        usual->cycle = mean_of(&sums->span, count);
-    usual->work = count ? mean_of(&sums->work, count) : NAN;
-    usual->wait = count ? mean_of(&sums->wait, count) : NAN;
+        usual->cycle = lull_wide_sum_value(&sums->span) / (double)count;
+    usual->work = count ? lull_wide_sum_value(&sums->work) / (double)count : NAN;
+    usual->wait = count ? lull_wide_sum_value(&sums->wait) / (double)count : NAN;
 }
 
 struct search {
@@ -238,9 +223,9 @@ static bool search_rank(struct search *search, uint32_t rank)
         const int64_t span = at.end - at.begin, wait = at.idle + row->usual_wait;
         const int64_t longer = span - row->usual_work - row->usual_wait;
         if (i > 0 && longer <= search->usual->least_delay) {
-            add(&search->sums.span, span);
-            add(&search->sums.work, at.delay + row->usual_work);
-            add(&search->sums.wait, wait);
+            lull_wide_sum_add(&search->sums.span, span);
+            lull_wide_sum_add(&search->sums.work, at.delay + row->usual_work);
+            lull_wide_sum_add(&search->sums.wait, wait);
             search->sums.count++;
         }
         if (at.idle <= search->least && at.delay <= search->least && at.collective <= search->least)

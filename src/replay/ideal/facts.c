@@ -46,9 +46,7 @@ lull_status lull_facts_recorded(const struct lull_ideal *ideal, bool ret_recorde
     for (uint32_t l = 0; l < ideal->trace->n_locations; l++)
         for (int call = 0; ideal->streams[l] && call < FORMS_OF_CALLS; call++)
             recorded[call] |= ideal->streams[l]->reading.recorded[call];
-    lull_status status = lull_team_max(team_of(ideal), recorded, FORMS_OF_CALLS, err);
-    if (status == LULL_OK)
-        status = lull_team_broadcast(team_of(ideal), recorded, sizeof recorded, err);
+    lull_status status = lull_team_max_to_all(team_of(ideal), recorded, FORMS_OF_CALLS, err);
     for (int call = 0; call < FORMS_OF_CALLS; call++)
         ret_recorded[call] = recorded[call] != 0;
     return status;
@@ -59,9 +57,7 @@ lull_status lull_ideal_look_back(struct lull_ideal *ideal, struct lull_ideal_opt
 {
     int64_t others = lull_ideal_others_call(ideal);
     bool no_epochs = false;
-    lull_status status = lull_team_max(team_of(ideal), &others, 1, err);
-    if (status == LULL_OK)
-        status = lull_team_broadcast(team_of(ideal), &others, sizeof others, err);
+    lull_status status = lull_team_max_to_all(team_of(ideal), &others, 1, err);
     if (status == LULL_OK && !others)
         status = lull_epochs_look_back(ideal, &no_epochs, err);
     *ret_again = others || no_epochs;

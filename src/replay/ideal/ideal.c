@@ -75,9 +75,7 @@ static lull_status number_shares(struct lull_ideal *ideal, struct lull_error *er
         return no_memory(ideal->trace, err);
     }
     workers[lull_team_index(division->team)] = ideal->n_readers;
-    lull_status status = lull_team_sum(division->team, workers, n_members, err);
-    if (status == LULL_OK)
-        status = lull_team_broadcast(division->team, workers, n_members * sizeof *workers, err);
+    lull_status status = lull_team_sum_to_all(division->team, workers, n_members, err);
     if (status == LULL_OK && !number_members(ideal, workers, n_members))
         status = no_memory(ideal->trace, err);
     free(workers);

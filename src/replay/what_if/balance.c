@@ -1,6 +1,7 @@
 /* Balanced: in each epoch each process that computes does so for the mean time of all. */
 #include "base/array.h"
 #include "replay/what_if/kind.h"
+#include "team/wide_sum.h"
 
 #include <stdlib.h>
 
@@ -69,10 +70,10 @@ static bool learn(void *state, const struct lull_replay_burst *burst, int64_t ns
     return true;
 }
 
-/* What all processes computed in an epoch, in two parts, as the sum may not fit, and how many did.
- */
+/* What all processes computed in an epoch, and how many did. */
 struct sum {
-    int64_t low, high, working; /* low + 2^32 high, in ns */
+    struct lull_wide_sum ns;
+    int64_t working;
 };
 static_assert(sizeof(struct sum) == 3 * sizeof(int64_t), "summed as integers");
 
@@ -81,8 +82,7 @@ static void add_work(const struct work *work, struct sum *sums)
     for (size_t phase = 0; phase < work->count; phase++) {
         if (work->ns[phase] <= 0)
             continue;
-        sums[phase].low += work->ns[phase] & UINT32_MAX;
-        sums[phase].high += work->ns[phase] >> 32;
+        lull_wide_sum_add(&sums[phase].ns, work->ns[phase]);
         sums[phase].working++;
     }
 }
@@ -96,8 +96,8 @@ static lull_status find_means(struct balance *balance, struct sum *sums, size_t 
         lull_team_sum(balance->team, (int64_t *)sums, phases * sizeof *sums / sizeof(int64_t), err);
     for (size_t phase = 0; phase < phases; phase++)
         if (sums[phase].working > 0)
-            balance->mean[phase] = ((double)sums[phase].low + 0x1p32 * (double)sums[phase].high) /
-                                   (double)sums[phase].working;
+            balance->mean[phase] =
+                lull_wide_sum_value(&sums[phase].ns) / (double)sums[phase].working;
     return status == LULL_OK ? lull_team_broadcast(balance->team, balance->mean,
                                                    phases * sizeof *balance->mean, err)
                              : status;
@@ -110,9 +110,7 @@ static lull_status conclude(void *state, struct lull_error *err)
     for (uint32_t s = 0; s < balance->n_streams; s++)
         phases =
             (int64_t)balance->works[s].count > phases ? (int64_t)balance->works[s].count : phases;
-    lull_status status = lull_team_max(balance->team, &phases, 1, err);
-    if (status == LULL_OK)
-        status = lull_team_broadcast(balance->team, &phases, sizeof phases, err);
+    lull_status status = lull_team_max_to_all(balance->team, &phases, 1, err);
     if (status != LULL_OK)
         return status;
     struct sum *sums = calloc((size_t)phases + 1, sizeof *sums);

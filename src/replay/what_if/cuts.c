@@ -112,15 +112,6 @@ struct comparison {
 };
 static_assert(sizeof(struct comparison) == 2 * sizeof(int64_t), "largest values are taken of both");
 
-/* The largest of all members, on all. */
-static lull_status max_of_all(const struct cuts *cuts, int64_t *values, size_t count,
-                              struct lull_error *err)
-{
-    lull_status status = lull_team_max(cuts->team, values, count, err);
-    return status == LULL_OK ? lull_team_broadcast(cuts->team, values, count * sizeof *values, err)
-                             : status;
-}
-
 /* Streams of this member with one thread number. */
 static uint32_t find_peers(const struct cuts *cuts, struct member *members, uint32_t number,
                            struct lull_peer *peers)
@@ -147,7 +138,7 @@ static lull_status compare(const struct cuts *cuts, struct member *members, bool
         of->epochs = (int64_t)units->n_epochs > of->epochs ? (int64_t)units->n_epochs : of->epochs;
     }
     if (status == LULL_OK)
-        status = max_of_all(cuts, (int64_t *)comparisons, 2 * (size_t)count, err);
+        status = lull_team_max_to_all(cuts->team, (int64_t *)comparisons, 2 * (size_t)count, err);
     for (uint32_t number = 0; number < count && status == LULL_OK; number++) {
         const struct comparison *of = &comparisons[number];
         struct lull_peers peers = {.team = cuts->team,
@@ -176,7 +167,7 @@ static lull_status conclude_cut(struct cuts *cuts, uint32_t index, struct lull_e
         const int64_t number = number_of(cuts, &members[s]);
         count = number + 1 > count ? number + 1 : count;
     }
-    lull_status status = max_of_all(cuts, &count, 1, err);
+    lull_status status = lull_team_max_to_all(cuts->team, &count, 1, err);
     if (status != LULL_OK)
         return status;
     struct comparison *comparisons = calloc((size_t)count + 1, sizeof *comparisons);

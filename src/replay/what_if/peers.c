@@ -205,10 +205,7 @@ static lull_status count_units(const struct lull_peers *peers, int64_t *counts,
     for (uint32_t i = 0; i < peers->count; i++)
         for (size_t e = 0; e < peers->own[i].units->n_epochs; e++)
             counts[e] += (int64_t)lull_units_in(peers->own[i].units, e);
-    lull_status status = lull_team_sum(peers->team, counts, peers->n_epochs, err);
-    return status == LULL_OK
-               ? lull_team_broadcast(peers->team, counts, peers->n_epochs * sizeof *counts, err)
-               : status;
+    return lull_team_sum_to_all(peers->team, counts, peers->n_epochs, err);
 }
 
 static size_t end_of_block(const struct lull_peers *peers, const int64_t *counts, size_t from)

@@ -90,9 +90,7 @@ lull_status lull_wait_gather_others(struct lull_waits *waits, bool *others, stru
 {
     struct lull_team *team = waits->options.division->team;
     int64_t any = *others;
-    lull_status status = lull_team_max(team, &any, 1, err);
-    if (status == LULL_OK)
-        status = lull_team_broadcast(team, &any, sizeof any, err);
+    lull_status status = lull_team_max_to_all(team, &any, 1, err);
     *others = any;
     return status;
 }
