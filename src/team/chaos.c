@@ -173,8 +173,8 @@ static void push_out(struct peer *peer)
 static void pull_in(struct peer *peer)
 {
     unsigned char room[16384];
-    ssize_t got = 1;
-    while (peer->socket >= 0 && got > 0) {
+    ssize_t got = sizeof room;
+    while (peer->socket >= 0 && got == sizeof room) {
         got = recv(peer->socket, room, sizeof room, MSG_DONTWAIT);
         if (got > 0 && !append(&peer->in, room, (size_t)got))
             got = 0;

@@ -32,7 +32,9 @@ struct feed {
     struct lull_process_range range;
     unsigned workers;
     uint64_t seed;
+    bool presumes_masters;
     atomic_int status;
+    atomic_uint apart; /* times that a thread was welcome, and its master was not */
 };
 
 struct feeder {
@@ -72,9 +74,14 @@ static uint32_t choose_location(const struct feeder *feeder, const size_t *at,
             at[l] == feeder->feed->locations[l].count)
             continue;
         *ret_unread = true;
-        if (consumer->welcome(consumer->context, feeder->worker, l) &&
-            lull_random_below(random, ++n) == 0)
+        if (!consumer->welcome(consumer->context, feeder->worker, l))
+            continue;
+        if (lull_random_below(random, ++n) == 0)
             chosen = l;
+        const uint32_t master = run->trace->processes[process].first_location;
+        if (feeder->feed->presumes_masters && feeder->feed->workers == 1 &&
+            !consumer->welcome(consumer->context, feeder->worker, master))
+            atomic_fetch_add(&feeder->feed->apart, 1);
     }
     return chosen;
 }
@@ -140,6 +147,7 @@ static struct lull_ideal_result read_once(const struct random_run *run, unsigned
                         .consumer = &consumer,
                         .range = options.range,
                         .workers = workers,
+                        .presumes_masters = options.presumes_masters,
                         .seed = seed};
     struct feeder feeders[MOST_WORKERS];
     pthread_t threads[MOST_WORKERS];
@@ -150,6 +158,7 @@ static struct lull_ideal_result read_once(const struct random_run *run, unsigned
     for (unsigned w = 0; w < workers; w++)
         pthread_join(threads[w], NULL);
     assert_int_equal(atomic_load(&feed.status), LULL_OK);
+    assert_int_equal(atomic_load(&feed.apart), 0);
     if (ret_others)
         *ret_others = lull_ideal_others_call(ideal);
     assert_int_equal(lull_ideal_look_back(ideal, wished, ret_again, NULL), LULL_OK);
@@ -265,6 +274,8 @@ static void other_threads_are_found_out(void **state)
             assert_int_equal(result.messages, exact.messages);
             assert_int_equal(result.collectives, exact.collectives);
             assert_int_equal(result.lost_ns, exact.lost_ns);
+            result = evaluate(&run, 1, seed, 1 + (size_t)(seed % 20), &found);
+            assert_int_equal(result.runtime, exact.runtime);
         }
         with += found;
         without += !found;

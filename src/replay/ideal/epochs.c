@@ -9,6 +9,7 @@
  * of more than 2^44 ns (five hours), one that is longer makes all void. The rest of 62 bits counts
  * them: half a million, and more in shorter runs. What comes behind are ordinary operations. */
 enum { BITS = 62, LEAST_BITS = 38, MOST_BITS = 44 };
+enum { EPOCHS_AT_ONCE = 4096 }; /* that are compared with those of other members */
 
 static bool is_wanted(const struct lull_ideal *ideal)
 {
@@ -172,29 +173,32 @@ lull_status lull_epochs_look_back(struct lull_ideal *ideal, bool *ret_void, stru
     return status;
 }
 
+/* How late the last process of this member came, in epochs from `from` on. */
+static void find_latest(const struct lull_ideal *ideal, size_t from, size_t count, int64_t *latest)
+{
+    memset(latest, 0, count * sizeof *latest);
+    for (unsigned s = ideal->first_share; s < ideal->end_share; s++) {
+        const struct share *share = ideal->shares[s];
+        for (size_t e = 0; e < count && from + e < share->n_epochs; e++)
+            if (share->epochs[from + e] > latest[e])
+                latest[e] = share->epochs[from + e];
+    }
+}
+
 lull_status lull_epochs_sum(const struct lull_ideal *ideal, int64_t *ret_sum,
                             struct lull_error *err)
 {
     struct lull_team *team = ideal->options->division ? ideal->options->division->team : NULL;
     const size_t n = ideal->n_epochs;
+    int64_t latest[EPOCHS_AT_ONCE];
+    lull_status status = LULL_OK;
     *ret_sum = 0;
-    if (n == 0)
-        return LULL_OK;
-    int64_t *latest = calloc(n, sizeof *latest);
-    if (latest)
-        for (unsigned s = ideal->first_share; s < ideal->end_share; s++)
-            for (size_t e = 0; e < ideal->shares[s]->n_epochs && e < n; e++)
-                if (ideal->shares[s]->epochs[e] > latest[e])
-                    latest[e] = ideal->shares[s]->epochs[e];
-    lull_status status = latest
-                             ? LULL_OK
-                             : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
-                                         ideal->trace->path);
-    status = lull_team_agree(team, status, err);
-    if (status == LULL_OK)
-        status = lull_team_max(team, latest, n, err);
-    for (size_t e = 0; status == LULL_OK && e < n; e++)
-        *ret_sum += latest[e];
-    free(latest);
+    for (size_t from = 0; from < n && status == LULL_OK; from += EPOCHS_AT_ONCE) {
+        const size_t count = n - from < EPOCHS_AT_ONCE ? n - from : EPOCHS_AT_ONCE;
+        find_latest(ideal, from, count, latest);
+        status = lull_team_max(team, latest, count, err);
+        for (size_t e = 0; e < count; e++)
+            *ret_sum += latest[e];
+    }
     return status;
 }

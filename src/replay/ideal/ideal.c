@@ -271,11 +271,22 @@ static bool is_blocked(struct share *share, const struct stream *stream)
     return blocked;
 }
 
+/* What evaluates a location; of a thread that does not, its master's, so that what others keep of
+ * both until they meet is bounded, too. */
+static const struct stream *stream_of(const struct lull_ideal *ideal, uint32_t location)
+{
+    const struct lull_trace *trace = ideal->trace;
+    const struct stream *own = ideal->streams[location];
+    return own ? own
+               : ideal
+                     ->streams[trace->processes[trace->locations[location].process].first_location];
+}
+
 static bool is_welcome(void *context, unsigned worker, uint32_t location)
 {
     struct lull_ideal *ideal = context;
     struct share *share = ideal->readers[worker]->share;
-    const struct stream *stream = ideal->streams[location];
+    const struct stream *stream = stream_of(ideal, location);
     if (lull_lead_is_too_large(share) && is_evaluating(ideal))
         return false;
     /* because too much waits already */

@@ -7,7 +7,7 @@
 
 /* A member tells all others: however many there are, nobody is to hear of it more often than every
  * 50 us. */
-enum { MARKS = 64, TELL_EVERY_NS = 2000000, HEAR_EVERY_NS = 50000 };
+enum { MARKS = 64, TELL_EVERY_NS = 10000000, HEAR_EVERY_NS = 50000 };
 
 /* Letters up to this one were posted by readers that had come to this time. */
 struct mark {

@@ -16,7 +16,7 @@
 #include <time.h>
 
 enum { BLOCKS_BETWEEN_LETTERS = 8 };
-enum { MOST_SPARE = 64 /* batches of a share */ };
+enum { MOST_SPARE = 32 /* batches of a share */ };
 /* Letters are often answered at once by another processor, and going to sleep for each would take
  * ten times as long as the evaluation. So a share looks out for them for so long before it sleeps.
  * It keeps its processor meanwhile: where others compute beside lull, whoever yields it waits for
@@ -282,6 +282,8 @@ static void serve_all(struct reader *own)
         bool served = ideal->mail && lull_mail_take(ideal);
         for (unsigned s = 0; s < n; s++)
             served |= serve(own, ideal->shares[first + (at + s) % n]);
+        if (!served && n == 1)
+            return; /* what other members send, sleep_until_roused looks out for */
         const int64_t now = served ? 0 : lull_clock_read(CLOCK_MONOTONIC);
         if (!served && until != 0 && now >= until)
             return;

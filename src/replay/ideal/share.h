@@ -239,7 +239,7 @@ struct letter {
     int64_t time, measured;
 };
 
-enum { LETTERS_OF_BATCH = 127 };
+enum { LETTERS_OF_BATCH = 255 };
 
 struct batch {
     struct batch *next;
