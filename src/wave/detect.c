@@ -40,7 +40,8 @@ static lull_status find_delays(const struct lull_wave_field *field,
                 continue;
             struct lull_wave *last = delays->count ? &delays->list[delays->count - 1] : NULL;
             if (last && last->rank == r && last->iteration + 1 == iteration) {
-                last->length += at->delay; /* one that lasts for several iterations */
+                last->length += at->delay;
+                last->twice = true;
                 continue;
             }
             if (!lull_array_reserve(&delays->list, &delays->room, delays->count + 1,

@@ -44,6 +44,7 @@ struct lull_wave_front {
 struct lull_wave {
     uint32_t rank;                             /* that was delayed ... */
     int32_t iteration;                         /* ... in which iteration ... */
+    bool twice;                                /* ... and in the next one, too ... */
     int64_t begin;                             /* ... which began at this time, ns ... */
     int64_t length;                            /* ... by how much, ns */
     bool within_call;                          /* in a call that waits, not in its computation */

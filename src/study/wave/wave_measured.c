@@ -176,8 +176,10 @@ const struct lull_trace *lull_wave_run_trace(const struct lull_wave_run *run)
 /* A delay that is taken out of the run. */
 struct removal {
     uint32_t stream;
-    int64_t from, to, length; /* ns */
-    int64_t left, seen;       /* of it; the last burst's begin: a program may run again */
+    struct delay {
+        int64_t from, to, length, left; /* ns; left: of it */
+    } delays[2];                        /* in one iteration, and in the next; length 0: none */
+    int64_t seen;                       /* the last burst's begin: a program may run again */
 };
 
 static int64_t without_delay(void *context, const struct lull_replay_burst *burst)
@@ -185,15 +187,19 @@ static int64_t without_delay(void *context, const struct lull_replay_burst *burs
     struct removal *removal = context;
     if (burst->stream != removal->stream)
         return burst->ns;
-    if (burst->begin < removal->seen)
-        removal->left = removal->length;
+    int64_t ns = burst->ns;
+    for (unsigned d = 0; d < 2; d++) {
+        struct delay *delay = &removal->delays[d];
+        if (burst->begin < removal->seen)
+            delay->left = delay->length;
+        if (burst->fixed || burst->end <= delay->from || burst->begin >= delay->to)
+            continue;
+        const int64_t cut = ns < delay->left ? ns : delay->left;
+        delay->left -= cut;
+        ns -= cut;
+    }
     removal->seen = burst->begin;
-    if (burst->fixed || burst->end <= removal->from || burst->begin >= removal->to ||
-        removal->left <= 0)
-        return burst->ns;
-    int64_t cut = burst->ns < removal->left ? burst->ns : removal->left;
-    removal->left -= cut;
-    return burst->ns - cut;
+    return ns;
 }
 
 /* By all members while they do it together. *ret_status: what the first has come to with a replay
@@ -311,16 +317,15 @@ static uint32_t next_wave(const struct session *session, uint32_t from)
 
 static struct removal removal_of(const struct session *session, uint32_t wave)
 {
-    const struct lull_wave_scene *measured = &session->run->measured;
-    const struct lull_wave *of = &measured->waves.waves[wave];
-    return (struct removal){
-        .stream = of->rank,
-        .from = of->begin,
-        .to =
-            lull_wave_outlier_of(&measured->waves.outliers, of->rank, (uint32_t)of->iteration)->end,
-        .length = of->length,
-        .left = of->length,
-        .seen = INT64_MIN};
+    const struct lull_waves *waves = &session->run->measured.waves;
+    const struct lull_wave *of = &waves->waves[wave];
+    struct removal removal = {.stream = of->rank, .seen = INT64_MIN};
+    for (unsigned d = 0; d <= of->twice; d++) {
+        const struct lull_wave_outlier *at =
+            lull_wave_outlier_of(&waves->outliers, of->rank, (uint32_t)of->iteration + d);
+        removal.delays[d] = (struct delay){at->begin, at->end, at->delay, at->delay};
+    }
+    return removal;
 }
 
 /* The first says what is replayed next; the others do their part until nothing is. */
