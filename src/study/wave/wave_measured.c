@@ -320,7 +320,8 @@ static struct removal removal_of(const struct session *session, uint32_t wave)
     const struct lull_waves *waves = &session->run->measured.waves;
     const struct lull_wave *of = &waves->waves[wave];
     struct removal removal = {.stream = of->rank, .seen = INT64_MIN};
-    for (unsigned d = 0; d <= of->twice; d++) {
+    const unsigned n = of->twice ? 2 : 1;
+    for (unsigned d = 0; d < n; d++) {
         const struct lull_wave_outlier *at =
             lull_wave_outlier_of(&waves->outliers, of->rank, (uint32_t)of->iteration + d);
         removal.delays[d] = (struct delay){at->begin, at->end, at->delay, at->delay};
