@@ -40,7 +40,7 @@ COMMANDS = (
     ["info", "RUN"],
     ["wave", "RUN", "-f", "json", "--no-replay"],
     ["wave", "RUN", "-f", "json"],
-    ["wave", "RUN", "--no-replay", "--chart", "/dev/stdout"],
+    ["wave", "RUN", "--no-replay", "--chart", "CHART"],
     ["replay", "RUN", "-f", "json", "--network", "ideal"],
     ["replay", "RUN", "--network", "hockney:latency=1us:4us:3"],
     ["replay", "RUN", "-f", "json", "--network", "hockney:latency=3us,eager=100,bandwidth=1e8"],
@@ -103,12 +103,23 @@ class Case:
         return subprocess.run([*launcher, *before, self.options.lull, *words], env=environment, timeout=300,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
 
+    def draw(self, words, members, **more):
+        """Also the chart that it makes, where that is asked for."""
+        chart = os.path.join(self.folder, "chart.svg")
+        done = self.start([chart if word == "CHART" else word for word in words], members, **more)
+        if not os.path.exists(chart):
+            return done, None
+        with open(chart, "rb") as drawn:
+            picture = drawn.read()
+        os.remove(chart)
+        return done, picture
+
     def compare(self, words, sizes):
         """Teams by turns with epochs, as is usual, and without."""
-        alone = self.start(words, 0)
+        alone, picture = self.draw(words, 0)
         for members in sizes:
             epochs = self.checks % 3 and "1" or "0"
-            team = self.start(words, members, LULL_IDEAL_EPOCHS=epochs)
+            team, drawn = self.draw(words, members, LULL_IDEAL_EPOCHS=epochs)
             self.checks += 1
             what = "%s, %d processes, seed %d, epochs %s" % (" ".join(words), members, self.seed, epochs)
             if (alone.returncode != 0) != (team.returncode != 0):
@@ -116,6 +127,8 @@ class Case:
                                                                    team.stderr.decode(errors="replace")))
             if alone.stdout != team.stdout:
                 raise Difference(what + ": prints something else")
+            if picture != drawn:
+                raise Difference(what + ": draws something else")
             said = [line for line in alone.stderr.splitlines() if line.startswith(b"lull ")]
             for line in said:
                 if team.stderr.splitlines().count(line) != said.count(line):
