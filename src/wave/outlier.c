@@ -35,28 +35,21 @@ const struct lull_wave_outlier *lull_wave_outlier_of(const struct lull_wave_outl
     return low < end && outliers->list[low].iteration == iteration ? &outliers->list[low] : NULL;
 }
 
-/* An iteration of a rank whose cells are here. *collective: one in front of its collective
- * operations, or the first of them; then the one behind them. */
-static struct lull_wave_outlier look(const struct lull_wave_row *row, uint32_t iteration,
-                                     uint32_t *collective)
+/* An iteration of a rank whose cells are here. */
+static struct lull_wave_outlier look(const struct lull_wave_row *row, uint32_t iteration)
 {
-    const struct lull_wave_cell *cell = &row->cells[iteration];
     struct lull_wave_outlier at = {.iteration = iteration,
-                                   .begin = iteration > 0 ? cell[-1].end : row->begin,
-                                   .end = cell->end,
-                                   .idle = lull_wave_idle(row, iteration)};
-    int64_t work = at.end - at.begin - cell->wait;
-    for (; *collective < row->n_collectives; ++*collective) {
-        const struct lull_wave_collective *within = &row->collectives[*collective];
-        if (within->iteration > iteration)
-            break;
-        if (within->iteration < iteration)
-            continue;
-        work -= within->end - within->begin;
+                                   .begin =
+                                       iteration > 0 ? row->cells[iteration - 1].end : row->begin,
+                                   .end = row->cells[iteration].end,
+                                   .idle = lull_wave_idle(row, iteration),
+                                   .delay = lull_wave_work(row, iteration) - row->usual_work};
+    uint32_t c;
+    for (uint32_t n = lull_wave_collectives(row, iteration, &c); n > 0; n--, c++) {
+        const struct lull_wave_collective *within = &row->collectives[c];
         at.collective += within->end - within->begin - row->usual_collective;
         at.operation = within->operation;
     }
-    at.delay = work - row->usual_work;
     return at;
 }
 
@@ -92,9 +85,7 @@ static bool take_sample(struct sample *sample)
     sample->span = sample->wait + sample->room;
     for (uint64_t c = (field->own * n + step - 1) / step * step; c < end; c += step) {
         const struct lull_wave_row *row = &field->rows[c / n];
-        uint32_t collective;
-        lull_wave_collectives(row, (uint32_t)(c % n), &collective);
-        const struct lull_wave_outlier at = look(row, (uint32_t)(c % n), &collective);
+        const struct lull_wave_outlier at = look(row, (uint32_t)(c % n));
         sample->idle[sample->count] = at.idle;
         sample->delay[sample->count] = at.delay;
         sample->wait[sample->count] = at.idle + row->usual_wait;
@@ -217,15 +208,15 @@ static bool append(struct search *search, const struct lull_wave_outlier *items,
 static bool search_rank(struct search *search, uint32_t rank)
 {
     const struct lull_wave_row *row = &search->field->rows[rank];
-    uint32_t collective = 0;
+    int64_t spans = 0, works = 0, waits = 0;
     for (uint32_t i = 0; i < search->field->n_iterations; i++) {
-        const struct lull_wave_outlier at = look(row, i, &collective);
-        const int64_t span = at.end - at.begin, wait = at.idle + row->usual_wait;
+        const struct lull_wave_outlier at = look(row, i);
+        const int64_t span = at.end - at.begin;
         const int64_t longer = span - row->usual_work - row->usual_wait;
         if (i > 0 && longer <= search->usual->least_delay) {
-            lull_wide_sum_add(&search->sums.span, span);
-            lull_wide_sum_add(&search->sums.work, at.delay + row->usual_work);
-            lull_wide_sum_add(&search->sums.wait, wait);
+            spans += span;
+            works += at.delay + row->usual_work;
+            waits += at.idle + row->usual_wait;
             search->sums.count++;
         }
         if (at.idle <= search->least && at.delay <= search->least && at.collective <= search->least)
@@ -234,6 +225,9 @@ static bool search_rank(struct search *search, uint32_t rank)
             return false;
         search->counts[rank]++;
     }
+    lull_wide_sum_add(&search->sums.span, spans);
+    lull_wide_sum_add(&search->sums.work, works);
+    lull_wide_sum_add(&search->sums.wait, waits);
     return true;
 }
 
