@@ -7,9 +7,9 @@
 
 enum lull_team_probe {
     LULL_TEAM_NOTHING,
-    LULL_TEAM_MAIL, /* `from` and `size` are of the next one, which fetch takes */
-    LULL_TEAM_GONE, /* `from` will send nothing any more; told once */
-    LULL_TEAM_NO_MEMORY
+    LULL_TEAM_MAIL,     /* `from` and `size` are of the next one, which fetch takes */
+    LULL_TEAM_GONE,     /* `from` will send nothing any more; told once */
+    LULL_TEAM_NO_MEMORY /* for what may come; told once while it lasts */
 };
 
 struct lull_team_backend {

@@ -52,7 +52,7 @@ static lull_status load_library(const struct lull_team_start *start, struct lull
     return no_library(start, err);
 }
 
-/* NULL: there are no so many addresses. */
+/* NULL: there are not so many addresses. */
 static void *set_aside(void)
 {
     void *room = mmap(NULL, FOR_MPI, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

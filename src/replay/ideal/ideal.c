@@ -276,10 +276,9 @@ static bool is_blocked(struct share *share, const struct stream *stream)
 static const struct stream *stream_of(const struct lull_ideal *ideal, uint32_t location)
 {
     const struct lull_trace *trace = ideal->trace;
+    const uint32_t process = trace->locations[location].process;
     const struct stream *own = ideal->streams[location];
-    return own ? own
-               : ideal
-                     ->streams[trace->processes[trace->locations[location].process].first_location];
+    return own ? own : ideal->streams[trace->processes[process].first_location];
 }
 
 static bool is_welcome(void *context, unsigned worker, uint32_t location)
