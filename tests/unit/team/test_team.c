@@ -465,8 +465,6 @@ static void test_stop(void **state)
 
 /* ---- what goes wrong ----------------------------------------------------------------------- */
 
-/* A member is killed while others wait for it: they end, and the first says who has gone, also
- * where another one was faster to say that something has failed. */
 /* ---- an ending ------------------------------------------------------------------------------ */
 
 /* Parcels that are sent on some times, and notes. */
@@ -558,6 +556,8 @@ static void test_ending(void **state)
     run_all(end_together);
 }
 
+/* A member is killed while others wait for it: they end, and the first says who has gone, also
+ * where another one was faster to say that something has failed. */
 static void test_killed(void **state)
 {
     (void)state;
