@@ -44,6 +44,15 @@ lull_feature(LIBCLANG LULL_LIBCLANG_INCLUDE "predict the performance of loops in
              "header clang-c/Index.h of libclang was not found at build time")
 # The recorder: its wrappers of MPI functions are generated from the mpi.h of each family.
 find_package(Python3 COMPONENTS Interpreter)
+# The interpreter itself: what is called python3 may be a script that looks for one at each start, which
+# takes three times as long as the interpreter's own start.
+if(Python3_FOUND)
+    execute_process(COMMAND ${Python3_EXECUTABLE} -c "import sys; print(sys.executable)"
+                    OUTPUT_VARIABLE interpreter OUTPUT_STRIP_TRAILING_WHITESPACE)
+    if(EXISTS "${interpreter}")
+        set(Python3_EXECUTABLE ${interpreter})
+    endif()
+endif()
 find_program(LULL_MPICC_openmpi NAMES mpicc.openmpi)
 find_program(LULL_MPICC_mpich NAMES mpicc.mpich)
 foreach(family openmpi mpich)

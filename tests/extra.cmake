@@ -1,6 +1,5 @@
 # Tests that are not C programs of their own.
 if(LULL_TESTS)
-    find_package(Python3 COMPONENTS Interpreter)
     if(Python3_FOUND)
         file(GLOB areas CONFIGURE_DEPENDS LIST_DIRECTORIES ON ${CMAKE_CURRENT_SOURCE_DIR}/golden/*)
         # These start no thread but those that read and simulate runs, which others do.

@@ -34,7 +34,7 @@
 #define LULL_TAPE_MAGIC       "LULLTAPE"
 #define LULL_TAPE_HEADER_SIZE 4096 /* the first record starts here */
 #define LULL_TAPE_CORE_WORDS  16   /* of a set of cores */
-#define LULL_TAPE_CHUNK                                                   \
+#define LULL_TAPE_CHUNK \
     65536 /* no record crosses a multiple of this, counted from the first \
              record: a reader can start at any chunk */
 

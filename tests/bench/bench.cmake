@@ -1,6 +1,5 @@
 # What the kernels of lull bench claim, against their compiled loops.
 if(LULL_TESTS AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    find_package(Python3 COMPONENTS Interpreter)
     if(Python3_FOUND AND CMAKE_OBJDUMP)
         add_executable(bench_claims ${CMAKE_CURRENT_LIST_DIR}/claims.c)
         target_link_libraries(bench_claims PRIVATE lull_bench)

@@ -3,16 +3,13 @@
 #include "study/compare.h"
 #include "study/model/fit/fit_measured.h"
 #include "study/model/fit/fit_study.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 enum { SKIPPED = 77, RUNS = 3 };
 static const char *folder;
@@ -44,8 +41,7 @@ static struct lull_fit_study fit_epoch(struct lull_arena *arena)
         status = lull_fit_table_of_runs(&runs, &wish, arena, &table, &err);
     if (status == LULL_OK)
         status = lull_fit_study_make(table, 0, &all, arena, &study, &err);
-    if (status != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(status != LULL_OK, "%s", err.text);
     lull_runs_close(&runs);
     return study;
 }
@@ -73,7 +69,7 @@ static void test_epoch(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_fit)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_epoch)};
     struct stat info;
@@ -83,5 +79,5 @@ int main(void)
         printf("skipped: no traces in %s (LULL_CONFORMANCE_DIR)\n", folder);
         return SKIPPED;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -2,15 +2,12 @@
  * schedules. */
 #include "sim/engine/engine.h"
 #include "sim/goal/goal.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static char folder[1024];
 
@@ -45,12 +42,11 @@ static void compare(const char *name, char set, const struct lull_sim_result *re
     long long end;
     snprintf(path, sizeof path, "%s/%s.%c.expected", folder, name, set);
     FILE *file = fopen(path, "r");
-    if (!file)
-        fail_msg("cannot open %s", path);
+    fail_if(!file, "cannot open %s", path);
     for (; fscanf(file, "%u %lld", &rank, &end) == 2; n++)
-        if (rank >= result->n_ranks || result->ranks[rank].end != end)
-            fail_msg("%s %c: rank %u ends at %lld, not at %lld", name, set, rank,
-                     (long long)result->ranks[rank].end, end);
+        fail_if(rank >= result->n_ranks || result->ranks[rank].end != end,
+                "%s %c: rank %u ends at %lld, not at %lld", name, set, rank,
+                (long long)result->ranks[rank].end, end);
     fclose(file);
     assert_int_equal(n, result->n_ranks);
 }
@@ -65,9 +61,9 @@ static void run(const char *name, char set, bool with_path)
     struct lull_sim_options options = {.network = &network, .path = with_path};
     struct lull_arena *arena = lull_arena_create(NULL);
     snprintf(path, sizeof path, "%s/%s.goal", folder, name);
-    if (lull_goal_open(path, &program, &err) != LULL_OK ||
-        lull_simulate(program, &options, arena, &result, NULL, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_goal_open(path, &program, &err) != LULL_OK ||
+                lull_simulate(program, &options, arena, &result, NULL, &err) != LULL_OK,
+            "%s", err.text);
     compare(name, set, &result);
     int64_t sum = 0;
     for (unsigned i = 0; i < LULL_PATH_PARTS; i++)
@@ -89,7 +85,7 @@ static void end_times_are_exact(void **state)
         }
 }
 
-int main(void)
+TEST_GROUP(test_goal_golden)
 {
     const char *traces = getenv("LULL_CONFORMANCE_DIR");
     struct stat info;
@@ -99,5 +95,5 @@ int main(void)
         return 77;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(end_times_are_exact)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,15 +1,13 @@
 /* Layer conditions of seven kernels on two machines, as Kerncraft finds them: lines per cache level
  * exactly, cycles to 0.02. */
 #include "model/kernel/layers.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 static char folder[4096];
@@ -41,8 +39,7 @@ static struct lull_kernel *kernel_of(const json_t *point, struct lull_arena *are
                                     json_string_value(json_object_get(point, "kernel")));
     json_object_foreach(json_object_get(point, "constants"), name, value) sizes[source.n_sizes++] =
         (struct lull_kernel_size){.name = name, .value = json_number_value(value)};
-    if (lull_kernel_read(&source, arena, &kernel, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_kernel_read(&source, arena, &kernel, &err) != LULL_OK, "%s", err.text);
     return kernel;
 }
 
@@ -95,7 +92,7 @@ static void all_points_agree(void **state)
     json_decref(root);
 }
 
-int main(void)
+TEST_GROUP(test_layer_conditions)
 {
     const char *traces = getenv("LULL_CONFORMANCE_DIR");
     struct lull_arena *arena = lull_arena_create(NULL);
@@ -113,5 +110,5 @@ int main(void)
         return 77;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_points_agree)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,18 +1,15 @@
 /* Real archives of Score-P and EZTrace: counts as otf2-print counts them, messages matched, clocks
  * corrected. */
 #include "support/same_trace.h"
+#include "support/test.h"
 #include "support/together.h"
 #include "trace/format.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 enum { SKIPPED = 77 };
 
@@ -28,8 +25,9 @@ static const char ez_hybrid[] = "eztrace-hybrid2x2-pomp-jacobi/eztrace_log.otf2"
 static struct lull_trace *must_open(const char *name)
 {
     struct lull_trace *trace;
-    if (lull_trace_open(lull_arena_printf(arena, "%s/%s", folder, name), &trace, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_trace_open(lull_arena_printf(arena, "%s/%s", folder, name), &trace, &err) !=
+                LULL_OK,
+            "%s", err.text);
     together_check(lull_arena_printf(arena, "%s/%s", folder, name));
     return trace;
 }
@@ -133,10 +131,10 @@ static void test_counts(void **state)
         count_read(trace, read);
         for (uint32_t l = 0; l < trace->n_locations; l++)
             for (unsigned k = 0; k < LULL_EVENT_KINDS; k++) {
-                if (printed[l].kinds[k] != read[l].kinds[k])
-                    fail_msg("%s: location %u: %s: %" PRIu64 ", otf2-print has %" PRIu64,
-                             archives[a].name, l, lull_event_kind_name(k), read[l].kinds[k],
-                             printed[l].kinds[k]);
+                fail_if(printed[l].kinds[k] != read[l].kinds[k],
+                        "%s: location %u: %s: %" PRIu64 ", otf2-print has %" PRIu64,
+                        archives[a].name, l, lull_event_kind_name(k), read[l].kinds[k],
+                        printed[l].kinds[k]);
                 sum += read[l].kinds[k];
             }
         if (archives[a].events > 0)
@@ -353,7 +351,7 @@ static void test_eztrace(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_otf2)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts),          cmocka_unit_test(test_messages),
@@ -368,7 +366,7 @@ int main(void)
         return SKIPPED;
     }
     arena = lull_arena_create(NULL);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = run_cases(tests, NULL, NULL);
     lull_arena_destroy(arena);
     return failed;
 }

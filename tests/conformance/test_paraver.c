@@ -2,19 +2,16 @@
  * the numbers of states, events, messages and counted instructions must be the same. */
 #include "metrics/breakdown/breakdown.h"
 #include "support/folder.h"
+#include "support/test.h"
 #include "trace/convert.h"
 #include "trace/format.h"
 #include "trace/scan.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <zlib.h>
-
-#include <cmocka.h>
 
 enum { SKIPPED = 77, LOCATIONS = 32, STATES = 32, TYPES = 4096 };
 
@@ -193,13 +190,11 @@ static lull_status add_block(void *context, unsigned worker, const struct lull_b
 static void compare(const char *path, const struct count *slow)
 {
     struct lull_trace *trace;
-    if (lull_trace_open(path, &trace, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_trace_open(path, &trace, &err) != LULL_OK, "%s", err.text);
     struct reading reading = {.trace = trace};
     struct lull_visitor visitor = {.context = &reading, .block = add_block};
     struct lull_scan_options options = {.application = LULL_NONE};
-    if (lull_scan(trace, &options, &visitor, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_scan(trace, &options, &visitor, &err) != LULL_OK, "%s", err.text);
     const struct count *fast = &reading.count;
     for (int s = 0; s < STATES; s++)
         assert_int_equal(slow->states[s], fast->states[s]);
@@ -246,8 +241,8 @@ static struct lull_breakdown *break_down(const struct lull_trace *trace, struct 
 {
     const struct lull_breakdown_options options = {.workers = 1};
     struct lull_breakdown *breakdown;
-    if (lull_breakdown_compute(trace, &options, arena, &breakdown, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_breakdown_compute(trace, &options, arena, &breakdown, &err) != LULL_OK, "%s",
+            err.text);
     return breakdown;
 }
 
@@ -278,11 +273,11 @@ static void test_written_again(void **state)
         struct lull_trace *original = NULL, *copy = NULL;
         struct lull_arena *arena = lull_arena_create(NULL);
         snprintf(path, sizeof path, "%s/%s", traces, names[i]);
-        if (lull_trace_open(path, &original, &err) != LULL_OK ||
-            lull_convert(original, folder_path("copy.prv"), lull_format_find("paraver"), true, NULL,
-                         NULL, &err) != LULL_OK ||
-            lull_trace_open(folder_path("copy.prv"), &copy, &err) != LULL_OK)
-            fail_msg("%s", err.text);
+        fail_if(lull_trace_open(path, &original, &err) != LULL_OK ||
+                    lull_convert(original, folder_path("copy.prv"), lull_format_find("paraver"),
+                                 true, NULL, NULL, &err) != LULL_OK ||
+                    lull_trace_open(folder_path("copy.prv"), &copy, &err) != LULL_OK,
+                "%s", err.text);
         check_same(break_down(original, arena), break_down(copy, arena));
         lull_arena_destroy(arena);
         lull_trace_close(copy);
@@ -291,7 +286,7 @@ static void test_written_again(void **state)
     folder_remove();
 }
 
-int main(void)
+TEST_GROUP(test_paraver)
 {
     struct stat info;
     traces = getenv("LULL_CONFORMANCE_DIR");
@@ -305,5 +300,5 @@ int main(void)
         cmocka_unit_test(test_against_slow_parser),
         cmocka_unit_test(test_written_again),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -2,16 +2,13 @@
 #include "metrics/breakdown/breakdown.h"
 #include "metrics/pop/pop.h"
 #include "replay/ideal/ideal.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 enum { METRICS = 128, SKIPPED = 77 };
 
@@ -40,8 +37,7 @@ static struct lull_breakdown *analyse(const char *name, struct lull_arena *arena
     if (status == LULL_OK)
         status = lull_breakdown_compute(trace, &options, arena, &breakdown, &err);
     lull_trace_close(trace);
-    if (status != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(status != LULL_OK, "%s", err.text);
     return breakdown;
 }
 
@@ -50,8 +46,8 @@ static struct lull_pop_input *input_of(const struct lull_breakdown *breakdown,
 {
     struct lull_pop_input *input = NULL;
     struct lull_error err = {""};
-    if (lull_pop_from_breakdown(breakdown, false, arena, &input, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_pop_from_breakdown(breakdown, false, arena, &input, &err) != LULL_OK, "%s",
+            err.text);
     return input;
 }
 
@@ -59,22 +55,20 @@ static void compute(const struct lull_pop_input *input, const struct lull_pop_in
                     struct lull_metric_value *values)
 {
     struct lull_error err = {""};
-    if (lull_pop_compute(input, reference, LULL_SCALING_STRONG, values, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_pop_compute(input, reference, LULL_SCALING_STRONG, values, &err) != LULL_OK, "%s",
+            err.text);
 }
 
 static void check_near(const char *what, double got, double want, double tolerance)
 {
-    if (!(fabs(got - want) <= tolerance))
-        fail_msg("%s: %.9f, published %.9f", what, got, want);
+    fail_if(!(fabs(got - want) <= tolerance), "%s: %.9f, published %.9f", what, got, want);
 }
 
 static void check_metric(const struct lull_metric_value *values, const char *id, double want)
 {
     int index = lull_metric_find(id);
     assert_true(index >= 0);
-    if (values[index].absent)
-        fail_msg("%s: %s", id, values[index].absent);
+    fail_if(values[index].absent, "%s: %s", id, values[index].absent);
     check_near(id, values[index].value, want, 1e-6);
 }
 
@@ -171,9 +165,9 @@ static int64_t check_epoch_ideal(const struct epoch *want, struct lull_arena *ar
     struct lull_ideal_result ideal;
     struct lull_ideal_options options = {0};
     struct lull_error err = {""};
-    if (lull_trace_open(path, &trace, &err) != LULL_OK ||
-        lull_ideal_runtime(trace, &options, arena, &ideal, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_trace_open(path, &trace, &err) != LULL_OK ||
+                lull_ideal_runtime(trace, &options, arena, &ideal, &err) != LULL_OK,
+            "%s", err.text);
     lull_trace_close(trace);
     assert_null(ideal.absent);
     check_near("T_ideal", 1e-3 * (double)ideal.runtime, want->ideal_us, 1e-3 * want->ideal_us);
@@ -323,7 +317,7 @@ static void test_eztrace_hybrid(void **state)
     check_sensible("eztrace-hybrid2x2-pomp-jacobi/eztrace_log.otf2", 2, 4, *state);
 }
 
-int main(void)
+TEST_GROUP(test_published)
 {
     struct stat info;
     folder = getenv("LULL_CONFORMANCE_DIR");
@@ -342,5 +336,5 @@ int main(void)
         TEST(test_eztrace_mpi),
         TEST(test_eztrace_hybrid),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

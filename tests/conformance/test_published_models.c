@@ -4,31 +4,26 @@
 #include "model/ecm/ecm.h"
 #include "model/solver/solver.h"
 #include "model/spmv/spmv.h"
+#include "support/test.h"
 
 #include <jansson.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
 static json_t *published;
 
 static void check_near(const char *what, double got, double want, double within)
 {
-    if (!(fabs(got - want) <= within))
-        fail_msg("%s: %.10g, expected %.10g", what, got, want);
+    fail_if(!(fabs(got - want) <= within), "%s: %.10g, expected %.10g", what, got, want);
 }
 
 static double number(const json_t *object, const char *name)
 {
     const json_t *value = json_object_get(object, name);
-    if (!json_is_number(value))
-        fail_msg("no number '%s'", name);
+    fail_if(!json_is_number(value), "no number '%s'", name);
     return json_number_value(value);
 }
 
@@ -60,10 +55,10 @@ static void test_cg(void **state)
     const struct lull_solver_options options = {.compiler = "gcc", .barrier = NAN};
     const char *file = lull_arena_printf(arena, "%s/../data/haswell-e5-2695v3-cod-cg.json", tests);
     const char *text = lull_arena_printf(arena, "%s/../data/solvers/cg.lua", tests);
-    if (lull_machine_read(file, arena, &machine, &err) != LULL_OK ||
-        lull_solver_read(text, machine, NULL, 0, arena, &solver, &err) != LULL_OK ||
-        lull_solver_predict(&solver, machine, &options, arena, &got, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_machine_read(file, arena, &machine, &err) != LULL_OK ||
+                lull_solver_read(text, machine, NULL, 0, arena, &solver, &err) != LULL_OK ||
+                lull_solver_predict(&solver, machine, &options, arena, &got, &err) != LULL_OK,
+            "%s", err.text);
     assert_int_equal(solver.n_kernels, json_array_size(rows));
     for (size_t i = 0; i < solver.n_kernels; i++)
         check_kernel(json_array_get(rows, i), &got.kernels[i]);
@@ -140,7 +135,7 @@ static void test_measured_alpha(void **state)
                number(pwtk, "bytes_per_nz"), 1e-3);
 }
 
-int main(void)
+TEST_GROUP(test_published_models)
 {
     char path[1200];
     const char *folder = getenv("LULL_CONFORMANCE_DIR"), *tests = getenv("LULL_TESTS_DIR");
@@ -161,7 +156,7 @@ int main(void)
         cmocka_unit_test(test_matrices),
         cmocka_unit_test(test_measured_alpha),
     };
-    int failed = cmocka_run_group_tests(all, NULL, NULL);
+    int failed = run_cases(all, NULL, NULL);
     json_decref(published);
     return failed;
 }

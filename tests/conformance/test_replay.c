@@ -4,15 +4,12 @@
 #include "lull_features.h"
 #include "study/replay/replay_study.h"
 #include "study/wave/wave_study.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static const double MOST = 0.05; /* of the measured runtime */
 
@@ -22,8 +19,8 @@ static void replay(const char *path, struct lull_arena *arena, struct lull_repla
     static const struct lull_supposition nothing;
     struct lull_notices notices = {.arena = arena};
     struct lull_error err = {""};
-    if (lull_replay_study_make(path, &nothing, NULL, &notices, arena, study, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_replay_study_make(path, &nothing, NULL, &notices, arena, study, &err) != LULL_OK,
+            "%s", err.text);
     assert_int_equal(study->runs.count, 2);
 }
 
@@ -36,8 +33,8 @@ static void check(const char *path, uint32_t processes)
     assert_int_equal(measured->processes, processes);
     double wanted = (double)measured->breakdown->runtime_ns;
     double found = (double)study.runs.runs[1].breakdown->runtime_ns;
-    if (!(fabs(found / wanted - 1) <= MOST))
-        fail_msg("%s: %.6g s measured, %.6g s replayed", path, 1e-9 * wanted, 1e-9 * found);
+    fail_if(!(fabs(found / wanted - 1) <= MOST), "%s: %.6g s measured, %.6g s replayed", path,
+            1e-9 * wanted, 1e-9 * found);
     lull_replay_study_close(&study);
     lull_arena_destroy(arena);
 }
@@ -85,19 +82,19 @@ static void the_replay_of_waves(void **state)
     struct lull_wave_run waves;
     struct lull_error err = {""};
     replay(path, arena, &study);
-    if (lull_wave_run_make(path, &(struct lull_wave_run_options){0}, &notices, arena, &waves,
-                           &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_wave_run_make(path, &(struct lull_wave_run_options){0}, &notices, arena, &waves,
+                               &err) != LULL_OK,
+            "%s", err.text);
     assert_int_equal(waves.replay_runtime, study.runs.runs[1].breakdown->runtime_ns);
     lull_wave_run_close(&waves);
     lull_replay_study_close(&study);
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_replay)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_recorded_run),
                                        cmocka_unit_test(an_archive_of_score_p),
                                        cmocka_unit_test(the_replay_of_waves)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

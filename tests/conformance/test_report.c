@@ -3,15 +3,12 @@
 #include "lull_features.h"
 #include "study/census.h"
 #include "study/report/report_study.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 enum { SKIPPED = 77, BINS = 1 << LULL_TIMELINE_FINEST };
 
@@ -37,8 +34,8 @@ static void load(const char *path, unsigned workers, struct lull_arena *arena,
     struct lull_error err = {""};
     struct lull_report_options options = {.runs = {.workers = workers, .force = true}};
     lull_report_budget(16000000, &options);
-    if (lull_report_load(&path, 1, &options, &notices, arena, report, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_report_load(&path, 1, &options, &notices, arena, report, &err) != LULL_OK, "%s",
+            err.text);
 }
 
 static const int64_t *cells_of(const struct lull_timeline *timeline, uint32_t row, unsigned level)
@@ -155,7 +152,7 @@ static void test_traces(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_report)
 {
     struct stat info;
     folder = getenv("LULL_CONFORMANCE_DIR");
@@ -166,5 +163,5 @@ int main(void)
         return SKIPPED;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_traces)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

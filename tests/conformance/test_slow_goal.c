@@ -1,16 +1,13 @@
 /* The slow reference simulator against the results of LogGOPSim: it must itself be right before
  * the engine is compared with it. */
 #include "support/slow_goal.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static char folder[3000];
 
@@ -35,16 +32,14 @@ static void check(const char *name, char set, const struct slow_network *network
     char *text = read_file(file);
     snprintf(file, sizeof file, "%s.%c.expected", name, set);
     char *expected = read_file(file), *at = expected;
-    if (!text || !expected)
-        fail_msg("%s/%s: cannot read", folder, file);
+    fail_if(!text || !expected, "%s/%s: cannot read", folder, file);
     slow_goal_run(text, network, &result);
     assert_true(result.complete);
     for (unsigned r = 0; r < result.n_ranks; r++) {
         unsigned long rank = strtoul(at, &at, 10);
         long long end = strtoll(at, &at, 10);
-        if (rank != r || end != result.ends[r])
-            fail_msg("%s: rank %u ends at %lld, expected %lld", file, r, (long long)result.ends[r],
-                     end);
+        fail_if(rank != r || end != result.ends[r], "%s: rank %u ends at %lld, expected %lld", file,
+                r, (long long)result.ends[r], end);
     }
     free(result.ends);
     free(text);
@@ -71,7 +66,7 @@ static void gives_the_reference_results(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_slow_goal)
 {
     const char *traces = getenv("LULL_CONFORMANCE_DIR");
     struct stat info;
@@ -81,5 +76,5 @@ int main(void)
         return 77;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(gives_the_reference_results)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

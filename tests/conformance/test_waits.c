@@ -3,16 +3,13 @@
 #include "lull_features.h"
 #include "metrics/breakdown/breakdown.h"
 #include "metrics/windows.h"
+#include "support/test.h"
 #include "wait/wait.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 enum { MOST_WORKERS = 3 };
 
@@ -28,9 +25,9 @@ static void find_waits_of(const struct lull_trace *trace, const struct lull_wind
     assert_int_equal(lull_waits_create(trace, &options, &waits, &err), LULL_OK);
     const struct lull_consumer consumer = lull_waits_consumer(waits);
     pass.visits = lull_waits_visits(waits, NULL);
-    if (lull_pass_run(trace, &pass, &consumer, 1, &err) != LULL_OK ||
-        lull_waits_conclude(waits, arena, ret_result, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_pass_run(trace, &pass, &consumer, 1, &err) != LULL_OK ||
+                lull_waits_conclude(waits, arena, ret_result, &err) != LULL_OK,
+            "%s", err.text);
     lull_waits_destroy(waits);
     assert_null(ret_result->absent);
 }
@@ -113,8 +110,8 @@ static void check_sums(const struct lull_trace *trace, const struct lull_windows
     struct lull_breakdown *breakdown;
     struct lull_error err = {""};
     int64_t charged = 0, waited = 0;
-    if (lull_breakdown_compute(trace, &wanted, arena, &breakdown, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_breakdown_compute(trace, &wanted, arena, &breakdown, &err) != LULL_OK, "%s",
+            err.text);
     for (uint32_t t = 0; t < breakdown->n_threads; t++) {
         const struct lull_thread_breakdown *thread = &breakdown->threads[t];
         waited += check_thread(trace, thread, result);
@@ -141,9 +138,9 @@ static void check_window(const struct lull_trace *trace, struct lull_arena *aren
     struct lull_windows *windows;
     struct lull_wait_result result;
     struct lull_error err = {""};
-    if (lull_windows_of_time(trace, trace->duration / 3, trace->duration / 2, arena, &windows,
-                             &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_windows_of_time(trace, trace->duration / 3, trace->duration / 2, arena, &windows,
+                                 &err) != LULL_OK,
+            "%s", err.text);
     find_waits(trace, windows, 1, arena, &result);
     check_sums(trace, windows, false, &result, arena);
 }
@@ -166,8 +163,7 @@ static void check(const char *path, bool waits, const int64_t *ends)
     struct lull_wait_result results[MOST_WORKERS];
     struct lull_trace *trace;
     struct lull_error err;
-    if (lull_trace_open(path, &trace, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_trace_open(path, &trace, &err) != LULL_OK, "%s", err.text);
     for (unsigned w = 0; w < MOST_WORKERS; w++) {
         find_waits(trace, NULL, w + 1, arena, &results[w]);
         compare_results(trace, &results[0], &results[w]);
@@ -246,11 +242,11 @@ static void archives(void **state)
     check_shared("sstmacro-scorep-mpi10-otf2/traces.otf2", true);
 }
 
-int main(void)
+TEST_GROUP(test_waits)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(our_own_runs), cmocka_unit_test(epoch),    cmocka_unit_test(image_magick),
         cmocka_unit_test(lulesh),       cmocka_unit_test(archives),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

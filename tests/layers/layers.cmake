@@ -1,6 +1,5 @@
 # The rules between the rooms, and the test of their test.
 if(LULL_TESTS)
-    find_package(Python3 COMPONENTS Interpreter)
     if(Python3_FOUND)
         foreach(script check_layers test_check_layers)
             add_test(NAME layers.${script}

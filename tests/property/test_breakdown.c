@@ -5,14 +5,11 @@
 #include "support/feed.h"
 #include "support/random_trace.h"
 #include "support/seed.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { DURATION = 1500, DEPTH = 64, NOTHING = 0xff, DISABLED = 0xfe, OUTSIDE = 0xfd };
 
@@ -457,8 +454,8 @@ static void test_against_reference(void **state)
         check_one(&random, i & 1, i & 2, i & 4, i & 8);
 }
 
-int main(void)
+TEST_GROUP(test_breakdown)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_reference)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

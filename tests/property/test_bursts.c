@@ -5,13 +5,10 @@
 #include "replay/survey.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct list {
     struct lull_replay_burst *bursts;
@@ -72,11 +69,9 @@ static struct lists by_pass(const struct lull_trace *trace, bool pieces, const u
         .pieces = pieces, .take = take_burst, .context = &lists};
     const struct lull_pass_options pass = {
         .application = LULL_NONE, .marks = marks, .workers = workers};
-    if (lull_bursts_create(trace, &options, &bursts, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_bursts_create(trace, &options, &bursts, &err) != LULL_OK, "%s", err.text);
     const struct lull_consumer consumer = lull_bursts_consumer(bursts);
-    if (lull_pass_run(trace, &pass, &consumer, 1, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_pass_run(trace, &pass, &consumer, 1, &err) != LULL_OK, "%s", err.text);
     lull_bursts_destroy(bursts);
     return lists;
 }
@@ -89,12 +84,11 @@ static struct lists by_program(const struct lull_trace *trace, bool pieces, cons
     struct lull_op ops[32];
     const struct lull_replay_options options = {
         .pieces = pieces, .marks = marks, .length = take_length, .context = &lists};
-    if (lull_replay_open(trace, &options, &program, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_replay_open(trace, &options, &program, &err) != LULL_OK, "%s", err.text);
     for (uint32_t s = 0; s < program->n_streams; s++)
         for (uint32_t count = 1; count > 0;)
-            if (program->class->next(program, s, ops, 32, &count, &err) != LULL_OK)
-                fail_msg("%s", err.text);
+            fail_if(program->class->next(program, s, ops, 32, &count, &err) != LULL_OK, "%s",
+                    err.text);
     lull_program_close(program);
     return lists;
 }
@@ -122,12 +116,11 @@ static int64_t kept_of(const struct lull_trace *trace, uint32_t location)
     struct lull_error err;
     int64_t kept = 0, before = 0;
     const struct lull_pass_options options = {.application = LULL_NONE};
-    if (lull_step_cursor_open(trace, location, LULL_STEP_MASK(LULL_STEP_SPAN), &options, &cursor,
-                              &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_step_cursor_open(trace, location, LULL_STEP_MASK(LULL_STEP_SPAN), &options,
+                                  &cursor, &err) != LULL_OK,
+            "%s", err.text);
     do {
-        if (lull_step_cursor_next(cursor, &steps, &err) != LULL_OK)
-            fail_msg("%s", err.text);
+        fail_if(lull_step_cursor_next(cursor, &steps, &err) != LULL_OK, "%s", err.text);
         for (uint32_t i = 0; i < steps.count; i++) {
             const struct lull_step *step = &steps.steps[i];
             kept += step->kept_ns > before ? step->span.end - step->time : 0;
@@ -160,8 +153,7 @@ static bool has_shifts(const struct lull_trace *trace)
     struct lull_survey *survey;
     struct lull_error err;
     bool any = false;
-    if (lull_survey_take(trace, 0, false, &survey, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_survey_take(trace, 0, false, &survey, &err) != LULL_OK, "%s", err.text);
     for (uint32_t p = 0; p < trace->n_processes; p++)
         any |= lull_survey_shift(survey, p) != 0;
     lull_survey_destroy(survey);
@@ -200,8 +192,8 @@ static void test_random_traces(void **state)
     assert_true(used > rounds / 2);
 }
 
-int main(void)
+TEST_GROUP(test_bursts)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_traces)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

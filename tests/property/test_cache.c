@@ -5,14 +5,11 @@
 
 #include "stats/random.h"
 #include "support/seed.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* ---- the slow simulator --------------------------------------------------------------------- */
 
@@ -264,15 +261,15 @@ static void check_counts(const struct lull_cache *cache, const struct slow *slow
 {
     for (size_t n = 0; n < slow->spec.n_levels; n++) {
         struct lull_cache_traffic got = lull_cache_traffic(cache, n);
-        if (memcmp(&got, &slow->traffic[n], sizeof got) != 0)
-            fail_msg("%s: level %zu of %zu: accesses %llu, hits %llu, writes %llu, victims %llu; "
-                     "the slow one %llu, %llu, %llu, %llu",
-                     when, n + 1, slow->spec.n_levels, (unsigned long long)got.accesses,
-                     (unsigned long long)got.hits, (unsigned long long)got.writes,
-                     (unsigned long long)got.victims, (unsigned long long)slow->traffic[n].accesses,
-                     (unsigned long long)slow->traffic[n].hits,
-                     (unsigned long long)slow->traffic[n].writes,
-                     (unsigned long long)slow->traffic[n].victims);
+        fail_if(memcmp(&got, &slow->traffic[n], sizeof got) != 0,
+                "%s: level %zu of %zu: accesses %llu, hits %llu, writes %llu, victims %llu; "
+                "the slow one %llu, %llu, %llu, %llu",
+                when, n + 1, slow->spec.n_levels, (unsigned long long)got.accesses,
+                (unsigned long long)got.hits, (unsigned long long)got.writes,
+                (unsigned long long)got.victims, (unsigned long long)slow->traffic[n].accesses,
+                (unsigned long long)slow->traffic[n].hits,
+                (unsigned long long)slow->traffic[n].writes,
+                (unsigned long long)slow->traffic[n].victims);
     }
 }
 
@@ -315,8 +312,7 @@ static void run_one(struct lull_random *random)
     struct lull_cache *cache;
     struct slow slow;
     struct lull_error err = {""};
-    if (lull_cache_create(&spec, &cache, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_cache_create(&spec, &cache, &err) != LULL_OK, "%s", err.text);
     slow_open(&slow, &spec);
     uint64_t region = spec.levels[spec.n_levels - 1].bytes * (1 + below(random, 3)) + 512;
     uint64_t base = below(random, 2) ? below(random, (UINT64_C(1) << 60) - region) : 0, last = 0;
@@ -344,8 +340,8 @@ static void test_random(void **state)
         run_one(&random);
 }
 
-int main(void)
+TEST_GROUP(test_cache)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -3,14 +3,11 @@
 #include "model/fit/fit.h"
 #include "stats/distribution.h"
 #include "support/seed.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { TRIALS = 200, MOST_POINTS = 256 };
 #define NOISE 0.05
@@ -48,9 +45,9 @@ static struct lull_fit *fit_draw(const struct plan *plan, struct lull_random *ra
         lull_fit_table_add(table, series, plan->x[i], noisy(plan->law(plan->x[i]), random), NULL);
     lull_fit_table_finish(table);
     const struct lull_fit_options options = {.laws = plan->laws};
-    if (lull_fit_series_fit(series, table->params, table->n_params, &options, arena, &fit, &err) !=
-        LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_fit_series_fit(series, table->params, table->n_params, &options, arena, &fit,
+                                &err) != LULL_OK,
+            "%s", err.text);
     return fit;
 }
 
@@ -59,9 +56,8 @@ static void check_share(const char *what, const char *of, unsigned hits, unsigne
 {
     double share = (double)hits / trials;
     print_message("%s: %s in %.1f %% of %u\n", what, of, 100 * share, trials);
-    if (!(share >= least && share <= most))
-        fail_msg("%s: %s in %.1f %%, expected %g to %g %%", what, of, 100 * share, 100 * least,
-                 100 * most);
+    fail_if(!(share >= least && share <= most), "%s: %s in %.1f %%, expected %g to %g %%", what, of,
+            100 * share, 100 * least, 100 * most);
 }
 
 /* Found at least 9 times in 10; intervals of 95 % hold in 90 to 99 % of the trials. Of so few
@@ -272,7 +268,7 @@ static void test_constant(void **state)
     run_plan(&plan);
 }
 
-int main(void)
+TEST_GROUP(test_fit)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_amdahl),     cmocka_unit_test(test_amdahl_linear),
@@ -280,5 +276,5 @@ int main(void)
         cmocka_unit_test(test_amdahl_log), cmocka_unit_test(test_gustafson),
         cmocka_unit_test(test_strong),     cmocka_unit_test(test_constant),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -3,12 +3,9 @@
 #include "support/arena_case.h"
 #include "support/seed.h"
 #include "support/series.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 enum { HISTORY = 30, RUNS = 10, ROUNDS = 1000 };
 
@@ -55,8 +52,8 @@ static void test_false_alarms(void **state)
     for (int kind = 0; kind < NOISE_KINDS; kind++) {
         const unsigned failed =
             count_verdicts("runtime > baseline", (enum noise_kind)kind, 1, LULL_GATE_FAIL);
-        if (failed > ROUNDS / 100)
-            fail_msg("%u of %d histories of noise %d fail without a change", failed, ROUNDS, kind);
+        fail_if(failed > ROUNDS / 100, "%u of %d histories of noise %d fail without a change",
+                failed, ROUNDS, kind);
     }
 }
 
@@ -64,8 +61,7 @@ static void test_regressions(void **state)
 {
     (void)state;
     const unsigned found = count_verdicts("runtime > baseline", NOISE_NORMAL, 1.05, LULL_GATE_FAIL);
-    if (found < 95 * ROUNDS / 100)
-        fail_msg("%u of %d regressions of 5 %% are found", found, ROUNDS);
+    fail_if(found < 95 * ROUNDS / 100, "%u of %d regressions of 5 %% are found", found, ROUNDS);
 }
 
 /* What lies at the limit passes as often as said at most, what lies far from it nearly always. */
@@ -76,16 +72,16 @@ static void test_passes(void **state)
         count_verdicts("runtime > 1.05 * baseline", NOISE_NORMAL, 1.05, LULL_GATE_PASS);
     const unsigned right =
         count_verdicts("runtime > 1.05 * baseline", NOISE_NORMAL, 1, LULL_GATE_PASS);
-    if (wrong > 5 * ROUNDS / 100 || right < 95 * ROUNDS / 100)
-        fail_msg("%u of %d pass at the limit, %u without a change", wrong, ROUNDS, right);
+    fail_if(wrong > 5 * ROUNDS / 100 || right < 95 * ROUNDS / 100,
+            "%u of %d pass at the limit, %u without a change", wrong, ROUNDS, right);
 }
 
-int main(void)
+TEST_GROUP(test_gate)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_false_alarms),
         cmocka_unit_test(test_regressions),
         cmocka_unit_test(test_passes),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -7,15 +7,12 @@
 #include "support/seed.h"
 #include "support/slow_goal.h"
 #include "support/slow_loggops.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static uint64_t seed;
 static unsigned cases = 10000;
@@ -52,8 +49,8 @@ static lull_status simulate(const struct peer *peer, const char *text,
     set_number(&network, "G", numbers->gap_per_byte);
     set_number(&network, "O", numbers->overhead_per_byte);
     set_number(&network, "S", numbers->eager);
-    if (lull_goal_parse("random", text, strlen(text), &program, err) != LULL_OK)
-        fail_msg("%s", err->text);
+    fail_if(lull_goal_parse("random", text, strlen(text), &program, err) != LULL_OK, "%s",
+            err->text);
     lull_status status = lull_simulate(program, &options, arena, ret_result, NULL, err);
     lull_program_close(program);
     return status;
@@ -143,7 +140,7 @@ static void large_programs(void **state)
     run(*state, &(struct random_goal_options){3, 400, 1, 1, 0, 0}, cases / 100);
 }
 
-int main(void)
+TEST_GROUP(test_goal_engine)
 {
     seed = lull_test_seed();
     cases = lull_test_rounds(cases);
@@ -160,5 +157,5 @@ int main(void)
         cmocka_unit_test_prestate(several_units, peers[1]),
         cmocka_unit_test_prestate(large_programs, peers[1]),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -3,15 +3,12 @@
  * content. */
 #include "stats/random.h"
 #include "support/seed.h"
+#include "support/test.h"
 #include "trace/format/paraver/read/gunzip.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
-
-#include <cmocka.h>
 
 enum { MOST = 300000, PACKED_MOST = 2 * MOST + 4096, ROUNDS = 400 };
 
@@ -106,8 +103,8 @@ static void test_pieces(void **state)
     for (unsigned round = 0; round < lull_test_rounds(ROUNDS); round++) {
         uint32_t size = draw_content(), length = pack_members(size), unpacked;
         uint32_t most = pieces[below(size < 3000 ? 5 : 3) + (size < 3000 ? 0 : 2)];
-        if (!unpack(length, most, &unpacked))
-            fail_msg("round %u: %u bytes in pieces up to %u do not come back", round, size, most);
+        fail_if(!unpack(length, most, &unpacked),
+                "round %u: %u bytes in pieces up to %u do not come back", round, size, most);
         assert_int_equal(unpacked, size);
         assert_memory_equal(got, content, size);
         assert_false(unpack(length - 1 - below(8), most, &unpacked)); /* inside the trailer */
@@ -153,18 +150,18 @@ static void test_header_check(void **state)
     deflateEnd(&stream);
     for (uint32_t bit = 0; bit < 8 * HEADER; bit++) {
         packed[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        if (unpack(length, 1 + below(100), &unpacked))
-            fail_msg("bit %u of the header is flipped, and nobody says so", bit);
+        fail_if(unpack(length, 1 + below(100), &unpacked),
+                "bit %u of the header is flipped, and nobody says so", bit);
         packed[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
     assert_true(unpack(length, 7, &unpacked));
     assert_int_equal(unpacked, 1000);
 }
 
-int main(void)
+TEST_GROUP(test_gunzip)
 {
     lull_random_seed(&drawing, lull_test_seed());
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_flips),
                                        cmocka_unit_test(test_header_check)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -11,12 +11,10 @@
 #include "sim/engine/engine.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -309,9 +307,9 @@ static int64_t simulate(const struct program *p, double cpu_speed, struct lull_a
     struct lull_error err;
     lull_network_init(&network, lull_network_find("ideal"));
     network.cpu_speed = cpu_speed;
-    if (lull_replay_open(p->trace, &options, &replay, &err) != LULL_OK ||
-        lull_simulate(replay, &wanted, arena, &result, NULL, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_replay_open(p->trace, &options, &replay, &err) != LULL_OK ||
+                lull_simulate(replay, &wanted, arena, &result, NULL, &err) != LULL_OK,
+            "%s", err.text);
     lull_program_close(replay);
     return result.runtime;
 }
@@ -321,9 +319,8 @@ static int64_t simulate(const struct program *p, double cpu_speed, struct lull_a
 static void check_engine(const struct program *p, uint64_t seed, struct lull_arena *arena)
 {
     int64_t runtime = simulate(p, 1, arena);
-    if (runtime != p->last_ideal)
-        fail_msg("seed %lu: the engine has %ld ns, the reference %ld", seed, runtime,
-                 p->last_ideal);
+    fail_if(runtime != p->last_ideal, "seed %lu: the engine has %ld ns, the reference %ld", seed,
+            runtime, p->last_ideal);
     assert_true(llabs(2 * simulate(p, 2, arena) - runtime) <= 1);
 }
 
@@ -332,8 +329,8 @@ static struct lull_breakdown *break_down(const struct lull_trace *trace, struct 
     struct lull_breakdown_options options = {0};
     struct lull_breakdown *breakdown;
     struct lull_error err;
-    if (lull_breakdown_compute(trace, &options, arena, &breakdown, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_breakdown_compute(trace, &options, arena, &breakdown, &err) != LULL_OK, "%s",
+            err.text);
     return breakdown;
 }
 
@@ -347,12 +344,10 @@ static void check_warp(const struct program *p, struct lull_arena *arena)
     struct lull_sim_result result;
     struct lull_error err;
     lull_network_init(&network, lull_network_find("hockney"));
-    if (lull_replay_open(p->trace, &options, &replay, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_replay_open(p->trace, &options, &replay, &err) != LULL_OK, "%s", err.text);
     struct lull_warp *warp = lull_warp_create(replay, p->trace);
     wanted.sink = lull_warp_sink(warp);
-    if (lull_simulate(replay, &wanted, arena, &result, NULL, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_simulate(replay, &wanted, arena, &result, NULL, &err) != LULL_OK, "%s", err.text);
     struct lull_trace *simulated = lull_warp_trace(warp, result.runtime);
     struct lull_breakdown *before = break_down(p->trace, arena);
     struct lull_breakdown *after = break_down(simulated, arena);
@@ -372,12 +367,11 @@ static int64_t work_of(const struct lull_trace *trace, const struct lull_replay_
     struct lull_op ops[64];
     struct lull_error err;
     int64_t sum = 0;
-    if (lull_replay_open(trace, options, &replay, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_replay_open(trace, options, &replay, &err) != LULL_OK, "%s", err.text);
     for (uint32_t s = 0; s < replay->n_streams; s++)
         for (uint32_t count = 1; count > 0;) {
-            if (replay->class->next(replay, s, ops, 64, &count, &err) != LULL_OK)
-                fail_msg("%s", err.text);
+            fail_if(replay->class->next(replay, s, ops, 64, &count, &err) != LULL_OK, "%s",
+                    err.text);
             for (uint32_t i = 0; i < count; i++)
                 sum += ops[i].kind == LULL_OP_COMPUTE ? ops[i].duration : 0;
         }
@@ -393,9 +387,9 @@ static void check_balance(const struct program *p)
     struct lull_what_if *what_if;
     struct lull_error err;
     int64_t measured = work_of(p->trace, &options);
-    if (lull_what_if_create(p->trace, &wanted, NULL, &what_if, &err) != LULL_OK ||
-        lull_what_if_conclude(what_if, &options, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_what_if_create(p->trace, &wanted, NULL, &what_if, &err) != LULL_OK ||
+                lull_what_if_conclude(what_if, &options, &err) != LULL_OK,
+            "%s", err.text);
     int64_t balanced = work_of(p->trace, &options);
     lull_what_if_destroy(what_if);
     assert_true(llabs(balanced - measured) <= (int64_t)p->n_ranks * (p->phases + 1));
@@ -410,12 +404,11 @@ static void check_program(struct lull_random *random, uint64_t seed)
     struct lull_ideal_result result;
     struct lull_error err;
     const int64_t wanted = p.last_ideal;
-    if (lull_ideal_runtime(p.trace, &options, arena, &result, &err) != LULL_OK)
-        fail_msg("seed %lu: %s", seed, err.text);
-    if (result.absent)
-        fail_msg("seed %lu: %s: %s", seed, result.absent, result.detail);
-    if (result.runtime != wanted)
-        fail_msg("seed %lu: %ld ns, the reference has %ld", seed, result.runtime, wanted);
+    fail_if(lull_ideal_runtime(p.trace, &options, arena, &result, &err) != LULL_OK, "seed %lu: %s",
+            seed, err.text);
+    fail_if(result.absent, "seed %lu: %s: %s", seed, result.absent, result.detail);
+    fail_if(result.runtime != wanted, "seed %lu: %ld ns, the reference has %ld", seed,
+            result.runtime, wanted);
     check_bounds(&p, result.runtime, arena);
     check_engine(&p, seed, arena);
     check_warp(&p, arena);
@@ -435,8 +428,8 @@ static void test_programs(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_ideal)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

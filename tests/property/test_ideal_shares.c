@@ -9,12 +9,10 @@
 #include "support/drawn_team.h"
 #include "support/random_run.h"
 #include "support/seed.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -221,11 +219,10 @@ static void check_run(const struct random_run *run, struct lull_random *random, 
     int64_t wanted = 0;
     for (uint32_t i = 0; i < run->n_locations; i++)
         wanted = run->locations[i].ideal > wanted ? run->locations[i].ideal : wanted;
-    if (result.absent)
-        fail_msg("seed %lu, %u workers: %s: %s", seed, workers, result.absent, result.detail);
-    if (result.runtime != wanted)
-        fail_msg("seed %lu, %u workers: %ld ns, the reference has %ld", seed, workers,
-                 result.runtime, wanted);
+    fail_if(result.absent, "seed %lu, %u workers: %s: %s", seed, workers, result.absent,
+            result.detail);
+    fail_if(result.runtime != wanted, "seed %lu, %u workers: %ld ns, the reference has %ld", seed,
+            workers, result.runtime, wanted);
     assert_int_equal(result.messages, run->received);
     assert_int_equal(result.unmatched_sends, run->sent - run->received);
     assert_int_equal(result.collectives, run->gathered);
@@ -320,10 +317,10 @@ static void what_is_missing_is_told_the_same_by_all(void **state)
             size_t waiting =
                 lull_random_below(&random, 2) ? 0 : 1 + (size_t)lull_random_below(&random, 20);
             struct lull_ideal_result result = evaluate(&run, workers, seed + round, waiting, NULL);
-            if (!alone.detail != !result.detail ||
-                (alone.detail && strcmp(alone.detail, result.detail) != 0))
-                fail_msg("seed %lu: '%s' by one, '%s' by %u workers", seed, alone.detail,
-                         result.detail, workers);
+            fail_if(!alone.detail != !result.detail ||
+                        (alone.detail && strcmp(alone.detail, result.detail) != 0),
+                    "seed %lu: '%s' by one, '%s' by %u workers", seed, alone.detail, result.detail,
+                    workers);
             if (!alone.absent)
                 assert_int_equal(alone.runtime, result.runtime);
         }
@@ -383,12 +380,12 @@ static void teams_find_what_one_finds(void **state)
     drawn_teams_run(drawn_run_differs);
 }
 
-int main(void)
+TEST_GROUP(test_ideal_shares)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_last_as_long_as_their_longest_path),
         cmocka_unit_test(other_threads_are_found_out),
         cmocka_unit_test(what_is_missing_is_told_the_same_by_all),
         cmocka_unit_test(teams_find_what_one_finds)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -4,16 +4,13 @@
 #include "model/spmv/market_text.h"
 #include "stats/random.h"
 #include "support/seed.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
-
-#include <cmocka.h>
 
 enum { MOST = 40 };
 
@@ -90,8 +87,7 @@ static void check(const char *path, const struct drawn *drawn)
 {
     struct lull_matrix matrix;
     struct lull_error err = {""};
-    if (lull_market_read(path, 2, &matrix, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_market_read(path, 2, &matrix, &err) != LULL_OK, "%s", err.text);
     assert_int_equal(matrix.rows, drawn->rows);
     assert_int_equal(matrix.columns, drawn->columns);
     assert_int_equal(matrix.complex, drawn->field == 2);
@@ -151,10 +147,9 @@ static void check_number(const char *text)
 {
     const char *place = text;
     double got;
-    if (!lull_market_real(&place, text + strlen(text), &got))
-        fail_msg("%s is not read", text);
-    if (got != strtod(text, NULL) || *place)
-        fail_msg("%s: %.17g, expected %.17g", text, got, strtod(text, NULL));
+    fail_if(!lull_market_real(&place, text + strlen(text), &got), "%s is not read", text);
+    fail_if(got != strtod(text, NULL) || *place, "%s: %.17g, expected %.17g", text, got,
+            strtod(text, NULL));
 }
 
 static void test_numbers(void **state)
@@ -193,9 +188,9 @@ static void test_numbers(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_market)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_files),
                                        cmocka_unit_test(test_numbers)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

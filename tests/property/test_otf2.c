@@ -5,16 +5,13 @@
 #include "support/memory_trace.h"
 #include "support/same_trace.h"
 #include "support/seed.h"
+#include "support/test.h"
 #include "support/together.h"
 #include "trace/convert.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ROUNDS = 40 };
 
@@ -22,8 +19,7 @@ static struct lull_error err;
 
 static void require(bool good, uint64_t seed, const char *what)
 {
-    if (!good)
-        fail_msg("seed %llu: %s: %s", (unsigned long long)seed, what, err.text);
+    fail_if(!good, "seed %llu: %s: %s", (unsigned long long)seed, what, err.text);
 }
 
 /* An event without what its OTF2 record does not hold. */
@@ -162,11 +158,11 @@ static void test_round_trip(void **state)
         check_round(seed);
 }
 
-int main(void)
+TEST_GROUP(test_otf2)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip)};
     folder_make();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = run_cases(tests, NULL, NULL);
     folder_remove();
     return failed;
 }

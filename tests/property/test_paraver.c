@@ -4,15 +4,12 @@
 #include "support/folder.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"
+#include "support/test.h"
 #include "trace/convert.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ROUNDS = 80 };
 
@@ -60,8 +57,7 @@ static struct tally *tally_all(const struct lull_trace *trace, struct lull_arena
         lull_arena_zero(arena, (size_t)trace->n_locations * LULL_EVENT_KINDS, sizeof *tallies.of)};
     struct lull_visitor visitor = {.context = &tallies, .block = tally_block};
     struct lull_scan_options options = {.application = LULL_NONE, .workers = 1};
-    if (lull_scan(trace, &options, &visitor, &err) != LULL_OK)
-        fail_msg("scan: %s", err.text);
+    fail_if(lull_scan(trace, &options, &visitor, &err) != LULL_OK, "scan: %s", err.text);
     return tallies.of;
 }
 
@@ -80,12 +76,12 @@ static void check_tallies(const struct lull_trace *made, const struct lull_trace
     for (uint32_t l = 0; l < made->n_locations; l++) {
         for (size_t k = 0; k < sizeof kinds; k++) {
             size_t at = (size_t)l * LULL_EVENT_KINDS + kinds[k];
-            if (a[at].events != b[at].events || a[at].bytes != b[at].bytes)
-                fail_msg("seed %llu: location %u: %s: %llu events of %llu written, %llu of %llu "
-                         "read",
-                         (unsigned long long)seed, l, lull_event_kind_name(kinds[k]),
-                         (unsigned long long)a[at].events, (unsigned long long)a[at].bytes,
-                         (unsigned long long)b[at].events, (unsigned long long)b[at].bytes);
+            fail_if(a[at].events != b[at].events || a[at].bytes != b[at].bytes,
+                    "seed %llu: location %u: %s: %llu events of %llu written, %llu of %llu "
+                    "read",
+                    (unsigned long long)seed, l, lull_event_kind_name(kinds[k]),
+                    (unsigned long long)a[at].events, (unsigned long long)a[at].bytes,
+                    (unsigned long long)b[at].events, (unsigned long long)b[at].bytes);
         }
     }
 }
@@ -97,8 +93,8 @@ static struct lull_breakdown *break_down(const struct lull_trace *trace, uint32_
 {
     const struct lull_breakdown_options options = {.application = application, .workers = 1};
     struct lull_breakdown *breakdown;
-    if (lull_breakdown_compute(trace, &options, arena, &breakdown, &err) != LULL_OK)
-        fail_msg("breakdown: %s", err.text);
+    fail_if(lull_breakdown_compute(trace, &options, arena, &breakdown, &err) != LULL_OK,
+            "breakdown: %s", err.text);
     return breakdown;
 }
 
@@ -107,22 +103,22 @@ static void check_thread(const struct lull_breakdown *a, const struct lull_break
 {
     const struct lull_thread_breakdown *left = &a->threads[t], *right = &b->threads[t];
     assert_int_equal(left->kind, right->kind);
-    if (left->disabled_ns != right->disabled_ns)
-        fail_msg("seed %llu: thread %u: disabled", (unsigned long long)seed, t);
+    fail_if(left->disabled_ns != right->disabled_ns, "seed %llu: thread %u: disabled",
+            (unsigned long long)seed, t);
     for (unsigned activity = 0; activity < LULL_ACTIVITIES; activity++) {
         for (int inside = 0; inside < 2; inside++)
-            if (left->times.ns[activity][inside] != right->times.ns[activity][inside])
-                fail_msg("seed %llu: thread %u: %s %s parallel regions: %lld ns written, %lld read",
-                         (unsigned long long)seed, t, lull_activity_name(activity),
-                         inside ? "inside" : "outside", (long long)left->times.ns[activity][inside],
-                         (long long)right->times.ns[activity][inside]);
+            fail_if(left->times.ns[activity][inside] != right->times.ns[activity][inside],
+                    "seed %llu: thread %u: %s %s parallel regions: %lld ns written, %lld read",
+                    (unsigned long long)seed, t, lull_activity_name(activity),
+                    inside ? "inside" : "outside", (long long)left->times.ns[activity][inside],
+                    (long long)right->times.ns[activity][inside]);
         for (uint32_t c = 0; c < a->n_counters; c++)
             for (uint32_t d = 0; d < b->n_counters; d++)
-                if (strcmp(a->counters[c].name, b->counters[d].name) == 0 &&
-                    left->counters[c * LULL_ACTIVITIES + activity] !=
-                        right->counters[d * LULL_ACTIVITIES + activity])
-                    fail_msg("seed %llu: thread %u: %s while %s: differs", (unsigned long long)seed,
-                             t, a->counters[c].name, lull_activity_name(activity));
+                fail_if(strcmp(a->counters[c].name, b->counters[d].name) == 0 &&
+                            left->counters[c * LULL_ACTIVITIES + activity] !=
+                                right->counters[d * LULL_ACTIVITIES + activity],
+                        "seed %llu: thread %u: %s while %s: differs", (unsigned long long)seed, t,
+                        a->counters[c].name, lull_activity_name(activity));
     }
 }
 
@@ -152,9 +148,10 @@ static void round_trip(uint64_t seed)
                                            .without_extremes = true};
     struct lull_trace *made = memory_trace_draw(&random, &options), *read = NULL;
     const char *path = folder_path(seed % 3 ? "run.prv" : "run.prv.gz");
-    if (lull_convert(made, path, lull_format_find("paraver"), true, NULL, NULL, &err) != LULL_OK ||
-        lull_trace_open(path, &read, &err) != LULL_OK)
-        fail_msg("seed %llu: %s", (unsigned long long)seed, err.text);
+    fail_if(lull_convert(made, path, lull_format_find("paraver"), true, NULL, NULL, &err) !=
+                    LULL_OK ||
+                lull_trace_open(path, &read, &err) != LULL_OK,
+            "seed %llu: %s", (unsigned long long)seed, err.text);
     struct lull_arena *arena = lull_arena_create(NULL);
     assert_int_equal(made->n_locations, read->n_locations);
     assert_int_equal(made->n_processes, read->n_processes);
@@ -175,8 +172,8 @@ static void test_write_then_read(void **state)
     folder_remove();
 }
 
-int main(void)
+TEST_GROUP(test_paraver)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_write_then_read)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -3,15 +3,12 @@
 #include "metrics/pop/pop.h"
 #include "stats/random.h"
 #include "support/seed.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define EXACT 1e-12
 enum { PROCESSES = 12, METRICS = 128 };
@@ -138,9 +135,9 @@ static void check_trees(const struct lull_metric_value *values)
         const struct lull_metric_value *parent = &values[def->parent];
         if (parent->absent)
             continue;
-        if (fabs(joined - parent->value) > EXACT * fmax(1.0, fabs(parent->value)))
-            fail_msg("%s: %.17g, its children make %.17g", lull_metric_defs[def->parent].id,
-                     parent->value, joined);
+        fail_if(fabs(joined - parent->value) > EXACT * fmax(1.0, fabs(parent->value)),
+                "%s: %.17g, its children make %.17g", lull_metric_defs[def->parent].id,
+                parent->value, joined);
     }
 }
 
@@ -244,8 +241,8 @@ static double value_of(const struct lull_metric_value *values, const char *id)
 static void check_value(const struct lull_metric_value *values, const char *id, double want)
 {
     double got = value_of(values, id);
-    if (!(fabs(got - want) <= EXACT * fmax(1.0, fabs(want))))
-        fail_msg("%s: %.17g, expected %.17g", id, got, want);
+    fail_if(!(fabs(got - want) <= EXACT * fmax(1.0, fabs(want))), "%s: %.17g, expected %.17g", id,
+            got, want);
 }
 
 struct means {
@@ -407,12 +404,12 @@ static int set_up(void **state)
     return 0;
 }
 
-int main(void)
+TEST_GROUP(test_pop)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trees_close),   cmocka_unit_test(test_published_hybrid),
         cmocka_unit_test(test_published_mpi), cmocka_unit_test(test_scaling),
         cmocka_unit_test(test_permutation),   cmocka_unit_test(test_any_breakdown),
     };
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return run_cases(tests, set_up, NULL);
 }

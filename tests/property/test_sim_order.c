@@ -8,15 +8,12 @@
 #include "support/random_streams.h"
 #include "support/seed.h"
 #include "support/stream_program.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static uint64_t seed;
 static unsigned cases = 3000;
@@ -47,18 +44,17 @@ static void must_be_equal(const struct lull_sim_result *a, const struct lull_sim
         {a->n_collectives, b->n_collectives},
     };
     for (uint32_t r = 0; r < a->n_ranks; r++)
-        if (memcmp(&a->ranks[r], &b->ranks[r], sizeof *a->ranks) != 0)
-            fail_msg("LULL_TEST_SEED=%llu: rank %u ends at %lld and at %lld",
-                     (unsigned long long)number, r, (long long)a->ranks[r].end,
-                     (long long)b->ranks[r].end);
+        fail_if(memcmp(&a->ranks[r], &b->ranks[r], sizeof *a->ranks) != 0,
+                "LULL_TEST_SEED=%llu: rank %u ends at %lld and at %lld", (unsigned long long)number,
+                r, (long long)a->ranks[r].end, (long long)b->ranks[r].end);
     for (unsigned i = 0; i < LULL_PATH_PARTS; i++)
-        if (a->path[i] != b->path[i])
-            fail_msg("LULL_TEST_SEED=%llu: part %u of the longest path is %lld and %lld",
-                     (unsigned long long)number, i, (long long)a->path[i], (long long)b->path[i]);
+        fail_if(a->path[i] != b->path[i],
+                "LULL_TEST_SEED=%llu: part %u of the longest path is %lld and %lld",
+                (unsigned long long)number, i, (long long)a->path[i], (long long)b->path[i]);
     for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
-        if (counts[i][0] != counts[i][1])
-            fail_msg("LULL_TEST_SEED=%llu: count %u is %llu and %llu", (unsigned long long)number,
-                     i, (unsigned long long)counts[i][0], (unsigned long long)counts[i][1]);
+        fail_if(counts[i][0] != counts[i][1], "LULL_TEST_SEED=%llu: count %u is %llu and %llu",
+                (unsigned long long)number, i, (unsigned long long)counts[i][0],
+                (unsigned long long)counts[i][1]);
 }
 
 static const struct lull_program_class *by_hand;
@@ -90,13 +86,13 @@ static bool compare(struct lull_program *program, struct lull_sim_options *optio
         options->workers = i ? 2 + (unsigned)(number % 7) : 1;
         rewinds = 0;
         lull_status status = lull_simulate(program, options, arena, &result, NULL, &err);
-        if (status != expected)
-            fail_msg("LULL_TEST_SEED=%llu: '%s'", (unsigned long long)number, err.text);
+        fail_if(status != expected, "LULL_TEST_SEED=%llu: '%s'", (unsigned long long)number,
+                err.text);
         if (status == LULL_OK)
             must_be_equal(&result, &by_time, number);
-        if (status == LULL_OK && at_once && rewinds != 1)
-            fail_msg("LULL_TEST_SEED=%llu, %u threads: begun %u times", (unsigned long long)number,
-                     options->workers, rewinds);
+        fail_if(status == LULL_OK && at_once && rewinds != 1,
+                "LULL_TEST_SEED=%llu, %u threads: begun %u times", (unsigned long long)number,
+                options->workers, rewinds);
     }
     program->class = by_hand;
     lull_arena_destroy(arena);
@@ -207,7 +203,7 @@ static void many_ranks(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_sim_order)
 {
     seed = lull_test_seed();
     cases = lull_test_rounds(cases);
@@ -227,5 +223,5 @@ int main(void)
         cmocka_unit_test_prestate(wildcards, &loggops),
         cmocka_unit_test_prestate(unequal_collectives, &loggops),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -9,17 +9,14 @@
 #include "support/random_streams.h"
 #include "support/seed.h"
 #include "support/stream_program.h"
+#include "support/test.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { MOST_PARTS = 7, MOST_RANKS = 64, MOST_GROUPS = 3 };
 
@@ -162,10 +159,10 @@ static void must_be_equal(const struct member *members, const struct company *co
     for (uint32_t m = 0; m < company->n; m++) {
         const struct lull_sim_result *part = &members[m].result;
         for (uint32_t r = company->cuts[m]; r < company->cuts[m + 1]; r++)
-            if (memcmp(&part->ranks[r], &whole->ranks[r], sizeof *part->ranks) != 0)
-                fail_msg("LULL_TEST_SEED=%llu: rank %u of part %u of %u ends at %lld, not %lld",
-                         (unsigned long long)number, r, m, company->n,
-                         (long long)part->ranks[r].end, (long long)whole->ranks[r].end);
+            fail_if(memcmp(&part->ranks[r], &whole->ranks[r], sizeof *part->ranks) != 0,
+                    "LULL_TEST_SEED=%llu: rank %u of part %u of %u ends at %lld, not %lld",
+                    (unsigned long long)number, r, m, company->n, (long long)part->ranks[r].end,
+                    (long long)whole->ranks[r].end);
         sum.runtime = part->runtime > sum.runtime ? part->runtime : sum.runtime;
         sum.n_sends += part->n_sends;
         sum.n_receives += part->n_receives;
@@ -173,11 +170,11 @@ static void must_be_equal(const struct member *members, const struct company *co
         sum.n_computes += part->n_computes;
         sum.n_collectives += part->n_collectives;
     }
-    if (sum.runtime != whole->runtime || sum.n_sends != whole->n_sends ||
-        sum.n_receives != whole->n_receives || sum.n_messages != whole->n_messages ||
-        sum.n_computes != whole->n_computes || sum.n_collectives != whole->n_collectives)
-        fail_msg("LULL_TEST_SEED=%llu: the sums of %u parts are others", (unsigned long long)number,
-                 company->n);
+    fail_if(sum.runtime != whole->runtime || sum.n_sends != whole->n_sends ||
+                sum.n_receives != whole->n_receives || sum.n_messages != whole->n_messages ||
+                sum.n_computes != whole->n_computes || sum.n_collectives != whole->n_collectives,
+            "LULL_TEST_SEED=%llu: the sums of %u parts are others", (unsigned long long)number,
+            company->n);
 }
 
 /* Some parts may have no rank. */
@@ -243,8 +240,8 @@ static bool compare(const struct random_streams_options *wanted, uint64_t number
     struct lull_error err = {""};
     const lull_status expected = lull_simulate(program, &options, arena, &whole, NULL, &err);
     *ret_agree = all_agree(members, company.n);
-    if (*ret_agree && expected != LULL_OK)
-        fail_msg("LULL_TEST_SEED=%llu: nobody notices '%s'", (unsigned long long)number, err.text);
+    fail_if(*ret_agree && expected != LULL_OK, "LULL_TEST_SEED=%llu: nobody notices '%s'",
+            (unsigned long long)number, err.text);
     if (*ret_agree)
         must_be_equal(members, &company, &whole, number);
 
@@ -267,9 +264,8 @@ static void run(const struct random_streams_options *wanted, bool free)
     for (unsigned i = 0; i < cases; i++) {
         bool agree;
         const bool good = compare(wanted, seed + i, &agree);
-        if (free && good != agree)
-            fail_msg("LULL_TEST_SEED=%llu: %s", (unsigned long long)seed + i,
-                     good ? "several cannot" : "one cannot");
+        fail_if(free && good != agree, "LULL_TEST_SEED=%llu: %s", (unsigned long long)seed + i,
+                good ? "several cannot" : "one cannot");
         complete += good;
         together += agree;
     }
@@ -371,7 +367,7 @@ static void wrong_programs(void **state)
     must_notice(write_other_operations);
 }
 
-int main(void)
+TEST_GROUP(test_sim_parts)
 {
     seed = lull_test_seed();
     cases = lull_test_rounds(cases);
@@ -382,5 +378,5 @@ int main(void)
         cmocka_unit_test(several_streams),          cmocka_unit_test(what_one_has_to_do),
         cmocka_unit_test(wrong_programs),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

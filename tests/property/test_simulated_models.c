@@ -5,15 +5,13 @@
 #include "sim/goal/goal.h"
 #include "sim/noise/noise.h"
 #include "sim/pattern/pattern.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
@@ -90,9 +88,9 @@ static void simulate_noisy(const struct writer *w, const struct lull_network *ne
     struct lull_program *program = NULL;
     struct lull_error err = {""};
     const struct lull_sim_options options = {.network = network, .noise = noise, .seed = 12};
-    if (lull_goal_parse("model", w->text, w->used, &program, &err) != LULL_OK ||
-        lull_simulate(program, &options, arena, ret_result, NULL, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_goal_parse("model", w->text, w->used, &program, &err) != LULL_OK ||
+                lull_simulate(program, &options, arena, ret_result, NULL, &err) != LULL_OK,
+            "%s", err.text);
     lull_program_close(program);
 }
 
@@ -205,12 +203,13 @@ static void check_speed(struct chain *chain, const struct lull_network *network,
     struct reach few = reach_of(chain, network);
     chain->iterations = MANY;
     struct reach many = reach_of(chain, network);
-    if (many.up - few.up != kappa * (MANY - FEW) || many.down - few.down != kappa * (MANY - FEW))
-        fail_msg("%s, %s, grouping %d, %u distances up to %u: from %u to %u up, %u to %u down in "
-                 "%d iterations, expected %u each",
-                 network->class->name, rendezvous ? "rendezvous" : "eager", (int)chain->grouping,
-                 chain->n_distances, chain->distances[chain->n_distances - 1], few.up, many.up,
-                 few.down, many.down, MANY - FEW, kappa);
+    fail_if(many.up - few.up != kappa * (MANY - FEW) ||
+                many.down - few.down != kappa * (MANY - FEW),
+            "%s, %s, grouping %d, %u distances up to %u: from %u to %u up, %u to %u down in "
+            "%d iterations, expected %u each",
+            network->class->name, rendezvous ? "rendezvous" : "eager", (int)chain->grouping,
+            chain->n_distances, chain->distances[chain->n_distances - 1], few.up, many.up, few.down,
+            many.down, MANY - FEW, kappa);
 }
 
 /* Source: A. Afzal, G. Hager, G. Wellein, "Analytic modeling of idle waves in parallel programs",
@@ -346,14 +345,13 @@ static void cost_of_noise(void **state)
 {
     (void)state;
     double ring = added_by_noise(100, 1500, pass_on), largest = 0;
-    if (fabs(ring - 2) > 0.06)
-        fail_msg("ring: %.4f means, expected 2", ring);
+    fail_if(fabs(ring - 2) > 0.06, "ring: %.4f means, expected 2", ring);
     for (unsigned i = 1; i <= 64; i++)
         largest += 1.0 / i;
     /* deviation of the largest draw is below 1.29: four standard errors */
     double behind = added_by_noise(64, 500, barrier);
-    if (fabs(behind - largest) > 4 * 1.29 / sqrt(500))
-        fail_msg("barrier: %.4f means, expected %.4f", behind, largest);
+    fail_if(fabs(behind - largest) > 4 * 1.29 / sqrt(500), "barrier: %.4f means, expected %.4f",
+            behind, largest);
 }
 
 /* ---- halo swap ------------------------------------------------------------------------------- */
@@ -434,9 +432,8 @@ static const struct {
  */
 static void check_swap(unsigned row, unsigned dimensions, double got, double want)
 {
-    if (fabs(got - want) > 0.001)
-        fail_msg("%u ranks, %u-D: %.4f us, published %.4f us", published[row].ranks, dimensions,
-                 got, want);
+    fail_if(fabs(got - want) > 0.001, "%u ranks, %u-D: %.4f us, published %.4f us",
+            published[row].ranks, dimensions, got, want);
 }
 
 static void init_swap(struct lull_network *network)
@@ -491,10 +488,10 @@ static void halo_swap_pattern(void **state)
                 shape, 5 * pixels / 1e8 * 1e9, 8 * SIDE / (dimensions == 1 ? 1 : root), INTERVAL,
                 INTERVAL);
             init_swap(&network);
-            if (lull_spec_parse(text, arena, &spec, &err) != LULL_OK ||
-                lull_pattern_open(spec, &program, &err) != LULL_OK ||
-                lull_simulate(program, &options, arena, &result, NULL, &err) != LULL_OK)
-                fail_msg("%s", err.text);
+            fail_if(lull_spec_parse(text, arena, &spec, &err) != LULL_OK ||
+                        lull_pattern_open(spec, &program, &err) != LULL_OK ||
+                        lull_simulate(program, &options, arena, &result, NULL, &err) != LULL_OK,
+                    "%s", err.text);
             check_swap(i, dimensions, (double)result.runtime / INTERVAL / 1000 + check,
                        dimensions == 1 ? published[i].one : published[i].two);
             lull_program_close(program);
@@ -502,12 +499,12 @@ static void halo_swap_pattern(void **state)
         }
 }
 
-int main(void)
+TEST_GROUP(test_simulated_models)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(speed_of_idle_waves), cmocka_unit_test(delay_is_added_once),
         cmocka_unit_test(cost_of_noise),       cmocka_unit_test(halo_swap_model),
         cmocka_unit_test(halo_swap_pattern),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

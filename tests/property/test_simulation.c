@@ -5,16 +5,13 @@
 #include "stats/random.h"
 #include "support/seed.h"
 #include "support/stream_program.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ROUNDS = 400, RANKS = 6, MOST_OPS = 400 };
 
@@ -135,8 +132,8 @@ static struct lull_sim_result run(const char *text, const struct lull_network *n
 {
     struct lull_program *program;
     struct lull_error err = {""};
-    if (lull_goal_parse("random", text, strlen(text), &program, &err) != LULL_OK)
-        fail_msg("%s\n%s", err.text, text);
+    fail_if(lull_goal_parse("random", text, strlen(text), &program, &err) != LULL_OK, "%s\n%s",
+            err.text, text);
     struct lull_sim_result result = simulate(program, network, arena);
     lull_program_close(program);
     return result;
@@ -165,10 +162,9 @@ static void costless_network_gives_the_longest_path(void **state)
         for (unsigned n = 0; n < sizeof networks / sizeof *networks; n++) {
             struct lull_arena *arena = lull_arena_create(NULL);
             struct lull_sim_result result = run(text, &networks[n], arena);
-            if (result.runtime != longest)
-                fail_msg("seed %llu, round %u, %s: %lld instead of %lld\n%s",
-                         (unsigned long long)seed, round, networks[n].class->name,
-                         (long long)result.runtime, (long long)longest, text);
+            fail_if(result.runtime != longest, "seed %llu, round %u, %s: %lld instead of %lld\n%s",
+                    (unsigned long long)seed, round, networks[n].class->name,
+                    (long long)result.runtime, (long long)longest, text);
             assert_int_equal(result.path[LULL_PATH_COMPUTE], longest);
             lull_arena_destroy(arena);
         }
@@ -220,8 +216,8 @@ static void all_times_twice_is_twice_the_runtime(void **state)
         struct lull_arena *arena = lull_arena_create(NULL);
         struct lull_sim_result a = run(once, &network, arena), b = run(twice, &doubled, arena);
         for (uint32_t r = 0; r < a.n_ranks; r++)
-            if (2 * a.ranks[r].end != b.ranks[r].end)
-                fail_msg("seed %llu, round %u: rank %u", (unsigned long long)seed, round, r);
+            fail_if(2 * a.ranks[r].end != b.ranks[r].end, "seed %llu, round %u: rank %u",
+                    (unsigned long long)seed, round, r);
         lull_arena_destroy(arena);
         free(once);
         free(twice);
@@ -291,7 +287,7 @@ static void same_again_gives_the_same(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_simulation)
 {
     seed = lull_test_seed();
     lull_random_seed(&random_state, seed);
@@ -301,5 +297,5 @@ int main(void)
         cmocka_unit_test(independent_ranks_may_change_places),
         cmocka_unit_test(same_again_gives_the_same),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -4,14 +4,11 @@
 
 #include "stats/random.h"
 #include "support/seed.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { ARRAYS = 5, KERNELS = 5, HALF = 30, MOST = 2 * HALF, WARM = 3 };
 
@@ -120,9 +117,8 @@ static void check(const char *what, unsigned round, size_t kernel, const struct 
     const struct lull_solver_kernel *k = &drawn->kernels[kernel];
     double lines = per_line * k->points * k->count;
     double within = 2.0 * (double)drawn->walks[kernel].n_uses * k->count;
-    if (!(fabs(lines - simulated) <= within))
-        fail_msg("round %u, kernel %zu: %g %s, simulated %g", round, kernel, lines, what,
-                 simulated);
+    fail_if(!(fabs(lines - simulated) <= within), "round %u, kernel %zu: %g %s, simulated %g",
+            round, kernel, lines, what, simulated);
 }
 
 static void test_random(void **state)
@@ -156,8 +152,8 @@ static void test_random(void **state)
     assert_true(off <= 0.01 * all);
 }
 
-int main(void)
+TEST_GROUP(test_solver_reuse)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

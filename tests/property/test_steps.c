@@ -4,14 +4,11 @@
 #include "support/memory_trace.h"
 #include "support/random_windows.h"
 #include "support/seed.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* ---- gathering ----------------------------------------------------------------------------- */
 
@@ -503,8 +500,8 @@ static void test_random_traces(void **state)
         check_one(&random, i);
 }
 
-int main(void)
+TEST_GROUP(test_steps)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_traces)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -4,14 +4,11 @@
 #include "support/memory_trace.h"
 #include "support/same_trace.h"
 #include "support/seed.h"
+#include "support/test.h"
 #include "trace/convert.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { ROUNDS = 40 };
 
@@ -19,8 +16,7 @@ static struct lull_error err;
 
 static void require(bool good, uint64_t seed, const char *what)
 {
-    if (!good)
-        fail_msg("seed %llu: %s: %s", (unsigned long long)seed, what, err.text);
+    fail_if(!good, "seed %llu: %s: %s", (unsigned long long)seed, what, err.text);
 }
 
 /* All events of a location read with the smallest buffer that a format must accept. */
@@ -123,8 +119,8 @@ static void test_write_then_read(void **state)
     folder_remove();
 }
 
-int main(void)
+TEST_GROUP(test_tape)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_write_then_read)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -4,18 +4,15 @@
 #include "support/folder.h"
 #include "support/seed.h"
 #include "support/tape_run.h"
+#include "support/test.h"
 #include "trace/convert.h"
 #include "trace/format.h"
 
 #include "stats/random.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ROUNDS = 20, POOL = 300, CALLS = 6000, PROCESSES = 3 };
 
@@ -144,8 +141,8 @@ static void check_same(const struct lull_trace *full, const struct lull_trace *i
         assert_int_equal(collect_by_cursor(full, 0, masks[m], run.arena, &a, &run.err), LULL_OK);
         assert_int_equal(collect_by_cursor(in_short, 0, masks[m], run.arena, &b, &run.err),
                          LULL_OK);
-        if (a.count == 0 || !same_sequences(&a, &b, NULL, &run.err))
-            fail_msg("seed %llu, mask %zu: %s", (unsigned long long)seed, m, run.err.text);
+        fail_if(a.count == 0 || !same_sequences(&a, &b, NULL, &run.err), "seed %llu, mask %zu: %s",
+                (unsigned long long)seed, m, run.err.text);
     }
 }
 
@@ -183,9 +180,9 @@ static void test_full_and_short(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_tape_shapes)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_full_and_short, run_set_up, run_tear_down)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

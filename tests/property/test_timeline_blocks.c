@@ -5,17 +5,14 @@
 #include "support/memory_trace.h"
 #include "support/random_windows.h"
 #include "support/seed.h"
+#include "support/test.h"
 #include "support/timeline_case.h"
 #include "view/report/report_parts.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { VIEWPORTS = 200 };
 
@@ -251,8 +248,8 @@ static void test_random_traces(void **state)
         check_one(&random, i);
 }
 
-int main(void)
+TEST_GROUP(test_timeline_blocks)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_traces)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -4,12 +4,10 @@
 #include "support/drawn_team.h"
 #include "support/seed.h"
 #include "support/slow_waits.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -193,9 +191,9 @@ static void teams_find_what_one_finds(void **state)
     drawn_teams_run(drawn_run_differs);
 }
 
-int main(void)
+TEST_GROUP(test_waits)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_reference),
                                        cmocka_unit_test(teams_find_what_one_finds)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

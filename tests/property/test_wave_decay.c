@@ -3,16 +3,13 @@
  * the duration of noisy iterations. Numbers of the table: Monte Carlo of another simulator. */
 #include "study/wave/wave_study.h"
 #include "support/seed.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MEAN 1000.0 /* ns, of the noise: small, so that nothing but it matters */
 
@@ -42,8 +39,8 @@ static struct decay simulate(const char *exchange, uint32_t ranks, const char *n
                                               [LULL_SIMULATE_NOISE] = noise};
     for (unsigned s = 0; s < LULL_SIMULATE_SPECS; s++) {
         struct lull_spec *spec = NULL;
-        if (texts[s] && lull_spec_parse(texts[s], arena, &spec, &err) != LULL_OK)
-            fail_msg("%s: %s", texts[s], err.text);
+        fail_if(texts[s] && lull_spec_parse(texts[s], arena, &spec, &err) != LULL_OK, "%s: %s",
+                texts[s], err.text);
         specs[s] = spec;
     }
     struct lull_wave_inputs inputs = {.repeat = runs_of(repeat)};
@@ -52,12 +49,12 @@ static struct decay simulate(const char *exchange, uint32_t ranks, const char *n
     inputs.simulate.delays = &delay;
     inputs.simulate.n_delays = 1;
     inputs.simulate.seed = lull_test_seed();
-    if (lull_sweep_make(specs, LULL_SIMULATE_SPECS, arena, &inputs.simulate.sweep, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_sweep_make(specs, LULL_SIMULATE_SPECS, arena, &inputs.simulate.sweep, &err) !=
+                LULL_OK,
+            "%s", err.text);
     struct lull_wave_case result = {.status = LULL_OK};
     lull_wave_simulate(&inputs, &result, 2, arena);
-    if (result.status != LULL_OK)
-        fail_msg("%s: %s", pattern, result.err.text);
+    fail_if(result.status != LULL_OK, "%s: %s", pattern, result.err.text);
     struct decay decay = {result.decay.value, result.predicted.decay};
     lull_wave_cases_release(&inputs, &result);
     lull_arena_destroy(arena);
@@ -66,8 +63,8 @@ static struct decay simulate(const char *exchange, uint32_t ranks, const char *n
 
 static void assert_near(const char *what, double value, double expected, double share)
 {
-    if (!(fabs(value - expected) <= share * expected))
-        fail_msg("%s: %.4g, expected %.4g within %g %%", what, value, expected, 100 * share);
+    fail_if(!(fabs(value - expected) <= share * expected), "%s: %.4g, expected %.4g within %g %%",
+            what, value, expected, 100 * share);
 }
 
 static void test_exact_case(void **state)
@@ -146,7 +143,7 @@ static void test_formula(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_wave_decay)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact_case),
@@ -154,5 +151,5 @@ int main(void)
         cmocka_unit_test(test_linear_in_the_mean),
         cmocka_unit_test(test_formula),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -4,17 +4,14 @@
  * longer in the next iteration. So such a run is simulated, and the time moved from that
  * computation to the wait before it. */
 #include "support/seed.h"
+#include "support/test.h"
 #include "support/wave_run.h"
 
 #include "stats/random.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 enum { LENGTH = 10000000 }; /* ns: ten iterations */
 
@@ -45,9 +42,9 @@ static void make_run(const char *pattern, const char *network, uint32_t rank, ui
 
 static void assert_stall(const struct lull_wave *wave, uint32_t rank, uint32_t iteration)
 {
-    if (!wave->within_call || wave->rank != rank || wave->iteration != (int32_t)iteration)
-        fail_msg("a wave from rank %u, iteration %d, within a call: %d; expected %u, %u, 1",
-                 wave->rank, wave->iteration, wave->within_call, rank, iteration);
+    fail_if(!wave->within_call || wave->rank != rank || wave->iteration != (int32_t)iteration,
+            "a wave from rank %u, iteration %d, within a call: %d; expected %u, %u, 1", wave->rank,
+            wave->iteration, wave->within_call, rank, iteration);
     if (fabs((double)wave->length / LENGTH - 1) > 0.2) /* noise belongs to it */
         fail_msg("%lld ns long, expected %d", (long long)wave->length, LENGTH);
 }
@@ -71,13 +68,12 @@ static void test_origin_and_speed(void **state)
         uint32_t rank = draw(40, 40), iteration = draw(20, 30);
         struct wave_run run;
         make_run(cases[c].pattern, cases[c].network, rank, iteration, "", &run);
-        if (run.waves.count != 1)
-            fail_msg("%s: %u waves", cases[c].pattern, run.waves.count);
+        fail_if(run.waves.count != 1, "%s: %u waves", cases[c].pattern, run.waves.count);
         const struct lull_wave *wave = &run.waves.waves[0];
         assert_stall(wave, rank, iteration);
         double up = wave->up.ranks_per_iteration.value, down = wave->down.ranks_per_iteration.value;
-        if (!(fabs(up / cases[c].speed - 1) <= 0.05 && fabs(down / cases[c].speed - 1) <= 0.05))
-            fail_msg("%s: %g up, %g down", cases[c].pattern, up, down);
+        fail_if(!(fabs(up / cases[c].speed - 1) <= 0.05 && fabs(down / cases[c].speed - 1) <= 0.05),
+                "%s: %g up, %g down", cases[c].pattern, up, down);
         wave_run_free(&run);
     }
 }
@@ -92,8 +88,7 @@ static void test_two_kinds(void **state)
         struct wave_run run;
         snprintf(delay, sizeof delay, "%u@i30:10ms", other);
         make_run("chain:ranks=128,iterations=120", NULL, rank, 25, delay, &run);
-        if (run.waves.count != 2)
-            fail_msg("ranks %u, %u: %u waves", rank, other, run.waves.count);
+        fail_if(run.waves.count != 2, "ranks %u, %u: %u waves", rank, other, run.waves.count);
         assert_stall(&run.waves.waves[0], rank, 25);
         const struct lull_wave *wave = &run.waves.waves[1];
         assert_false(wave->within_call);
@@ -103,12 +98,12 @@ static void test_two_kinds(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_wave_stalls)
 {
     lull_random_seed(&random_numbers, lull_test_seed());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_origin_and_speed),
         cmocka_unit_test(test_two_kinds),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

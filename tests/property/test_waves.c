@@ -1,16 +1,13 @@
 /* Idle waves in noise: what is put into simulated runs is found in them. */
 #include "support/seed.h"
+#include "support/test.h"
 #include "support/wave_run.h"
 
 #include "stats/random.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #define NOISE "exponential:mean=100us" /* a tenth of an iteration */
 
@@ -23,8 +20,7 @@ static uint64_t draw(uint64_t bound)
 
 static void assert_within(const char *what, double value, double expected, double share)
 {
-    if (!(fabs(value / expected - 1) <= share))
-        fail_msg("%s: %g, expected %g", what, value, expected);
+    fail_if(!(fabs(value / expected - 1) <= share), "%s: %g, expected %g", what, value, expected);
 }
 
 struct found {
@@ -44,11 +40,10 @@ static void find_one(const char *pattern, const char *noise, uint32_t rank, int3
                                    .delays = delay,
                                    .seed = lull_random_u64(&random_numbers)};
     wave_run_make(&wish, run);
-    if (run->waves.count != 1)
-        fail_msg("%s, %s: %u waves", pattern, delay, run->waves.count);
-    if (run->waves.waves[0].rank != rank || run->waves.waves[0].iteration != iteration)
-        fail_msg("%s, %s: the wave comes from rank %u, iteration %d", pattern, delay,
-                 run->waves.waves[0].rank, run->waves.waves[0].iteration);
+    fail_if(run->waves.count != 1, "%s, %s: %u waves", pattern, delay, run->waves.count);
+    fail_if(run->waves.waves[0].rank != rank || run->waves.waves[0].iteration != iteration,
+            "%s, %s: the wave comes from rank %u, iteration %d", pattern, delay,
+            run->waves.waves[0].rank, run->waves.waves[0].iteration);
 }
 
 static void test_long_delay(void **state)
@@ -96,8 +91,7 @@ static void test_no_delay(void **state)
         alarms += run.waves.count > 0;
         wave_run_free(&run);
     }
-    if (alarms > 1)
-        fail_msg("%u of 100 runs without a delay have a wave", alarms);
+    fail_if(alarms > 1, "%u of 100 runs without a delay have a wave", alarms);
 }
 
 static void test_two_at_once(void **state)
@@ -114,8 +108,7 @@ static void test_two_at_once(void **state)
                                        .seed = lull_random_u64(&random_numbers)};
         struct wave_run run;
         wave_run_make(&wish, &run);
-        if (run.waves.count != 2)
-            fail_msg("%s: %u waves", delays, run.waves.count);
+        fail_if(run.waves.count != 2, "%s: %u waves", delays, run.waves.count);
         bool swapped = begin == later && first > second;
         const struct lull_wave *a = &run.waves.waves[swapped], *b = &run.waves.waves[!swapped];
         assert_int_equal(a->rank, first);
@@ -154,7 +147,7 @@ static void test_grids(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_waves)
 {
     lull_random_seed(&random_numbers, lull_test_seed());
     const struct CMUnitTest tests[] = {
@@ -162,5 +155,5 @@ int main(void)
         cmocka_unit_test(test_no_delay),   cmocka_unit_test(test_two_at_once),
         cmocka_unit_test(test_grids),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

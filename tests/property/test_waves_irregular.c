@@ -6,19 +6,16 @@
  * many messages apart two ranks are is found here by breadth-first search in the matrix, not by
  * lull. */
 #include "support/seed.h"
+#include "support/test.h"
 #include "support/wave_run.h"
 
 #include "stats/random.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { RANKS = 96, ROWS = 960, ITERATIONS = 70, EXEC = 1000000 };
 #define LENGTH 24.0 /* of the strip, whose width is 1 */
@@ -212,9 +209,9 @@ static uint32_t draw(uint32_t least, uint32_t bound)
 
 static void assert_origin(const struct lull_wave *wave, uint32_t rank, uint32_t iteration)
 {
-    if (wave->rank != rank || wave->iteration != (int32_t)iteration)
-        fail_msg("a wave from rank %u, iteration %d, expected %u, %u", wave->rank, wave->iteration,
-                 rank, iteration);
+    fail_if(wave->rank != rank || wave->iteration != (int32_t)iteration,
+            "a wave from rank %u, iteration %d, expected %u, %u", wave->rank, wave->iteration, rank,
+            iteration);
 }
 
 /* Without noise each rank is idle in the iteration that its distance says, for the whole delay. */
@@ -252,13 +249,12 @@ static void find_in_noise(const char *length, double within)
         snprintf(delay, sizeof delay, "%u@i%u:%s", rank, iteration, length);
         draw_graph(&graph);
         simulate(&graph, delay, true, &run);
-        if (run.waves.count != 1)
-            fail_msg("%s: %u waves", delay, run.waves.count);
+        fail_if(run.waves.count != 1, "%s: %u waves", delay, run.waves.count);
         const struct lull_wave *wave = &run.waves.waves[0];
         assert_origin(wave, rank, iteration);
         double speed = wave->hops_per_iteration.value;
-        if (!(fabs(speed - 1) <= within))
-            fail_msg("%s: %g messages per iteration, expected 1", delay, speed);
+        fail_if(!(fabs(speed - 1) <= within), "%s: %g messages per iteration, expected 1", delay,
+                speed);
         wave_run_free(&run);
     }
 }
@@ -287,8 +283,7 @@ static void test_two_in_noise(void **state)
         snprintf(delays, sizeof delays, "%u@i%u:10ms %u@i%u:10ms", low, first, high, later);
         draw_graph(&graph);
         simulate(&graph, delays, true, &run);
-        if (run.waves.count != 2)
-            fail_msg("%s: %u waves", delays, run.waves.count);
+        fail_if(run.waves.count != 2, "%s: %u waves", delays, run.waves.count);
         assert_origin(&run.waves.waves[0], low, first);
         assert_origin(&run.waves.waves[1], high, later);
         assert_int_equal(run.waves.waves[0].up.end, LULL_WAVE_END_OTHER);
@@ -297,7 +292,7 @@ static void test_two_in_noise(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_waves_irregular)
 {
     lull_random_seed(&random_numbers, lull_test_seed());
     const struct CMUnitTest tests[] = {
@@ -306,5 +301,5 @@ int main(void)
         cmocka_unit_test(test_short_in_noise),
         cmocka_unit_test(test_two_in_noise),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -4,15 +4,12 @@
 #include "support/folder.h"
 #include "support/replay_case.h"
 #include "support/seed.h"
+#include "support/test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static struct replay_case replay;
 static struct lull_random generator;
@@ -55,11 +52,11 @@ static void check_exact(const struct replay_case_wish *faulty, uint32_t rank, co
     replay_case_open(&replay, path);
     const int64_t same = replay_case_fix(&replay, &(struct lull_what_if_options){0});
     const int64_t got = replay_case_fix(&replay, &one), got_all = replay_case_fix(&replay, &all);
-    if (same != disturbed || got != expected || got_all != expected)
-        fail_msg("%s, rank %u, noise %s, delays %s: %" PRId64 " and, all cut, %" PRId64
-                 ", expected %" PRId64 "; unchanged %" PRId64 ", expected %" PRId64,
-                 faulty->pattern, rank, faulty->noise, faulty->delays, got, got_all, expected, same,
-                 disturbed);
+    fail_if(same != disturbed || got != expected || got_all != expected,
+            "%s, rank %u, noise %s, delays %s: %" PRId64 " and, all cut, %" PRId64
+            ", expected %" PRId64 "; unchanged %" PRId64 ", expected %" PRId64,
+            faulty->pattern, rank, faulty->noise, faulty->delays, got, got_all, expected, same,
+            disturbed);
     replay_case_close(&replay);
 }
 
@@ -112,20 +109,20 @@ static void test_noisy_ranks(void **state)
         const int64_t got = replay_case_fix(&replay, &one);
         replay_case_close(&replay);
         assert_true(faulty - repaired > 100 * MOST);
-        if (llabs(got - repaired) > 2 * ITERATIONS * MOST)
-            fail_msg("%s, rank %u: %" PRId64 ", repaired %" PRId64 ", faulty %" PRId64, pattern,
-                     rank, got, repaired, faulty);
+        fail_if(llabs(got - repaired) > 2 * ITERATIONS * MOST,
+                "%s, rank %u: %" PRId64 ", repaired %" PRId64 ", faulty %" PRId64, pattern, rank,
+                got, repaired, faulty);
     }
 }
 
-int main(void)
+TEST_GROUP(test_what_if)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_noisy_ranks),
         cmocka_unit_test(test_one_rank_differs),
     };
     folder_make();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = run_cases(tests, NULL, NULL);
     folder_remove();
     return failed;
 }

@@ -6,14 +6,11 @@
 #include "support/drawn_team.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct lull_process_range whole_run = {0, 0};
 
@@ -43,8 +40,7 @@ static bool find_lengths(const struct lull_trace *trace, const struct lull_what_
     struct lull_program *program = NULL;
     struct lull_error err;
     struct lull_op ops[32];
-    if (lull_what_if_create(trace, wanted, part, &what_if, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_what_if_create(trace, wanted, part, &what_if, &err) != LULL_OK, "%s", err.text);
     lull_what_if_limit(what_if, workers);
     if (part)
         options.range = range;
@@ -195,9 +191,9 @@ static void teams_find_what_one_finds(void **state)
     drawn_teams_run(drawn_run_differs);
 }
 
-int main(void)
+TEST_GROUP(test_what_if_random)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_traces),
                                        cmocka_unit_test(teams_find_what_one_finds)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

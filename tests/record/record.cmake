@@ -1,6 +1,5 @@
 # Programs with known behaviour, recorded and checked. Built by each compiler that is here, because
 # the OpenMP runtimes differ.
-find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
     add_executable(check_run ${CMAKE_CURRENT_LIST_DIR}/check_run.c)
     target_link_libraries(check_run PRIVATE lull_metrics lull_trace lull_base m)

@@ -1,12 +1,10 @@
 #include "support/drawn_team.h"
 
 #include "support/seed.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -23,8 +21,8 @@ void drawn_teams_run(int (*differs)(uint64_t seed))
         if (child == 0)
             _exit(differs(seed));
         assert_int_equal(waitpid(child, &status, 0), child);
-        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-            fail_msg("seed %lu: status %x", seed, (unsigned)status);
+        fail_if(!WIFEXITED(status) || WEXITSTATUS(status) != 0, "seed %lu: status %x", seed,
+                (unsigned)status);
     }
 }
 

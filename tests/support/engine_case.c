@@ -1,13 +1,10 @@
 #include "support/engine_case.h"
+#include "support/test.h"
 
 #include "sim/goal/goal.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct lull_arena *engine_arena;
 struct lull_program *engine_program;
@@ -37,16 +34,15 @@ void engine_check_ends(const struct lull_network *network, const int64_t *ends)
 {
     struct lull_sim_result result = simulate(engine_program, network, engine_arena);
     for (uint32_t r = 0; r < result.n_ranks; r++)
-        if (result.ranks[r].end != ends[r])
-            fail_msg("rank %u ends at %lld, not at %lld", r, (long long)result.ranks[r].end,
-                     (long long)ends[r]);
+        fail_if(result.ranks[r].end != ends[r], "rank %u ends at %lld, not at %lld", r,
+                (long long)result.ranks[r].end, (long long)ends[r]);
 }
 
 void engine_parse(const char *text)
 {
     struct lull_error err = {""};
-    if (lull_goal_parse("test", text, strlen(text), &engine_program, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_goal_parse("test", text, strlen(text), &engine_program, &err) != LULL_OK, "%s",
+            err.text);
 }
 
 const struct lull_network *engine_loggops(double o_byte)

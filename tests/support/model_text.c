@@ -1,18 +1,14 @@
 #include "support/model_text.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static struct lull_program_model open_model(const char *path, struct lull_arena *arena)
 {
     struct lull_program_model model;
     struct lull_error err = {""};
-    if (lull_program_model_open(path, arena, &model, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_program_model_open(path, arena, &model, &err) != LULL_OK, "%s", err.text);
     return model;
 }
 
@@ -40,6 +36,5 @@ struct lull_program_model model_shipped(const char *name, struct lull_arena *are
 void model_set(struct lull_program_model *model, const char *setting)
 {
     struct lull_error err = {""};
-    if (lull_model_set(model, setting, LULL_PARAMETER_SET, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_model_set(model, setting, LULL_PARAMETER_SET, &err) != LULL_OK, "%s", err.text);
 }

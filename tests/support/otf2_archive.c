@@ -1,16 +1,12 @@
 #include "support/otf2_archive.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 void otf2_must(OTF2_ErrorCode code, const char *call)
 {
-    if (code != OTF2_SUCCESS)
-        fail_msg("%s: %s", call, OTF2_Error_GetDescription(code));
+    fail_if(code != OTF2_SUCCESS, "%s: %s", call, OTF2_Error_GetDescription(code));
 }
 
 static OTF2_FlushType before_flush(void *user, OTF2_FileType type, OTF2_LocationRef location,

@@ -4,18 +4,15 @@
 #include "lull_features.h"
 #include "support/folder.h"
 #include "support/same_trace.h"
+#include "support/test.h"
 #include "trace/format/tape/pack/blocks.h"
 #include "trace/pack.h"
 
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PATH = 4400, LONGER = PATH + 300 };
 
@@ -26,9 +23,8 @@ static void check_file(const char *a, const char *b)
 {
     size_t a_size, b_size;
     unsigned char *a_bytes = folder_read(a, &a_size), *b_bytes = folder_read(b, &b_size);
-    if (a_size != b_size || memcmp(a_bytes, b_bytes, a_size) != 0)
-        fail_msg("%s came back with %zu bytes as %s with %zu, which are others", a, a_size, b,
-                 b_size);
+    fail_if(a_size != b_size || memcmp(a_bytes, b_bytes, a_size) != 0,
+            "%s came back with %zu bytes as %s with %zu, which are others", a, a_size, b, b_size);
     free(a_bytes);
     free(b_bytes);
 }
@@ -136,9 +132,9 @@ static void check_events(const struct lull_trace *a, const struct lull_trace *b,
     struct lull_error err = {""};
     const lull_status first = collect_by_cursor(a, location, mask, arena, &x, &err),
                       second = collect_by_cursor(b, location, mask, arena, &y, &err);
-    if (first != second || (first == LULL_OK && !same_sequences(&x, &y, NULL, &err)))
-        fail_msg("location %u, mask %llx: status %d and packed %d: %s", location,
-                 (unsigned long long)mask, (int)first, (int)second, err.text);
+    fail_if(first != second || (first == LULL_OK && !same_sequences(&x, &y, NULL, &err)),
+            "location %u, mask %llx: status %d and packed %d: %s", location,
+            (unsigned long long)mask, (int)first, (int)second, err.text);
     lull_arena_destroy(arena);
 }
 
@@ -151,8 +147,7 @@ static void check_traces(const struct lull_trace *a, const struct lull_trace *b)
     assert_int_equal(a->events, b->events);
     assert_int_equal(a->events_end, b->events_end);
     assert_int_equal(a->has_sums, b->has_sums);
-    if (!same_definitions(a, b, 0, &err))
-        fail_msg("%s", err.text);
+    fail_if(!same_definitions(a, b, 0, &err), "%s", err.text);
     for (uint32_t l = 0; l < a->n_locations; l++)
         for (size_t m = 0; m < sizeof masks / sizeof *masks; m++)
             check_events(a, b, l, masks[m]);
@@ -175,13 +170,11 @@ void packed_check(const char *run)
         lull_trace_close(trace);
         return;
     }
-    if (status != LULL_OK || lull_unpack(&back, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(status != LULL_OK || lull_unpack(&back, &err) != LULL_OK, "%s", err.text);
     check_folder(run, unpacked);
     check_folder(unpacked, run);
     check_nodes(run, packed);
-    if (lull_trace_open(packed, &again, &err) != LULL_OK)
-        fail_msg("packed: %s", err.text);
+    fail_if(lull_trace_open(packed, &again, &err) != LULL_OK, "packed: %s", err.text);
     check_traces(trace, again);
     lull_trace_close(again);
     lull_trace_close(trace);

@@ -3,17 +3,14 @@
 #include "support/check_trace.h"
 #include "support/folder.h"
 #include "support/packed.h"
+#include "support/test.h"
 #include "support/together.h"
 #include "trace/format.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct spoilt_tape spoilt;
 static char run_path[4400];
@@ -71,8 +68,7 @@ lull_status spoilt_read(void)
     lull_status status = lull_trace_open(spoilt.run, &trace, &spoilt.err);
     if (status == LULL_OK) {
         status = check_trace(trace, 1, &spoilt.err, &broken);
-        if (broken.text[0])
-            fail_msg("promise broken: %s", broken.text);
+        fail_if(broken.text[0], "promise broken: %s", broken.text);
         lull_trace_close(trace);
     }
     if (status != LULL_OK) {
@@ -85,8 +81,8 @@ lull_status spoilt_read(void)
 void spoilt_check(const char *file, const char *cause)
 {
     assert_int_not_equal(spoilt_read(), LULL_OK);
-    if (!strstr(spoilt.err.text, file) || !strstr(spoilt.err.text, cause))
-        fail_msg("'%s' does not name '%s' and '%s'", spoilt.err.text, file, cause);
+    fail_if(!strstr(spoilt.err.text, file) || !strstr(spoilt.err.text, cause),
+            "'%s' does not name '%s' and '%s'", spoilt.err.text, file, cause);
 }
 
 union lull_tape_slot *spoilt_record(unsigned kind, unsigned extra, uint32_t id, uint32_t value)

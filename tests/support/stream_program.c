@@ -1,13 +1,11 @@
 #include "support/stream_program.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 struct stream {
     struct lull_op *ops;
@@ -170,8 +168,8 @@ struct lull_sim_result simulate(struct lull_program *program, const struct lull_
     struct lull_sim_options options = {.network = network, .path = true};
     struct lull_sim_result result;
     struct lull_error err = {""};
-    if (lull_simulate(program, &options, arena, &result, NULL, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_simulate(program, &options, arena, &result, NULL, &err) != LULL_OK, "%s",
+            err.text);
     int64_t sum = 0; /* holds for every run */
     for (unsigned i = 0; i < LULL_PATH_PARTS; i++)
         sum += result.path[i];

@@ -3,15 +3,12 @@
 #include "support/check_trace.h"
 #include "support/folder.h"
 #include "support/packed.h"
+#include "support/test.h"
 #include "support/together.h"
 #include "trace/format.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 struct tape_run run;
 
@@ -41,11 +38,9 @@ void run_open(const char *path)
     packed_check_some(path);
     together_check(path);
     struct lull_error broken;
-    if (lull_trace_open(path, &run.trace, &run.err) != LULL_OK)
-        fail_msg("%s", run.err.text);
+    fail_if(lull_trace_open(path, &run.trace, &run.err) != LULL_OK, "%s", run.err.text);
     lull_status status = check_trace(run.trace, 1, &run.err, &broken);
-    if (status != LULL_OK)
-        fail_msg("%s%s", broken.text, broken.text[0] ? "" : run.err.text);
+    fail_if(status != LULL_OK, "%s%s", broken.text, broken.text[0] ? "" : run.err.text);
 }
 
 void run_close(void)

@@ -1,10 +1,7 @@
 #include "support/timeline_case.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static lull_status take_spans(void *context, unsigned worker, const struct lull_steps *steps,
                               struct lull_error *err)

@@ -1,4 +1,5 @@
 #include "support/together.h"
+#include "support/test.h"
 
 #include "support/check_trace.h"
 #include "support/same_trace.h"
@@ -7,13 +8,9 @@
 #include "trace/trace.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { MOST = 8 };
 
@@ -269,8 +266,7 @@ void together_look(const char *run, unsigned members,
     struct meeting meeting = {.run = run, .members = members, .list = list};
     meet(&meeting, list);
     for (unsigned m = 0; m < members; m++) {
-        if (list[m].status != LULL_OK)
-            fail_msg("member %u: %s", m, list[m].err.text);
+        fail_if(list[m].status != LULL_OK, "member %u: %s", m, list[m].err.text);
         look(m, list[m].trace);
     }
     part(&meeting);
@@ -282,8 +278,8 @@ void together_check(const char *run)
     static unsigned calls;
     struct lull_error difference;
     const unsigned members = sizes[calls++ % 3];
-    if (!opens_together(run, members, &difference))
-        fail_msg("%s, opened by %u: %s", run, members, difference.text);
+    fail_if(!opens_together(run, members, &difference), "%s, opened by %u: %s", run, members,
+            difference.text);
 }
 
 void together_check_some(const char *run)

@@ -1,12 +1,9 @@
 #include "support/uneven_trace.h"
+#include "support/test.h"
 
 #include "support/memory_trace.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 struct lull_trace *uneven_trace(void)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define CHUNK_BYTES ((size_t)256 << 10) /* of all arrays; a repetition on large working sets */
-#define WARM_BYTES                                                                \
+#define WARM_BYTES \
     ((uint64_t)64 << 20) /* working sets up to this are run through before timing \
                           */
 #define ALIAS_BYTES 4096

@@ -10,7 +10,7 @@
 
 enum { LEAST_POINTS = 4, MOST_PIECES = 3 };
 
-#define FINEST                                                                        \
+#define FINEST \
     1e-6 /* of the time of a message: less is never resolved, however exact the times \
           */
 

@@ -59,7 +59,7 @@ enum rec_omp_outlined { REC_OMP_PARALLEL, REC_OMP_LEAGUE, REC_OMP_TASK, REC_OMP_
 #define REC_OMP_FORKS 16  /* nested regions that are recorded where the runtime tells us */
 #define REC_OMP_TASKS 256 /* nested tasks of which it is known which they are */
 #define REC_OMP_DEPTH 256 /* nested constructs of which it is known whether they were recorded */
-#define REC_OMP_SITES                                                          \
+#define REC_OMP_SITES \
     0x4000 /* what stands for the first construct among the functions of sites \
             */
 

@@ -1,6 +1,7 @@
 #include "support/record/recorded.h"
 
 #include "support/folder.h"
+#include "support/test.h"
 #include "tape/container.h"
 
 #include <dirent.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 static char run[4096];
+static const char *const child_says = "LULL_TESTS_RECORDED"; /* its run: set in the child alone */
 
 /* ---- at work ----------------------------------------------------------------------------------
  */
@@ -29,10 +31,10 @@ static void must(bool good, const char *what)
     abort();
 }
 
-int recorded_main(int argc, char **argv, int (*tests)(void))
+int recorded_main(int (*tests)(void))
 {
-    if (argc == 3 && strcmp(argv[1], "recorded") == 0) {
-        snprintf(run, sizeof run, "%s", argv[2]);
+    if (getenv(child_says)) {
+        snprintf(run, sizeof run, "%s", getenv(child_says));
         return tests();
     }
     int status = 1;
@@ -43,7 +45,8 @@ int recorded_main(int argc, char **argv, int (*tests)(void))
     if (child == 0) {
         setenv("LULL_RECORD_DIR", run, 1);
         setenv("LULL_RECORD_QUIET", "1", 1);
-        execl("/proc/self/exe", argv[0], "recorded", run, (char *)NULL);
+        setenv(child_says, run, 1);
+        execl("/proc/self/exe", "recorded", "--only", test_group_running(), (char *)NULL);
         _exit(1);
     }
     must(waitpid(child, &status, 0) == child, "waitpid");
@@ -51,12 +54,12 @@ int recorded_main(int argc, char **argv, int (*tests)(void))
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-int recorded_main_both(int argc, char **argv, int (*tests)(void))
+int recorded_main_both(int (*tests)(void))
 {
-    int status = recorded_main(argc, argv, tests);
-    if (status == 0 && argc == 1) {
+    int status = recorded_main(tests);
+    if (status == 0 && !getenv(child_says)) {
         setenv("LULL_RECORD_STORE", "node", 1);
-        status = recorded_main(argc, argv, tests);
+        status = recorded_main(tests);
     }
     return status;
 }

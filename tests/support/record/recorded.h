@@ -8,10 +8,11 @@
 #include <stdint.h>
 
 /* Runs the program once more as its own child, which records itself into a new folder, and calls
- * `tests` there. Returns what they return, for main. */
-int recorded_main(int argc, char **argv, int (*tests)(void));
+ * `tests` there: a recorder cannot begin a second time in one process. Returns what they return,
+ * for the test's group. */
+int recorded_main(int (*tests)(void));
 /* The same twice: what it records into is a file of the process, then one of the node. */
-int recorded_main_both(int argc, char **argv, int (*tests)(void));
+int recorded_main_both(int (*tests)(void));
 /* RUN. */
 const char *recorded_run(void);
 /* RUN/0/NAME, valid until the next call. */

@@ -1,13 +1,10 @@
 /* Steps of small traces, worked out by hand from the words of activity/step.h. */
 #include "activity/pass.h"
 #include "support/memory_trace.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char *const regions[] = {"main",    "MPI_Send",       "MPI_Allreduce",
                                       "MPI_Put", "!$omp parallel", NULL};
@@ -323,7 +320,7 @@ static void test_readings(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_steps)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls),
@@ -335,5 +332,5 @@ int main(void)
         cmocka_unit_test(test_ticks_in_a_call),
         cmocka_unit_test(test_readings),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

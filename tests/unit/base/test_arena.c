@@ -1,16 +1,14 @@
 /* Arena: alignment, cleared memory, no overlap, and sizes that a file dictates. */
 #include "base/arena.h"
 #include "stats/random.h"
+#include "support/test.h"
 
 #include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static bool is_clear(const unsigned char *memory, size_t size)
 {
@@ -46,8 +44,8 @@ static void test_blocks_do_not_overlap(void **state)
     }
     for (size_t b = 0; b < BLOCKS; b++)
         for (size_t i = 0; i < blocks[b].size; i++)
-            if (blocks[b].memory[i] != (unsigned char)(b % 255 + 1))
-                fail_msg("block %zu is overwritten at %zu", b, i);
+            fail_if(blocks[b].memory[i] != (unsigned char)(b % 255 + 1),
+                    "block %zu is overwritten at %zu", b, i);
     assert_true(lull_arena_used(arena) >= total);
     assert_true(lull_arena_used(arena) <= total + 16 * BLOCKS);
     lull_arena_destroy(arena);
@@ -121,19 +119,24 @@ static void test_out_of_memory_is_called(void **state)
 {
     (void)state;
     struct lull_arena *arena = lull_arena_create(out_of_memory);
+    static unsigned called; /* static: what longjmp() leaves of it is defined */
+    called = 0;
     if (setjmp(out_of_memory_came) == 0) {
         lull_arena_zero(arena, SIZE_MAX / 2, 3);
         fail_msg("overflow came back");
     }
+    called++;
     if (setjmp(out_of_memory_came) == 0) {
         lull_arena_alloc(arena, SIZE_MAX);
         fail_msg("too much came back");
     }
+    called++;
+    assert_int_equal(called, 2);
     lull_arena_destroy(arena);
     lull_arena_destroy(NULL);
 }
 
-int main(void)
+TEST_GROUP(test_arena)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks_do_not_overlap),
@@ -142,5 +145,5 @@ int main(void)
         cmocka_unit_test(test_grow_keeps_content),
         cmocka_unit_test(test_out_of_memory_is_called),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

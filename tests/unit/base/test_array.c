@@ -1,13 +1,10 @@
 /* The growing array: what is in it survives, refusals change nothing, and growth is geometric. */
 #include "base/array.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static void test_content_survives(void **state)
 {
@@ -120,7 +117,7 @@ static void test_insert(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_array)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_content_survives),
@@ -130,5 +127,5 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_insert),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

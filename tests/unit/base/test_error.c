@@ -1,13 +1,10 @@
 /* Error texts: one line, terminated, whatever is put into them. */
 #include "base/error.h"
+#include "support/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void test_fail(void **state)
 {
@@ -88,12 +85,12 @@ static void test_truncation(void **state)
         assert_int_equal(room.guard[i], 0x55);
 }
 
-int main(void)
+TEST_GROUP(test_error)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fail),     cmocka_unit_test(test_errno),
         cmocka_unit_test(test_prefix),   cmocka_unit_test(test_null_is_allowed),
         cmocka_unit_test(test_one_line), cmocka_unit_test(test_truncation),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

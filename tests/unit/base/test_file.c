@@ -1,17 +1,14 @@
 /* Files that are read, and trees that are removed. */
 #include "base/file.h"
 #include "support/folder.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct lull_error err;
 static const char *folder;
@@ -35,8 +32,7 @@ static void check_fails(lull_status status, lull_status expected, const char *pa
 {
     assert_int_equal(status, expected);
     assert_non_null(strstr(err.text, path));
-    if (!strstr(err.text, cause))
-        fail_msg("'%s' does not say '%s'", err.text, cause);
+    fail_if(!strstr(err.text, cause), "'%s' does not say '%s'", err.text, cause);
 }
 
 /* ---- mapping --------------------------------------------------------------------------------- */
@@ -151,12 +147,12 @@ static void test_remove_tree(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(test_file)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_map),         TEST(test_map_empty),  TEST(test_map_what_is_no_file),
         TEST(test_pipe),        TEST(test_unreadable), TEST(test_read_head),
         TEST(test_remove_tree),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

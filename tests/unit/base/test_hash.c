@@ -1,15 +1,12 @@
 /* The hash table against a list that is searched from its beginning. */
 #include "base/hash.h"
 #include "stats/random.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ROUNDS = 60, OPERATIONS = 3000, MOST_KEYS = 1500, LONGEST = 40 };
 
@@ -176,18 +173,17 @@ static void test_steps_of_ids(void **state)
             assert_non_null(lull_hash_add(&table, &id, sizeof id, i, NULL));
         }
         double visited = slots_visited(&table);
-        if (visited > 2 * 8.5)
-            fail_msg("ids in steps of 2^%u: %g slots per search", shift, visited);
+        fail_if(visited > 2 * 8.5, "ids in steps of 2^%u: %g slots per search", shift, visited);
         lull_hash_free(&table);
     }
 }
 
-int main(void)
+TEST_GROUP(test_hash)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_search),
         cmocka_unit_test(test_interning),
         cmocka_unit_test(test_steps_of_ids),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,16 +1,14 @@
 /* The JSON writer against jansson's reader. */
 #include "base/json/json.h"
 #include "stats/random.h"
+#include "support/test.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 static char *text;
@@ -29,8 +27,7 @@ static json_t *end(struct lull_json *json)
     assert_int_equal(fclose(json->out), 0);
     json_error_t error;
     json_t *root = json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error);
-    if (!root)
-        fail_msg("%s in: %s", error.text, text);
+    fail_if(!root, "%s in: %s", error.text, text);
     free(text);
     return root;
 }
@@ -148,9 +145,8 @@ static void test_random_values(void **state)
         begin(&json, seed % 2);
         write_value(&json, value);
         json_t *back = end(&json);
-        if (!equal(value, back))
-            fail_msg("seed %" PRIu64 ": %s came back as %s", seed,
-                     json_dumps(value, JSON_ENCODE_ANY), json_dumps(back, JSON_ENCODE_ANY));
+        fail_if(!equal(value, back), "seed %" PRIu64 ": %s came back as %s", seed,
+                json_dumps(value, JSON_ENCODE_ANY), json_dumps(back, JSON_ENCODE_ANY));
         json_decref(value);
         json_decref(back);
     }
@@ -194,8 +190,7 @@ static void test_doubles_are_exact(void **state)
         lull_json_number(&json, value);
         json_t *back = end(&json);
         double got = json_number_value(back);
-        if (memcmp(&got, &value, sizeof got) != 0)
-            fail_msg("%a came back as %a", value, got);
+        fail_if(memcmp(&got, &value, sizeof got) != 0, "%a came back as %a", value, got);
         json_decref(back);
     }
 }
@@ -350,7 +345,7 @@ static void test_layout(void **state)
     free(text);
 }
 
-int main(void)
+TEST_GROUP(test_json)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_values),
@@ -364,5 +359,5 @@ int main(void)
         cmocka_unit_test(test_random_bytes),
         cmocka_unit_test(test_layout),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

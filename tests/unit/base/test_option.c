@@ -1,11 +1,9 @@
 /* Values of options: what is taken, what is refused and how, and that what was not said stays. */
 #include "base/text/option.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 static const char *const colours[] = {"red", "green", "blue", NULL};
@@ -72,12 +70,12 @@ static void sizes_and_times_have_units(void **state)
     assert_int_equal(ns, 1500);
 }
 
-int main(void)
+TEST_GROUP(test_option)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_are_counted_from_1),
         cmocka_unit_test(numbers_have_limits),
         cmocka_unit_test(sizes_and_times_have_units),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -3,10 +3,9 @@
 
 #include "base/file.h"
 #include "support/folder.h"
+#include "support/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +13,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct lull_error err;
 static const char *folder;
@@ -39,8 +36,7 @@ static void check_fails(lull_status status, lull_status expected, const char *pa
 {
     assert_int_equal(status, expected);
     assert_non_null(strstr(err.text, path));
-    if (!strstr(err.text, cause))
-        fail_msg("'%s' does not say '%s'", err.text, cause);
+    fail_if(!strstr(err.text, cause), "'%s' does not say '%s'", err.text, cause);
 }
 
 /* ---- appearing ---------------------------------------------------------------------------------
@@ -370,7 +366,7 @@ static void test_stream_failure(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(test_output_file)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_file_appears_on_commit),
@@ -390,5 +386,5 @@ int main(void)
         TEST(test_together),
         TEST(test_stream_failure),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,17 +1,14 @@
 /* Workers. */
 #include "base/parallel.h"
+#include "support/test.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static unsigned allowed_processors(void)
 {
@@ -99,7 +96,7 @@ static void test_no_workers(void **state)
     free(counts);
 }
 
-int main(void)
+TEST_GROUP(test_parallel)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_worker_count),
@@ -107,5 +104,5 @@ int main(void)
         cmocka_unit_test(test_every_worker_runs_once),
         cmocka_unit_test(test_no_workers),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

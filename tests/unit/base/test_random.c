@@ -1,14 +1,11 @@
 /* Random numbers, against the published algorithms in another formulation. */
 #include "stats/random.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* The first outputs of splitmix64 for seed 1234567 and of xoshiro256** for state {1, 2, 3, 4}:
  * test vectors that circulate with the algorithms (Rosetta Code "Pseudo-random numbers/Splitmix64";
@@ -111,9 +108,8 @@ static void check_uniform_below(uint64_t bound, unsigned cells)
     for (unsigned c = 0; c < cells; c++)
         chi += (counts[c] - expected) * (counts[c] - expected) / expected;
     double h = 2 / (9 * degrees), limit = degrees * pow(1 - h + 4.75 * sqrt(h), 3);
-    if (degrees > 0 && chi > limit)
-        fail_msg("below(%llu): chi-square %g of %g degrees", (unsigned long long)bound, chi,
-                 degrees);
+    fail_if(degrees > 0 && chi > limit, "below(%llu): chi-square %g of %g degrees",
+            (unsigned long long)bound, chi, degrees);
 }
 
 static void test_below(void **state)
@@ -146,7 +142,7 @@ static void test_below_rejects(void **state)
         assert_true(fabs(residues[r] - DRAWS / 3.0) < 5 * sqrt(DRAWS * 2.0 / 9));
 }
 
-int main(void)
+TEST_GROUP(test_random)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_seed_is_splitmix64),
@@ -156,5 +152,5 @@ int main(void)
         cmocka_unit_test(test_below),
         cmocka_unit_test(test_below_rejects),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* A ring against an array that keeps all that was ever pushed. */
 #include "base/ring.h"
 #include "stats/random.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 enum { STEPS = 2000 };
 
@@ -35,8 +32,8 @@ static void as_an_array(void **state)
     assert_int_equal(ring.count, 0);
 }
 
-int main(void)
+TEST_GROUP(test_ring)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(as_an_array)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

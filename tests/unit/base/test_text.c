@@ -2,14 +2,11 @@
 #include "base/text.h"
 
 #include "base/arena.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void test_u64(void **state)
 {
@@ -89,14 +86,14 @@ static void test_time(void **state)
     struct lull_error err;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         int64_t ns = 99;
-        if (lull_parse_time(good[i].text, good[i].bare, &ns, &err) != LULL_OK || ns != good[i].ns)
-            fail_msg("'%s' gives %lld, expected %lld", good[i].text, (long long)ns,
-                     (long long)good[i].ns);
+        fail_if(
+            lull_parse_time(good[i].text, good[i].bare, &ns, &err) != LULL_OK || ns != good[i].ns,
+            "'%s' gives %lld, expected %lld", good[i].text, (long long)ns, (long long)good[i].ns);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         int64_t ns = 99;
-        if (lull_parse_time(bad[i], 1, &ns, &err) != LULL_ERR_RANGE || ns != 99)
-            fail_msg("'%s' gives %lld, expected an error", bad[i], (long long)ns);
+        fail_if(lull_parse_time(bad[i], 1, &ns, &err) != LULL_ERR_RANGE || ns != 99,
+                "'%s' gives %lld, expected an error", bad[i], (long long)ns);
         assert_non_null(strstr(err.text, "time"));
     }
 }
@@ -133,14 +130,14 @@ static void test_size(void **state)
     struct lull_error err;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         uint64_t bytes = 99;
-        if (lull_parse_size(good[i].text, &bytes, &err) != LULL_OK || bytes != good[i].bytes)
-            fail_msg("'%s' gives %llu, expected %llu", good[i].text, (unsigned long long)bytes,
-                     (unsigned long long)good[i].bytes);
+        fail_if(lull_parse_size(good[i].text, &bytes, &err) != LULL_OK || bytes != good[i].bytes,
+                "'%s' gives %llu, expected %llu", good[i].text, (unsigned long long)bytes,
+                (unsigned long long)good[i].bytes);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         uint64_t bytes = 99;
-        if (lull_parse_size(bad[i], &bytes, &err) != LULL_ERR_RANGE || bytes != 99)
-            fail_msg("'%s' gives %llu, expected an error", bad[i], (unsigned long long)bytes);
+        fail_if(lull_parse_size(bad[i], &bytes, &err) != LULL_ERR_RANGE || bytes != 99,
+                "'%s' gives %llu, expected an error", bad[i], (unsigned long long)bytes);
         assert_non_null(strstr(err.text, "size"));
     }
 }
@@ -286,7 +283,7 @@ static void test_split(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_text)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_u64),
@@ -299,5 +296,5 @@ int main(void)
         cmocka_unit_test(test_format_count),
         cmocka_unit_test(test_format_quantity),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* Helper programs: what they say, also when it is damaged, and how they are started and ended. */
 #include "bench/helper_output.h"
 #include "bench/launch.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define HEADER                                                                        \
     "{\"lull_bench\":1,\"kind\":\"mpi\",\"ranks\":2,\"nodes\":1,\"library\":\"X 1\"," \
@@ -72,8 +69,8 @@ static void test_damaged(void **state)
         struct lull_error err;
         assert_int_equal(lull_helper_read(cases[i].text, "mpi", arena, &output, &err),
                          LULL_ERR_FORMAT);
-        if (strncmp(err.text, cases[i].complaint, strlen(cases[i].complaint)) != 0)
-            fail_msg("'%s' instead of '%s'", err.text, cases[i].complaint);
+        fail_if(strncmp(err.text, cases[i].complaint, strlen(cases[i].complaint)) != 0,
+                "'%s' instead of '%s'", err.text, cases[i].complaint);
     }
     lull_arena_destroy(arena);
 }
@@ -145,10 +142,10 @@ static void test_launch(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_helper)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_read), cmocka_unit_test(test_damaged),
                                        cmocka_unit_test(test_cut_off),
                                        cmocka_unit_test(test_launch)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -2,16 +2,13 @@
 #include "bench/kernel.h"
 
 #include "bench/memory/latency.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { COUNT = 3 * LULL_KERNEL_STEP, MARGIN = 8 };
 
@@ -72,9 +69,9 @@ static void check_stream(const struct lull_bench_kernel *kernel, enum lull_simd 
     kernel->stream[simd](x.a, x.b, x.c, x.d, COUNT, x.out);
     for (size_t i = 0; i < COUNT; i++) {
         double want = expect(kernel->name, &x, i);
-        if (fabs(x.a[i] - want) > 4e-16 * fabs(want))
-            fail_msg("%s %s: element %zu is %.17g, expected %.17g", kernel->name,
-                     lull_simd_name(simd), i, x.a[i], want);
+        fail_if(fabs(x.a[i] - want) > 4e-16 * fabs(want),
+                "%s %s: element %zu is %.17g, expected %.17g", kernel->name, lull_simd_name(simd),
+                i, x.a[i], want);
     }
     for (size_t i = COUNT; i < COUNT + MARGIN; i++)
         assert_true(x.a[i] == -77);
@@ -82,9 +79,8 @@ static void check_stream(const struct lull_bench_kernel *kernel, enum lull_simd 
     for (size_t i = 0; i < LULL_KERNEL_OUT; i++)
         sum += x.out[i];
     double want = expect_result(kernel->name, &x, 8 * lull_simd_bytes(simd) / sizeof(double));
-    if (fabs(sum - want) > 1e-12 * fabs(want))
-        fail_msg("%s %s: the result is %.17g, expected %.17g", kernel->name, lull_simd_name(simd),
-                 sum, want);
+    fail_if(fabs(sum - want) > 1e-12 * fabs(want), "%s %s: the result is %.17g, expected %.17g",
+            kernel->name, lull_simd_name(simd), sum, want);
     free(x.a), free(x.b), free(x.c), free(x.d);
 }
 
@@ -133,9 +129,9 @@ static void test_compute(void **state)
             for (uint64_t n = 0; n < 100; n = 3 * n + 1) {
                 double got = kernel->compute[simd](n);
                 double want = closed_form(kernel, (double)n, lanes);
-                if (fabs(got - want) > (kernel->single ? 2e-5 : 1e-13) * fabs(want))
-                    fail_msg("%s %s: %lu repetitions give %.17g, expected %.17g", kernel->name,
-                             lull_simd_name((enum lull_simd)simd), (unsigned long)n, got, want);
+                fail_if(fabs(got - want) > (kernel->single ? 2e-5 : 1e-13) * fabs(want),
+                        "%s %s: %lu repetitions give %.17g, expected %.17g", kernel->name,
+                        lull_simd_name((enum lull_simd)simd), (unsigned long)n, got, want);
             }
             checked++;
         }
@@ -185,7 +181,7 @@ static void test_clock(void **state)
     assert_true(kernel->compute[0](1000) == 1000 * kernel->operations[0]);
 }
 
-int main(void)
+TEST_GROUP(test_kernel)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_streams),
@@ -193,5 +189,5 @@ int main(void)
         cmocka_unit_test(test_latency),
         cmocka_unit_test(test_clock),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* Fits of messages: planted latencies, bandwidths, protocols and LogGP parameters come back. */
 #include "bench/mpi/network.h"
 #include "stats/random.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 enum { POINTS = 35 };
 
@@ -268,7 +265,7 @@ static void test_overlap(void **state)
     assert_true(isnan(lull_overlap(NAN, 1, 1)));
 }
 
-int main(void)
+TEST_GROUP(test_mpi_network)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_known_limit),
                                        cmocka_unit_test(test_found_break),
@@ -278,5 +275,5 @@ int main(void)
                                        cmocka_unit_test(test_one_range_below_resolution),
                                        cmocka_unit_test(test_gap_per_byte),
                                        cmocka_unit_test(test_overlap)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* Noise of a core, on samples whose noise is known. */
 #include "bench/noise/noise.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 enum { SAMPLES = 10400 };
 #define QUANTUM 5e-6
@@ -117,10 +114,10 @@ static void test_most_detours(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_noise)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_comb), cmocka_unit_test(test_level),
                                        cmocka_unit_test(test_verdicts),
                                        cmocka_unit_test(test_most_detours)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

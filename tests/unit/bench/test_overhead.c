@@ -1,14 +1,11 @@
 /* Test minus reference, on rounds whose difference is known. */
 #include "bench/openmp/overhead.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ROUNDS = 7 };
 
@@ -84,10 +81,10 @@ static void test_verdicts(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_overhead)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_difference),
                                        cmocka_unit_test(test_below_resolution),
                                        cmocka_unit_test(test_verdicts)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -5,15 +5,12 @@
 #include "bench/number.h"
 
 #include "lull_features.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
@@ -377,8 +374,7 @@ static struct lull_machine *run(const char *name, struct lull_topology *topology
     struct lull_machine *machine = NULL;
     struct lull_error err = {""};
     last_share = 0;
-    if (lull_bench_run(&settings, topology, arena, &machine, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_bench_run(&settings, topology, arena, &machine, &err) != LULL_OK, "%s", err.text);
     assert_true(calls > 0);
     return machine;
 }
@@ -417,7 +413,7 @@ static void test_odd_host(void **state)
 
 #endif
 
-int main(void)
+TEST_GROUP(test_run)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_verdicts),
@@ -434,5 +430,5 @@ int main(void)
         cmocka_unit_test(test_odd_host),
 #endif
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

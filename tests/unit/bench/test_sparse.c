@@ -4,17 +4,14 @@
 #include "bench/sparse/region.h"
 #include "model/spmv/generate.h"
 #include "model/spmv/spmv.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
-
-#include <cmocka.h>
 
 #ifdef _OPENMP
 /* owner[row] becomes the thread that computed the row. */
@@ -35,8 +32,7 @@ static void check(const char *spec, unsigned threads, bool equal_rows)
 {
     struct lull_matrix matrix;
     struct lull_error err;
-    if (lull_generate(spec, &matrix, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_generate(spec, &matrix, &err) != LULL_OK, "%s", err.text);
     const struct lull_sparse sparse = {.rows = matrix.rows,
                                        .columns = matrix.columns,
                                        .starts = matrix.starts,
@@ -148,8 +144,8 @@ static void test_copy(void **state)
     lull_matrix_free(&matrix);
 }
 
-int main(void)
+TEST_GROUP(test_sparse)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_openmp), cmocka_unit_test(test_copy)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -4,18 +4,15 @@
 #include "bench/timing.h"
 
 #include "lull_features.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #if LULL_HAVE_HWLOC
 
@@ -205,19 +202,19 @@ static void test_steal(void **state)
         assert_true(now.total > 0 && now.stolen <= now.total);
 }
 
-int main(void)
+TEST_GROUP(test_timing)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads_run_alike),         cmocka_unit_test(test_clock),
         cmocka_unit_test(test_time_is_at_least_the_work), cmocka_unit_test(test_calibration),
         cmocka_unit_test(test_binding_is_restored),       cmocka_unit_test(test_steal),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }
 
 #else
 
-int main(void)
+TEST_GROUP(test_timing)
 {
     return 77;
 }

@@ -1,15 +1,12 @@
 /* Names of functions: C++ by the examples of the Itanium C++ ABI (section 5.1), Fortran by what
  * gfortran makes of a procedure in a module. */
 #include "binary/demangle.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_arena *arena;
 
@@ -80,7 +77,7 @@ static void test_endless(void **state)
     free(name);
 }
 
-int main(void)
+TEST_GROUP(test_demangle)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_cpp, set_up, tear_down),
@@ -88,5 +85,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_endless, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

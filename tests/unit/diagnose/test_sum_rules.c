@@ -1,14 +1,11 @@
 /* Rules on sums: breakdowns and messages made by hand, and published numbers of two programs. */
 #include "diagnose/diagnose.h"
 #include "support/arena_case.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SECOND = 1000000000 };
 
@@ -367,7 +364,7 @@ static void memory_bandwidth(void **state)
     assert_int_equal(of_memory(0.75, &curve, LULL_NONE, &finding), 0); /* nor nodes */
 }
 
-int main(void)
+TEST_GROUP(test_sum_rules)
 {
     const struct CMUnitTest tests[] = {
         ARENA_TEST(serial_part),
@@ -382,5 +379,5 @@ int main(void)
         ARENA_TEST(memory_of_a_core),
         ARENA_TEST(memory_bandwidth),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

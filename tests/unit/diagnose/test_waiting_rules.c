@@ -3,13 +3,10 @@
  * that what is waited is a difference of two numbers. */
 #include "diagnose/diagnose.h"
 #include "support/memory_trace.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char *const regions[] = {"solve",    "MPI_Barrier", "MPI_Send",
                                       "MPI_Recv", "MPI_Bcast",   NULL};
@@ -487,7 +484,7 @@ static void below_the_clocks(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_waiting_rules)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_rank),
@@ -507,5 +504,5 @@ int main(void)
         cmocka_unit_test(nothing_to_tell),
         cmocka_unit_test(below_the_clocks),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

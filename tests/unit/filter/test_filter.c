@@ -1,14 +1,11 @@
 /* Filters of functions. The first two are the examples of Score-P's user manual ("Filtering"). */
 #include "filter/filter.h"
 #include "support/folder.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_arena *arena;
 static struct lull_error err;
@@ -42,8 +39,7 @@ static lull_status read_text(const char *text, const struct lull_filter **ret_fi
 static const struct lull_filter *filter_of(const char *text)
 {
     const struct lull_filter *filter = NULL;
-    if (read_text(text, &filter) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(read_text(text, &filter) != LULL_OK, "%s", err.text);
     return filter;
 }
 
@@ -135,14 +131,14 @@ static void test_refused(void **state)
         assert_int_equal(read_text(cases[i][0], &filter), LULL_ERR_FORMAT);
         const char *after = strstr(err.text, "/filter: ");
         assert_non_null(after);
-        if (strncmp(after + strlen("/filter: "), cases[i][1], strlen(cases[i][1])) != 0)
-            fail_msg("%s", err.text);
+        fail_if(strncmp(after + strlen("/filter: "), cases[i][1], strlen(cases[i][1])) != 0, "%s",
+                err.text);
     }
     const struct lull_filter *none;
     assert_int_not_equal(lull_filter_read(folder_path("nothing"), arena, &none, &err), LULL_OK);
 }
 
-int main(void)
+TEST_GROUP(test_filter)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
@@ -151,5 +147,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_mangled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -3,19 +3,16 @@
 #include "binary/elf.h"
 #include "launch/executable.h"
 #include "support/folder.h"
+#include "support/test.h"
 
 #include <elf.h>
 #include <link.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- an ELF file ------------------------------------------------------------------------------
  */
@@ -234,8 +231,7 @@ static void test_this_program(void **state)
     strcpy(visited, " ");
     lull_elf_libraries(path, &elf, arena, visit, NULL);
     for (char *word = strtok_r(expected, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-        if (!has_word(visited, word))
-            fail_msg("%s is loaded and was not found among:%s", word, visited);
+        fail_if(!has_word(visited, word), "%s is loaded and was not found among:%s", word, visited);
 }
 
 /* ---- programs -------------------------------------------------------------------------------- */
@@ -390,7 +386,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
+TEST_GROUP(test_executable)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole),          cmocka_unit_test(test_damaged),
@@ -399,5 +395,5 @@ int main(void)
         cmocka_unit_test(test_static),         cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_setuid),         cmocka_unit_test(test_find),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return run_cases(tests, set_up, tear_down);
 }

@@ -2,16 +2,13 @@
  * as Open MPI 4.1 and Hydra 4.0 were seen to take them. */
 #include "launch/launcher.h"
 #include "support/folder.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { MOST_WORDS = 64, MOST_PROGRAMS = 8 };
 
@@ -122,11 +119,10 @@ static void test_programs(void **state)
         const char *expected[MOST_PROGRAMS];
         size_t found[MOST_PROGRAMS], programs = split(line, argv, expected);
         size_t count = lull_launcher_programs(argv, arena, found, MOST_PROGRAMS);
-        if (count != programs)
-            fail_msg("%s: %zu programs, expected %zu", lines[i], count, programs);
+        fail_if(count != programs, "%s: %zu programs, expected %zu", lines[i], count, programs);
         for (size_t p = 0; p < count; p++)
-            if (strcmp(argv[found[p]], expected[p]) != 0)
-                fail_msg("%s: '%s' taken as a program", lines[i], argv[found[p]]);
+            fail_if(strcmp(argv[found[p]], expected[p]) != 0, "%s: '%s' taken as a program",
+                    lines[i], argv[found[p]]);
         free(line);
     }
     lull_arena_destroy(arena);
@@ -229,12 +225,12 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
+TEST_GROUP(test_launcher)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_programs),  cmocka_unit_test(test_more_than_asked_for),
         cmocka_unit_test(test_insertion), cmocka_unit_test(test_output),
         cmocka_unit_test(test_names),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return run_cases(tests, set_up, tear_down);
 }

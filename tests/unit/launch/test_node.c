@@ -1,12 +1,11 @@
 /* What one process of a node tells the others: once, and never to the harm of who is not told. */
 #include "launch/node.h"
 #include "support/folder.h"
+#include "support/test.h"
 
 #include <dirent.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +13,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct lull_arena *arena;
 
@@ -203,11 +200,11 @@ static void test_missing(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(test_node)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_all_are_told), TEST(test_again),   TEST(test_first_fails), TEST(test_first_dies),
         TEST(test_cleaning),     TEST(test_refused), TEST(test_missing),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -4,15 +4,12 @@
 
 #include "launch/installed.h"
 #include "support/folder.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static struct lull_arena *arena;
 static struct lull_error err;
@@ -105,12 +102,12 @@ static void test_own_folders(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(test_recording)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_missing_program), TEST(test_no_program_of_this_machine),
         TEST(test_no_recorder),     TEST(test_warning_of_rank_0_only),
         TEST(test_own_folders),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

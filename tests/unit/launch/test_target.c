@@ -1,16 +1,13 @@
 /* Which folder the processes of a job take, whenever each of them comes. */
 #include "launch/target.h"
 #include "support/folder.h"
+#include "support/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static struct lull_arena *arena;
 
@@ -120,8 +117,8 @@ static void test_siblings(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(test_target)
 {
     const struct CMUnitTest tests[] = {TEST(test_late), TEST(test_others), TEST(test_siblings)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,16 +1,13 @@
 /* The machine file: what is written is read back, what is wrong is told in one line. */
 #include "machine/machine.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define DATA(name) "../data/" name ".json"
 
@@ -142,8 +139,7 @@ static void test_round_trip(void **state)
     struct lull_error err = {""};
     size_t size, size_again;
     char *text = text_of(machine, &size);
-    if (read_text(text, size, arena, &again, &err) != LULL_OK)
-        fail_msg("%s\n%s", err.text, text);
+    fail_if(read_text(text, size, arena, &again, &err) != LULL_OK, "%s\n%s", err.text, text);
     char *text_again = text_of(again, &size_again);
     assert_string_equal(text, text_again);
     /* Not only the same text: the values. */
@@ -281,10 +277,11 @@ static void test_published(void **state)
     struct lull_arena *arena = lull_arena_create(NULL);
     struct lull_machine *haswell, *kerncraft, *sandy;
     struct lull_error err = {""};
-    if (lull_machine_read(DATA("haswell-e5-2695v3-cod-cg"), arena, &haswell, &err) != LULL_OK ||
-        lull_machine_read(DATA("haswell-e5-2695v3-cod"), arena, &kerncraft, &err) != LULL_OK ||
-        lull_machine_read(DATA("sandybridge-e5-2680"), arena, &sandy, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_machine_read(DATA("haswell-e5-2695v3-cod-cg"), arena, &haswell, &err) != LULL_OK ||
+                lull_machine_read(DATA("haswell-e5-2695v3-cod"), arena, &kerncraft, &err) !=
+                    LULL_OK ||
+                lull_machine_read(DATA("sandybridge-e5-2680"), arena, &sandy, &err) != LULL_OK,
+            "%s", err.text);
     /* Hager 2018: 5-point kernel, 5 lines L1-L2, 5 lines L2-L3, 3 lines from memory:
      * 6.7, 10 and 16.9 cycles; dot product of one vector: 4.6 from memory. */
     double clock = lull_machine_find(haswell, "clock.nominal")->value;
@@ -303,12 +300,12 @@ static void test_published(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_machine)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_lookup),
         cmocka_unit_test(test_bad_files),  cmocka_unit_test(test_cut_files),
         cmocka_unit_test(test_published),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* The recordings of a machine as one. */
 #include "machine/noise_trace.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 static void test_join(void **state)
 {
@@ -52,9 +49,9 @@ static void test_no_noise(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_noise_trace)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_join),
                                        cmocka_unit_test(test_no_noise)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -2,14 +2,11 @@
 #include "machine/topology.h"
 
 #include "lull_features.h"
+#include "support/test.h"
 
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #if LULL_HAVE_HWLOC
 
@@ -17,8 +14,8 @@ static struct lull_topology *fake(const char *description, struct lull_arena *ar
 {
     struct lull_topology *topology = NULL;
     struct lull_error err = {""};
-    if (lull_topology_open_fake(description, arena, &topology, &err) != LULL_OK)
-        fail_msg("%s: %s", description, err.text);
+    fail_if(lull_topology_open_fake(description, arena, &topology, &err) != LULL_OK, "%s: %s",
+            description, err.text);
     return topology;
 }
 
@@ -130,19 +127,19 @@ static void test_cpu_set(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_topology)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_sockets), cmocka_unit_test(test_hidden_caches),
         cmocka_unit_test(test_one_core),    cmocka_unit_test(test_nonsense),
         cmocka_unit_test(test_cpu_set),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }
 
 #else
 
-int main(void)
+TEST_GROUP(test_topology)
 {
     return 77;
 }

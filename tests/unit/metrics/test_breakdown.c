@@ -1,13 +1,10 @@
 /* Breakdowns of small traces, worked out by hand. */
 #include "metrics/breakdown/breakdown.h"
 #include "support/memory_trace.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void add_call(struct lull_trace *trace, uint32_t location, int64_t time, uint32_t region,
                      int64_t length)
@@ -95,11 +92,11 @@ static void test_call_at_the_end(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_breakdown)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernels_are_useful),
         cmocka_unit_test(test_call_at_the_end),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

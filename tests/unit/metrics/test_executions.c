@@ -1,12 +1,9 @@
 /* Matching workers' spans to the master's executions. */
 #include "metrics/breakdown/executions.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static void run_master(struct lull_executions *executions, int64_t begin, int64_t end,
                        uint32_t region, int64_t useful)
@@ -155,12 +152,12 @@ static void test_open_over_blocks(void **state)
     lull_executions_destroy(executions);
 }
 
-int main(void)
+TEST_GROUP(test_executions)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order_of_reading), cmocka_unit_test(test_late_end),
         cmocka_unit_test(test_span_over_two),    cmocka_unit_test(test_nothing_inside),
         cmocka_unit_test(test_open_over_blocks),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

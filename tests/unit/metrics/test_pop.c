@@ -2,15 +2,12 @@
 #include "base/file.h"
 #include "metrics/breakdown/merge.h"
 #include "metrics/pop/pop.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { METRICS = 128 };
 
@@ -43,8 +40,7 @@ static void check_fault(const struct lull_pop_input *input, const char *words)
     struct lull_error err = {""};
     assert_int_equal(lull_pop_compute(input, NULL, LULL_SCALING_STRONG, values, &err),
                      LULL_ERR_RANGE);
-    if (!strstr(err.text, words))
-        fail_msg("'%s' is not in '%s'", words, err.text);
+    fail_if(!strstr(err.text, words), "'%s' is not in '%s'", words, err.text);
 }
 
 static void test_faults(void **state)
@@ -158,8 +154,8 @@ static void test_values(void **state)
     assert_int_equal(lull_pop_compute(&input, NULL, LULL_SCALING_STRONG, values, NULL), LULL_OK);
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         double got = values[lull_metric_find(wanted[i].id)].value;
-        if (fabs(got - wanted[i].value) > 1e-15)
-            fail_msg("%s: %.17g, expected %.17g", wanted[i].id, got, wanted[i].value);
+        fail_if(fabs(got - wanted[i].value) > 1e-15, "%s: %.17g, expected %.17g", wanted[i].id, got,
+                wanted[i].value);
     }
 }
 
@@ -396,8 +392,8 @@ static double metric(const struct lull_pop_input *input, const char *id)
 
 static void check_metric(const struct lull_pop_input *input, const char *id, double wanted)
 {
-    if (fabs(metric(input, id) - wanted) > 1e-12)
-        fail_msg("%s: %g, expected %g", id, metric(input, id), wanted);
+    fail_if(fabs(metric(input, id) - wanted) > 1e-12, "%s: %g, expected %g", id, metric(input, id),
+            wanted);
 }
 
 /* The first thread waits all the time, as in runtimes of tasks; the others compute for 80 and 40
@@ -620,18 +616,17 @@ static void test_every_metric_is_documented(void **state)
     struct lull_mapping manual;
     struct lull_error err = {""};
     const char *path = lull_arena_printf(arena, "%s/../docs/metrics.md", tests ? tests : ".");
-    if (lull_map_file(path, &manual, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_map_file(path, &manual, &err) != LULL_OK, "%s", err.text);
     for (int i = 0; i < lull_metric_count; i++) {
         const char *id = lull_arena_printf(arena, "`%s`", lull_metric_defs[i].id);
-        if (!memmem(manual.data, manual.size, id, strlen(id)))
-            fail_msg("docs/metrics.md does not explain %s", id);
+        fail_if(!memmem(manual.data, manual.size, id, strlen(id)),
+                "docs/metrics.md does not explain %s", id);
     }
     lull_unmap(&manual);
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_pop)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_faults),
@@ -652,5 +647,5 @@ int main(void)
         cmocka_unit_test(test_guess),
         cmocka_unit_test(test_every_metric_is_documented),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -4,14 +4,11 @@
 #include "stats/random.h"
 #include "support/feed.h"
 #include "support/random_trace.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char *write_profile(const struct lull_breakdown *breakdown, size_t *ret_size)
 {
@@ -222,8 +219,8 @@ static void test_faults_are_named(void **state)
         struct lull_breakdown *breakdown = NULL;
         struct lull_error err = {""};
         assert_int_not_equal(parse(&mixed, arena, &breakdown, &err), LULL_OK);
-        if (!strstr(err.text, cases[i].message) || strncmp(err.text, "run.json: ", 10) != 0)
-            fail_msg("'%s' is not in '%s'", cases[i].message, err.text);
+        fail_if(!strstr(err.text, cases[i].message) || strncmp(err.text, "run.json: ", 10) != 0,
+                "'%s' is not in '%s'", cases[i].message, err.text);
         assert_null(breakdown);
         lull_arena_destroy(arena);
     }
@@ -268,12 +265,12 @@ static void test_recognise(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_profile)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_write_then_read),  cmocka_unit_test(test_values),
         cmocka_unit_test(test_faults_are_named), cmocka_unit_test(test_not_json),
         cmocka_unit_test(test_recognise),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

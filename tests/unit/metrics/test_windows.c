@@ -2,15 +2,12 @@
  * breakdown of a trace that is read from a file by several workers. */
 #include "base/file.h"
 #include "metrics/breakdown/breakdown.h"
+#include "support/test.h"
 #include "trace/format.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { STEP, SEND, OTHER_STEP, NEVER_ENTERED, REGIONS };
 
@@ -18,8 +15,7 @@ static char tape[64];
 
 static void must(lull_status status, const struct lull_error *err)
 {
-    if (status != LULL_OK)
-        fail_msg("%s", err->text);
+    fail_if(status != LULL_OK, "%s", err->text);
 }
 
 static struct lull_trace *define(void)
@@ -209,7 +205,7 @@ static void test_breakdown_of_windows(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_windows)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_of_time),
@@ -217,5 +213,5 @@ int main(void)
         cmocka_unit_test(test_unknown_region),
         cmocka_unit_test(test_breakdown_of_windows),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return run_cases(tests, set_up, tear_down);
 }

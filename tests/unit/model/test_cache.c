@@ -3,14 +3,11 @@
  * conflicts worked out by hand. */
 #include "machine/machine.h"
 #include "model/cache/cache.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Of an Intel Haswell core, with its share of the last level. */
 static struct lull_cache_spec haswell(enum lull_cache_policy policy)
@@ -27,8 +24,7 @@ static struct lull_cache *open_cache(const struct lull_cache_spec *spec)
 {
     struct lull_cache *cache;
     struct lull_error err = {""};
-    if (lull_cache_create(spec, &cache, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_cache_create(spec, &cache, &err) != LULL_OK, "%s", err.text);
     return cache;
 }
 
@@ -81,10 +77,10 @@ static void check_sweep(const char *name, const struct sweep *sweep, const doubl
     for (size_t level = 0; level < 3; level++) {
         struct lull_cache_traffic got = lull_cache_traffic(cache, level);
         double in = (double)got.misses / lines, out = (double)got.writes / lines;
-        if (fabs(in - loads[level]) > 0.02 * loads[level] + 0.01 ||
-            fabs(out - stores[level]) > 0.02 * stores[level] + 0.01)
-            fail_msg("%s: level %zu: %.3f loads and %.3f stores, expected %g and %g", name,
-                     level + 1, in, out, loads[level], stores[level]);
+        fail_if(fabs(in - loads[level]) > 0.02 * loads[level] + 0.01 ||
+                    fabs(out - stores[level]) > 0.02 * stores[level] + 0.01,
+                "%s: level %zu: %.3f loads and %.3f stores, expected %g and %g", name, level + 1,
+                in, out, loads[level], stores[level]);
     }
     lull_cache_free(cache);
 }
@@ -244,12 +240,12 @@ static void test_machine(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_cache)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layer_conditions), cmocka_unit_test(test_conflicts),
         cmocka_unit_test(test_victims),          cmocka_unit_test(test_shared),
         cmocka_unit_test(test_bad_specs),        cmocka_unit_test(test_machine),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

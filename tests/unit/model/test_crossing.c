@@ -2,15 +2,12 @@
 #include "model/kernel/crossing.h"
 
 #include "support/folder.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_kernel *read_kernel(const char *path, const struct lull_kernel_size *sizes,
                                        size_t n_sizes, struct lull_arena *arena)
@@ -18,8 +15,7 @@ static struct lull_kernel *read_kernel(const char *path, const struct lull_kerne
     struct lull_kernel *kernel = NULL;
     struct lull_error err;
     const struct lull_kernel_source source = {.path = path, .sizes = sizes, .n_sizes = n_sizes};
-    if (lull_kernel_read(&source, arena, &kernel, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_kernel_read(&source, arena, &kernel, &err) != LULL_OK, "%s", err.text);
     return kernel;
 }
 
@@ -154,10 +150,10 @@ static void counting_down(void **state)
     folder_remove();
 }
 
-int main(void)
+TEST_GROUP(test_crossing)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_whole_lines), cmocka_unit_test(cost_from_the_machine_file),
         cmocka_unit_test(rows_of_any_length), cmocka_unit_test(counting_down)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

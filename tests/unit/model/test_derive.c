@@ -1,15 +1,12 @@
 /* Shapes of communication graphs, planted and spoilt, and laws, planted. */
 #include "model/derive/graph.h"
 #include "model/derive/law.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { MOST_LINKS = 4096, MOST_RUNS = 3 };
 
@@ -96,8 +93,8 @@ static void test_grids(void **state)
         for (size_t run = 0; run < MOST_RUNS; run++)
             add_grid(planted, cases[i].extents[run], cases[i].periodic, 7);
         struct lull_graph_shape shape = find(planted, fitted);
-        if (strcmp(lull_shape_name(&shape), cases[i].name) != 0)
-            fail_msg("%s is found as %s", cases[i].name, lull_shape_name(&shape));
+        fail_if(strcmp(lull_shape_name(&shape), cases[i].name) != 0, "%s is found as %s",
+                cases[i].name, lull_shape_name(&shape));
         for (size_t run = 0; run < MOST_RUNS; run++)
             if (planted->runs[run].processes > 1) {
                 assert_memory_equal(fitted[run].extents, cases[i].extents[run],
@@ -196,8 +193,8 @@ static void test_trees(void **state)
         add_tree(planted, names[i], 7);
         add_tree(planted, names[i], 16);
         struct lull_graph_shape shape = find(planted, fitted);
-        if (strcmp(lull_shape_name(&shape), names[i]) != 0)
-            fail_msg("%s is found as %s", names[i], lull_shape_name(&shape));
+        fail_if(strcmp(lull_shape_name(&shape), names[i]) != 0, "%s is found as %s", names[i],
+                lull_shape_name(&shape));
         assert_true(fitted[2].messages == 5 && !shape.is_ambiguous);
         assert_true(fitted[2].bytes[0] == (strstr(names[i], "down") ? 64 : 0));
         assert_true(fitted[2].bytes[1] == (strstr(names[i], "up") ? 32 : 0));
@@ -306,7 +303,7 @@ static void test_serial_law(void **state)
     assert_false(lull_serial_law_find(processes, sizes, y, 3, &law));
 }
 
-int main(void)
+TEST_GROUP(test_derive)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_grids),          cmocka_unit_test(test_boundary),
@@ -315,5 +312,5 @@ int main(void)
         cmocka_unit_test(test_ambiguous_tree), cmocka_unit_test(test_laws),
         cmocka_unit_test(test_serial_law),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

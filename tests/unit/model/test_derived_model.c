@@ -4,17 +4,14 @@
 #include "model/program/primitive/maximum.h"
 #include "support/model_text.h"
 #include "support/seed.h"
+#include "support/test.h"
 
 #include "stats/distribution.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int set_up(void **state)
 {
@@ -50,8 +47,7 @@ static double seconds_of(struct lull_program_model *model, const char *begin,
     struct lull_term_cost terms[16];
     struct lull_error err = {""};
     lull_model_values(model, values);
-    if (lull_model_evaluate(model, values, terms, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_model_evaluate(model, values, terms, &err) != LULL_OK, "%s", err.text);
     for (uint32_t t = 0; t < model->n_terms; t++)
         if (strncmp(model->terms[t].name, begin, strlen(begin)) == 0)
             seconds += terms[t].seconds;
@@ -151,9 +147,9 @@ static void test_rows(void **state)
     struct lull_term_cost total;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double longest = longest_of(&model, cases[i].processes, &total);
-        if (!(fabs(longest - TIMES * cases[i].longest * 1e-3) <= 1e-9))
-            fail_msg("%s: the longest computation is %.12g s, expected %g rows", cases[i].processes,
-                     longest, cases[i].longest);
+        fail_if(!(fabs(longest - TIMES * cases[i].longest * 1e-3) <= 1e-9),
+                "%s: the longest computation is %.12g s, expected %g rows", cases[i].processes,
+                longest, cases[i].longest);
         assert_true(total.messages == TIMES * cases[i].messages);
         assert_true(total.bytes == TIMES * cases[i].messages * 360);
     }
@@ -281,8 +277,7 @@ static double uncertainty_of(struct lull_program_model *model)
     double values[16], uncertainty = NAN;
     struct lull_error err = {""};
     lull_model_values(model, values);
-    if (lull_model_uncertainty(model, values, &uncertainty, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_model_uncertainty(model, values, &uncertainty, &err) != LULL_OK, "%s", err.text);
     return uncertainty;
 }
 
@@ -346,16 +341,15 @@ static void test_noise(void **state)
     assert_true(lull_disturbance_find(marks, RANKS, ITERATIONS, &found));
     const struct lull_quantiles quantiles = {found.quantiles, found.probabilities, found.count};
     /* the deviation of 32,000 draws is known to about 1 % */
-    if (!(fabs(found.sd - 1e-4) <= 0.05e-4))
-        fail_msg("standard deviation %g s, planted 1e-4 s", found.sd);
+    fail_if(!(fabs(found.sd - 1e-4) <= 0.05e-4), "standard deviation %g s, planted 1e-4 s",
+            found.sd);
     assert_true(fabs(lull_expected_maximum_of_quantiles(&quantiles, 1)) < 1e-15);
     static const double draws[] = {16, 256};
     for (size_t i = 0; i < 2; i++) {
         double want = lull_expected_maximum(&noise, draws[i]) - 1e-4;
         double got = lull_expected_maximum_of_quantiles(&quantiles, draws[i]);
-        if (!(fabs(got - want) <= 0.05 * want))
-            fail_msg("%g draws: expected maximum %g s, of what was planted %g s", draws[i], got,
-                     want);
+        fail_if(!(fabs(got - want) <= 0.05 * want),
+                "%g draws: expected maximum %g s, of what was planted %g s", draws[i], got, want);
     }
     marks[3].kept = ITERATIONS; /* of half of the iterations */
     assert_true(lull_disturbance_find(marks, RANKS, ITERATIONS, &found));
@@ -393,7 +387,7 @@ static void test_least_in_mpi(void **state)
     assert_true(isnan(lull_time_in_mpi_least(marks, RANKS, ITERATIONS, *state)));
 }
 
-int main(void)
+TEST_GROUP(test_derived_model)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_rows, set_up, tear_down),
@@ -408,5 +402,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_least_in_mpi, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_noise, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* The arithmetic of the ECM model against published numbers and hand calculations. */
 #include "machine/machine.h"
 #include "model/ecm/ecm.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int set_up(void **state)
 {
@@ -24,8 +21,7 @@ static int tear_down(void **state)
 
 static void check_near(const char *what, double got, double want, double within)
 {
-    if (!(fabs(got - want) <= within))
-        fail_msg("%s: %.10g, expected %.10g", what, got, want);
+    fail_if(!(fabs(got - want) <= within), "%s: %.10g, expected %.10g", what, got, want);
 }
 
 /* G. Hager, Making Sense of Performance Numbers (2018): {7 || 2 | 4 | 8 | 18.4}. */
@@ -316,7 +312,7 @@ static void test_nearest_mix(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_ecm)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_walk_through),
@@ -332,5 +328,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_memory_bandwidth, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nearest_mix, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

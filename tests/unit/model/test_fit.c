@@ -1,13 +1,10 @@
 /* Laws against published fits, planted laws without noise, and hand calculations. */
 #include "model/fit/fit.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int set_up(void **state)
 {
@@ -42,9 +39,9 @@ static struct lull_fit *fit_with(const struct lull_fit_table *table, const char 
     const struct lull_fit_options options = {.laws = law ? laws : NULL};
     struct lull_fit *fit = NULL;
     struct lull_error err = {""};
-    if (lull_fit_series_fit(&table->series[0], table->params, table->n_params, &options, arena,
-                            &fit, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_fit_series_fit(&table->series[0], table->params, table->n_params, &options, arena,
+                                &fit, &err) != LULL_OK,
+            "%s", err.text);
     return fit;
 }
 
@@ -55,8 +52,8 @@ static const struct lull_fit_model *best_of(const struct lull_fit *fit)
 
 static void check_near(const char *what, double got, double want, double relative)
 {
-    if (!(fabs(got - want) <= relative * fabs(want)))
-        fail_msg("%s: %.10g, expected %.10g", what, got, want);
+    fail_if(!(fabs(got - want) <= relative * fabs(want)), "%s: %.10g, expected %.10g", what, got,
+            want);
 }
 
 static void check_coefficient(const struct lull_fit_model *model, const char *name, double want,
@@ -106,10 +103,10 @@ static void check_term(double exponent, int logs, const char *law, struct lull_a
     const struct lull_fit *fit = fit_with(table_of(x, y, 5, "time", arena), law, arena);
     const struct lull_fit_model *model = best_of(fit);
     const struct lull_fit_term *term = model->blocks[0].terms[0];
-    if (model->n_coefficients != 2 || !term || fabs(term->exponent - exponent) > 1e-12 ||
-        term->logs != logs)
-        fail_msg("x^%g log2(x)^%d: found %s", exponent, logs,
-                 lull_fit_formula(model, (const char *const[]){"x"}, arena));
+    fail_if(model->n_coefficients != 2 || !term || fabs(term->exponent - exponent) > 1e-12 ||
+                term->logs != logs,
+            "x^%g log2(x)^%d: found %s", exponent, logs,
+            lull_fit_formula(model, (const char *const[]){"x"}, arena));
     check_coefficient(model, "c0", 200, 1e-6);
     check_coefficient(model, "c1", 10, 1e-6);
 }
@@ -382,7 +379,7 @@ static void test_refusals(void **state)
     assert_int_equal(lull_fit_table_add(table, table->series, &x[0], NAN, &err), LULL_ERR_RANGE);
 }
 
-int main(void)
+TEST_GROUP(test_fit)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_usl_published, set_up, tear_down),
@@ -398,5 +395,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_turning_points, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

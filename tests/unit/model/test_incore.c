@@ -1,12 +1,9 @@
 /* The loop in assembler code, and its chain; counts and latencies by hand. */
 #include "model/kernel/incore/parts.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* As compilers lay functions out: a remainder in front, the vector loop, an outer loop around, and
  * another function that does not count. */
@@ -179,12 +176,12 @@ static void gathers_load_each_element(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_incore)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(loops_are_told_apart_by_their_lines),
                                        cmocka_unit_test(loop_that_moves_most_is_found),
                                        cmocka_unit_test(chain_is_the_longest_way_back),
                                        cmocka_unit_test(estimate_has_the_chain),
                                        cmocka_unit_test(gathers_load_each_element)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -3,14 +3,11 @@
 #include "model/kernel/kernel.h"
 
 #include "support/folder.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct fixture {
     struct lull_arena *arena;
@@ -38,8 +35,8 @@ static struct lull_kernel *good(struct fixture *fixture, const char *text, const
 {
     struct lull_kernel *kernel = NULL;
     struct lull_error err = {""};
-    if (read_text(fixture, text, place, n_sizes, &kernel, &err) != LULL_OK)
-        fail_msg("%s: %s", text, err.text);
+    fail_if(read_text(fixture, text, place, n_sizes, &kernel, &err) != LULL_OK, "%s: %s", text,
+            err.text);
     return kernel;
 }
 
@@ -220,8 +217,8 @@ static void what_is_not_understood_is_told(void **state)
         size_t n_sizes = cases[i].place ? 2 : 1;
         assert_int_not_equal(
             read_text(fixture, cases[i].text, cases[i].place, n_sizes, &kernel, &err), LULL_OK);
-        if (!strstr(err.text, cases[i].message))
-            fail_msg("'%s', expected '%s'", err.text, cases[i].message);
+        fail_if(!strstr(err.text, cases[i].message), "'%s', expected '%s'", err.text,
+                cases[i].message);
         assert_null(kernel);
     }
 }
@@ -243,7 +240,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
+TEST_GROUP(test_kernel)
 {
     struct lull_kernel *kernel;
     struct lull_error err;
@@ -262,5 +259,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(indirect_access, set_up, tear_down),
         cmocka_unit_test_setup_teardown(source_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_not_understood_is_told, set_up, tear_down)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* Layer conditions with the sizes in them, against hand calculations; the cache simulation against
  * layer conditions where these are exact. */
 #include "model/kernel/simulate.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_kernel *example(const char *name, const struct lull_kernel_size *sizes,
                                    size_t n_sizes, struct lull_arena *arena)
@@ -21,8 +18,7 @@ static struct lull_kernel *example(const char *name, const struct lull_kernel_si
             lull_arena_printf(arena, "%s/../examples/kernels/%s.c", getenv("LULL_TESTS_DIR"), name),
         .sizes = sizes,
         .n_sizes = n_sizes};
-    if (lull_kernel_read(&source, arena, &kernel, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_kernel_read(&source, arena, &kernel, &err) != LULL_OK, "%s", err.text);
     return kernel;
 }
 
@@ -88,8 +84,8 @@ static void simulate(const struct lull_kernel *kernel, const struct lull_machine
     struct lull_error err;
     assert_int_equal(lull_cache_of_machine(machine, 1, false, LULL_CACHE_LRU, &spec, &err),
                      LULL_OK);
-    if (lull_kernel_simulate(kernel, &spec, NULL, 0, 1, ret_simulated, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_kernel_simulate(kernel, &spec, NULL, 0, 1, ret_simulated, &err) != LULL_OK, "%s",
+            err.text);
 }
 
 /* Within 2 % where layer conditions are exact: streams of all sizes, and rows away from thresholds.
@@ -121,9 +117,9 @@ static void simulation_agrees_where_conditions_are_exact(void **state)
         for (size_t level = 0; level < 3; level++) {
             double said = layers.lines[level].loads + layers.lines[level].stores;
             double found = simulated.lines[level].loads + simulated.lines[level].stores;
-            if (!(fabs(found - said) <= 0.02 * said + 1e-9))
-                fail_msg("%s, case %zu, level %zu: %g lines, expected %g", cases[i].name, i, level,
-                         found, said);
+            fail_if(!(fabs(found - said) <= 0.02 * said + 1e-9),
+                    "%s, case %zu, level %zu: %g lines, expected %g", cases[i].name, i, level,
+                    found, said);
         }
         lull_arena_destroy(arena);
     }
@@ -173,7 +169,7 @@ static void random_indices_miss_what_does_not_fit(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_kernel_traffic)
 {
     struct lull_kernel *kernel;
     struct lull_error err;
@@ -191,5 +187,5 @@ int main(void)
         cmocka_unit_test(simulation_agrees_where_conditions_are_exact),
         cmocka_unit_test(conflicts_show_up),
         cmocka_unit_test(random_indices_miss_what_does_not_fit)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -5,22 +5,18 @@
 #include "model/spmv/generate.h"
 #include "model/spmv/spmv.h"
 #include "stats/random.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_matrix make(const char *spec)
 {
     struct lull_matrix matrix;
     struct lull_error err = {""};
-    if (lull_generate(spec, &matrix, &err) != LULL_OK)
-        fail_msg("%s: %s", spec, err.text);
+    fail_if(lull_generate(spec, &matrix, &err) != LULL_OK, "%s: %s", spec, err.text);
     return matrix;
 }
 
@@ -86,8 +82,7 @@ static void test_random(void **state)
     a = make("powerlaw:n=20000,row=8,exponent=2.5");
     check_columns(&a);
     double mean = (double)lull_matrix_nonzeros(&a) / 20000;
-    if (mean < 4 || mean > 12)
-        fail_msg("rows of %g nonzeros on average, expected about 8", mean);
+    fail_if(mean < 4 || mean > 12, "rows of %g nonzeros on average, expected about 8", mean);
     lull_matrix_free(&a);
 }
 
@@ -101,8 +96,8 @@ static void test_bad_specs(void **state)
     struct lull_matrix matrix;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         struct lull_error err = {""};
-        if (lull_generate(specs[i], &matrix, &err) != LULL_ERR_RANGE || !*err.text)
-            fail_msg("%s is not refused", specs[i]);
+        fail_if(lull_generate(specs[i], &matrix, &err) != LULL_ERR_RANGE || !*err.text,
+                "%s is not refused", specs[i]);
     }
     assert_null(lull_generator_find("matrix.mtx"));
 }
@@ -135,8 +130,8 @@ static void test_rcm(void **state)
     }
     assert_int_equal(lull_matrix_permute(&shuffled, order, &found, NULL), LULL_OK);
     assert_int_equal(lull_matrix_nonzeros(&found), lull_matrix_nonzeros(&grid));
-    if (lull_matrix_bandwidth(&found) > 30)
-        fail_msg("bandwidth %u, expected about 20", lull_matrix_bandwidth(&found));
+    fail_if(lull_matrix_bandwidth(&found) > 30, "bandwidth %u, expected about 20",
+            lull_matrix_bandwidth(&found));
     lull_matrix_free(&grid);
     lull_matrix_free(&shuffled);
     lull_matrix_free(&found);
@@ -175,11 +170,10 @@ static void check_products(const struct lull_matrix *matrix, const struct lull_s
             lull_sparse_multiply_transposed(&sparse, part, x, own);
     }
     for (uint32_t r = 0; r < matrix->rows; r++)
-        if (!(fabs(got[r] - want[r]) <= 1e-9))
-            fail_msg("row %u: %g, expected %g", r, got[r], want[r]);
+        fail_if(!(fabs(got[r] - want[r]) <= 1e-9), "row %u: %g, expected %g", r, got[r], want[r]);
     for (uint32_t c = 0; c < matrix->columns && !sell; c++)
-        if (!(fabs(own[c] - transposed[c]) <= 1e-9))
-            fail_msg("column %u: %g, expected %g", c, own[c], transposed[c]);
+        fail_if(!(fabs(own[c] - transposed[c]) <= 1e-9), "column %u: %g, expected %g", c, own[c],
+                transposed[c]);
 }
 
 static void test_products(void **state)
@@ -231,12 +225,12 @@ static void test_padding(void **state)
     lull_matrix_free(&matrix);
 }
 
-int main(void)
+TEST_GROUP(test_matrix)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stencils),  cmocka_unit_test(test_random),
         cmocka_unit_test(test_bad_specs), cmocka_unit_test(test_rcm),
         cmocka_unit_test(test_products),  cmocka_unit_test(test_padding),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

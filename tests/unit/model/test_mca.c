@@ -2,15 +2,12 @@
  * product and five-point stencil on three processors, and their arithmetic on Haswell (cycles per
  * cache line of results with AVX2). */
 #include "model/kernel/incore/incore.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct {
     const char *kernel;
@@ -48,8 +45,7 @@ static struct lull_kernel *nest(const char *name, struct lull_arena *arena)
         .n_sizes = 2};
     struct lull_kernel *kernel;
     struct lull_error err;
-    if (lull_kernel_read(&source, arena, &kernel, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_kernel_read(&source, arena, &kernel, &err) != LULL_OK, "%s", err.text);
     return kernel;
 }
 
@@ -68,12 +64,12 @@ static void times_are_the_published_ones(void **state)
                     continue;
                 }
                 assert_int_equal(incore.source, LULL_INCORE_MCA);
-                if (!(fabs(incore.t_nol - published[k].t_nol) < 0.05))
-                    fail_msg("%s on %s by %s: T_nOL %g, expected %g", published[k].kernel, cpus[c],
-                             compilers[i], incore.t_nol, published[k].t_nol);
-                if (c == 0 && !(fabs(incore.t_ol - published[k].t_ol_haswell) < 0.05))
-                    fail_msg("%s on haswell by %s: T_OL %g, expected %g", published[k].kernel,
-                             compilers[i], incore.t_ol, published[k].t_ol_haswell);
+                fail_if(!(fabs(incore.t_nol - published[k].t_nol) < 0.05),
+                        "%s on %s by %s: T_nOL %g, expected %g", published[k].kernel, cpus[c],
+                        compilers[i], incore.t_nol, published[k].t_nol);
+                fail_if(c == 0 && !(fabs(incore.t_ol - published[k].t_ol_haswell) < 0.05),
+                        "%s on haswell by %s: T_OL %g, expected %g", published[k].kernel,
+                        compilers[i], incore.t_ol, published[k].t_ol_haswell);
                 lull_arena_destroy(arena);
             }
 }
@@ -138,7 +134,7 @@ static void points_wait_for_each_other(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_mca)
 {
     struct lull_arena *arena = lull_arena_create(NULL);
     struct lull_incore incore;
@@ -153,5 +149,5 @@ int main(void)
                                        cmocka_unit_test(loops_of_a_nest_are_told_apart),
                                        cmocka_unit_test(one_sum_is_a_chain),
                                        cmocka_unit_test(points_wait_for_each_other)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

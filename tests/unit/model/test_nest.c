@@ -2,14 +2,11 @@
  * two, each with the published cycles of the single loop on Haswell (layer conditions of
  * Kerncraft): 3 between L1 and L2, 6 between L2 and L3, 16.50224 with memory. */
 #include "model/kernel/predict.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static const double clock_rate = 2.3e9, memory = 16.50224;
 
@@ -39,15 +36,14 @@ static struct lull_kernel_prediction predict(const char *name, double n, double 
     if (status == LULL_OK)
         status =
             lull_kernel_predict(kernel, machine, &source, &options, NULL, arena, &prediction, &err);
-    if (status != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(status != LULL_OK, "%s", err.text);
     return prediction;
 }
 
 static void expect(double value, double expected)
 {
-    if (!(fabs(value - expected) < 1e-5 * fabs(expected)))
-        fail_msg("%.9g, expected %.9g", value, expected);
+    fail_if(!(fabs(value - expected) < 1e-5 * fabs(expected)), "%.9g, expected %.9g", value,
+            expected);
 }
 
 /* The daxpy makes 2 N iterations for N of the copy: half a unit of work of the copy for one of it.
@@ -107,10 +103,10 @@ static void the_simulation_sees_what_loops_share(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_nest)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(loops_add_up_in_memory),
                                        cmocka_unit_test(loops_add_up_in_the_second_cache),
                                        cmocka_unit_test(the_simulation_sees_what_loops_share)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

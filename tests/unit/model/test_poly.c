@@ -2,15 +2,12 @@
 #include "model/kernel/poly.h"
 
 #include "support/seed.h"
+#include "support/test.h"
 
 #include "stats/random.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SYMBOLS = 4, ROUNDS = 2000 };
 
@@ -88,10 +85,10 @@ static void too_much_is_told(void **state)
     assert_false(lull_poly_divide(&n, 0, &poly));
 }
 
-int main(void)
+TEST_GROUP(test_poly)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(arithmetic_agrees_with_numbers),
                                        cmocka_unit_test(texts_read_as_written_by_hand),
                                        cmocka_unit_test(too_much_is_told)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -2,15 +2,12 @@
 #include "model/program/primitive/maximum.h"
 #include "model/program/program_model.h"
 #include "support/model_text.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int set_up(void **state)
 {
@@ -26,8 +23,8 @@ static int tear_down(void **state)
 
 static void check_near(const char *what, double got, double want, double relative)
 {
-    if (!(fabs(got - want) <= relative * fabs(want)))
-        fail_msg("%s: %.12g, expected %.12g", what, got, want);
+    fail_if(!(fabs(got - want) <= relative * fabs(want)), "%s: %.12g, expected %.12g", what, got,
+            want);
 }
 
 static struct lull_term_cost total_of(struct lull_program_model *model,
@@ -36,8 +33,7 @@ static struct lull_term_cost total_of(struct lull_program_model *model,
     double values[32];
     struct lull_error err = {""};
     lull_model_values(model, values);
-    if (lull_model_evaluate(model, values, terms, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_model_evaluate(model, values, terms, &err) != LULL_OK, "%s", err.text);
     return lull_model_total(model, terms);
 }
 
@@ -216,7 +212,7 @@ static void test_bad_models(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_program)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_published_points, set_up, tear_down),
@@ -224,5 +220,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_expected_maximum, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_models, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -4,14 +4,11 @@
 #include "stats/distribution.h"
 #include "support/model_text.h"
 #include "support/seed.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int set_up(void **state)
 {
@@ -41,8 +38,7 @@ static struct lull_model_axis axis_of(struct lull_program_model *model, const ch
 {
     struct lull_model_axis axis;
     struct lull_error err = {""};
-    if (lull_model_axis_read(model, words, arena, &axis, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_model_axis_read(model, words, arena, &axis, &err) != LULL_OK, "%s", err.text);
     return axis;
 }
 
@@ -70,8 +66,8 @@ static void test_sweep(void **state)
     struct lull_error err = {""};
     struct lull_model_sweep sweep;
     const struct lull_model_axis axis = axis_of(&model, "P=1:4096:x4", *state);
-    if (lull_model_sweep_run(&model, &axis, 1, *state, &sweep, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_model_sweep_run(&model, &axis, 1, *state, &sweep, &err) != LULL_OK, "%s",
+            err.text);
     assert_int_equal(sweep.n_variants, 2);
     assert_string_equal(sweep.variants[1].name, "dear");
     /* 1 / (1/64 + 1e-3 + 1e-6) */
@@ -140,8 +136,7 @@ static void test_exact(void **state)
     struct lull_program_model model = model_of_text(text, *state);
     struct lull_error err = {""};
     struct lull_calibration calibration;
-    if (calibrate(&model, 3, 0, NULL, *state, &calibration, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(calibrate(&model, 3, 0, NULL, *state, &calibration, &err) != LULL_OK, "%s", err.text);
     assert_true(fabs(model.parameters[1].value - 3) < 1e-8);
     assert_true(fabs(model.parameters[2].value - 2e-3) < 1e-11);
     assert_int_equal(calibration.n_points, 6);
@@ -159,14 +154,14 @@ static void test_intervals(void **state)
     unsigned held[2] = {0};
     lull_random_seed(&random, lull_test_seed());
     for (int trial = 0; trial < TRIALS; trial++) {
-        if (calibrate(&model, 6, 0.05, &random, *state, &calibration, &err) != LULL_OK)
-            fail_msg("%s", err.text);
+        fail_if(calibrate(&model, 6, 0.05, &random, *state, &calibration, &err) != LULL_OK, "%s",
+                err.text);
         held[0] += model.parameters[1].low <= 3 && 3 <= model.parameters[1].high;
         held[1] += model.parameters[2].low <= 2e-3 && 2e-3 <= model.parameters[2].high;
     }
     for (int i = 0; i < 2; i++)
-        if (held[i] < 0.90 * TRIALS || held[i] > 0.99 * TRIALS)
-            fail_msg("parameter %d: %u of %d intervals hold", i, held[i], TRIALS);
+        fail_if(held[i] < 0.90 * TRIALS || held[i] > 0.99 * TRIALS,
+                "parameter %d: %u of %d intervals hold", i, held[i], TRIALS);
     lull_program_model_close(&model);
 }
 
@@ -190,7 +185,7 @@ static void test_refusals(void **state)
     lull_program_model_close(&model);
 }
 
-int main(void)
+TEST_GROUP(test_program_analysis)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_axes, set_up, tear_down),
@@ -200,5 +195,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_intervals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* Processes that share cores: closed form and simulation against numbers by hand. */
 #include "model/program/simulate.h"
 #include "support/model_text.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int set_up(void **state)
 {
@@ -43,16 +40,16 @@ static void check_times(struct lull_program_model *model, const char *setting, d
     const struct lull_model_engine engine = {.seed = 1};
     model_set(model, setting);
     lull_model_values(model, values);
-    if (lull_model_evaluate(model, values, terms, &err) != LULL_OK ||
-        lull_model_simulate(model, values, &engine, arena, &simulated, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_model_evaluate(model, values, terms, &err) != LULL_OK ||
+                lull_model_simulate(model, values, &engine, arena, &simulated, &err) != LULL_OK,
+            "%s", err.text);
     struct lull_term_cost total = lull_model_total(model, terms);
-    if (!(fabs(total.seconds - want) <= 1e-12) ||
-        !(fabs(total.parts[LULL_RESOURCE_CORES] - want_waiting) <= 1e-12))
-        fail_msg("%s: %.9g s, of which %.9g s for a core, expected %.9g and %.9g s", setting,
-                 total.seconds, total.parts[LULL_RESOURCE_CORES], want, want_waiting);
-    if (!(fabs(simulated.seconds - want) <= 1e-6 * want))
-        fail_msg("%s: simulated %.9g s, expected %.9g s", setting, simulated.seconds, want);
+    fail_if(!(fabs(total.seconds - want) <= 1e-12) ||
+                !(fabs(total.parts[LULL_RESOURCE_CORES] - want_waiting) <= 1e-12),
+            "%s: %.9g s, of which %.9g s for a core, expected %.9g and %.9g s", setting,
+            total.seconds, total.parts[LULL_RESOURCE_CORES], want, want_waiting);
+    fail_if(!(fabs(simulated.seconds - want) <= 1e-6 * want),
+            "%s: simulated %.9g s, expected %.9g s", setting, simulated.seconds, want);
 }
 
 static void test_share(void **state)
@@ -124,7 +121,7 @@ static void test_bad(void **state)
     lull_program_model_close(&model);
 }
 
-int main(void)
+TEST_GROUP(test_program_cores)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_share, set_up, tear_down),
@@ -134,5 +131,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_network, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -7,15 +7,12 @@
 #include "sim/pattern/pattern.h"
 #include "sim/setup.h"
 #include "support/model_text.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int set_up(void **state)
 {
@@ -39,16 +36,16 @@ static void check_agrees(struct lull_program_model *model, struct lull_arena *ar
     struct lull_model_simulation simulated;
     const struct lull_model_engine engine = {.seed = 1};
     lull_model_values(model, values);
-    if (lull_model_evaluate(model, values, terms, &err) != LULL_OK ||
-        lull_model_simulate(model, values, &engine, arena, &simulated, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_model_evaluate(model, values, terms, &err) != LULL_OK ||
+                lull_model_simulate(model, values, &engine, arena, &simulated, &err) != LULL_OK,
+            "%s", err.text);
     double whole = lull_model_total(model, terms).seconds;
-    if (!(fabs(simulated.seconds - whole) <= 1e-6 * whole))
-        fail_msg("simulated %.9g s, closed form %.9g s", simulated.seconds, whole);
+    fail_if(!(fabs(simulated.seconds - whole) <= 1e-6 * whole),
+            "simulated %.9g s, closed form %.9g s", simulated.seconds, whole);
     for (uint32_t t = 0; t < model->n_terms; t++)
-        if (!(fabs(simulated.terms[t] - terms[t].seconds) <= 0.1 * terms[t].seconds))
-            fail_msg("term %s: simulated %.9g s, closed form %.9g s", model->terms[t].name,
-                     simulated.terms[t], terms[t].seconds);
+        fail_if(!(fabs(simulated.terms[t] - terms[t].seconds) <= 0.1 * terms[t].seconds),
+                "term %s: simulated %.9g s, closed form %.9g s", model->terms[t].name,
+                simulated.terms[t], terms[t].seconds);
 }
 
 static void test_image(void **state)
@@ -121,13 +118,14 @@ static void test_primitives(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct lull_program_model model = model_of_text(texts[i], *state);
         lull_model_values(&model, values);
-        if (lull_model_evaluate(&model, values, &cost, &err) != LULL_OK ||
-            lull_model_simulate(&model, values, &engine, *state, &simulated, &err) != LULL_OK)
-            fail_msg("%s", err.text);
+        fail_if(lull_model_evaluate(&model, values, &cost, &err) != LULL_OK ||
+                    lull_model_simulate(&model, values, &engine, *state, &simulated, &err) !=
+                        LULL_OK,
+                "%s", err.text);
         /* the assumption does not hold at the ends of an open grid, where ranks wait less */
-        if (!(fabs(simulated.seconds - cost.seconds) <= 0.02 * cost.seconds))
-            fail_msg("%s: simulated %.9g s, closed form %.9g s", strstr(texts[i], "return "),
-                     simulated.seconds, cost.seconds);
+        fail_if(!(fabs(simulated.seconds - cost.seconds) <= 0.02 * cost.seconds),
+                "%s: simulated %.9g s, closed form %.9g s", strstr(texts[i], "return "),
+                simulated.seconds, cost.seconds);
         assert_int_equal(simulated.as_computation[0], i >= sizeof texts / sizeof *texts - 2);
         lull_program_model_close(&model);
     }
@@ -170,12 +168,13 @@ static void test_sizes(void **state)
         for (size_t p = 0; p < (folds ? FOLDED : sizeof processes / sizeof *processes); p++) {
             model_set(&model, processes[p]);
             lull_model_values(&model, values);
-            if (lull_model_evaluate(&model, values, &cost, &err) != LULL_OK ||
-                lull_model_simulate(&model, values, &engine, *state, &simulated, &err) != LULL_OK)
-                fail_msg("%s", err.text);
-            if (!(fabs(simulated.seconds - cost.seconds) <= 0.02 * cost.seconds))
-                fail_msg("%s, %s: simulated %.9g s, closed form %.9g s", calls[i], processes[p],
-                         simulated.seconds, cost.seconds);
+            fail_if(lull_model_evaluate(&model, values, &cost, &err) != LULL_OK ||
+                        lull_model_simulate(&model, values, &engine, *state, &simulated, &err) !=
+                            LULL_OK,
+                    "%s", err.text);
+            fail_if(!(fabs(simulated.seconds - cost.seconds) <= 0.02 * cost.seconds),
+                    "%s, %s: simulated %.9g s, closed form %.9g s", calls[i], processes[p],
+                    simulated.seconds, cost.seconds);
         }
         lull_program_model_close(&model);
     }
@@ -194,16 +193,16 @@ static double simulated_maximum(const char *noise, uint32_t ranks, uint32_t iter
     struct lull_sim_result result;
     const char *text = lull_arena_printf(
         arena, "collective:op=barrier,exec=1us,ranks=%u,iterations=%u", ranks, iterations);
-    if (lull_spec_parse(text, arena, &pattern, &err) != LULL_OK ||
-        lull_pattern_open(pattern, &program, &err) != LULL_OK ||
-        lull_spec_parse("ideal", arena, &network_spec, &err) != LULL_OK ||
-        lull_network_read(network_spec, NULL, ranks, arena, &network, &err) != LULL_OK ||
-        lull_spec_parse(noise, arena, &noise_spec, &err) != LULL_OK ||
-        lull_noise_read(noise_spec, ranks, arena, &made, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_spec_parse(text, arena, &pattern, &err) != LULL_OK ||
+                lull_pattern_open(pattern, &program, &err) != LULL_OK ||
+                lull_spec_parse("ideal", arena, &network_spec, &err) != LULL_OK ||
+                lull_network_read(network_spec, NULL, ranks, arena, &network, &err) != LULL_OK ||
+                lull_spec_parse(noise, arena, &noise_spec, &err) != LULL_OK ||
+                lull_noise_read(noise_spec, ranks, arena, &made, &err) != LULL_OK,
+            "%s", err.text);
     const struct lull_sim_options options = {.network = &network, .noise = made, .seed = 7};
-    if (lull_simulate(program, &options, arena, &result, NULL, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_simulate(program, &options, arena, &result, NULL, &err) != LULL_OK, "%s",
+            err.text);
     lull_program_close(program);
     return (double)result.runtime / iterations - 1000;
 }
@@ -214,8 +213,8 @@ static void check_maximum(const char *noise, const struct lull_distribution *dis
     uint32_t iterations = ranks >= 10000 ? 500 : ranks >= 1000 ? 1000 : 8000;
     double got = simulated_maximum(noise, ranks, iterations, arena);
     double want = lull_expected_maximum(distribution, ranks);
-    if (!(fabs(got - want) <= 0.02 * want))
-        fail_msg("%s, %u ranks: simulated %g ns, expected %g ns", noise, ranks, got, want);
+    fail_if(!(fabs(got - want) <= 0.02 * want), "%s, %u ranks: simulated %g ns, expected %g ns",
+            noise, ranks, got, want);
 }
 
 /* The standard error of the simulated means is about 1 % or less; the seed is fixed. */
@@ -258,18 +257,19 @@ static void test_quantiles(void **state)
         double n = ranks[i], want = -2e-4 + 4e-4 * n / (n + 1);
         double got = lull_expected_maximum_of_quantiles(&all, n);
         assert_true(fabs(lull_expected_maximum_of_quantiles(&few, n) - want) <= 1e-12);
-        if (!(fabs(got - want) <= 1e-12))
-            fail_msg("%g draws: expected maximum %.15g, uniform %.15g", n, got, want);
+        fail_if(!(fabs(got - want) <= 1e-12), "%g draws: expected maximum %.15g, uniform %.15g", n,
+                got, want);
         model_set(&model, lull_arena_printf(*state, "P=%g", n));
         lull_model_values(&model, point);
-        if (lull_model_evaluate(&model, point, terms, &err) != LULL_OK ||
-            lull_model_simulate(&model, point, &engine, *state, &simulated, &err) != LULL_OK)
-            fail_msg("%s", err.text);
+        fail_if(lull_model_evaluate(&model, point, terms, &err) != LULL_OK ||
+                    lull_model_simulate(&model, point, &engine, *state, &simulated, &err) !=
+                        LULL_OK,
+                "%s", err.text);
         assert_true(fabs(terms[0].seconds - 4000 * want) < 1e-9);
         /* what 4000 iterations add to 4 s, within 2 % of the largest that it can be */
-        if (!(fabs(simulated.seconds - 4 - 4000 * want) <= 0.02 * 4000 * 2e-4))
-            fail_msg("%g ranks: simulated %g s more, expected %g s", n, simulated.seconds - 4,
-                     4000 * want);
+        fail_if(!(fabs(simulated.seconds - 4 - 4000 * want) <= 0.02 * 4000 * 2e-4),
+                "%g ranks: simulated %g s more, expected %g s", n, simulated.seconds - 4,
+                4000 * want);
     }
     lull_program_model_close(&model);
 }
@@ -305,7 +305,7 @@ static void test_extremes(void **state)
     lull_program_model_close(&model);
 }
 
-int main(void)
+TEST_GROUP(test_program_simulated)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_image, set_up, tear_down),
@@ -315,5 +315,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_quantiles, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_extremes, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* Tables from CSV and Extra-P's files: what is read, and how mistakes are told. */
 #include "model/fit/read.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int set_up(void **state)
 {
@@ -36,8 +33,7 @@ read(const char *text, const struct lull_fit_read_options *options, struct lull_
 {
     struct lull_fit_table *table = NULL;
     struct lull_error err = {""};
-    if (parse(text, options, arena, &table, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(parse(text, options, arena, &table, &err) != LULL_OK, "%s", err.text);
     return table;
 }
 
@@ -164,7 +160,7 @@ static void test_mistakes(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_read)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_csv, set_up, tear_down),
@@ -174,5 +170,5 @@ int main(void)
         cmocka_unit_test(test_recognition),
         cmocka_unit_test_setup_teardown(test_mistakes, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

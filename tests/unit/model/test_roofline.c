@@ -1,13 +1,10 @@
 /* Roofs of the published Haswell, against hand calculations. */
 #include "model/kernel/predict.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static bool near(double value, double expected)
 {
@@ -82,7 +79,7 @@ static void cores_divide_the_shared_cache(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_roofline)
 {
     struct lull_arena *arena = lull_arena_create(NULL);
     struct lull_kernel_prediction prediction;
@@ -95,5 +92,5 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_core),
                                        cmocka_unit_test(cores_divide_the_shared_cache)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

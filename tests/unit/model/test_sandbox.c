@@ -1,13 +1,10 @@
 /* What a file in a sandbox cannot do: reach anything, run without end, fill the memory. */
 #include "model/lua/sandbox.h"
+#include "support/test.h"
 
 #include <lauxlib.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* The error of a text, "" if there is none. Its value is left as a text in `ret_value`. */
 static const char *run_text(const char *text, size_t size, char *ret_value, size_t room)
@@ -111,12 +108,12 @@ static void test_errors(void **state)
     lull_sandbox_close(sandbox);
 }
 
-int main(void)
+TEST_GROUP(test_sandbox)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_there), cmocka_unit_test(test_what_is_not_there),
         cmocka_unit_test(test_endless),       cmocka_unit_test(test_memory_bombs),
         cmocka_unit_test(test_errors),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -2,16 +2,13 @@
  * table, and effects worked out by hand. */
 #include "model/cache/cache.h"
 #include "model/solver/solver.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static int set_up(void **state)
 {
@@ -27,8 +24,7 @@ static int tear_down(void **state)
 
 static void check_near(const char *what, double got, double want, double within)
 {
-    if (!(fabs(got - want) <= within))
-        fail_msg("%s: %.10g, expected %.10g", what, got, want);
+    fail_if(!(fabs(got - want) <= within), "%s: %.10g, expected %.10g", what, got, want);
 }
 
 static const char *data_path(const char *name, struct lull_arena *arena)
@@ -41,9 +37,9 @@ static struct lull_machine *haswell(struct lull_arena *arena)
 {
     struct lull_machine *machine = NULL;
     struct lull_error err = {""};
-    if (lull_machine_read(data_path("haswell-e5-2695v3-cod-cg.json", arena), arena, &machine,
-                          &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_machine_read(data_path("haswell-e5-2695v3-cod-cg.json", arena), arena, &machine,
+                              &err) != LULL_OK,
+            "%s", err.text);
     return machine;
 }
 
@@ -62,10 +58,10 @@ static void test_published_table(void **state)
     struct lull_solver solver;
     struct lull_solver_prediction got;
     struct lull_error err = {""};
-    if (lull_solver_read(data_path("solvers/cg.lua", *state), machine, NULL, 0, *state, &solver,
-                         &err) != LULL_OK ||
-        lull_solver_predict(&solver, machine, &usual, *state, &got, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_solver_read(data_path("solvers/cg.lua", *state), machine, NULL, 0, *state, &solver,
+                             &err) != LULL_OK ||
+                lull_solver_predict(&solver, machine, &usual, *state, &got, &err) != LULL_OK,
+            "%s", err.text);
     assert_int_equal(solver.n_kernels, 6);
     for (size_t i = 0; i < 6; i++) {
         for (size_t l = 0; l < 3; l++)
@@ -230,8 +226,7 @@ static void refuse(const char *text, const char *message, struct lull_arena *are
     lull_status status = lull_solver_read(path, haswell(arena), values, 1, arena, &solver, &err);
     unlink(path);
     assert_int_not_equal(status, LULL_OK);
-    if (!strstr(err.text, message))
-        fail_msg("'%s', expected '%s'", err.text, message);
+    fail_if(!strstr(err.text, message), "'%s', expected '%s'", err.text, message);
 }
 
 static void test_mistakes(void **state)
@@ -258,7 +253,7 @@ static void test_mistakes(void **state)
            "has no parameter 'Nz'", *state);
 }
 
-int main(void)
+TEST_GROUP(test_solver)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_published_table, set_up, tear_down),
@@ -267,5 +262,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_one_thread, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_mistakes, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

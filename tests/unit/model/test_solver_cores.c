@@ -3,19 +3,15 @@
 #include "model/cache/cache.h"
 #include "model/solver/reuse.h"
 #include "model/solver/solver.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 static void check_near(const char *what, double got, double want, double within)
 {
-    if (!(fabs(got - want) <= within))
-        fail_msg("%s: %.10g, expected %.10g", what, got, want);
+    fail_if(!(fabs(got - want) <= within), "%s: %.10g, expected %.10g", what, got, want);
 }
 
 static int set_up(void **state)
@@ -110,8 +106,7 @@ static struct lull_machine *machine_of(struct lull_arena *arena)
         lull_arena_printf(arena, "%s/../data/haswell-e5-2695v3-cod-cg.json", tests ? tests : ".");
     struct lull_machine *machine = NULL;
     struct lull_error err = {""};
-    if (lull_machine_read(path, arena, &machine, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_machine_read(path, arena, &machine, &err) != LULL_OK, "%s", err.text);
     for (size_t l = 0; l < LEVELS; l++) {
         machine->caches[l + 1].bytes = bytes_of[l];
         machine->caches[l + 1].shared_cores = sharers_of[l];
@@ -204,11 +199,11 @@ static void test_splits(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_solver_cores)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_conjugate_gradients, set_up, tear_down),
         cmocka_unit_test(test_splits),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -3,19 +3,15 @@
 #include "machine/machine.h"
 #include "model/spmv/generate.h"
 #include "model/spmv/spmv.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 static void check_near(const char *what, double got, double want, double within)
 {
-    if (!(fabs(got - want) <= within))
-        fail_msg("%s: %.10g, expected %.10g", what, got, want);
+    fail_if(!(fabs(got - want) <= within), "%s: %.10g, expected %.10g", what, got, want);
 }
 
 static void set_number(struct lull_machine *machine, struct lull_arena *arena, const char *name,
@@ -51,11 +47,11 @@ static struct lull_spmv_traffic simulate(const char *spec, bool transposed, uint
     struct lull_sell sell = {0};
     struct lull_spmv_traffic traffic = {0};
     struct lull_error err = {""};
-    if (lull_generate(spec, &matrix, &err) != LULL_OK ||
-        (chunk && lull_sell_build(&matrix, chunk, 1, &sell, &err) != LULL_OK) ||
-        lull_spmv_simulate(&matrix, chunk ? &sell : NULL, transposed, small_machine(arena), threads,
-                           2, &traffic, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_generate(spec, &matrix, &err) != LULL_OK ||
+                (chunk && lull_sell_build(&matrix, chunk, 1, &sell, &err) != LULL_OK) ||
+                lull_spmv_simulate(&matrix, chunk ? &sell : NULL, transposed, small_machine(arena),
+                                   threads, 2, &traffic, &err) != LULL_OK,
+            "%s", err.text);
     *ret_shape = lull_spmv_shape(&matrix, transposed, chunk ? &sell : NULL);
     lull_sell_free(&sell);
     lull_matrix_free(&matrix);
@@ -117,9 +113,9 @@ static void test_prediction(void **state)
     const struct lull_spmv_core core = {.t_ol = 10, .t_nol = 24};
     struct lull_spmv_prediction got;
     struct lull_error err = {""};
-    if (lull_spmv_predict(&shape, &traffic, small_machine(arena), 1, &core, arena, &got, &err) !=
-        LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_spmv_predict(&shape, &traffic, small_machine(arena), 1, &core, arena, &got,
+                              &err) != LULL_OK,
+            "%s", err.text);
     check_near("Roofline", got.roofline, 1e9, 1);
     check_near("loaded once", got.roofline_once, 2 * 8e9 / 17.6, 1);
     check_near("ECM", got.ecm_naive, 16 / (40 * 1e-9), 1);
@@ -142,7 +138,7 @@ static void test_core(void **state)
     check_near("T_OL", core.t_ol, 8 + 1.5, 1e-9);
 }
 
-int main(void)
+TEST_GROUP(test_spmv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alpha),
@@ -150,5 +146,5 @@ int main(void)
         cmocka_unit_test(test_prediction),
         cmocka_unit_test(test_core),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

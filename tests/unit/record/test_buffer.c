@@ -4,16 +4,13 @@
 
 #include "support/folder.h"
 #include "support/record/recorded.h"
+#include "support/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* What befalls a thread. The records of a call are one slot or two. */
 enum { NOTHING, FULL_AT_FIRST, SLOW_DISK, BUDGET, CASES };
@@ -138,10 +135,10 @@ static void test_chunks(void **state)
 static int tests(void)
 {
     const struct CMUnitTest only[] = {cmocka_unit_test(test_chunks)};
-    return cmocka_run_group_tests(only, NULL, NULL);
+    return run_cases(only, NULL, NULL);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(test_buffer)
 {
-    return recorded_main(argc, argv, tests);
+    return recorded_main(tests);
 }

@@ -4,18 +4,15 @@
 #include "record/core.h"
 
 #include "support/record/recorded.h"
+#include "support/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { THREADS = 4, EACH = 150, FIRST = 1000 /* locations that the recorder does not have */ };
 
@@ -148,10 +145,10 @@ static int tests(void)
         cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_closed),
     };
-    return cmocka_run_group_tests(all, NULL, NULL);
+    return run_cases(all, NULL, NULL);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(test_container)
 {
-    return recorded_main_both(argc, argv, tests);
+    return recorded_main_both(tests);
 }

@@ -8,11 +8,10 @@
 #include "support/folder.h"
 #include "support/record/recorded.h"
 #include "support/seed.h"
+#include "support/test.h"
 #include "tape/container.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +20,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { SIDE_BY_SIDE = 8, ROUNDS = 40, MOST_NUMBERS = 4096 };
 
@@ -222,11 +219,11 @@ static int tests(void)
     };
     told = mmap(NULL, MOST_NUMBERS * sizeof *told, PROT_READ | PROT_WRITE,
                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return told == MAP_FAILED ? 1 : cmocka_run_group_tests(all, NULL, NULL);
+    return told == MAP_FAILED ? 1 : run_cases(all, NULL, NULL);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(test_container_node)
 {
     setenv("LULL_RECORD_STORE", "node", 1);
-    return recorded_main(argc, argv, tests);
+    return recorded_main(tests);
 }

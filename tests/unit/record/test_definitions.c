@@ -4,15 +4,12 @@
 
 #include "support/folder.h"
 #include "support/record/recorded.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { THREADS = 4, EACH = 600, NAME = 200, MOST = 100000 };
 
@@ -120,10 +117,10 @@ static int tests(void)
         cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_file),
     };
-    return cmocka_run_group_tests(all, NULL, NULL);
+    return run_cases(all, NULL, NULL);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(test_definitions)
 {
-    return recorded_main(argc, argv, tests);
+    return recorded_main(tests);
 }

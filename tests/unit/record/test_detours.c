@@ -3,14 +3,11 @@
 #include "record/inject/computation.h"
 
 #include "support/seed.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { MOST = 4, PERIOD = 60 };
 
@@ -63,9 +60,9 @@ static void test_by_hand(void **state)
     assert_int_equal(rec_lost_to_detours(&detour, 1, 100, 0, 271), 40);
 }
 
-int main(void)
+TEST_GROUP(test_detours)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_by_hand),
                                        cmocka_unit_test(test_random)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

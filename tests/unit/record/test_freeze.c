@@ -1,16 +1,13 @@
 /* A mapping that is frozen where a library has its own mremap(), as UCX does, which loses where to
  * map at. */
 #include "record/store/file.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { SIZE = 65536, PAGES = 16 };
 
@@ -56,9 +53,9 @@ static void test_second_mapping(void **state)
     munmap(other, SIZE);
 }
 
-int main(void)
+TEST_GROUP(test_freeze)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_writes_go_nowhere),
                                        cmocka_unit_test(test_second_mapping)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -2,15 +2,12 @@
 #include "record/keep.h"
 
 #include "support/record/recorded.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { THREADS = 4, PIECES = 3000 };
 
@@ -59,11 +56,11 @@ static void test_no_memory(void **state)
     assert_null(rec_keep(SIZE_MAX - 4));
 }
 
-int main(void)
+TEST_GROUP(test_keep)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_no_memory),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

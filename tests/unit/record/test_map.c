@@ -3,16 +3,13 @@
 
 #include "support/record/recorded.h"
 #include "support/seed.h"
+#include "support/test.h"
 
 #include "stats/random.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { KEYS = 5000, READERS = 3 };
 
@@ -89,12 +86,12 @@ static void test_readers(void **state)
     assert_false(wrong);
 }
 
-int main(void)
+TEST_GROUP(test_map)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_like_an_array),
         cmocka_unit_test(test_without_memory),
         cmocka_unit_test(test_readers),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

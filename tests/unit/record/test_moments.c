@@ -3,15 +3,12 @@
 #include "record/inject/moments.h"
 
 #include "support/record/recorded.h"
+#include "support/test.h"
 #include "tape/inject.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static bool came_back;
 
@@ -46,10 +43,10 @@ static void test_cancelled(void **state)
 static int tests(void)
 {
     const struct CMUnitTest all[] = {cmocka_unit_test(test_cancelled)};
-    return cmocka_run_group_tests(all, NULL, NULL);
+    return run_cases(all, NULL, NULL);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(test_moments)
 {
-    return recorded_main(argc, argv, tests);
+    return recorded_main(tests);
 }

@@ -3,15 +3,12 @@
 #include "record/omp/team.h"
 
 #include "support/record/recorded.h"
+#include "support/test.h"
 
 #include <sched.h>
 #include <search.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct ompt_tool *ompt_start_tool(unsigned version, const char *runtime);
 
@@ -187,10 +184,10 @@ static int tests(void)
         cmocka_unit_test(test_team_of_another),
         cmocka_unit_test(test_deep),
     };
-    return cmocka_run_group_tests(all, start_tool, NULL);
+    return run_cases(all, start_tool, NULL);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(test_ompt)
 {
-    return recorded_main(argc, argv, tests);
+    return recorded_main(tests);
 }

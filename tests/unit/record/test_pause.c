@@ -4,15 +4,12 @@
 
 #include "support/record/recorded.h"
 #include "support/seed.h"
+#include "support/test.h"
 
 #include "stats/random.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 enum { THREADS = 4, ROUNDS = 400, REGION = 1000, CALL }; /* ids that the recorder does not use */
 
@@ -107,10 +104,10 @@ static void test_schedule(void **state)
 static int tests(void)
 {
     const struct CMUnitTest only[] = {cmocka_unit_test(test_schedule)};
-    return cmocka_run_group_tests(only, NULL, NULL);
+    return run_cases(only, NULL, NULL);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(test_pause)
 {
-    return recorded_main(argc, argv, tests);
+    return recorded_main(tests);
 }

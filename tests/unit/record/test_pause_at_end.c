@@ -3,15 +3,12 @@
 #include "record/core.h"
 
 #include "support/record/recorded.h"
+#include "support/test.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <sys/syscall.h>
-
-#include <cmocka.h>
 
 static enum { BEFORE, ASKED, STOPPED } stage; /* atomic */
 static __thread bool asks;
@@ -66,10 +63,10 @@ static void test_end(void **state)
 static int tests(void)
 {
     const struct CMUnitTest only[] = {cmocka_unit_test(test_end)};
-    return cmocka_run_group_tests(only, NULL, NULL);
+    return run_cases(only, NULL, NULL);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(test_pause_at_end)
 {
-    return recorded_main(argc, argv, tests);
+    return recorded_main(tests);
 }

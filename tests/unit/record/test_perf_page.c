@@ -1,13 +1,10 @@
 /* The protocol by which a program reads its counters from the kernel's page, with pages and
  * registers made here. */
 #include "record/counters/perf_page.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct perf_event_mmap_page page;
 static uint64_t registers[4], ticks;
@@ -110,7 +107,7 @@ static void test_scaling(void **state)
     assert_int_equal(rec_perf_extend(5, 64), 5);
 }
 
-int main(void)
+TEST_GROUP(test_perf_page)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_offset_and_register, set_up),
@@ -119,5 +116,5 @@ int main(void)
         cmocka_unit_test_setup(test_time_since_the_kernel_wrote, set_up),
         cmocka_unit_test_setup(test_scaling, set_up),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -3,15 +3,12 @@
 
 #include "support/record/recorded.h"
 #include "support/seed.h"
+#include "support/test.h"
 
 #include "stats/random.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 void rec_requests_begin(bool shared);
 
@@ -207,7 +204,7 @@ static void test_threads(void **state)
     assert_int_equal(sum, THREADS * lull_test_rounds(EACH));
 }
 
-int main(void)
+TEST_GROUP(test_requests)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_like_queues),
@@ -215,5 +212,5 @@ int main(void)
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_threads),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

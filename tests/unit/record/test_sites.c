@@ -2,15 +2,12 @@
 #include "record/site/site.h"
 
 #include "support/record/recorded.h"
+#include "support/test.h"
 
 #include <search.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include <cmocka.h>
 
 enum { PLACES = 300, THREADS = 4, MOST = (1 << 16) + 1000 };
 
@@ -117,10 +114,10 @@ static int tests(void)
         cmocka_unit_test(test_nowhere),  cmocka_unit_test(test_stack),
         cmocka_unit_test(test_too_many),
     };
-    return cmocka_run_group_tests(all, NULL, NULL);
+    return run_cases(all, NULL, NULL);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(test_sites)
 {
-    return recorded_main(argc, argv, tests);
+    return recorded_main(tests);
 }

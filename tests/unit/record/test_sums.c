@@ -3,16 +3,13 @@
 
 #include "support/record/recorded.h"
 #include "support/seed.h"
+#include "support/test.h"
 
 #include "stats/random.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* As many events as fit into one chunk: writing a full one takes time of its own. */
 enum { REGIONS = 600, DEEPEST = 100, STEPS = 1500, OTHER = 1000 };
@@ -150,10 +147,10 @@ static int tests(void)
         cmocka_unit_test(test_random_nests),
         cmocka_unit_test(test_no_place),
     };
-    return cmocka_run_group_tests(all, NULL, NULL);
+    return run_cases(all, NULL, NULL);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(test_sums)
 {
-    return recorded_main(argc, argv, tests);
+    return recorded_main(tests);
 }

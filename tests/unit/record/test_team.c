@@ -4,17 +4,14 @@
 
 #include "support/record/recorded.h"
 #include "support/seed.h"
+#include "support/test.h"
 
 #include "stats/random.h"
 
 #include <pthread.h>
 #include <search.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { TEAM = 4, FORKS = 900, CODES = 3, IN_A_REGION = 1000 };
 
@@ -209,10 +206,10 @@ static int tests(void)
         cmocka_unit_test(test_team_that_pauses),
         cmocka_unit_test(test_many_codes),
     };
-    return cmocka_run_group_tests(all, NULL, NULL);
+    return run_cases(all, NULL, NULL);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(test_team)
 {
-    return recorded_main(argc, argv, tests);
+    return recorded_main(tests);
 }

@@ -2,12 +2,9 @@
 #include "replay/program/barriers.h"
 #include "stats/random.h"
 #include "support/seed.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 enum { PROCESSES = 2, BARRIERS = 3, MEETINGS = 40, THREADS = 4 };
 
@@ -79,11 +76,11 @@ static void test_a_meeting_far_ahead(void **state)
     lull_barriers_free(&barriers);
 }
 
-int main(void)
+TEST_GROUP(test_barriers)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_a_table),
         cmocka_unit_test(test_a_meeting_far_ahead),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

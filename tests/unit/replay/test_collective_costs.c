@@ -2,12 +2,9 @@
  * planted. */
 #include "replay/collective_costs.h"
 #include "support/memory_trace.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 enum { RANKS = 4, ROUNDS = 2, TIMES = 20, PERIOD = 100000, LATENCY = 1000, EACH = 500 };
 static const char *const names[] = {"MPI_Barrier", "MPI_Bcast",   "MPI_Reduce", "MPI_Alltoall",
@@ -40,12 +37,11 @@ static struct lull_collective_facts facts_of(struct lull_trace *trace, unsigned 
     struct lull_error err = {""};
     struct lull_collective_facts facts = {0};
     workers = lull_pass_workers(trace, &options);
-    if (lull_collective_costs_create(trace, workers, &costs, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_collective_costs_create(trace, workers, &costs, &err) != LULL_OK, "%s", err.text);
     const struct lull_consumer consumer = lull_collective_costs_consumer(costs);
-    if (lull_pass_run(trace, &options, &consumer, 1, &err) != LULL_OK ||
-        lull_collective_costs_conclude(costs, LATENCY, 1e9, &facts, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_pass_run(trace, &options, &consumer, 1, &err) != LULL_OK ||
+                lull_collective_costs_conclude(costs, LATENCY, 1e9, &facts, &err) != LULL_OK,
+            "%s", err.text);
     lull_collective_costs_destroy(costs);
     return facts;
 }
@@ -154,7 +150,7 @@ static void gathers_and_scatters_tell_trees(void **state)
     assert_float_equal(direct.delay, 0, 0);
 }
 
-int main(void)
+TEST_GROUP(test_collective_costs)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_planted_is_found),
@@ -162,5 +158,5 @@ int main(void)
         cmocka_unit_test(who_waits_for_whom_tells_trees),
         cmocka_unit_test(gathers_and_scatters_tell_trees),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* What a process computes, cut to the median of its peers: worked out by hand, in ns. */
 #include "replay/what_if/what_if.h"
 #include "support/memory_trace.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ALLREDUCE, CALL, SOLVE, PROCESSES = 4, MOST = 16, DURATION = 10000 };
 static const char *const names[] = {"MPI_Allreduce", "MPI_Comm_rank", "solve", NULL};
@@ -68,14 +65,13 @@ static void check_process(struct lull_program *program, uint32_t process, const 
     struct lull_op ops[32];
     struct lull_error err;
     for (uint32_t count = 1; count > 0;) {
-        if (program->class->next(program, process, ops, 32, &count, &err) != LULL_OK)
-            fail_msg("%s", err.text);
+        fail_if(program->class->next(program, process, ops, 32, &count, &err) != LULL_OK, "%s",
+                err.text);
         for (uint32_t i = 0; i < count; i++) {
             if (ops[i].kind != LULL_OP_COMPUTE || ops[i].duration == 0)
                 continue;
-            if (ops[i].duration != *expected)
-                fail_msg("process %u: %lld, expected %d", process, (long long)ops[i].duration,
-                         *expected);
+            fail_if(ops[i].duration != *expected, "process %u: %lld, expected %d", process,
+                    (long long)ops[i].duration, *expected);
             expected++;
         }
     }
@@ -92,10 +88,10 @@ static void check(const int parts[PROCESSES][MOST], const struct lull_what_if_cu
     struct lull_program *program = NULL;
     struct lull_error err;
     memcpy(wanted.cuts, cuts, n * sizeof *cuts);
-    if (lull_what_if_create(trace, &wanted, NULL, &what_if, &err) != LULL_OK ||
-        lull_what_if_conclude(what_if, &options, &err) != LULL_OK ||
-        lull_replay_open(trace, &options, &program, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_what_if_create(trace, &wanted, NULL, &what_if, &err) != LULL_OK ||
+                lull_what_if_conclude(what_if, &options, &err) != LULL_OK ||
+                lull_replay_open(trace, &options, &program, &err) != LULL_OK,
+            "%s", err.text);
     for (uint32_t p = 0; p < PROCESSES; p++)
         check_process(program, p, expected[p]);
     lull_program_close(program);
@@ -184,12 +180,12 @@ static void test_other_calls(void **state)
     CHECK(parts, cut, {.rank = 2});
 }
 
-int main(void)
+TEST_GROUP(test_cuts)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rank),      cmocka_unit_test(test_node),
         cmocka_unit_test(test_all),       cmocka_unit_test(test_region),
         cmocka_unit_test(test_late_once), cmocka_unit_test(test_other_calls),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

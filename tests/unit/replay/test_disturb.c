@@ -1,12 +1,9 @@
 /* Which calls end a computation that a disturbance lengthens, whatever a tracer adds to their
  * names. */
 #include "replay/program/disturb.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 enum { COMPUTED = 1000000, DELAY = 5000000 }; /* ns */
 
@@ -21,8 +18,7 @@ static int64_t added_before(const char *function, uint8_t collective)
         .name = function, .paradigm = LULL_PARADIGM_MPI, .collective = collective};
     const struct lull_trace trace = {.regions = &region, .n_regions = 1};
     struct lull_disturbed disturbed;
-    if (lull_disturbance_add(&disturbance, "0@0ms:5ms", &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_disturbance_add(&disturbance, "0@0ms:5ms", &err) != LULL_OK, "%s", err.text);
     assert_true(lull_disturbed_open(&disturbed, &trace, &disturbance, 0, 0));
     const struct lull_step call = {.time = COMPUTED,
                                    .kind = LULL_STEP_CALL_BEGIN,
@@ -40,8 +36,8 @@ static void test_calls_that_send_receive_or_wait(void **state)
         "mpi_isendrecv_f08", "MPI_Waitall", "MPI_Probe",  "PMPI_Isendrecv_replace"};
     (void)state;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (added_before(functions[i], LULL_COLLECTIVE_UNKNOWN) != DELAY)
-            fail_msg("%s: no delay in front of it", functions[i]);
+        fail_if(added_before(functions[i], LULL_COLLECTIVE_UNKNOWN) != DELAY,
+                "%s: no delay in front of it", functions[i]);
     assert_int_equal(added_before("MPI_Ibarrier", LULL_COLLECTIVE_BARRIER), DELAY);
 }
 
@@ -51,17 +47,17 @@ static void test_other_calls(void **state)
                                             "MPI_Request_free", "MPI_Send_init"};
     (void)state;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (added_before(functions[i], LULL_COLLECTIVE_UNKNOWN) != 0)
-            fail_msg("%s: a delay in front of it", functions[i]);
+        fail_if(added_before(functions[i], LULL_COLLECTIVE_UNKNOWN) != 0,
+                "%s: a delay in front of it", functions[i]);
     assert_int_equal(added_before("MPI_Comm_dup", LULL_COLLECTIVE_CREATE), 0);
     assert_int_equal(added_before("MPI_Bcast_init", LULL_COLLECTIVE_BCAST), 0);
 }
 
-int main(void)
+TEST_GROUP(test_disturb)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls_that_send_receive_or_wait),
         cmocka_unit_test(test_other_calls),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* The eager limit that a trace shows: traces are made with a limit that is planted. */
 #include "replay/eager_limit.h"
 #include "support/memory_trace.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 enum { SEND, RECV, ISEND, IRECV, WAIT, BSEND };
 static const char *const names[] = {"MPI_Send", "MPI_Recv",  "MPI_Isend", "MPI_Irecv",
@@ -77,12 +74,11 @@ static struct lull_eager_findings findings_of(struct lull_trace *trace, bool bet
     const struct lull_pass_options options = {.workers = 2};
     unsigned workers = lull_pass_workers(trace, &options);
     struct lull_eager_findings findings = {0};
-    if (lull_eager_evidence_create(trace, workers, &evidence, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_eager_evidence_create(trace, workers, &evidence, &err) != LULL_OK, "%s", err.text);
     const struct lull_consumer consumer = lull_eager_evidence_consumer(evidence);
-    if (lull_pass_run(trace, &options, &consumer, 1, &err) != LULL_OK ||
-        lull_eager_evidence_weigh(evidence, between_nodes, &findings, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_pass_run(trace, &options, &consumer, 1, &err) != LULL_OK ||
+                lull_eager_evidence_weigh(evidence, between_nodes, &findings, &err) != LULL_OK,
+            "%s", err.text);
     lull_eager_evidence_destroy(evidence);
     lull_trace_close(trace);
     return findings;
@@ -151,11 +147,11 @@ static void blocking_sends_tell_how_long_they_take(void **state)
     assert_int_equal(found->ns, 30 * 200);
 }
 
-int main(void)
+TEST_GROUP(test_eager_limit)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_planted_limit_is_found),
                                        cmocka_unit_test(larger_messages_than_usual_may_be_eager),
                                        cmocka_unit_test(blocking_sends_tell_how_long_they_take),
                                        cmocka_unit_test(what_says_nothing_is_passed_over)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

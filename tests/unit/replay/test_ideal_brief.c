@@ -2,11 +2,7 @@
  * completes a send alone, while more receives are open than one step tells. */
 #include "replay/ideal/ideal.h"
 #include "support/memory_trace.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "support/test.h"
 
 enum { IRECV, ISEND, WAIT, WAITALL };
 static const char *const names[] = {"MPI_Irecv", "MPI_Isend", "MPI_Wait", "MPI_Waitall", NULL};
@@ -62,8 +58,7 @@ static void check(bool presumes_masters, bool tells_receives)
     const struct lull_ideal_options options = {.presumes_masters = presumes_masters};
     struct lull_ideal_result result;
     struct lull_error err = {""};
-    if (lull_ideal_runtime(trace, &options, arena, &result, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_ideal_runtime(trace, &options, arena, &result, &err) != LULL_OK, "%s", err.text);
     assert_null(result.absent);
     assert_int_equal(result.runtime, 450 + 250);
     assert_int_equal(result.messages, MESSAGES);
@@ -87,9 +82,9 @@ static void calls_in_short(void **state)
     check(true, false);
 }
 
-int main(void)
+TEST_GROUP(test_ideal_brief)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(whole_steps),
                                        cmocka_unit_test(calls_in_short)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

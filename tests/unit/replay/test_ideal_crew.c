@@ -3,12 +3,9 @@
 #include "replay/ideal/ideal.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 enum { CALL };
 static const char *const names[] = {"MPI_Sendrecv", NULL};
@@ -222,10 +219,10 @@ static void many_threads_send_in_their_measured_order(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_ideal_crew)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(time_is_kept_before_the_fork),
                                        cmocka_unit_test(many_threads_send_in_their_measured_order),
                                        cmocka_unit_test(who_has_been_read_may_still_send)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,10 +1,9 @@
 /* How far a member of a team may be ahead of the others, worked out by hand. The member is the
  * first of three, with one share of two readers, and may be 100 letters ahead. */
 #include "replay/ideal/lead.h"
+#include "support/test.h"
 
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,8 +11,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct scene {
     struct lull_ideal ideal;
@@ -172,10 +169,10 @@ static void keeps_little_of_what_it_is_told(void **state)
     run_in_team(listen);
 }
 
-int main(void)
+TEST_GROUP(test_ideal_lead)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rests_where_others_are_far_behind),
                                        cmocka_unit_test(tells_once),
                                        cmocka_unit_test(keeps_little_of_what_it_is_told)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -4,11 +4,7 @@
 #include "replay/replay.h"
 #include "sim/engine/engine.h"
 #include "support/memory_trace.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "support/test.h"
 
 enum { BCAST, REDUCE, BARRIER, ALLREDUCE, DUP, FINALIZE };
 static const char *const names[] = {"MPI_Bcast",    "MPI_Reduce",   "MPI_Barrier", "MPI_Allreduce",
@@ -68,15 +64,14 @@ static void replay(struct lull_trace *trace, int64_t ret_ends[4])
     struct lull_error err = {""};
     memory_trace_end_in(trace, FINALIZE);
     lull_network_init(&network, lull_network_find("ideal"));
-    if (lull_replay_open(trace, &options, &program, &err) != LULL_OK ||
-        lull_simulate(program, &wanted, arena, &result, NULL, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_replay_open(trace, &options, &program, &err) != LULL_OK ||
+                lull_simulate(program, &wanted, arena, &result, NULL, &err) != LULL_OK,
+            "%s", err.text);
     for (int p = 0; p < 4; p++)
         ret_ends[p] = result.ranks[p].end;
     struct lull_ideal_options wished = {0};
     struct lull_ideal_result ideal;
-    if (lull_ideal_runtime(trace, &wished, arena, &ideal, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_ideal_runtime(trace, &wished, arena, &ideal, &err) != LULL_OK, "%s", err.text);
     assert_null(ideal.absent);
     assert_int_equal(ideal.runtime, result.runtime);
     lull_program_close(program);
@@ -183,7 +178,7 @@ static void making_a_communicator_waits_for_both_groups(void **state)
         assert_int_equal(ends[p], 310);
 }
 
-int main(void)
+TEST_GROUP(test_intercomm)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_broadcast_reaches_the_other_group),
@@ -191,5 +186,5 @@ int main(void)
         cmocka_unit_test(the_group_of_the_root_is_not_waited_for),
         cmocka_unit_test(an_exchange_waits_for_the_other_group),
         cmocka_unit_test(making_a_communicator_waits_for_both_groups)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* What a replay makes of a thread, worked out by hand: bursts, fixed times, calls, meetings. */
 #include "replay/program/items.h"
 #include "support/memory_trace.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SEND, RECV, OPEN, WORK, PARALLEL };
 static const char *const names[] = {"MPI_Send", "MPI_Recv",        "MPI_File_write_all",
@@ -48,12 +45,11 @@ static void check(const struct lull_trace *trace, uint32_t location, const uint8
     struct lull_error err = {""};
     char all[1024] = "", text[64];
     uint32_t count = 1;
-    if (lull_item_cursor_open(trace, location, marks, options, &cursor, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_item_cursor_open(trace, location, marks, options, &cursor, &err) != LULL_OK, "%s",
+            err.text);
     while (count > 0) {
         const struct lull_item *items;
-        if (lull_item_cursor_next(cursor, &items, &count, &err) != LULL_OK)
-            fail_msg("%s", err.text);
+        fail_if(lull_item_cursor_next(cursor, &items, &count, &err) != LULL_OK, "%s", err.text);
         for (uint32_t i = 0; i < count; i++) {
             describe(&items[i], text, sizeof text);
             strncat(all, *all ? "; " : "", sizeof all - strlen(all) - 1);
@@ -167,7 +163,7 @@ static void workers_meet_their_master(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_items)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bursts_between_calls_are_one),
@@ -177,5 +173,5 @@ int main(void)
         cmocka_unit_test(what_is_behind_the_last_event_counts),
         cmocka_unit_test(workers_meet_their_master),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

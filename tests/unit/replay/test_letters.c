@@ -4,10 +4,9 @@
 #include "replay/shared/letters.h"
 
 #include "stats/random.h"
+#include "support/test.h"
 
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,8 +14,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { MOST_MEMBERS = 5 };
 
@@ -185,12 +182,12 @@ static void who_is_full_goes_on_where_all_wait(void **state)
     run_team(fill_each_other, 2, 0);
 }
 
-int main(void)
+TEST_GROUP(test_letters)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_come_in_order),
         cmocka_unit_test(much_is_held_back),
         cmocka_unit_test(who_is_full_goes_on_where_all_wait),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* The measured network: messages are made with numbers that are planted. */
 #include "replay/measured_network.h"
 #include "support/memory_trace.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 enum { LATENCY = 1000, RECEIVE = 200, PERIOD = 10000000, MESSAGES = 400 };
 static const uint64_t sizes[] = {100, 1000, 10000, 100000};
@@ -19,8 +16,7 @@ static void begin_of(uint32_t processes)
 {
     struct lull_error err = {""};
     trace = memory_trace_simple(processes, 1, 1000, regions);
-    if (lull_network_samples_create(trace, 1, &samples, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_network_samples_create(trace, 1, &samples, &err) != LULL_OK, "%s", err.text);
 }
 
 static void begin(void)
@@ -59,8 +55,8 @@ static struct lull_network fitted(struct lull_arena *arena)
 {
     struct lull_network network;
     struct lull_error err = {""};
-    if (lull_network_samples_fit(samples, NULL, 0, arena, &network, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_network_samples_fit(samples, NULL, 0, arena, &network, &err) != LULL_OK, "%s",
+            err.text);
     lull_network_samples_destroy(samples);
     lull_trace_close(trace);
     return network;
@@ -258,7 +254,7 @@ static void who_waits_for_another_says_nothing(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_measured_network)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_planted_is_found),
@@ -271,5 +267,5 @@ int main(void)
         cmocka_unit_test(messages_under_way_count),
         cmocka_unit_test(who_waits_for_another_says_nothing),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

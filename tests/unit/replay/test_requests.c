@@ -3,12 +3,9 @@
 #include "replay/replay.h"
 #include "sim/engine/engine.h"
 #include "support/memory_trace.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 enum {
     SEND,
@@ -106,9 +103,9 @@ static int64_t replay_kept(struct lull_trace *trace, const bool *callers, uint8_
                      LATENCY);
     lull_network_set(&network, lull_network_parameter(network.class, "bandwidth"), LULL_LEVELS,
                      1e18);
-    if (lull_replay_open(trace, &options, &program, &err) != LULL_OK ||
-        lull_simulate(program, &wanted, arena, &result, NULL, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_replay_open(trace, &options, &program, &err) != LULL_OK ||
+                lull_simulate(program, &wanted, arena, &result, NULL, &err) != LULL_OK,
+            "%s", err.text);
     lull_program_close(program);
     lull_trace_close(trace);
     lull_arena_destroy(arena);
@@ -489,7 +486,7 @@ static void a_probe_is_no_work(void **state)
     assert_int_equal(replay_kept(trace, NULL, LULL_KEEP_ALL), 50 + LATENCY);
 }
 
-int main(void)
+TEST_GROUP(test_requests)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_for_nothing_leaves_receives_open),
@@ -514,5 +511,5 @@ int main(void)
         cmocka_unit_test(a_poll_on_the_way_costs_its_time),
         cmocka_unit_test(a_probe_is_no_work),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

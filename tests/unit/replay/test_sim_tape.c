@@ -9,14 +9,11 @@
 #include "sim/pattern/pattern.h"
 #include "sim/setup.h"
 #include "support/folder.h"
+#include "support/test.h"
 #include "trace/scan.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_arena *arena;
 static struct lull_error err;
@@ -27,8 +24,8 @@ static struct lull_network network(const char *text, uint32_t n_ranks)
     struct lull_spec *spec;
     struct lull_network network;
     assert_int_equal(lull_spec_parse(text, arena, &spec, &err), LULL_OK);
-    if (lull_network_read(spec, NULL, n_ranks, arena, &network, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_network_read(spec, NULL, n_ranks, arena, &network, &err) != LULL_OK, "%s",
+            err.text);
     return network;
 }
 
@@ -36,9 +33,9 @@ static struct lull_program *pattern(const char *text)
 {
     struct lull_spec *spec;
     struct lull_program *program = NULL;
-    if (lull_spec_parse(text, arena, &spec, &err) != LULL_OK ||
-        lull_pattern_open(spec, &program, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_spec_parse(text, arena, &spec, &err) != LULL_OK ||
+                lull_pattern_open(spec, &program, &err) != LULL_OK,
+            "%s", err.text);
     return program;
 }
 
@@ -50,14 +47,13 @@ static struct lull_trace *taped_with(struct lull_program *program, const char *n
     struct lull_network costs = network(network_text, program->n_ranks);
     struct lull_sim_tape *tape;
     struct lull_trace *trace = NULL;
-    if (lull_sim_tape_open(program, NULL, path, false, &tape, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_sim_tape_open(program, NULL, path, false, &tape, &err) != LULL_OK, "%s", err.text);
     options.network = &costs;
     options.sink = lull_sim_tape_sink(tape);
-    if (lull_simulate(program, &options, arena, result, NULL, &err) != LULL_OK ||
-        lull_sim_tape_close(tape, result, &err) != LULL_OK ||
-        lull_trace_open(path, &trace, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_simulate(program, &options, arena, result, NULL, &err) != LULL_OK ||
+                lull_sim_tape_close(tape, result, &err) != LULL_OK ||
+                lull_trace_open(path, &trace, &err) != LULL_OK,
+            "%s", err.text);
     lull_program_close(program);
     return trace;
 }
@@ -103,8 +99,7 @@ static struct counts counted(const struct lull_trace *trace)
     struct counts counts = {.iterations = 0};
     struct lull_visitor visitor = {.context = &counts, .block = count};
     struct lull_scan_options options = {.workers = 1, .application = LULL_NONE};
-    if (lull_scan(trace, &options, &visitor, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_scan(trace, &options, &visitor, &err) != LULL_OK, "%s", err.text);
     struct lull_quirk *quirks;
     assert_int_equal(lull_trace_quirks(trace, arena, &quirks), 0);
     return counts;
@@ -137,8 +132,8 @@ static const struct lull_breakdown *broken_down(const struct lull_trace *trace)
 {
     struct lull_breakdown *breakdown;
     struct lull_breakdown_options options = {.workers = 1};
-    if (lull_breakdown_compute(trace, &options, arena, &breakdown, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_breakdown_compute(trace, &options, arena, &breakdown, &err) != LULL_OK, "%s",
+            err.text);
     return breakdown;
 }
 
@@ -340,7 +335,7 @@ static int end(void **state)
     return 0;
 }
 
-int main(void)
+TEST_GROUP(test_sim_tape)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_messages, begin, end),
@@ -352,5 +347,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nodes, begin, end),
         cmocka_unit_test_setup_teardown(test_failure, begin, end),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

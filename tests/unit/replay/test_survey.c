@@ -1,11 +1,7 @@
 /* What a survey finds of a run, worked out by hand: roots that only the root tells, and clocks. */
 #include "replay/survey.h"
 #include "support/memory_trace.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "support/test.h"
 
 enum { BCAST, BARRIER };
 static const char *const names[] = {"MPI_Bcast", "MPI_Barrier", NULL};
@@ -30,8 +26,7 @@ static struct lull_survey *survey_of(const struct lull_trace *trace)
 {
     struct lull_survey *survey;
     struct lull_error err = {""};
-    if (lull_survey_take(trace, 0, false, &survey, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_survey_take(trace, 0, false, &survey, &err) != LULL_OK, "%s", err.text);
     return survey;
 }
 
@@ -77,11 +72,11 @@ static void clocks_that_contradict_each_other_are_shifted(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_survey)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(roots_are_numbered_by_communicator),
         cmocka_unit_test(clocks_that_contradict_each_other_are_shifted),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -4,12 +4,9 @@
 #include "replay/replay.h"
 #include "sim/engine/engine.h"
 #include "support/memory_trace.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 enum { SSEND, ISSEND, SEND, RECV, IRECV, WAIT, FREE, FINALIZE };
 static const char *const names[] = {"MPI_Ssend",        "MPI_Issend",   "MPI_Send",
@@ -46,10 +43,8 @@ static int64_t ideal_of(const struct lull_trace *trace, struct lull_arena *arena
     const struct lull_ideal_options options = {.presumes_masters = true};
     struct lull_ideal_result result;
     struct lull_error err = {""};
-    if (lull_ideal_runtime(trace, &options, arena, &result, &err) != LULL_OK)
-        fail_msg("%s", err.text);
-    if (result.absent)
-        fail_msg("%s: %s", result.absent, result.detail);
+    fail_if(lull_ideal_runtime(trace, &options, arena, &result, &err) != LULL_OK, "%s", err.text);
+    fail_if(result.absent, "%s: %s", result.absent, result.detail);
     return result.runtime;
 }
 
@@ -66,9 +61,9 @@ static void check_both(struct lull_trace *trace, int64_t expected)
     memory_trace_end_in(trace, FINALIZE);
     assert_int_equal(ideal_of(trace, arena), expected);
     lull_network_init(&network, lull_network_find("ideal"));
-    if (lull_replay_open(trace, &options, &program, &err) != LULL_OK ||
-        lull_simulate(program, &wanted, arena, &result, NULL, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_replay_open(trace, &options, &program, &err) != LULL_OK ||
+                lull_simulate(program, &wanted, arena, &result, NULL, &err) != LULL_OK,
+            "%s", err.text);
     assert_int_equal(result.runtime, expected);
     lull_program_close(program);
     lull_trace_close(trace);
@@ -132,7 +127,7 @@ static void a_send_that_nobody_receives_waits_for_nobody(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_synchronous)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_send_ends_when_its_receive_begins),
@@ -140,5 +135,5 @@ int main(void)
         cmocka_unit_test(a_send_that_does_not_block_is_waited_for),
         cmocka_unit_test(a_send_that_nobody_receives_waits_for_nobody),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

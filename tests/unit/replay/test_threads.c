@@ -5,12 +5,9 @@
 #include "replay/replay.h"
 #include "sim/engine/engine.h"
 #include "support/memory_trace.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 enum { PARALLEL, SEND, RECV, OTHER };
 static const char *const names[] = {"OpenMP Parallel", "MPI_Send", "MPI_Recv", "MPI_Comm_rank",
@@ -75,10 +72,8 @@ static void threads_meet_their_master(void **state)
     struct lull_ideal_options options = {0};
     struct lull_ideal_result ideal;
     struct lull_error err = {""};
-    if (lull_ideal_runtime(trace, &options, arena, &ideal, &err) != LULL_OK)
-        fail_msg("%s", err.text);
-    if (ideal.absent)
-        fail_msg("%s: %s", ideal.absent, ideal.detail);
+    fail_if(lull_ideal_runtime(trace, &options, arena, &ideal, &err) != LULL_OK, "%s", err.text);
+    fail_if(ideal.absent, "%s: %s", ideal.absent, ideal.detail);
     assert_int_equal(ideal.runtime, 230);
 
     struct lull_replay_options replayed = {.callers = callers};
@@ -87,9 +82,9 @@ static void threads_meet_their_master(void **state)
     struct lull_sim_options wanted = {.network = &network};
     struct lull_sim_result result;
     lull_network_init(&network, lull_network_find("ideal"));
-    if (lull_replay_open(trace, &replayed, &program, &err) != LULL_OK ||
-        lull_simulate(program, &wanted, arena, &result, NULL, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_replay_open(trace, &replayed, &program, &err) != LULL_OK ||
+                lull_simulate(program, &wanted, arena, &result, NULL, &err) != LULL_OK,
+            "%s", err.text);
     assert_int_equal(program->n_streams, 4);
     assert_int_equal(result.runtime, 230);
     lull_program_close(program);
@@ -153,14 +148,12 @@ static void check_both(struct lull_trace *trace, int64_t expected)
     struct lull_sim_options wanted = {.network = &network};
     struct lull_sim_result result;
     struct lull_error err = {""};
-    if (lull_ideal_runtime(trace, &options, arena, &ideal, &err) != LULL_OK)
-        fail_msg("%s", err.text);
-    if (ideal.absent)
-        fail_msg("%s: %s", ideal.absent, ideal.detail);
+    fail_if(lull_ideal_runtime(trace, &options, arena, &ideal, &err) != LULL_OK, "%s", err.text);
+    fail_if(ideal.absent, "%s: %s", ideal.absent, ideal.detail);
     lull_network_init(&network, lull_network_find("ideal"));
-    if (lull_replay_open(trace, &replayed, &program, &err) != LULL_OK ||
-        lull_simulate(program, &wanted, arena, &result, NULL, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_replay_open(trace, &replayed, &program, &err) != LULL_OK ||
+                lull_simulate(program, &wanted, arena, &result, NULL, &err) != LULL_OK,
+            "%s", err.text);
     assert_int_equal(ideal.runtime, expected);
     assert_int_equal(result.runtime, expected);
     lull_program_close(program);
@@ -307,8 +300,7 @@ static void what_nobody_waits_for_is_not_told(void **state)
     visit(trace, 0, CREATE, 20, 20);
     thread_event(trace, 1, 10, LULL_EVENT_THREAD_BEGIN, 1);
     thread_event(trace, 1, 40, LULL_EVENT_THREAD_END, 1);
-    if (lull_replay_open(trace, &options, &program, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_replay_open(trace, &options, &program, &err) != LULL_OK, "%s", err.text);
     for (uint32_t s = 0; s < program->n_streams; s++)
         while (program->class->next(program, s, ops, 16, &count, &err) == LULL_OK && count > 0)
             for (uint32_t i = 0; i < count; i++)
@@ -372,7 +364,7 @@ static void what_is_not_known_is_not_waited_for(void **state)
     check_both(trace, 120 + 30 + 30);
 }
 
-int main(void)
+TEST_GROUP(test_threads)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_meet_their_master),
@@ -385,5 +377,5 @@ int main(void)
         cmocka_unit_test(what_nobody_waits_for_is_not_told),
         cmocka_unit_test(barriers_are_forgotten_when_all_have_left),
         cmocka_unit_test(what_is_not_known_is_not_waited_for)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

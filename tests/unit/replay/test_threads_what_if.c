@@ -3,13 +3,10 @@
 #include "replay/what_if/what_if.h"
 #include "sim/engine/engine.h"
 #include "support/memory_trace.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { PARALLEL, BARRIER, CRITICAL, YIELD, OTHER_PARALLEL, SOLVE };
 static const char *const names[] = {"!$omp parallel",
@@ -61,11 +58,11 @@ static int64_t replay(const struct lull_trace *trace, const struct lull_what_if_
     struct lull_sim_result result;
     const struct lull_sim_options simulation = {.network = &network};
     lull_network_init(&network, lull_network_find("ideal"));
-    if (lull_what_if_create(trace, wanted, NULL, &what_if, &err) != LULL_OK ||
-        lull_what_if_conclude(what_if, &options, &err) != LULL_OK ||
-        lull_replay_open(trace, &options, &program, &err) != LULL_OK ||
-        lull_simulate(program, &simulation, arena, &result, NULL, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_what_if_create(trace, wanted, NULL, &what_if, &err) != LULL_OK ||
+                lull_what_if_conclude(what_if, &options, &err) != LULL_OK ||
+                lull_replay_open(trace, &options, &program, &err) != LULL_OK ||
+                lull_simulate(program, &simulation, arena, &result, NULL, &err) != LULL_OK,
+            "%s", err.text);
     const int64_t runtime = result.runtime;
     lull_program_close(program);
     lull_what_if_destroy(what_if);
@@ -220,7 +217,7 @@ static void test_refused(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_threads_what_if)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_uneven_threads),     cmocka_unit_test(test_locks),
@@ -228,5 +225,5 @@ int main(void)
         cmocka_unit_test(test_different_barriers), cmocka_unit_test(test_named),
         cmocka_unit_test(test_nothing_to_gain),    cmocka_unit_test(test_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -2,12 +2,9 @@
 #include "replay/what_if/units.h"
 #include "stats/random.h"
 #include "support/seed.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 struct burst {
     uint32_t epoch;
@@ -86,8 +83,8 @@ static void test_drawn(void **state)
     check_drawn(&random, 100000, 1, false); /* an epoch for each */
 }
 
-int main(void)
+TEST_GROUP(test_units)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_drawn)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,16 +1,13 @@
 #include "replay/warp/knots.h"
 
 #include "stats/random.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
 
 /* Sanitizers take most of the addresses for themselves. */
 #if defined __has_feature
@@ -77,8 +74,7 @@ static void test_no_more_addresses_than_needed(void **state)
     for (int i = 0; i < 3000000 && status == LULL_OK; i++) /* 48 MB, in three steps */
         status = lull_knots_add(knots, 0, i, 2 * (int64_t)i, &err);
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
-    if (status != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(status != LULL_OK, "%s", err.text);
     for (int i = 0; i < 3000000; i += 1000)
         assert_int_equal(lull_knots_at(knots, 0, (size_t)i)->simulated, 2 * (int64_t)i);
     lull_knots_destroy(knots);
@@ -117,7 +113,7 @@ static void test_no_folder_for_the_file(void **state)
     free(kept);
 }
 
-int main(void)
+TEST_GROUP(test_warp_knots)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_as_arrays),
@@ -125,5 +121,5 @@ int main(void)
         cmocka_unit_test(test_the_same_again_is_left_out),
         cmocka_unit_test(test_no_folder_for_the_file),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

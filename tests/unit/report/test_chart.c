@@ -1,16 +1,13 @@
 /* Charts: what can be shown is, where it belongs; the rest is left out, and texts are escaped. */
 #include "report/asset.h"
 #include "report/chart.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char *draw(const struct lull_chart *chart)
 {
@@ -191,7 +188,7 @@ static void test_band(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_chart)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_points), cmocka_unit_test(test_inline),
@@ -199,5 +196,5 @@ int main(void)
         cmocka_unit_test(test_labels), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_band),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

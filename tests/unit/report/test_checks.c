@@ -1,14 +1,11 @@
 /* The forms of checks: what is special in each of them is escaped. */
 #include "report/checks/checks.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* The text that a form makes, to be freed. */
 static char *form_text(const struct lull_checks_form *form)
@@ -35,8 +32,7 @@ static char *form_text(const struct lull_checks_form *form)
 static void check_holds(const struct lull_checks_form *form, const char *wanted)
 {
     char *text = form_text(form);
-    if (!strstr(text, wanted))
-        fail_msg("%s: '%s' is not in:\n%s", form->name, wanted, text);
+    fail_if(!strstr(text, wanted), "%s: '%s' is not in:\n%s", form->name, wanted, text);
     free(text);
 }
 
@@ -65,9 +61,9 @@ static void test_others(void **state)
     check_holds(&lull_checks_badge, "performance: failed");
 }
 
-int main(void)
+TEST_GROUP(test_checks)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_github),
                                        cmocka_unit_test(test_others)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,12 +1,10 @@
 /* Widths of texts and what reaches a terminal. */
 #include "report/display.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 static struct lull_arena *arena;
@@ -95,7 +93,7 @@ static void fit_never_splits_a_character(void **state)
         assert_int_equal(lull_display_fit(text, width), bytes[width]);
 }
 
-int main(void)
+TEST_GROUP(test_display)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(width_counts_columns),
@@ -104,5 +102,5 @@ int main(void)
         cmocka_unit_test(shortened_text_fits),
         cmocka_unit_test(fit_never_splits_a_character),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return run_cases(tests, set_up, tear_down);
 }

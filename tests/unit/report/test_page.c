@@ -4,15 +4,12 @@
 #include "report/page/base64.h"
 #include "report/page/html.h"
 #include "support/page_case.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct page_run ring = {"ring", 2, 3, 2, 6, 1, 500000, true, true, "sweep"};
 
@@ -224,7 +221,7 @@ static void test_many_rows(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_page)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),      cmocka_unit_test(test_long_name),
@@ -233,5 +230,5 @@ int main(void)
         cmocka_unit_test(test_little),    cmocka_unit_test(test_zero_length),
         cmocka_unit_test(test_many_rows),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* Rows that are folded into those that they are in: these keep their names and their cells. */
 #include "report/page/picture_fold.h"
 #include "support/page_case.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct page_run run = {"run", 3, 2, 4, 6, 1, 500000, true, true, "sweep"};
 
@@ -77,8 +74,8 @@ static void test_fold(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_picture_fold)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_fold)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -3,13 +3,11 @@
 #include "report/cell_text.h"
 #include "report/display.h"
 #include "report/document.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,8 +230,7 @@ static json_t *load(const struct lull_document *document)
 {
     json_error_t error;
     json_t *root = json_loads(render(document, "json", (struct lull_render_options){0}), 0, &error);
-    if (!root)
-        fail_msg("line %d: %s", error.line, error.text);
+    fail_if(!root, "line %d: %s", error.line, error.text);
     return root;
 }
 
@@ -380,8 +377,7 @@ static void test_no_line_is_wider_than_the_terminal(void **state)
         for (; *line; line += strcspn(line, "\n") + (line[strcspn(line, "\n")] == '\n')) {
             char text[1024];
             snprintf(text, sizeof text, "%.*s", (int)strcspn(line, "\n"), line);
-            if (lull_display_width(text) > width)
-                fail_msg("width %u: '%s'", width, text);
+            fail_if(lull_display_width(text) > width, "width %u: '%s'", width, text);
         }
     }
 }
@@ -427,7 +423,7 @@ static void test_what_rounds_to_nothing_has_no_sign(void **state)
         assert_string_equal(lull_text_cell(arena, cases[i].cell, &options), cases[i].text);
 }
 
-int main(void)
+TEST_GROUP(test_renderers)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -448,5 +444,5 @@ int main(void)
         TEST(csv_is_one_rectangle_for_tables_with_the_same_columns),
         TEST(csv_sets_tables_with_other_columns_apart),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

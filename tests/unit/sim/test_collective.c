@@ -3,15 +3,12 @@
 #include "sim/collective/collective.h"
 
 #include "base/collective.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { MOST = 33, MOST_MESSAGES = 40000, BLOCK = 64 };
 
@@ -317,13 +314,11 @@ static void check_delivery(const struct test_case *test, uint32_t size, uint32_t
                               .late = size};
         run(&world);
         for (uint32_t r = 0; r < size; r++) {
-            if (world.state[r] != 2)
-                fail_msg("%s: size %u, root %u: rank %u does not end", test->algorithms, size, root,
-                         r);
+            fail_if(world.state[r] != 2, "%s: size %u, root %u: rank %u does not end",
+                    test->algorithms, size, root, r);
             uint64_t want = wanted(&world, r);
-            if ((world.knows[r] & want) != want)
-                fail_msg("%s: size %u, root %u: rank %u lacks %llx", test->algorithms, size, root,
-                         r, (unsigned long long)(want & ~world.knows[r]));
+            fail_if((world.knows[r] & want) != want, "%s: size %u, root %u: rank %u lacks %llx",
+                    test->algorithms, size, root, r, (unsigned long long)(want & ~world.knows[r]));
             /* A prefix must not hold what comes behind it. */
             if (test->operation == LULL_COLLECTIVE_SCAN)
                 assert_true(world.knows[r] == want);
@@ -331,10 +326,10 @@ static void check_delivery(const struct test_case *test, uint32_t size, uint32_t
         for (uint32_t m = 0; m < world.n_messages; m++)
             assert_true(world.messages[m].taken);
         uint64_t log = (uint64_t)__builtin_ctz(size);
-        if (test->bytes && (size & (size - 1)) == 0 && world.bytes != test->bytes(size, log, BLOCK))
-            fail_msg("%s: size %u: %llu bytes, expected %llu", test->algorithms, size,
-                     (unsigned long long)world.bytes,
-                     (unsigned long long)test->bytes(size, log, BLOCK));
+        fail_if(test->bytes && (size & (size - 1)) == 0 &&
+                    world.bytes != test->bytes(size, log, BLOCK),
+                "%s: size %u: %llu bytes, expected %llu", test->algorithms, size,
+                (unsigned long long)world.bytes, (unsigned long long)test->bytes(size, log, BLOCK));
     }
 }
 
@@ -459,10 +454,10 @@ static void test_published_delays(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         double eager = held_up(rows[i].operation, rows[i].algorithms, false);
         double rendezvous = held_up(rows[i].operation, rows[i].algorithms, true);
-        if (eager < rows[i].eager - 0.051 || eager > rows[i].eager + 0.051 ||
-            (rows[i].rendezvous > 0 &&
-             (rendezvous < rows[i].rendezvous - 0.051 || rendezvous > rows[i].rendezvous + 0.051)))
-            fail_msg("%s: %g and %g", rows[i].algorithms, eager, rendezvous);
+        fail_if(eager < rows[i].eager - 0.051 || eager > rows[i].eager + 0.051 ||
+                    (rows[i].rendezvous > 0 && (rendezvous < rows[i].rendezvous - 0.051 ||
+                                                rendezvous > rows[i].rendezvous + 0.051)),
+                "%s: %g and %g", rows[i].algorithms, eager, rendezvous);
     }
 }
 
@@ -482,9 +477,9 @@ static void test_everybody_waits(void **state)
                                       .late = late};
                 run(&world);
                 for (uint32_t r = 0; r < size; r++)
-                    if (r != late && world.state[r] == 2)
-                        fail_msg("%s: size %u: rank %u does not wait for rank %u",
-                                 all_cases[c].algorithms, size, r, late);
+                    fail_if(r != late && world.state[r] == 2,
+                            "%s: size %u: rank %u does not wait for rank %u",
+                            all_cases[c].algorithms, size, r, late);
             }
     }
 }
@@ -552,7 +547,7 @@ static void test_bad_choice(void **state)
     assert_int_equal(lull_collective_check("bcast:linear+", &err), LULL_ERR_RANGE);
 }
 
-int main(void)
+TEST_GROUP(test_collective)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_delivery),
@@ -564,5 +559,5 @@ int main(void)
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_bad_choice),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -2,12 +2,9 @@
 #include "base/collective.h"
 #include "sim/engine/engine.h"
 #include "support/stream_program.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 static struct lull_arena *arena;
 static struct lull_program *program;
@@ -37,9 +34,8 @@ static void check_ends(const struct lull_network *network, const int64_t *ends)
 {
     struct lull_sim_result result = simulate(program, network, arena);
     for (uint32_t r = 0; r < result.n_ranks; r++)
-        if (result.ranks[r].end != ends[r])
-            fail_msg("rank %u ends at %lld, not at %lld", r, (long long)result.ranks[r].end,
-                     (long long)ends[r]);
+        fail_if(result.ranks[r].end != ends[r], "rank %u ends at %lld, not at %lld", r,
+                (long long)result.ranks[r].end, (long long)ends[r]);
 }
 
 /* A startup of 1 us on the sender's processor, then 1000 bytes at 1 GB/s. */
@@ -200,7 +196,7 @@ static void other_collectives(void **state)
     program = NULL;
 }
 
-int main(void)
+TEST_GROUP(test_dimemas)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(startup_occupies_the_sender, set_up, tear_down),
@@ -211,5 +207,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(allreduce_of_four, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_collectives, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

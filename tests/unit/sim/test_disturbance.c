@@ -3,14 +3,11 @@
 #include "sim/disturbance.h"
 
 #include "sim/setup.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_arena *arena;
 static struct lull_error err;
@@ -19,8 +16,8 @@ static struct lull_disturbance taken(const char *const *specs)
 {
     struct lull_disturbance disturbance = lull_disturbance_none(arena, 7);
     for (; *specs; specs++)
-        if (lull_disturbance_add(&disturbance, *specs, &err) != LULL_OK)
-            fail_msg("%s: %s", *specs, err.text);
+        fail_if(lull_disturbance_add(&disturbance, *specs, &err) != LULL_OK, "%s: %s", *specs,
+                err.text);
     return disturbance;
 }
 
@@ -80,8 +77,8 @@ static void test_refused(void **state)
         if (cases[i].first)
             assert_int_equal(lull_disturbance_add(&d, cases[i].first, &err), LULL_OK);
         assert_int_equal(lull_disturbance_add(&d, cases[i].text, &err), LULL_ERR_RANGE);
-        if (!strstr(err.text, cases[i].expected) || strchr(err.text, '\n'))
-            fail_msg("%s: '%s', expected '%s' in it", cases[i].text, err.text, cases[i].expected);
+        fail_if(!strstr(err.text, cases[i].expected) || strchr(err.text, '\n'),
+                "%s: '%s', expected '%s' in it", cases[i].text, err.text, cases[i].expected);
     }
 }
 
@@ -184,12 +181,12 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
+TEST_GROUP(test_disturbance)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words),   cmocka_unit_test(test_lines),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_draws),
         cmocka_unit_test(test_ranks),   cmocka_unit_test(test_per_time),
         cmocka_unit_test(test_detours), cmocka_unit_test(test_network)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return run_cases(tests, set_up, tear_down);
 }

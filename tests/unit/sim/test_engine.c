@@ -3,14 +3,11 @@
 #include "base/collective.h"
 #include "sim/noise/noise.h"
 #include "support/engine_case.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* --- hockney ------------------------------------------------------------------------------- */
 
@@ -249,7 +246,7 @@ static void barrier_by_messages_waits_for_all(void **state)
     engine_program = NULL;
 }
 
-int main(void)
+TEST_GROUP(test_engine)
 {
     const struct CMUnitTest tests[] = {
         ENGINE_TEST(eager_sender_goes_on),
@@ -270,5 +267,5 @@ int main(void)
         ENGINE_TEST(collective_without_blocking_overlaps),
         ENGINE_TEST(barrier_by_messages_waits_for_all),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

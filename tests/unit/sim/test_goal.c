@@ -1,24 +1,21 @@
 /* GOAL text to a graph. */
 #include "sim/engine/graph.h"
 #include "sim/goal/goal.h"
+#include "support/test.h"
 
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include <cmocka.h>
-
 static struct lull_program *parse(const char *text)
 {
     struct lull_program *program = NULL;
     struct lull_error err = {""};
-    if (lull_goal_parse("t.goal", text, strlen(text), &program, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_goal_parse("t.goal", text, strlen(text), &program, &err) != LULL_OK, "%s",
+            err.text);
     return program;
 }
 
@@ -181,8 +178,8 @@ static void tells_what_is_wrong(void **state)
         struct lull_error err = {""};
         lull_status status =
             lull_goal_parse("t.goal", bad[i].text, strlen(bad[i].text), &program, &err);
-        if (status != LULL_ERR_FORMAT || !strstr(err.text, bad[i].message))
-            fail_msg("'%s':\n got  %s\n want %s", bad[i].text, err.text, bad[i].message);
+        fail_if(status != LULL_ERR_FORMAT || !strstr(err.text, bad[i].message),
+                "'%s':\n got  %s\n want %s", bad[i].text, err.text, bad[i].message);
         assert_null(program);
         assert_int_equal(strncmp(err.text, "t.goal: ", 8), 0);
     }
@@ -277,8 +274,7 @@ static void reads_compressed_files(void **state)
     packed[length - 6] ^= 1; /* of the check sum */
     write_file(path, packed, length);
     assert_int_equal(lull_goal_open(path, &program, &err), LULL_ERR_FORMAT);
-    if (!strstr(err.text, ": the compressed text is damaged"))
-        fail_msg("%s", err.text);
+    fail_if(!strstr(err.text, ": the compressed text is damaged"), "%s", err.text);
     unlink(path);
     assert_int_equal(lull_goal_open(path, &program, &err), LULL_ERR_IO);
     assert_int_equal(lull_goal_open("/tmp", &program, &err), LULL_ERR_IO);
@@ -322,8 +318,7 @@ static void counts_of_reference_files(void **state)
             continue;
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         count_lines(path, &ops, &edges);
-        if (lull_goal_open(path, &program, &err) != LULL_OK)
-            fail_msg("%s", err.text);
+        fail_if(lull_goal_open(path, &program, &err) != LULL_OK, "%s", err.text);
         assert_int_equal(program->graph->n_ops, ops);
         assert_int_equal(program->graph->n_edges, edges);
         lull_arena_destroy(program->arena);
@@ -333,12 +328,12 @@ static void counts_of_reference_files(void **state)
     assert_true(files > 0);
 }
 
-int main(void)
+TEST_GROUP(test_goal)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_operations),       cmocka_unit_test(finds_labels),
         cmocka_unit_test(tells_what_is_wrong),    cmocka_unit_test(reads_long_texts),
         cmocka_unit_test(reads_compressed_files), cmocka_unit_test(counts_of_reference_files),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

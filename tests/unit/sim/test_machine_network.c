@@ -5,17 +5,14 @@
 #include "sim/noise/recording.h"
 #include "stats/random.h"
 #include "support/stream_program.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct lull_network_range ranges[] = {
     {0, 4096, "eager", {.value = 3e-7}, {.value = 4e9}},
@@ -217,10 +214,10 @@ static void test_noise(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_machine_network)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loggops), cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_noise)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -7,15 +7,12 @@
 #include "stats/random.h"
 #include "support/arena_case.h"
 #include "support/seed.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_error err;
 
@@ -23,9 +20,9 @@ static const struct lull_memory *memory_of(const char *text, const struct lull_m
 {
     struct lull_spec *spec;
     const struct lull_memory *memory = NULL;
-    if (lull_spec_parse(text, arena, &spec, &err) != LULL_OK ||
-        lull_memory_read(spec, machine, arena, &memory, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_spec_parse(text, arena, &spec, &err) != LULL_OK ||
+                lull_memory_read(spec, machine, arena, &memory, &err) != LULL_OK,
+            "%s", err.text);
     return memory;
 }
 
@@ -38,19 +35,19 @@ static struct lull_sim_result simulate(const char *pattern, const char *network_
     struct lull_network network;
     struct lull_sim_result result;
     struct lull_delay delay;
-    if (lull_spec_parse(pattern, arena, &spec, &err) != LULL_OK ||
-        lull_pattern_open(spec, &program, &err) != LULL_OK ||
-        lull_spec_parse(network_text, arena, &spec, &err) != LULL_OK ||
-        lull_network_read(spec, NULL, program->n_ranks, arena, &network, &err) != LULL_OK ||
-        (delay_text && lull_delay_read(delay_text, &delay, &err) != LULL_OK))
-        fail_msg("%s", err.text);
+    fail_if(lull_spec_parse(pattern, arena, &spec, &err) != LULL_OK ||
+                lull_pattern_open(spec, &program, &err) != LULL_OK ||
+                lull_spec_parse(network_text, arena, &spec, &err) != LULL_OK ||
+                lull_network_read(spec, NULL, program->n_ranks, arena, &network, &err) != LULL_OK ||
+                (delay_text && lull_delay_read(delay_text, &delay, &err) != LULL_OK),
+            "%s", err.text);
     const struct lull_sim_options options = {.network = &network,
                                              .memory = memory,
                                              .delays = &delay,
                                              .n_delays = delay_text ? 1 : 0,
                                              .path = path};
-    if (lull_simulate(program, &options, arena, &result, NULL, &err) != LULL_OK)
-        fail_msg("%s: %s", pattern, err.text);
+    fail_if(lull_simulate(program, &options, arena, &result, NULL, &err) != LULL_OK, "%s: %s",
+            pattern, err.text);
     lull_program_close(program);
     return result;
 }
@@ -210,10 +207,10 @@ static void test_against_small_steps(void **state)
             simulate(pattern, "ideal", memory_of(memory, NULL), delay, false);
         step_by_step(ranks, 30, 1e6, 250, domain, cores, late, 5, 7e6, ends);
         for (uint32_t r = 0; r < ranks; r++)
-            if (fabs((double)result.ranks[r].end - ends[r]) > 30 * 3 * 250.0)
-                fail_msg("seed %llu: %s %s %s: rank %u ends at %lld ns, in small steps at %.0f",
-                         (unsigned long long)lull_test_seed(), pattern, memory, delay, r,
-                         (long long)result.ranks[r].end, ends[r]);
+            fail_if(fabs((double)result.ranks[r].end - ends[r]) > 30 * 3 * 250.0,
+                    "seed %llu: %s %s %s: rank %u ends at %lld ns, in small steps at %.0f",
+                    (unsigned long long)lull_test_seed(), pattern, memory, delay, r,
+                    (long long)result.ranks[r].end, ends[r]);
     }
 }
 
@@ -247,8 +244,7 @@ static void refused(const char *text, const struct lull_machine *machine, const 
     const struct lull_memory *memory;
     assert_int_equal(lull_spec_parse(text, arena, &spec, &err), LULL_OK);
     assert_int_equal(lull_memory_read(spec, machine, arena, &memory, &err), LULL_ERR_RANGE);
-    if (!strstr(err.text, words))
-        fail_msg("%s: %s", text, err.text);
+    fail_if(!strstr(err.text, words), "%s: %s", text, err.text);
 }
 
 static void test_refused(void **state)
@@ -292,7 +288,7 @@ static void test_threads_are_refused(void **state)
     assert_non_null(strstr(err.text, "two: ranks can share memory in patterns alone"));
 }
 
-int main(void)
+TEST_GROUP(test_memory)
 {
     const struct CMUnitTest tests[] = {
         ARENA_TEST(test_by_hand),
@@ -304,5 +300,5 @@ int main(void)
         ARENA_TEST(test_refused),
         ARENA_TEST(test_threads_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -3,16 +3,13 @@
 #include "sim/noise/recording.h"
 #include "sim/spec.h"
 #include "stats/random.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct lull_arena *arena;
 
@@ -32,8 +29,7 @@ static const struct lull_noise *create(const struct lull_noise_spec *spec)
 {
     const struct lull_noise *noise = NULL;
     struct lull_error err = {""};
-    if (lull_noise_create(spec, arena, &noise, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_noise_create(spec, arena, &noise, &err) != LULL_OK, "%s", err.text);
     return noise;
 }
 
@@ -257,8 +253,7 @@ static int64_t extend_of_spec(const char *text, uint32_t rank, int64_t begin, in
     const struct lull_noise *noise = NULL;
     struct lull_noise_rank state = {0};
     struct lull_error err = {""};
-    if (read_spec(text, &noise, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(read_spec(text, &noise, &err) != LULL_OK, "%s", err.text);
     return lull_noise_extend(noise, 1, rank, &state, begin, duration);
 }
 
@@ -296,8 +291,7 @@ static void refuses_bad_specs(void **state)
         struct lull_error err = {""};
         assert_int_not_equal(read_spec(bad[i].text, &noise, &err), LULL_OK);
         assert_null(noise);
-        if (!strstr(err.text, bad[i].message))
-            fail_msg("'%s': %s", bad[i].text, err.text);
+        fail_if(!strstr(err.text, bad[i].message), "'%s': %s", bad[i].text, err.text);
     }
 }
 
@@ -327,8 +321,7 @@ static void reads_recordings(void **state)
     for (unsigned i = 0; i < 3; i++) {
         struct lull_noise_recording recording;
         struct lull_error err = {""};
-        if (read_text(texts[i], &recording, &err) != LULL_OK)
-            fail_msg("%s", err.text);
+        fail_if(read_text(texts[i], &recording, &err) != LULL_OK, "%s", err.text);
         assert_int_equal(recording.duration, 1000);
         assert_int_equal(recording.lost, 106);
         assert_int_equal(recording.count, 3);
@@ -364,12 +357,11 @@ static void refuses_bad_recordings(void **state)
         struct lull_noise_recording recording;
         struct lull_error err = {""};
         assert_int_equal(read_text(bad[i].text, &recording, &err), LULL_ERR_FORMAT);
-        if (!strstr(err.text, bad[i].message))
-            fail_msg("'%s': %s", bad[i].text, err.text);
+        fail_if(!strstr(err.text, bad[i].message), "'%s': %s", bad[i].text, err.text);
     }
 }
 
-int main(void)
+TEST_GROUP(test_noise)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(periodic_detours),
@@ -385,5 +377,5 @@ int main(void)
         cmocka_unit_test(reads_recordings),
         cmocka_unit_test(refuses_bad_recordings),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return run_cases(tests, set_up, tear_down);
 }

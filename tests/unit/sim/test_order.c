@@ -3,14 +3,11 @@
 #include "sim/engine/engine.h"
 #include "sim/goal/goal.h"
 #include "support/stream_program.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { MOST = 16 };
 
@@ -44,9 +41,9 @@ static struct got receive_all(const char *text, const struct lull_network *netwo
     struct lull_program *program;
     struct lull_sim_result result;
     struct lull_error err = {""};
-    if (lull_goal_parse("test", text, strlen(text), &program, &err) != LULL_OK ||
-        lull_simulate(program, &options, arena, &result, NULL, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_goal_parse("test", text, strlen(text), &program, &err) != LULL_OK ||
+                lull_simulate(program, &options, arena, &result, NULL, &err) != LULL_OK,
+            "%s", err.text);
     lull_program_close(program);
     lull_arena_destroy(arena);
     return got;
@@ -81,9 +78,9 @@ static void a_small_message_does_not_pass_a_large_one(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
         struct got got = receive_all(large_before_small, &networks[i]);
-        if (got.n != 2 || got.bytes[0] != 1001 || got.bytes[1] != 1)
-            fail_msg("network %zu: %u messages, %llu bytes, then %llu", i, got.n,
-                     (unsigned long long)got.bytes[0], (unsigned long long)got.bytes[1]);
+        fail_if(got.n != 2 || got.bytes[0] != 1001 || got.bytes[1] != 1,
+                "network %zu: %u messages, %llu bytes, then %llu", i, got.n,
+                (unsigned long long)got.bytes[0], (unsigned long long)got.bytes[1]);
     }
 }
 
@@ -196,7 +193,7 @@ static void hockney_and_ideal_need_no_queue(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_order)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_small_message_does_not_pass_a_large_one),
@@ -204,5 +201,5 @@ int main(void)
         cmocka_unit_test(at_one_time_the_lower_source_comes_first),
         cmocka_unit_test(hockney_and_ideal_need_no_queue),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

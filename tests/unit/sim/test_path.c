@@ -1,14 +1,11 @@
 /* The longest path against sums that every state carries along by itself. */
 #include "sim/engine/path.h"
 #include "stats/random.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { STATES = 50, REGIONS = 7, STEPS = 400000 };
 
@@ -103,9 +100,9 @@ static void sums_survive_compaction_and_memory_is_bounded(void **state)
     lull_path_destroy(path);
 }
 
-int main(void)
+TEST_GROUP(test_path)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_survive_compaction_and_memory_is_bounded)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -2,15 +2,12 @@
 #include "sim/engine/engine.h"
 #include "sim/pattern/pattern.h"
 #include "support/arena_case.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_error err;
 
@@ -18,9 +15,9 @@ static struct lull_program *opened(const char *text)
 {
     struct lull_spec *spec;
     struct lull_program *program = NULL;
-    if (lull_spec_parse(text, arena, &spec, &err) != LULL_OK ||
-        lull_pattern_open(spec, &program, &err) != LULL_OK)
-        fail_msg("%s: %s", text, err.text);
+    fail_if(lull_spec_parse(text, arena, &spec, &err) != LULL_OK ||
+                lull_pattern_open(spec, &program, &err) != LULL_OK,
+            "%s: %s", text, err.text);
     return program;
 }
 
@@ -57,8 +54,8 @@ static void expect(const char *spec, uint32_t rank, const char *want)
     struct lull_program *program = opened(spec);
     for (uint32_t room = 16; room <= 64; room *= 2) {
         const char *got = told(program, rank, room);
-        if (strcmp(got, want) != 0)
-            fail_msg("%s: rank %u does '%s', expected '%s'", spec, rank, got, want);
+        fail_if(strcmp(got, want) != 0, "%s: rank %u does '%s', expected '%s'", spec, rank, got,
+                want);
         assert_int_equal(program->class->rewind(program, &err), LULL_OK);
     }
     lull_program_close(program);
@@ -140,8 +137,7 @@ static void check_reference(const char *folder, const char *name, char set, cons
     char path[4000];
     snprintf(path, sizeof path, "%s/%s.%c.expected", folder, name, set);
     FILE *in = fopen(path, "r");
-    if (!in)
-        fail_msg("cannot open %s", path);
+    fail_if(!in, "cannot open %s", path);
     struct lull_program *program = opened(text);
     struct lull_network network;
     lull_network_init(&network, lull_network_find("loggops-compat"));
@@ -151,15 +147,14 @@ static void check_reference(const char *folder, const char *name, char set, cons
     struct lull_sim_options options = {
         .network = &network, .delays = &delay, .n_delays = delay.length > 0};
     struct lull_sim_result result;
-    if (lull_simulate(program, &options, arena, &result, NULL, &err) != LULL_OK)
-        fail_msg("%s: %s", text, err.text);
+    fail_if(lull_simulate(program, &options, arena, &result, NULL, &err) != LULL_OK, "%s: %s", text,
+            err.text);
     uint32_t lines = 0;
     unsigned rank;
     long long end;
     for (; fscanf(in, "%u %lld", &rank, &end) == 2; lines++)
-        if (result.ranks[rank].end != end)
-            fail_msg("%s.%c: rank %u ends at %lld, expected %lld", name, set, rank,
-                     (long long)result.ranks[rank].end, end);
+        fail_if(result.ranks[rank].end != end, "%s.%c: rank %u ends at %lld, expected %lld", name,
+                set, rank, (long long)result.ranks[rank].end, end);
     fclose(in);
     assert_int_equal(lines, result.n_ranks);
     lull_program_close(program);
@@ -199,7 +194,7 @@ static void test_reference_schedules(void **state)
             check_reference(folder, rows[i].name, "AD"[s], rows[i].pattern, rows[i].delay);
 }
 
-int main(void)
+TEST_GROUP(test_pattern)
 {
     const struct CMUnitTest tests[] = {
         ARENA_TEST(test_chain),
@@ -208,5 +203,5 @@ int main(void)
         ARENA_TEST(test_bad),
         ARENA_TEST(test_reference_schedules),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

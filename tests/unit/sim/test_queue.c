@@ -1,14 +1,11 @@
 /* The queue against a sorted list: the order is (time, key), whatever is put in when. */
 #include "sim/engine/queue.h"
 #include "stats/random.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { MOST = 3000 };
 
@@ -63,9 +60,9 @@ static void check(uint64_t seed, int64_t spread, unsigned past)
         }
         expected = take_least(&queue, &list);
         assert_true(lull_queue_pop(&queue, &got));
-        if (got.time != expected.time || got.key != expected.key)
-            fail_msg("seed %llu, step %u: %lld instead of %lld", (unsigned long long)seed, step,
-                     (long long)got.time, (long long)expected.time);
+        fail_if(got.time != expected.time || got.key != expected.key,
+                "seed %llu, step %u: %lld instead of %lld", (unsigned long long)seed, step,
+                (long long)got.time, (long long)expected.time);
         now = got.time;
     }
     lull_queue_close(&queue);
@@ -83,8 +80,8 @@ static void order_is_that_of_a_sorted_list(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_queue)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(order_is_that_of_a_sorted_list)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -2,14 +2,11 @@
 #include "base/collective.h"
 #include "sim/noise/noise.h"
 #include "support/engine_case.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* --- what is wrong ------------------------------------------------------------------------- */
 
@@ -140,7 +137,7 @@ static void absurd_numbers_are_refused(void **state)
     assert_null(lull_network_find("infiniband"));
 }
 
-int main(void)
+TEST_GROUP(test_refused_programs)
 {
     const struct CMUnitTest tests[] = {
         ENGINE_TEST(a_message_without_end_is_refused),
@@ -154,5 +151,5 @@ int main(void)
         ENGINE_TEST(empty_programs_end_at_once),
         ENGINE_TEST(absurd_numbers_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

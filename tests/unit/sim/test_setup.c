@@ -4,13 +4,10 @@
 #include "sim/engine/engine.h"
 #include "sim/pattern/pattern.h"
 #include "support/arena_case.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_error err;
 
@@ -26,9 +23,9 @@ static struct lull_spec *parsed(const char *text)
 static struct lull_network network(const char *text, const char *placement, uint32_t n_ranks)
 {
     struct lull_network network;
-    if (lull_network_read(parsed(text), parsed(placement), n_ranks, arena, &network, &err) !=
-        LULL_OK)
-        fail_msg("%s: %s", text, err.text);
+    fail_if(lull_network_read(parsed(text), parsed(placement), n_ranks, arena, &network, &err) !=
+                LULL_OK,
+            "%s: %s", text, err.text);
     return network;
 }
 
@@ -104,8 +101,8 @@ static void test_bad(void **state)
         assert_int_equal(
             lull_network_read(parsed(bad[i].network), parsed(bad[i].placement), 8, arena, &n, &err),
             LULL_ERR_RANGE);
-        if (strncmp(err.text, bad[i].message, strlen(bad[i].message)) != 0)
-            fail_msg("'%s', expected '%s'", err.text, bad[i].message);
+        fail_if(strncmp(err.text, bad[i].message, strlen(bad[i].message)) != 0,
+                "'%s', expected '%s'", err.text, bad[i].message);
     }
 }
 
@@ -122,8 +119,8 @@ static void test_delays(void **state)
                                       "5@1:",  "5@i:2", "5@ix:2", "5@-1:2", "5@1:-2",
                                       "x@1:2", "5:1@2", "-1@1:2"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        if (lull_delay_read(bad[i], &delay, &err) != LULL_ERR_RANGE)
-            fail_msg("'%s' is taken for a delay", bad[i]);
+        fail_if(lull_delay_read(bad[i], &delay, &err) != LULL_ERR_RANGE,
+                "'%s' is taken for a delay", bad[i]);
 }
 
 /* ---- patterns on networks whose cost is known ------------------------------------------------ */
@@ -132,12 +129,11 @@ static int64_t runtime(const char *pattern, const char *text)
 {
     struct lull_program *program;
     struct lull_sim_result result;
-    if (lull_pattern_open(parsed(pattern), &program, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_pattern_open(parsed(pattern), &program, &err) != LULL_OK, "%s", err.text);
     struct lull_network n = network(text, NULL, program->n_ranks);
     struct lull_sim_options options = {.network = &n};
-    if (lull_simulate(program, &options, arena, &result, NULL, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_simulate(program, &options, arena, &result, NULL, &err) != LULL_OK, "%s",
+            err.text);
     lull_program_close(program);
     return result.runtime;
 }
@@ -188,9 +184,8 @@ static void test_collective_steps(void **state)
             lull_arena_printf(arena, "hockney:latency=1us,bandwidth=inf,algorithms=%s:%s",
                               rows[i].op, rows[i].algorithm);
         int64_t got = runtime(pattern, text);
-        if (got != rows[i].steps * 1000)
-            fail_msg("%s by %s takes %lld ns, expected %lld us", rows[i].op, rows[i].algorithm,
-                     (long long)got, (long long)rows[i].steps);
+        fail_if(got != rows[i].steps * 1000, "%s by %s takes %lld ns, expected %lld us", rows[i].op,
+                rows[i].algorithm, (long long)got, (long long)rows[i].steps);
     }
 }
 
@@ -247,14 +242,13 @@ static void test_published_costs(void **state)
                               chosen ? ",algorithms=" : "", chosen ? rows[i].op : "",
                               chosen ? ":" : "", rows[i].algorithm);
         int64_t expected = 100 * rows[i].alpha + rows[i].beta, got = runtime(pattern, text);
-        if (got != expected)
-            fail_msg("%s by %s on %d ranks, %d bytes: %lld ns, expected %lld", rows[i].op,
-                     chosen ? rows[i].algorithm : "default", rows[i].ranks, rows[i].bytes,
-                     (long long)got, (long long)expected);
+        fail_if(got != expected, "%s by %s on %d ranks, %d bytes: %lld ns, expected %lld",
+                rows[i].op, chosen ? rows[i].algorithm : "default", rows[i].ranks, rows[i].bytes,
+                (long long)got, (long long)expected);
     }
 }
 
-int main(void)
+TEST_GROUP(test_setup)
 {
     const struct CMUnitTest tests[] = {
         ARENA_TEST(test_parameters),
@@ -265,5 +259,5 @@ int main(void)
         ARENA_TEST(test_collective_steps),
         ARENA_TEST(test_published_costs),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

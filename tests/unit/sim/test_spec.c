@@ -1,24 +1,20 @@
 /* The grammar of specs. */
 #include "sim/spec.h"
 #include "support/arena_case.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_error err;
 
 static struct lull_spec *parsed(const char *text)
 {
     struct lull_spec *spec = NULL;
-    if (lull_spec_parse(text, arena, &spec, &err) != LULL_OK)
-        fail_msg("'%s': %s", text, err.text);
+    fail_if(lull_spec_parse(text, arena, &spec, &err) != LULL_OK, "'%s': %s", text, err.text);
     return spec;
 }
 
@@ -72,8 +68,8 @@ static void test_bad_texts(void **state)
 static double number(const char *text, const struct lull_parameter *parameter)
 {
     double value = NAN;
-    if (lull_spec_number(parsed(text), parameter, &value, &err) != LULL_OK)
-        fail_msg("'%s': %s", text, err.text);
+    fail_if(lull_spec_number(parsed(text), parameter, &value, &err) != LULL_OK, "'%s': %s", text,
+            err.text);
     return value;
 }
 
@@ -276,8 +272,8 @@ static void test_bad_files(void **state)
         const char *path = file(bad[i].content);
         struct lull_spec *spec;
         assert_int_equal(lull_spec_parse(path, arena, &spec, &err), LULL_ERR_FORMAT);
-        if (strncmp(err.text, path, strlen(path)) != 0 || !strstr(err.text, bad[i].message))
-            fail_msg("%s gives '%s'", bad[i].content, err.text);
+        fail_if(strncmp(err.text, path, strlen(path)) != 0 || !strstr(err.text, bad[i].message),
+                "%s gives '%s'", bad[i].content, err.text);
         remove(path);
     }
     struct lull_spec *spec;
@@ -292,8 +288,7 @@ static const struct lull_sweep *sweep_of(const char *text)
     const struct lull_spec **specs = lull_arena_zero(arena, 2, sizeof *specs);
     specs[1] = parsed(text);
     const struct lull_sweep *sweep;
-    if (lull_sweep_make(specs, 2, arena, &sweep, &err) != LULL_OK)
-        fail_msg("'%s': %s", text, err.text);
+    fail_if(lull_sweep_make(specs, 2, arena, &sweep, &err) != LULL_OK, "'%s': %s", text, err.text);
     return sweep;
 }
 
@@ -377,7 +372,7 @@ static void test_points(void **state)
     assert_null(lull_sweep_spec(sweep, 4, 1, arena));
 }
 
-int main(void)
+TEST_GROUP(test_spec)
 {
     const struct CMUnitTest tests[] = {
         ARENA_TEST(test_names_and_keys),
@@ -394,5 +389,5 @@ int main(void)
         ARENA_TEST(test_bad_sweeps),
         ARENA_TEST(test_points),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -3,14 +3,11 @@
 #include "base/collective.h"
 #include "sim/noise/noise.h"
 #include "support/engine_case.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* --- streams ------------------------------------------------------------------------------- */
 
@@ -244,8 +241,7 @@ static void delays_spare_what_began_before(void **state)
     struct lull_sim_result result;
     struct lull_error err = {""};
     spec.values[0] = 60;
-    if (lull_noise_create(&spec, engine_arena, &noise, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_noise_create(&spec, engine_arena, &noise, &err) != LULL_OK, "%s", err.text);
     struct lull_sim_options options = {
         .network = &network, .noise = noise, .delays = &delay, .n_delays = 1};
     engine_program = stream_program(2, NULL, 16);
@@ -284,7 +280,7 @@ static void a_delay_that_hits_nothing_is_refused(void **state)
     engine_program = NULL;
 }
 
-int main(void)
+TEST_GROUP(test_streams)
 {
     const struct CMUnitTest tests[] = {
         ENGINE_TEST(waits_are_for_what_they_name),
@@ -300,5 +296,5 @@ int main(void)
         ENGINE_TEST(delays_spare_what_began_before),
         ENGINE_TEST(a_delay_that_hits_nothing_is_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

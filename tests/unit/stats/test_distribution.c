@@ -1,14 +1,11 @@
 /* Distributions: draws against moments and cumulative distributions in closed form. */
 #include "stats/distribution.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { DRAWS = 40000 };
 
@@ -42,12 +39,11 @@ static void check(const struct lull_distribution *distribution, double mean, dou
     qsort(draws, DRAWS, sizeof *draws, compare);
     for (unsigned i = 0; i < DRAWS && cdf; i++) {
         double want = cdf(draws[i]), got = lull_distribution_cdf(distribution, draws[i]);
-        if (fabs(got - want) > 1e-12)
-            fail_msg("cdf of %g: %.17g, expected %.17g", draws[i], got, want);
+        fail_if(fabs(got - want) > 1e-12, "cdf of %g: %.17g, expected %.17g", draws[i], got, want);
         distance = fmax(distance, fmax(want - (double)i / DRAWS, (i + 1.0) / DRAWS - want));
     }
-    if (distance * sqrt(DRAWS) > 1.95)
-        fail_msg("distance %g from the distribution", distance * sqrt(DRAWS));
+    fail_if(distance * sqrt(DRAWS) > 1.95, "distance %g from the distribution",
+            distance * sqrt(DRAWS));
     free(draws);
 }
 
@@ -177,7 +173,7 @@ static void refuses_nonsense(void **state)
     assert_int_equal(lull_distribution_normal(3, 1, 0, 2, &d, &err), LULL_ERR_RANGE);
 }
 
-int main(void)
+TEST_GROUP(test_distribution)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exponential),
@@ -188,5 +184,5 @@ int main(void)
         cmocka_unit_test(repeats),
         cmocka_unit_test(refuses_nonsense),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* Logarithm and exponential with the same bits everywhere. */
 #include "stats/elementary.h"
 #include "stats/random.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 struct point {
     double x, y;
@@ -40,12 +37,10 @@ static void has_the_same_bits(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 10; i++) {
-        if (lull_log(log_points[i].x) != log_points[i].y)
-            fail_msg("log %a: %a, not %a", log_points[i].x, lull_log(log_points[i].x),
-                     log_points[i].y);
-        if (lull_exp(exp_points[i].x) != exp_points[i].y)
-            fail_msg("exp %a: %a, not %a", exp_points[i].x, lull_exp(exp_points[i].x),
-                     exp_points[i].y);
+        fail_if(lull_log(log_points[i].x) != log_points[i].y, "log %a: %a, not %a", log_points[i].x,
+                lull_log(log_points[i].x), log_points[i].y);
+        fail_if(lull_exp(exp_points[i].x) != exp_points[i].y, "exp %a: %a, not %a", exp_points[i].x,
+                lull_exp(exp_points[i].x), exp_points[i].y);
     }
     assert_true(lull_exp(-1000) == 0 && isinf(lull_exp(1000)));
 }
@@ -66,11 +61,11 @@ static void agrees_with_the_library(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_elementary)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(has_the_same_bits),
         cmocka_unit_test(agrees_with_the_library),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,17 +1,14 @@
 /* Least squares against the certified values of NIST's Statistical Reference Datasets. */
 #include "stats/fit/linear_fit.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 static void check_near(const char *what, double got, double want, double relative)
 {
-    if (!(fabs(got - want) <= relative * fabs(want)))
-        fail_msg("%s: %.15g, certified %.15g", what, got, want);
+    fail_if(!(fabs(got - want) <= relative * fabs(want)), "%s: %.15g, certified %.15g", what, got,
+            want);
 }
 
 /* Longley (1967), the classic ill-conditioned problem: certified coefficients and their standard
@@ -91,12 +88,12 @@ static void test_refusals(void **state)
     assert_int_equal(lull_fit_linear(columns, 4, y, NULL, 3, work, &fit, NULL), LULL_ERR_RANGE);
 }
 
-int main(void)
+TEST_GROUP(test_linear_fit)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_longley),
         cmocka_unit_test(test_weights_and_leverage),
         cmocka_unit_test(test_refusals),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

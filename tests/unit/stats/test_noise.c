@@ -2,15 +2,12 @@
 #include "stats/histogram.h"
 #include "stats/noise.h"
 #include "stats/random.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
 
@@ -95,7 +92,7 @@ static void test_histogram(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_noise)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_comb),
@@ -103,5 +100,5 @@ int main(void)
         cmocka_unit_test(test_random_times_are_not_periodic),
         cmocka_unit_test(test_histogram),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -2,15 +2,12 @@
 #include "stats/quantile.h"
 #include "stats/random.h"
 #include "stats/special.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
 
@@ -160,12 +157,12 @@ static void test_prediction(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_quantile)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_binomial),         cmocka_unit_test(test_student),
         cmocka_unit_test(test_sample_quantiles), cmocka_unit_test(test_ranks_of_tables),
         cmocka_unit_test(test_coverage),         cmocka_unit_test(test_prediction),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

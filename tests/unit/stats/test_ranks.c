@@ -3,21 +3,18 @@
 #include "stats/random.h"
 #include "stats/ranks.h"
 #include "support/seed.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static void check(const double *a, size_t n_a, const double *b, size_t n_b, double wanted,
                   double error)
 {
     double got = lull_rank_test(a, n_a, b, n_b), turned = lull_rank_test(b, n_b, a, n_a);
-    if (fabs(got - wanted) > error || fabs(turned - wanted) > error)
-        fail_msg("%.17g and %.17g, expected %.17g", got, turned, wanted);
+    fail_if(fabs(got - wanted) > error || fabs(turned - wanted) > error,
+            "%.17g and %.17g, expected %.17g", got, turned, wanted);
 }
 
 /* Critical values of U, two-sided 5 %, from the table of Mann and Whitney: for 5 and 5 values U = 2
@@ -144,7 +141,7 @@ static void test_intervals_are_calibrated(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_ranks)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_published_critical_values),
@@ -154,5 +151,5 @@ int main(void)
         cmocka_unit_test(test_holm),
         cmocka_unit_test(test_intervals_are_calibrated),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* Lines and lines in pieces: planted parameters are found again. */
 #include "stats/fit/piecewise.h"
 #include "stats/random.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
 
@@ -298,7 +295,7 @@ static void test_bad_points(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_regress)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_norris),       cmocka_unit_test(test_degenerate),
@@ -307,5 +304,5 @@ int main(void)
         cmocka_unit_test(test_nonnegative),  cmocka_unit_test(test_error_at_origin),
         cmocka_unit_test(test_bad_points),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -4,13 +4,10 @@
 #include "stats/shift.h"
 #include "support/seed.h"
 #include "support/series.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
 
@@ -162,12 +159,12 @@ static void test_level(void **state)
             noise_draw(&random, (enum noise_kind)kind, LENGTH, values);
             claimed += lull_change_points(values, LENGTH, 0.01, places) > 0;
         }
-        if (claimed > SERIES / 100)
-            fail_msg("%u of %d series of noise %d have a change", claimed, SERIES, kind);
+        fail_if(claimed > SERIES / 100, "%u of %d series of noise %d have a change", claimed,
+                SERIES, kind);
     }
 }
 
-int main(void)
+TEST_GROUP(test_shift)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signs), cmocka_unit_test(test_no_less_than_exact),
@@ -175,5 +172,5 @@ int main(void)
         cmocka_unit_test(test_nile),  cmocka_unit_test(test_steps),
         cmocka_unit_test(test_level),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -3,13 +3,10 @@
 
 #include "activity/pass.h"
 #include "support/tape_run.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* The ends of a chain send to and receive from nobody, by blocking and other calls. */
 static void test_nobody_is_no_partner(void **state)
@@ -74,11 +71,11 @@ static void test_impossible_size(void **state)
     lull_step_cursor_close(cursor);
 }
 
-int main(void)
+TEST_GROUP(test_census)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_impossible_size, run_set_up, run_tear_down),
         cmocka_unit_test_setup_teardown(test_nobody_is_no_partner, run_set_up, run_tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* Runs compared: do they belong together, which is the reference, how does the problem grow. */
 #include "study/compare.h"
 #include "support/golden_data.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_arena *arena;
 static struct lull_notices notices;
@@ -37,8 +34,9 @@ static void load(const char *first, const char *second)
     const char *const paths[] = {golden_data(first, arena),
                                  second ? golden_data(second, arena) : NULL};
     const struct lull_runs_options options = {.no_replay = true};
-    if (lull_runs_load(paths, second ? 2 : 1, &options, &notices, arena, &runs, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_runs_load(paths, second ? 2 : 1, &options, &notices, arena, &runs, &err) !=
+                LULL_OK,
+            "%s", err.text);
     notices.count = 0;
 }
 
@@ -151,12 +149,12 @@ static void test_values(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(test_compare)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_reference), TEST(test_strangers), TEST(test_same_run_twice),
         TEST(test_counters),  TEST(test_scaling),   TEST(test_nothing_to_say_of_one_run),
         TEST(test_values),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

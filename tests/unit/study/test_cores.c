@@ -1,13 +1,10 @@
 /* Who had the cores, of planted numbers that are worked out by hand: a run of 100 ns. */
 #include "study/cores.h"
 #include "support/memory_trace.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char *const regions[] = {"main", NULL};
 #define OTHERS "other programs had the cores"
@@ -143,7 +140,7 @@ static void test_excuse(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_cores)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_alone),
                                        cmocka_unit_test(test_others),
@@ -152,5 +149,5 @@ int main(void)
                                        cmocka_unit_test(test_excuse),
                                        cmocka_unit_test(test_number),
                                        cmocka_unit_test(test_number_of_overlapping_sets)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -4,14 +4,11 @@
 #include "study/diff/diff_study.h"
 #include "support/arena_case.h"
 #include "support/seed.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static const struct lull_history no_history;
 static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
@@ -158,9 +155,9 @@ static void test_history(void **state)
     assert_false(diff.runtime.certain);
 }
 
-int main(void)
+TEST_GROUP(test_diff)
 {
     const struct CMUnitTest tests[] = {ARENA_TEST(test_rows_add_up), ARENA_TEST(test_computation),
                                        ARENA_TEST(test_verdicts), ARENA_TEST(test_history)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

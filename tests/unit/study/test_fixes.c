@@ -5,13 +5,10 @@
 #include "support/folder.h"
 #include "support/golden_data.h"
 #include "support/replay_case.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct replay_case replay;
 
@@ -56,8 +53,9 @@ static int64_t study_of(const char *path, const struct lull_what_if_options *wha
     struct lull_error err;
     struct lull_arena *arena = lull_arena_create(NULL);
     struct lull_notices notices = {.arena = arena};
-    if (lull_replay_study_make(path, &supposition, NULL, &notices, arena, &study, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_replay_study_make(path, &supposition, NULL, &notices, arena, &study, &err) !=
+                LULL_OK,
+            "%s", err.text);
     const int64_t runtime = study.runs.runs[study.runs.count - 1].breakdown->runtime_ns;
     *ret_replayed = study.runs.runs[1].breakdown->runtime_ns;
     lull_replay_study_close(&study);
@@ -155,7 +153,7 @@ static void test_refused(void **state)
     replay_case_close(&replay);
 }
 
-int main(void)
+TEST_GROUP(test_fixes)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranks),
@@ -164,7 +162,7 @@ int main(void)
         cmocka_unit_test(test_refused),
     };
     folder_make();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = run_cases(tests, NULL, NULL);
     folder_remove();
     return failed;
 }

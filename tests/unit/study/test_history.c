@@ -3,16 +3,13 @@
 #include "study/history/gate.h"
 #include "support/arena_case.h"
 #include "support/folder.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
@@ -245,8 +242,8 @@ static void test_conditions(void **state)
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct lull_condition got;
         const lull_status status = lull_condition_read(table[i].text, arena, &got, NULL);
-        if ((status == LULL_OK) != table[i].good)
-            fail_msg("%s is %s", table[i].text, table[i].good ? "refused" : "taken");
+        fail_if((status == LULL_OK) != table[i].good, "%s is %s", table[i].text,
+                table[i].good ? "refused" : "taken");
         if (!table[i].good)
             continue;
         assert_string_equal(got.metric, table[i].metric);
@@ -287,12 +284,12 @@ static void test_cause(void **state)
     assert_string_equal(gate.moves[0].part->region, "MPI_Allreduce");
 }
 
-int main(void)
+TEST_GROUP(test_history)
 {
     const struct CMUnitTest tests[] = {
         ARENA_TEST(test_parts),      ARENA_TEST(test_place),   ARENA_TEST(test_edit),
         ARENA_TEST(test_round_trip), ARENA_TEST(test_writers), ARENA_TEST(test_times),
         ARENA_TEST(test_conditions), ARENA_TEST(test_cause),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

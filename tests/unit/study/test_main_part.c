@@ -3,16 +3,13 @@
 #include "study/replay/replay_study.h"
 #include "support/folder.h"
 #include "support/tape_run.h"
+#include "support/test.h"
 #include "trace/convert.h"
 #include "trace/format.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SEND = 1, RECV, INIT = 8, FINALIZE };
 
@@ -77,8 +74,8 @@ static const struct lull_run *load(const char *path, struct lull_runs_options op
 {
     lull_runs_close(&runs);
     notices.count = 0;
-    if (lull_runs_load(&path, 1, &options, &notices, run.arena, &runs, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_runs_load(&path, 1, &options, &notices, run.arena, &runs, &err) != LULL_OK, "%s",
+            err.text);
     return &runs.runs[0];
 }
 
@@ -189,9 +186,9 @@ static void test_replay(void **state)
     assert_int_equal(lull_sweep_make(specs, 1, run.arena, &ideal, &err), LULL_OK);
     for (int whole = 0; whole < 2; whole++) {
         const struct lull_supposition supposition = {.whole = whole, .networks = ideal};
-        if (lull_replay_study_make(run.path, &supposition, NULL, &notices, run.arena, &study,
-                                   &err) != LULL_OK)
-            fail_msg("%s", err.text);
+        fail_if(lull_replay_study_make(run.path, &supposition, NULL, &notices, run.arena, &study,
+                                       &err) != LULL_OK,
+                "%s", err.text);
         const struct lull_run *of = study.runs.runs;
         assert_int_equal(study.runs.count, 3);
         assert_int_equal(of[0].breakdown->runtime_ns, whole ? 400 : 250);
@@ -201,12 +198,12 @@ static void test_replay(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_main_part)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_default),       TEST(test_whole),         TEST(test_window), TEST(test_copies),
         TEST(test_missing_calls), TEST(test_first_version), TEST(test_replay),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -2,14 +2,11 @@
 #include "study/analyse.h"
 #include "study/replay/measured.h"
 #include "support/memory_trace.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SEND, RECV, BARRIER };
 enum { PERIOD = 10000, LATENCY = 1000 };
@@ -87,8 +84,7 @@ static void analyse(uint64_t check)
     struct lull_error err = {""};
     call(0, SEND, last - LATENCY, last, 8);
     call(1, RECV, answered, last, 8);
-    if (lull_run_analyse(&run, &options, &notices, arena, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_run_analyse(&run, &options, &notices, arena, &err) != LULL_OK, "%s", err.text);
 }
 
 static bool told(const char *part)
@@ -178,7 +174,7 @@ static void operations_cost_what_they_did(void **state)
     end();
 }
 
-int main(void)
+TEST_GROUP(test_measured)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_exact_needs_no_word),
@@ -188,5 +184,5 @@ int main(void)
         cmocka_unit_test(large_runs_are_not_replayed),
         cmocka_unit_test(that_there_is_no_replay_is_told),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -2,13 +2,10 @@
  * hand: it takes 1000 us, replayed on its network 920 us. */
 #include "study/replay/replay_study.h"
 #include "support/golden_data.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_arena *arena;
 static struct lull_notices notices;
@@ -35,8 +32,9 @@ static void make_of(const char *name, const struct lull_supposition *supposition
 {
     const char *path = golden_data(name, arena);
     lull_replay_study_close(&study);
-    if (lull_replay_study_make(path, supposition, NULL, &notices, arena, &study, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_replay_study_make(path, supposition, NULL, &notices, arena, &study, &err) !=
+                LULL_OK,
+            "%s", err.text);
 }
 
 static void make(const struct lull_supposition *supposition)
@@ -49,11 +47,9 @@ static const struct lull_sweep *networks(const char *text)
     struct lull_spec *spec;
     const struct lull_sweep *sweep;
     const struct lull_spec **specs = lull_arena_zero(arena, 1, sizeof *specs);
-    if (lull_spec_parse(text, arena, &spec, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_spec_parse(text, arena, &spec, &err) != LULL_OK, "%s", err.text);
     specs[0] = spec;
-    if (lull_sweep_make(specs, 1, arena, &sweep, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_sweep_make(specs, 1, arena, &sweep, &err) != LULL_OK, "%s", err.text);
     return sweep;
 }
 
@@ -157,8 +153,7 @@ static void check_refused(const char *name, const struct lull_supposition *suppo
     const char *path = golden_data(name, arena);
     assert_true(lull_replay_study_make(path, supposition, NULL, &notices, arena, &study, &err) !=
                 LULL_OK);
-    if (!strstr(err.text, part))
-        fail_msg("'%s', expected '%s'", err.text, part);
+    fail_if(!strstr(err.text, part), "'%s', expected '%s'", err.text, part);
     lull_replay_study_close(&study);
 }
 
@@ -186,7 +181,7 @@ static void test_networks_are_checked_first(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(test_replay_study)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_nothing_supposed),
@@ -197,5 +192,5 @@ int main(void)
         TEST(test_refused),
         TEST(test_networks_are_checked_first),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* What runs are called: short, and different from each other. */
 #include "study/run_name.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void test_short_names(void **state)
 {
@@ -57,11 +54,11 @@ static void test_equal_names(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_run_name)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_short_names),
         cmocka_unit_test(test_equal_names),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -2,13 +2,10 @@
 #include "study/runs.h"
 #include "support/folder.h"
 #include "support/golden_data.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_arena *arena;
 static struct lull_notices notices;
@@ -190,8 +187,7 @@ static void check_refused(const char *path, const struct lull_runs_options *opti
     assert_true(load(&path, 1, options) != LULL_OK);
     assert_memory_equal(err.text, path, strlen(path));
     assert_null(strstr(err.text + strlen(path), path));
-    if (!strstr(err.text, part))
-        fail_msg("'%s', expected '%s'", err.text, part);
+    fail_if(!strstr(err.text, part), "'%s', expected '%s'", err.text, part);
     lull_runs_close(&runs);
 }
 
@@ -243,7 +239,7 @@ static int tear_down_folder(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(test_runs)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_order),
@@ -256,5 +252,5 @@ int main(void)
         TEST(test_forced),
         TEST(test_other_applications),
     };
-    return cmocka_run_group_tests(tests, set_up_folder, tear_down_folder);
+    return run_cases(tests, set_up_folder, tear_down_folder);
 }

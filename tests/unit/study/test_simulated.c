@@ -1,12 +1,9 @@
 /* The points of a sweep of simulations. */
 #include "study/simulated.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_arena *arena;
 static struct lull_error err;
@@ -35,12 +32,12 @@ static struct lull_simulate_inputs inputs_of(const char *pattern, const char *ne
     struct lull_simulate_inputs inputs = {.seed = 7};
     for (unsigned s = 0; s < LULL_SIMULATE_SPECS; s++) {
         struct lull_spec *spec = NULL;
-        if (texts[s] && lull_spec_parse(texts[s], arena, &spec, &err) != LULL_OK)
-            fail_msg("%s", err.text);
+        fail_if(texts[s] && lull_spec_parse(texts[s], arena, &spec, &err) != LULL_OK, "%s",
+                err.text);
         specs[s] = spec;
     }
-    if (lull_sweep_make(specs, LULL_SIMULATE_SPECS, arena, &inputs.sweep, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_sweep_make(specs, LULL_SIMULATE_SPECS, arena, &inputs.sweep, &err) != LULL_OK,
+            "%s", err.text);
     return inputs;
 }
 
@@ -65,8 +62,7 @@ static void test_workers_do_not_matter(void **state)
         struct lull_simulate_point *many = run(&inputs, workers);
         for (uint64_t p = 0; p < inputs.sweep->n_points; p++) {
             const struct lull_sim_result *a = &one[p].result, *b = &many[p].result;
-            if (one[p].status != LULL_OK)
-                fail_msg("%s", one[p].err.text);
+            fail_if(one[p].status != LULL_OK, "%s", one[p].err.text);
             assert_int_equal(many[p].status, LULL_OK);
             assert_int_equal(a->runtime, b->runtime);
             assert_int_equal(a->n_ranks, b->n_ranks);
@@ -147,12 +143,12 @@ static void test_failure_of_the_tape(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(test_simulated)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_workers_do_not_matter), TEST(test_points_are_those_alone),
         TEST(test_computation),           TEST(test_failures),
         TEST(test_failure_of_the_tape),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -6,22 +6,18 @@
 #include "sim/setup.h"
 #include "support/arena_case.h"
 #include "support/folder.h"
+#include "support/test.h"
 #include "trace/convert.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_error err;
 
 static void must(lull_status status)
 {
-    if (status != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(status != LULL_OK, "%s", err.text);
 }
 
 static struct lull_spec *parsed(const char *text)
@@ -89,8 +85,8 @@ static void test_clocks(void **state)
     assert_false(warns(-1)); /* not known */
 }
 
-int main(void)
+TEST_GROUP(test_wave_clocks)
 {
     const struct CMUnitTest tests[] = {ARENA_TEST(test_clocks)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -4,14 +4,11 @@
 #include "support/arena_case.h"
 #include "support/folder.h"
 #include "support/replay_case.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 static void check(const char *delays)
 {
@@ -24,12 +21,12 @@ static void check(const char *delays)
     wish.delays = delays;
     longer += replay_case_simulate(&wish, folder_path("run"));
     assert_true(longer > 0);
-    if (lull_wave_run_make(folder_path("run"), &(struct lull_wave_run_options){0}, &notices, arena,
-                           &run, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_wave_run_make(folder_path("run"), &(struct lull_wave_run_options){0}, &notices,
+                               arena, &run, &err) != LULL_OK,
+            "%s", err.text);
     assert_int_equal(run.measured.waves.count, 1);
-    if (fabs(run.costs[0] - (double)longer) > 1e-3 * (double)longer)
-        fail_msg("a wave cost %.0f ns, expected %lld", run.costs[0], (long long)longer);
+    fail_if(fabs(run.costs[0] - (double)longer) > 1e-3 * (double)longer,
+            "a wave cost %.0f ns, expected %lld", run.costs[0], (long long)longer);
     lull_wave_run_close(&run);
     folder_remove();
 }
@@ -47,9 +44,9 @@ static void test_two_iterations(void **state)
     check("5@i10:2ms 5@i11:7ms");
 }
 
-int main(void)
+TEST_GROUP(test_wave_cost)
 {
     const struct CMUnitTest tests[] = {ARENA_TEST(test_one_iteration),
                                        ARENA_TEST(test_two_iterations)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -5,14 +5,11 @@
 #include "sim/pattern/pattern.h"
 #include "sim/setup.h"
 #include "support/arena_case.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 struct wish {
     const char *pattern, *network, *placement;
@@ -23,8 +20,7 @@ static struct lull_spec *parsed(const char *text)
 {
     struct lull_error err;
     struct lull_spec *spec = NULL;
-    if (text && lull_spec_parse(text, arena, &spec, &err) != LULL_OK)
-        fail_msg("%s: %s", text, err.text);
+    fail_if(text && lull_spec_parse(text, arena, &spec, &err) != LULL_OK, "%s: %s", text, err.text);
     return spec;
 }
 
@@ -37,10 +33,10 @@ static struct lull_sim_result run(const struct wish *wish, unsigned iterations,
     struct lull_network network;
     struct lull_sim_result result = {0};
     const char *text = lull_arena_printf(arena, "%s,iterations=%u", wish->pattern, iterations);
-    if (lull_pattern_open(parsed(text), &program, &err) != LULL_OK ||
-        lull_network_read(parsed(wish->network), parsed(wish->placement), program->n_ranks, arena,
-                          &network, &err) != LULL_OK)
-        fail_msg("%s: %s", text, err.text);
+    fail_if(lull_pattern_open(parsed(text), &program, &err) != LULL_OK ||
+                lull_network_read(parsed(wish->network), parsed(wish->placement), program->n_ranks,
+                                  arena, &network, &err) != LULL_OK,
+            "%s: %s", text, err.text);
     struct lull_sim_options options = {.network = &network, .workers = 1};
     if (ret_cycle) {
         *ret_cycle = lull_wave_cycle_create(program->n_ranks, lull_pattern_period(program), true);
@@ -82,23 +78,23 @@ static void test_as_in_the_whole_run(void **state)
         struct lull_sim_result whole = run(&wishes[w], 300, NULL);
         struct lull_sim_result shorter = run(&wishes[w], 200, NULL);
         struct lull_sim_result metered = run(&wishes[w], 300, &cycle);
-        if (lull_wave_cycle_stopped(cycle) != wishes[w].stops)
-            fail_msg("%s: stopped: %d", wishes[w].pattern, !wishes[w].stops);
+        fail_if(lull_wave_cycle_stopped(cycle) != wishes[w].stops, "%s: stopped: %d",
+                wishes[w].pattern, !wishes[w].stops);
         double mean = lull_wave_cycle_mean(cycle, &metered), sum = 0;
         for (uint32_t r = 0; r < whole.n_ranks; r++) {
             double span = (double)(whole.ranks[r].end - shorter.ranks[r].end) / 100;
-            if (wishes[w].stops && span != mean)
-                fail_msg("%s: rank %u: %.2f ns, expected %.2f", wishes[w].pattern, r, mean, span);
+            fail_if(wishes[w].stops && span != mean, "%s: rank %u: %.2f ns, expected %.2f",
+                    wishes[w].pattern, r, mean, span);
             sum += span;
         }
-        if (fabs(mean - sum / whole.n_ranks) > 1e-6 * mean)
-            fail_msg("%s: %.2f ns", wishes[w].pattern, mean);
+        fail_if(fabs(mean - sum / whole.n_ranks) > 1e-6 * mean, "%s: %.2f ns", wishes[w].pattern,
+                mean);
         lull_wave_cycle_destroy(cycle);
     }
 }
 
-int main(void)
+TEST_GROUP(test_wave_cycle)
 {
     const struct CMUnitTest tests[] = {ARENA_TEST(test_as_in_the_whole_run)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

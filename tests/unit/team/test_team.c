@@ -1,13 +1,12 @@
 /* The functions of a team, each over members joined at random (chaos) and alone. What members
  * should have of each other is worked out by each of them for itself. */
 #include "support/seed.h"
+#include "support/test.h"
 #include "team/bring.h"
 #include "team/ending.h"
 #include "team/patience.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +14,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { SEEDS = 6, WORDS = 50 };
 #define LULL_NOBODY UINT32_MAX
@@ -655,7 +652,7 @@ static void test_no_library(void **state)
     assert_non_null(strstr(err.text, "liblull-team-openmpi.so"));
 }
 
-int main(void)
+TEST_GROUP(test_team)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alone),       cmocka_unit_test(test_no_library),
@@ -666,5 +663,5 @@ int main(void)
         cmocka_unit_test(test_first_ends),  cmocka_unit_test(test_ending),
         cmocka_unit_test(test_out_of_step), cmocka_unit_test(test_other_version),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* Timelines of small traces that are made by hand: rows, messages, waits, and what is kept. */
 #include "support/memory_trace.h"
+#include "support/test.h"
 #include "support/timeline_case.h"
 #include "timeline/builder.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char *const regions[] = {"main", "MPI_Send", "MPI_Recv", "MPI_Barrier", NULL};
 enum { MAIN, SEND, RECV, BARRIER };
@@ -405,7 +402,7 @@ static void test_no_such_application(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_timeline)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_of_nodes),
@@ -420,5 +417,5 @@ int main(void)
         cmocka_unit_test(test_no_length),
         cmocka_unit_test(test_no_such_application),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* Scans in which each worker reads its locations abreast. */
 #include "support/memory_trace.h"
+#include "support/test.h"
 #include "support/uneven_trace.h"
 #include "trace/scan.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct lull_process_range everybody = {0, 0};
 
@@ -255,7 +252,7 @@ static void test_a_process_without_locations_has_a_worker(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_abreast)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_process_without_locations_has_a_worker),
@@ -265,5 +262,5 @@ int main(void)
         cmocka_unit_test(test_failure_stops_all),
         cmocka_unit_test(test_one_sequence_has_one_worker),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -3,17 +3,14 @@
 #include "support/folder.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"
+#include "support/test.h"
 #include "trace/convert.h"
 #include "trace/format.h"
 
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_error err;
 
@@ -36,11 +33,9 @@ static json_t *write_and_load(const struct lull_trace *trace)
     json_error_t problem;
     const char *path = folder_path("trace.json");
     const struct lull_format *format = lull_format_find("chrome");
-    if (lull_convert(trace, path, format, true, NULL, NULL, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_convert(trace, path, format, true, NULL, NULL, &err) != LULL_OK, "%s", err.text);
     json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
-    if (!root)
-        fail_msg("line %d: %s", problem.line, problem.text);
+    fail_if(!root, "line %d: %s", problem.line, problem.text);
     return root;
 }
 
@@ -177,8 +172,8 @@ static void check_nesting(struct span *spans, size_t count)
         while (depth > 0 && open[depth - 1] <= spans[i].begin)
             depth--;
         assert_true(spans[i].begin <= spans[i].end);
-        if (depth > 0 && open[depth - 1] < spans[i].end)
-            fail_msg("spans cross at %lld ns", (long long)spans[i].begin);
+        fail_if(depth > 0 && open[depth - 1] < spans[i].end, "spans cross at %lld ns",
+                (long long)spans[i].begin);
         open[depth++] = spans[i].end;
     }
     free(open);
@@ -242,12 +237,12 @@ static void test_discarded(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_chrome)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_records),
         cmocka_unit_test(test_drawn),
         cmocka_unit_test(test_discarded),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return run_cases(tests, set_up, tear_down);
 }

@@ -1,16 +1,13 @@
 /* What regions are, by their names. */
+#include "support/test.h"
 #include "trace/classify/classify.h"
 
 #include <regex.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_region classify(const char *name, unsigned paradigm, unsigned role)
 {
@@ -24,13 +21,13 @@ static void check(const char *name, unsigned paradigm, unsigned role, unsigned a
                   unsigned collective)
 {
     struct lull_region region = classify(name, LULL_PARADIGM_USER, LULL_ROLE_FUNCTION);
-    if (region.paradigm != paradigm || region.role != role || region.activity != activity ||
-        region.collective != collective)
-        fail_msg("'%s' is %s, %s, %s, %s; expected %s, %s, %s, %s", name,
-                 lull_paradigm_name(region.paradigm), lull_role_name(region.role),
-                 lull_activity_id(region.activity), lull_collective_name(region.collective),
-                 lull_paradigm_name(paradigm), lull_role_name(role), lull_activity_id(activity),
-                 lull_collective_name(collective));
+    fail_if(region.paradigm != paradigm || region.role != role || region.activity != activity ||
+                region.collective != collective,
+            "'%s' is %s, %s, %s, %s; expected %s, %s, %s, %s", name,
+            lull_paradigm_name(region.paradigm), lull_role_name(region.role),
+            lull_activity_id(region.activity), lull_collective_name(region.collective),
+            lull_paradigm_name(paradigm), lull_role_name(role), lull_activity_id(activity),
+            lull_collective_name(collective));
 }
 
 /* ---- MPI: the families of MPI 3.1 and 4.0 ---------------------------------------------------- */
@@ -203,11 +200,11 @@ static void test_shmem(void **state)
             snprintf(name, sizeof name, "shmem_%s", base);
             const struct lull_region region =
                 classify(name, LULL_PARADIGM_OTHER, LULL_ROLE_FUNCTION);
-            if (region.paradigm != LULL_PARADIGM_MPI || region.role != family->role ||
-                region.activity != family->activity || region.collective != family->collective)
-                fail_msg("'%s' is %s, %s, %s", name, lull_role_name(region.role),
-                         lull_activity_id(region.activity),
-                         lull_collective_name(region.collective));
+            fail_if(region.paradigm != LULL_PARADIGM_MPI || region.role != family->role ||
+                        region.activity != family->activity ||
+                        region.collective != family->collective,
+                    "'%s' is %s, %s, %s", name, lull_role_name(region.role),
+                    lull_activity_id(region.activity), lull_collective_name(region.collective));
         }
         free(names);
     }
@@ -284,9 +281,9 @@ static void test_every_function_of_mpi_h(void **state)
         line[parts[2].rm_eo] = '\0';
         const char *name = line + parts[2].rm_so;
         struct lull_region region = classify(name, LULL_PARADIGM_USER, LULL_ROLE_FUNCTION);
-        if (region.paradigm != LULL_PARADIGM_MPI || region.activity != expected_activity(name))
-            fail_msg("%s is %s, expected %s", name, lull_activity_id(region.activity),
-                     lull_activity_id(expected_activity(name)));
+        fail_if(region.paradigm != LULL_PARADIGM_MPI || region.activity != expected_activity(name),
+                "%s is %s, expected %s", name, lull_activity_id(region.activity),
+                lull_activity_id(expected_activity(name)));
         assert_false(region.user);
         functions++;
     }
@@ -508,7 +505,7 @@ static void test_host_and_device(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_classify)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_families),
@@ -526,5 +523,5 @@ int main(void)
         cmocka_unit_test(test_counters),
         cmocka_unit_test(test_host_and_device),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

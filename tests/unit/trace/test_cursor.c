@@ -3,17 +3,14 @@
 #include "support/memory_trace.h"
 #include "support/same_trace.h"
 #include "support/seed.h"
+#include "support/test.h"
 #include "support/uneven_trace.h"
 #include "trace/convert.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_error err;
 static struct lull_trace *trace;
@@ -48,8 +45,7 @@ static void check_cursors(void)
     assert_int_equal(collect_by_scan(trace, 0, 2, arena, &scanned, &err), LULL_OK);
     for (uint32_t l = 0; l < trace->n_locations; l++) {
         assert_int_equal(collect_by_cursor(trace, l, 0, arena, &pulled, &err), LULL_OK);
-        if (!same_sequences(&scanned[l], &pulled, NULL, &err))
-            fail_msg("location %u: %s", l, err.text);
+        fail_if(!same_sequences(&scanned[l], &pulled, NULL, &err), "location %u: %s", l, err.text);
     }
     lull_arena_destroy(arena);
 }
@@ -85,8 +81,8 @@ static void test_drawn_traces(void **state)
         drawn->format = &memory_format_push;
         assert_int_equal(collect_by_scan(drawn, 0, 3, arena, &pushed, &err), LULL_OK);
         for (uint32_t l = 0; l < drawn->n_locations; l++)
-            if (!same_sequences(&pulled[l], &pushed[l], NULL, &err))
-                fail_msg("seed %llu: %s", (unsigned long long)seed, err.text);
+            fail_if(!same_sequences(&pulled[l], &pushed[l], NULL, &err), "seed %llu: %s",
+                    (unsigned long long)seed, err.text);
         trace = drawn;
         check_cursors();
         trace = kept;
@@ -226,8 +222,8 @@ static void check_conversion(uint64_t seed, bool global_order, bool push)
     assert_false(progress.backwards || progress.outside);
     if (global_order)
         assert_false(written.backwards);
-    if (!same_events(drawn, copy, NULL, &err))
-        fail_msg("seed %llu: %s", (unsigned long long)seed, err.text);
+    fail_if(!same_events(drawn, copy, NULL, &err), "seed %llu: %s", (unsigned long long)seed,
+            err.text);
     lull_trace_close(copy);
     lull_trace_close(drawn);
 }
@@ -268,7 +264,7 @@ static void test_convert_fails(void **state)
 #name ", push", name, set_up_push, tear_down, NULL \
     }
 
-int main(void)
+TEST_GROUP(test_cursor)
 {
     const struct CMUnitTest tests[] = {
         PULL(test_cursors),
@@ -279,5 +275,5 @@ int main(void)
         PULL(test_convert),
         PULL(test_convert_fails),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* Names of functions in regions and in the places that they are called from. */
 #include "support/memory_trace.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 static void check_site(struct lull_trace *trace, const char *site, const char *expected)
 {
@@ -34,8 +31,8 @@ static void test_names(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_demangle)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_names)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* The guarantees of trace/scan.h about order and nesting, one by one. */
 #include "support/memory_trace.h"
+#include "support/test.h"
 #include "trace/scan/nesting.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { A, B, C };
 enum { E = LULL_EVENT_ENTER, L = LULL_EVENT_LEAVE };
@@ -51,8 +48,8 @@ static void check(const struct step *in, uint32_t n_in, const struct step *out, 
     uint32_t count = n_in;
     for (uint32_t i = 0; i < n_in; i++)
         block[i] = memory_event(in[i].time, in[i].kind, in[i].id);
-    if (lull_nesting_repair(&nesting, trace, 0, &events, &count, &scratch, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_nesting_repair(&nesting, trace, 0, &events, &count, &scratch, &err) != LULL_OK,
+            "%s", err.text);
     assert_int_equal(count, n_out);
     for (uint32_t i = 0; i < n_out; i++) {
         assert_int_equal(events[i].time, out[i].time);
@@ -223,8 +220,7 @@ static void check_refused(struct lull_event *block, uint32_t count, uint32_t loc
         lull_nesting_repair(&nesting, trace, location, &events, &count, &scratch, &err),
         LULL_ERR_FORMAT);
     for (; *parts; parts++)
-        if (!strstr(err.text, *parts))
-            fail_msg("'%s' does not say '%s'", err.text, *parts);
+        fail_if(!strstr(err.text, *parts), "'%s' does not say '%s'", err.text, *parts);
     assert_null(strchr(err.text, '\n'));
 }
 
@@ -332,7 +328,7 @@ static void test_unordered_messages(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(test_nesting)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_untouched),
@@ -356,5 +352,5 @@ int main(void)
         TEST(test_only_leave),
         TEST(test_unordered_messages),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

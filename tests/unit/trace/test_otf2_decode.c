@@ -5,20 +5,17 @@
 #include "support/memory_trace.h"
 #include "support/otf2_archive.h"
 #include "support/seed.h"
+#include "support/test.h"
 #include "support/together.h"
 #include "trace/convert.h"
 #include "trace/format/otf2/otf2.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct lull_error err;
 static struct lull_random random_numbers;
@@ -116,8 +113,7 @@ static size_t compare_archive(const char *path)
 {
     struct lull_trace *trace;
     size_t count = 0;
-    if (lull_trace_open(path, &trace, &err) != LULL_OK)
-        fail_msg("seed %" PRIu64 ": %s", seed, err.text);
+    fail_if(lull_trace_open(path, &trace, &err) != LULL_OK, "seed %" PRIu64 ": %s", seed, err.text);
     together_check_some(path);
     for (uint32_t l = 0; l < trace->n_locations; l++) {
         count += compare_location(trace, l, LULL_MASK_ALL);
@@ -525,9 +521,9 @@ static void test_drawn_traces(void **state)
     for (seed = first; seed - first < lull_test_rounds(ROUNDS); seed++) {
         lull_random_seed(&random_numbers, seed);
         struct lull_trace *drawn = memory_trace_draw(&random_numbers, &options);
-        if (lull_convert(drawn, folder_path("drawn"), lull_format_find("otf2"), true, NULL, NULL,
-                         &err) != LULL_OK)
-            fail_msg("seed %" PRIu64 ": %s", seed, err.text);
+        fail_if(lull_convert(drawn, folder_path("drawn"), lull_format_find("otf2"), true, NULL,
+                             NULL, &err) != LULL_OK,
+                "seed %" PRIu64 ": %s", seed, err.text);
         compare_archive(folder_path("drawn"));
         lull_trace_close(drawn);
     }
@@ -558,8 +554,8 @@ static void test_real_traces(void **state)
 static void check_damaged(struct lull_trace *trace, size_t byte)
 {
     struct events all = read_location(trace, 1, LULL_MASK_ALL, BLOCK, false);
-    if (all.status != LULL_OK && (!all.error.text[0] || strchr(all.error.text, '\n')))
-        fail_msg("seed %" PRIu64 ": byte %zu: '%s'", seed, byte, all.error.text);
+    fail_if(all.status != LULL_OK && (!all.error.text[0] || strchr(all.error.text, '\n')),
+            "seed %" PRIu64 ": byte %zu: '%s'", seed, byte, all.error.text);
     free_events(&all);
 }
 
@@ -654,8 +650,8 @@ static void test_places(void **state)
         bytes[cases[i].byte] = before;
         struct events all = read_location(trace, 0, LULL_MASK_ALL, BLOCK, false);
         assert_int_equal(all.status, LULL_ERR_FORMAT);
-        if (!strstr(all.error.text, cases[i].wanted))
-            fail_msg("'%s' was to contain '%s'", all.error.text, cases[i].wanted);
+        fail_if(!strstr(all.error.text, cases[i].wanted), "'%s' was to contain '%s'",
+                all.error.text, cases[i].wanted);
         free_events(&all);
     }
     lull_trace_close(trace);
@@ -676,11 +672,11 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
+TEST_GROUP(test_otf2_decode)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_everything), cmocka_unit_test(test_drawn_traces),
         cmocka_unit_test(test_real_traces), cmocka_unit_test(test_damage),
         cmocka_unit_test(test_places)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return run_cases(tests, set_up, tear_down);
 }

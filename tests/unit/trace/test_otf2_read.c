@@ -3,19 +3,16 @@
 #include "support/folder.h"
 #include "support/otf2_archive.h"
 #include "support/same_trace.h"
+#include "support/test.h"
 #include "support/together.h"
 #include "trace/convert.h"
 #include "trace/format.h"
 #include "trace/format/otf2/read/totals.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct lull_error err;
 static struct lull_arena *arena;
@@ -39,8 +36,7 @@ static int tear_down(void **state)
 static struct lull_trace *must_open(const char *path)
 {
     struct lull_trace *trace;
-    if (lull_trace_open(path, &trace, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_trace_open(path, &trace, &err) != LULL_OK, "%s", err.text);
     together_check(path);
     return trace;
 }
@@ -48,8 +44,8 @@ static struct lull_trace *must_open(const char *path)
 static struct same_sequence must_read(const struct lull_trace *trace, uint32_t location)
 {
     struct same_sequence sequence;
-    if (collect_by_cursor(trace, location, 0, arena, &sequence, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(collect_by_cursor(trace, location, 0, arena, &sequence, &err) != LULL_OK, "%s",
+            err.text);
     return sequence;
 }
 
@@ -328,9 +324,9 @@ static void test_totals_of_score_p(void **state)
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         uint64_t sent = examples[i].sent, received = examples[i].received;
         lull_otf2_bytes_of_one(examples[i].op, 4, examples[i].rank, &sent, &received);
-        if (sent != examples[i].own_sent || received != examples[i].own_received)
-            fail_msg("example %zu: %llu and %llu", i, (unsigned long long)sent,
-                     (unsigned long long)received);
+        fail_if(sent != examples[i].own_sent || received != examples[i].own_received,
+                "example %zu: %llu and %llu", i, (unsigned long long)sent,
+                (unsigned long long)received);
     }
 }
 
@@ -517,8 +513,8 @@ static void check_refused(const char *path, const char *wanted)
     if (status == LULL_OK)
         status = collect_by_scan(trace, 0, 2, arena, &sequences, &err);
     assert_int_not_equal(status, LULL_OK);
-    if (!strstr(err.text, wanted) || strchr(err.text, '\n'))
-        fail_msg("'%s' was to contain '%s'", err.text, wanted);
+    fail_if(!strstr(err.text, wanted) || strchr(err.text, '\n'), "'%s' was to contain '%s'",
+            err.text, wanted);
     lull_trace_close(trace);
     together_check(path);
 }
@@ -624,7 +620,7 @@ static void test_wrong_origin(void **state)
     check_refused(folder_path("origin"), "events before tick 60");
 }
 
-int main(void)
+TEST_GROUP(test_otf2_read)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sparse_ids),        cmocka_unit_test(test_local_definitions),
@@ -634,5 +630,5 @@ int main(void)
         cmocka_unit_test(test_undefined_region),  cmocka_unit_test(test_wrong_origin),
         cmocka_unit_test(test_totals_of_score_p), cmocka_unit_test(test_bytes_by_producer),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return run_cases(tests, set_up, tear_down);
 }

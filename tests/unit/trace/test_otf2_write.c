@@ -3,16 +3,13 @@
 #include "support/memory_trace.h"
 #include "support/otf2_archive.h"
 #include "support/seed.h"
+#include "support/test.h"
 #include "trace/convert.h"
 #include "trace/format.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_error err;
 
@@ -32,8 +29,8 @@ static int tear_down(void **state)
 
 static void must_write(const struct lull_trace *trace, const char *path)
 {
-    if (lull_convert(trace, path, lull_format_find("otf2"), true, NULL, NULL, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_convert(trace, path, lull_format_find("otf2"), true, NULL, NULL, &err) != LULL_OK,
+            "%s", err.text);
 }
 
 /* ---- reading with libotf2 -------------------------------------------------------------------- */
@@ -263,8 +260,7 @@ static void test_otf2_print(void **state)
         must_write(trace, path);
         snprintf(command, sizeof command,
                  "otf2-print -A %s/traces.otf2 2>&1 >/dev/null | grep -q .", path);
-        if (system(command) == 0)
-            fail_msg("seed %d: otf2-print complains", (int)seed);
+        fail_if(system(command) == 0, "seed %d: otf2-print complains", (int)seed);
         snprintf(command, sizeof command, "otf2-print -A %s/traces.otf2 >/dev/null", path);
         assert_int_equal(system(command), 0);
         lull_trace_close(trace);
@@ -297,12 +293,12 @@ static void test_writer_life(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_otf2_write)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_records),
         cmocka_unit_test(test_otf2_print),
         cmocka_unit_test(test_writer_life),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return run_cases(tests, set_up, tear_down);
 }

@@ -5,18 +5,15 @@
 #include "support/folder.h"
 #include "support/packed.h"
 #include "support/tape_run.h"
+#include "support/test.h"
 #include "tape/node.h"
 #include "trace/pack.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #if LULL_HAVE_ZSTD
 
@@ -58,8 +55,7 @@ static lull_status pack(void)
 static void pack_good(unsigned nodes)
 {
     write_run(nodes);
-    if (pack() != LULL_OK)
-        fail_msg("%s", run.err.text);
+    fail_if(pack() != LULL_OK, "%s", run.err.text);
 }
 
 static const char *node_path(const char *name)
@@ -131,8 +127,8 @@ static void test_replace(void **state)
 static void expect(lull_status status, const char *a, const char *b)
 {
     assert_int_not_equal(status, LULL_OK);
-    if (!strstr(run.err.text, a) || !strstr(run.err.text, b) || strchr(run.err.text, '\n'))
-        fail_msg("'%s' does not name '%s' and '%s'", run.err.text, a, b);
+    fail_if(!strstr(run.err.text, a) || !strstr(run.err.text, b) || strchr(run.err.text, '\n'),
+            "'%s' does not name '%s' and '%s'", run.err.text, a, b);
 }
 
 static void test_refused(void **state)
@@ -201,9 +197,10 @@ static void check_loss(unsigned chunk, uint64_t offset, const char *cause)
     }
     assert_int_equal(lull_trace_quirks(run.trace, run.arena, &quirks), 1);
     snprintf(where, sizeof where, "offset %llu: ", (unsigned long long)offset);
-    if (!strstr(quirks[0].first, "n_0.tapes: 0/1.0.tape: ") || !strstr(quirks[0].first, where) ||
-        !strstr(quirks[0].first, cause) || !strstr(quirks[0].first, "process 1, location 0"))
-        fail_msg("'%s' does not say '%s' at %s", quirks[0].first, cause, where);
+    fail_if(!strstr(quirks[0].first, "n_0.tapes: 0/1.0.tape: ") ||
+                !strstr(quirks[0].first, where) || !strstr(quirks[0].first, cause) ||
+                !strstr(quirks[0].first, "process 1, location 0"),
+            "'%s' does not say '%s' at %s", quirks[0].first, cause, where);
     run_close();
 }
 
@@ -345,7 +342,7 @@ static void test_twice(void **state)
 
 #define PACK_TEST(name) cmocka_unit_test_setup_teardown(name, run_set_up, run_tear_down)
 
-int main(void)
+TEST_GROUP(test_pack)
 {
     const struct CMUnitTest tests[] = {PACK_TEST(test_nodes),
                                        PACK_TEST(test_workers),
@@ -360,10 +357,10 @@ int main(void)
                                        PACK_TEST(test_bad_tables_of_others),
                                        PACK_TEST(test_bad_headers),
                                        PACK_TEST(test_twice)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }
 #else
-int main(void)
+TEST_GROUP(test_pack)
 {
     puts("skipped: built without libzstd");
     return 77;

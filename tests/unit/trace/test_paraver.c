@@ -1,14 +1,11 @@
 /* The Paraver reader on traces written by hand: what each record becomes. */
 #include "support/folder.h"
 #include "support/same_trace.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define HEADER "#Paraver (01/02/2026 at 10:20):1000_ns:1(2):1:2(1:1,1:1),1\nc:1:1:2:1:2\n"
 
@@ -42,15 +39,14 @@ static void open_text(const char *text)
     write_text("run.prv", text);
     lull_trace_close(trace);
     trace = NULL;
-    if (lull_trace_open(folder_path("run.prv"), &trace, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_trace_open(folder_path("run.prv"), &trace, &err) != LULL_OK, "%s", err.text);
 }
 
 static void read_text(const char *text)
 {
     open_text(text);
-    if (collect_by_scan(trace, LULL_MASK_ALL, 1, trace->arena, &sequences, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(collect_by_scan(trace, LULL_MASK_ALL, 1, trace->arena, &sequences, &err) != LULL_OK,
+            "%s", err.text);
 }
 
 /* Reading must fail, with a message that holds `expected`. */
@@ -66,8 +62,8 @@ static void refuse(const char *text, const char *expected)
     lull_trace_close(bad);
     lull_arena_destroy(arena);
     assert_int_not_equal(status, LULL_OK);
-    if (!strstr(err.text, expected) || !strstr(err.text, "bad.prv"))
-        fail_msg("message '%s', expected '%s' and the file in it", err.text, expected);
+    fail_if(!strstr(err.text, expected) || !strstr(err.text, "bad.prv"),
+            "message '%s', expected '%s' and the file in it", err.text, expected);
 }
 
 static uint64_t quirk_count(const char *part)
@@ -460,7 +456,7 @@ static void test_names(void **state)
     assert_string_equal(story(1), "state Mine@2+1");
 }
 
-int main(void)
+TEST_GROUP(test_paraver)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_header, set_up, tear_down),
@@ -483,5 +479,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_long_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* data/paraver/hybrid.prv against sums done by hand from its lines. */
 #include "metrics/breakdown/breakdown.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct expected {
     int64_t useful_outside, useful_inside, idle, other;
@@ -69,10 +66,9 @@ static void test_hybrid(void **state)
     struct lull_trace *trace;
     struct lull_breakdown *breakdown;
     const struct lull_breakdown_options options = {.workers = 1};
-    if (lull_trace_open("data/paraver/hybrid.prv", &trace, &err) != LULL_OK)
-        fail_msg("%s", err.text);
-    if (lull_breakdown_compute(trace, &options, trace->arena, &breakdown, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_trace_open("data/paraver/hybrid.prv", &trace, &err) != LULL_OK, "%s", err.text);
+    fail_if(lull_breakdown_compute(trace, &options, trace->arena, &breakdown, &err) != LULL_OK,
+            "%s", err.text);
     assert_int_equal(breakdown->n_threads, 4);
     assert_int_equal(breakdown->n_counters, 2);
     assert_int_equal(breakdown->duration_ns, 1000);
@@ -83,8 +79,8 @@ static void test_hybrid(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_paraver_data)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_hybrid)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

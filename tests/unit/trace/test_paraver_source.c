@@ -2,17 +2,14 @@
 #include "stats/random.h"
 #include "support/folder.h"
 #include "support/same_trace.h"
+#include "support/test.h"
 #include "trace/format/paraver/read/number.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
-
-#include <cmocka.h>
 
 static struct lull_error err;
 
@@ -115,8 +112,7 @@ static void check_good(const char *name)
     for (unsigned workers = 1; workers <= MOST_WORKERS; workers++) {
         lull_status status;
         uint64_t sum = sum_of_markers(folder_path(name), workers, &status);
-        if (status != LULL_OK)
-            fail_msg("%s", err.text);
+        fail_if(status != LULL_OK, "%s", err.text);
         assert_true(sum == expected_sum());
     }
 }
@@ -127,8 +123,8 @@ static void check_bad(const char *name, const char *expected)
         lull_status status;
         sum_of_markers(folder_path(name), workers, &status);
         assert_int_equal(status, LULL_ERR_FORMAT);
-        if (!strstr(err.text, expected) || !strstr(err.text, name))
-            fail_msg("%u workers: message '%s', expected '%s'", workers, err.text, expected);
+        fail_if(!strstr(err.text, expected) || !strstr(err.text, name),
+                "%u workers: message '%s', expected '%s'", workers, err.text, expected);
     }
 }
 
@@ -262,12 +258,12 @@ static void test_messages(void **state)
     folder_remove();
 }
 
-int main(void)
+TEST_GROUP(test_paraver_source)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers),       cmocka_unit_test(test_not_numbers),
         cmocka_unit_test(test_empty_members), cmocka_unit_test(test_files),
         cmocka_unit_test(test_bad_lines),     cmocka_unit_test(test_messages),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

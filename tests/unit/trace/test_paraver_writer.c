@@ -2,16 +2,13 @@
 #include "support/check_trace.h"
 #include "support/folder.h"
 #include "support/memory_trace.h"
+#include "support/test.h"
 #include "trace/convert.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct lull_error err;
 
@@ -108,8 +105,7 @@ static void test_lines(void **state)
 {
     (void)state;
     struct lull_trace *trace = make();
-    if (convert(trace, "run.prv", false) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(convert(trace, "run.prv", false) != LULL_OK, "%s", err.text);
     const char *text = read_text("run.prv");
     assert_memory_equal(text, "#Paraver (", 10);
     assert_string_equal(strstr(text, "):") + 2,
@@ -152,10 +148,8 @@ static struct lull_trace *read_back(const char *name)
 {
     struct lull_trace *trace;
     struct lull_error broken;
-    if (lull_trace_open(folder_path(name), &trace, &err) != LULL_OK)
-        fail_msg("%s", err.text);
-    if (check_trace(trace, 1, &err, &broken) != LULL_OK)
-        fail_msg("%s%s", err.text, broken.text);
+    fail_if(lull_trace_open(folder_path(name), &trace, &err) != LULL_OK, "%s", err.text);
+    fail_if(check_trace(trace, 1, &err, &broken) != LULL_OK, "%s%s", err.text, broken.text);
     return trace;
 }
 
@@ -220,8 +214,8 @@ static void test_many_open_regions(void **state)
     assert_int_equal(visits.counted, 500 + 7);
     struct lull_quirk *quirks;
     for (uint32_t i = 0, n = lull_trace_quirks(back, back->arena, &quirks); i < n; i++)
-        if (strstr(quirks[i].kind, "region") || strstr(quirks[i].kind, "did not begin"))
-            fail_msg("%s", quirks[i].kind);
+        fail_if(strstr(quirks[i].kind, "region") || strstr(quirks[i].kind, "did not begin"), "%s",
+                quirks[i].kind);
     lull_trace_close(back);
     lull_trace_close(trace);
 }
@@ -256,7 +250,7 @@ static void test_dropped(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_paraver_writer)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_lines, set_up, tear_down),
@@ -265,5 +259,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_outputs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_dropped, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -4,14 +4,11 @@
 #include "support/memory_trace.h"
 #include "support/same_trace.h"
 #include "support/seed.h"
+#include "support/test.h"
 #include "trace/relay.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { MOST = 5 };
 
@@ -144,9 +141,9 @@ static void check_member(const struct lull_trace *trace, uint32_t member,
     for (uint32_t l = 0; l < trace->n_locations; l++) {
         const struct same_sequence none = {.trace = trace};
         const bool own = lull_in_range(options.range, trace->locations[l].process);
-        if (!same_sequences(own ? &alone[l] : &none, &part[l], NULL, &err))
-            fail_msg("seed %llu, member %u, location %u: %s", (unsigned long long)seed, member, l,
-                     err.text);
+        fail_if(!same_sequences(own ? &alone[l] : &none, &part[l], NULL, &err),
+                "seed %llu, member %u, location %u: %s", (unsigned long long)seed, member, l,
+                err.text);
     }
     lull_arena_destroy(arena);
 }
@@ -210,9 +207,9 @@ static void test_cursors(void **state)
                         continue;
                     assert_int_equal(collect_by_cursor(traces[m], l, 0, arena, &pulled, &err),
                                      LULL_OK);
-                    if (!same_sequences(&alone[l], &pulled, NULL, &err))
-                        fail_msg("seed %llu, member %u, location %u: %s", (unsigned long long)seed,
-                                 m, l, err.text);
+                    fail_if(!same_sequences(&alone[l], &pulled, NULL, &err),
+                            "seed %llu, member %u, location %u: %s", (unsigned long long)seed, m, l,
+                            err.text);
                 }
             }
         }
@@ -246,12 +243,12 @@ static void test_failure(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_relay)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scans),
         cmocka_unit_test(test_cursors),
         cmocka_unit_test(test_failure),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

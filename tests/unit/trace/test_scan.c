@@ -1,19 +1,16 @@
 /* Scans: who is called, in which order, and how far apart. */
 #include "support/memory_trace.h"
+#include "support/test.h"
 #include "support/uneven_trace.h"
 #include "trace/format/sink.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static struct lull_error err;
 static struct lull_trace *trace;
@@ -502,9 +499,9 @@ static void test_skew_is_bounded(void **state)
         struct lull_scan_options options = {.workers = workers, .application = LULL_NONE};
         assert_int_equal(lull_scan(trace, &options, &visitor, &err), LULL_OK);
         assert_true(hold.held);
-        if (hold.ahead > 4 + 1)
-            fail_msg("%u workers: another thread of the process went ahead by %u blocks", workers,
-                     hold.ahead);
+        fail_if(hold.ahead > 4 + 1,
+                "%u workers: another thread of the process went ahead by %u blocks", workers,
+                hold.ahead);
         pthread_cond_destroy(&hold.moved);
         pthread_mutex_destroy(&hold.lock);
     }
@@ -564,7 +561,7 @@ static void test_most_lagging_goes_next(void **state)
 #name ", push", name, set_up_push, tear_down, NULL \
     }
 
-int main(void)
+TEST_GROUP(test_scan)
 {
     const struct CMUnitTest tests[] = {
         PULL(test_read_again),
@@ -591,5 +588,5 @@ int main(void)
         PULL(test_skew_is_bounded),
         PULL(test_most_lagging_goes_next),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -2,15 +2,12 @@
 #include "support/check_trace.h"
 #include "support/folder.h"
 #include "support/tape_run.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Records of all sizes, so that chunks end with padding of all sizes. */
 static void test_chunks(void **state)
@@ -240,7 +237,7 @@ static void test_many_processes(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_set_up, run_tear_down)
 
-int main(void)
+TEST_GROUP(test_tape)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_chunks),
@@ -254,5 +251,5 @@ int main(void)
         TEST(test_anchor_as_path),
         TEST(test_many_processes),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

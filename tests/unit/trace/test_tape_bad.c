@@ -2,17 +2,14 @@
  * and none does harm. */
 #include "support/folder.h"
 #include "support/spoilt_tape.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void test_good(void **state)
 {
@@ -312,7 +309,7 @@ static void test_unknown_definition(void **state)
     assert_int_equal(spoilt_read(), LULL_OK);
 }
 
-int main(void)
+TEST_GROUP(test_tape_bad)
 {
     const struct CMUnitTest tests[] = {
         SPOILT_TEST(test_good),
@@ -339,5 +336,5 @@ int main(void)
         SPOILT_TEST(test_endless_communicator),
         SPOILT_TEST(test_unknown_definition),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* Bad records of tapes: each gives one line naming file and place, and none does harm. */
 #include "support/folder.h"
 #include "support/spoilt_tape.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 enum { AT = LULL_TAPE_HEADER_SIZE + 16 }; /* offset of a record behind the first */
 
@@ -181,7 +178,7 @@ static void test_far_origin(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_tape_bad_records)
 {
     const struct CMUnitTest tests[] = {
         SPOILT_TEST(test_unknown_region),
@@ -217,5 +214,5 @@ int main(void)
         SPOILT_TEST(test_call_behind_the_end_of_the_run),
         SPOILT_TEST(test_far_origin),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -3,15 +3,12 @@
 #include "study/census.h"
 #include "support/folder.h"
 #include "support/tape_run.h"
+#include "support/test.h"
 #include "trace/convert.h"
 #include "trace/format.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void test_blocking_messages(void **state)
 {
@@ -296,7 +293,7 @@ static void test_too_many_merged_calls(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_set_up, run_tear_down)
 
-int main(void)
+TEST_GROUP(test_tape_calls)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_blocking_messages),     TEST(test_requests),
@@ -305,5 +302,5 @@ int main(void)
         TEST(test_merged_calls),          TEST(test_merged_calls_are_copied),
         TEST(test_too_many_merged_calls),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

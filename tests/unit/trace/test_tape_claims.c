@@ -1,14 +1,11 @@
 /* Members of communicators that nobody lists: each says which rank it is. */
 #include "support/folder.h"
 #include "support/tape_run.h"
+#include "support/test.h"
 #include "support/together.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static bool run_has_quirk(const char *kind)
 {
@@ -119,11 +116,11 @@ static void test_claim_too_high(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_set_up, run_tear_down)
 
-int main(void)
+TEST_GROUP(test_tape_claims)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_members_by_claims), TEST(test_list_among_claims), TEST(test_claims_in_a_row),
         TEST(test_claim_missing),     TEST(test_claims_contradict), TEST(test_claim_too_high),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* Ticks of a tape become nanoseconds. */
 #include "support/folder.h"
 #include "support/tape_run.h"
+#include "support/test.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 struct point {
     uint64_t ticks;
@@ -71,10 +68,10 @@ static void test_clock(void **state)
         const struct lull_event *event = &events.events[i];
         long double begin = exact_ns(points, POINTS, ticks[i]) - origin;
         long double end = exact_ns(points, POINTS, ticks[i] + lengths[i]) - origin;
-        if (fabsl(begin - event->time) > 2.0L ||
-            fabsl(end - (event->time + event->duration)) > 2.0L)
-            fail_msg("call %zu: %" PRId64 " + %" PRId64 ", expected %.3Lf to %.3Lf", i, event->time,
-                     event->duration, begin, end);
+        fail_if(fabsl(begin - event->time) > 2.0L ||
+                    fabsl(end - (event->time + event->duration)) > 2.0L,
+                "call %zu: %" PRId64 " + %" PRId64 ", expected %.3Lf to %.3Lf", i, event->time,
+                event->duration, begin, end);
         assert_true(event->time >= previous_end);
         previous_end = event->time + event->duration;
     }
@@ -131,12 +128,12 @@ static void test_two_clocks(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_set_up, run_tear_down)
 
-int main(void)
+TEST_GROUP(test_tape_clock)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_clock),
         TEST(test_clock_is_monotonic_at_its_points),
         TEST(test_two_clocks),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -8,17 +8,14 @@
 #include "support/packed.h"
 #include "support/seed.h"
 #include "support/tape_run.h"
+#include "support/test.h"
 #include "support/together.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { SLOTS = LULL_TAPE_CHUNK / sizeof(union lull_tape_slot), PROCESSES = 3, LOCATIONS = 2 };
 
@@ -152,8 +149,8 @@ static void test_not_begun(void **state)
 
 static void check_said(const char *text, const char *file, const char *cause)
 {
-    if (!strstr(text, file) || !strstr(text, cause) || strchr(text, '\n'))
-        fail_msg("'%s', expected '%s' and '%s' in one line", text, file, cause);
+    fail_if(!strstr(text, file) || !strstr(text, cause) || strchr(text, '\n'),
+            "'%s', expected '%s' and '%s' in one line", text, file, cause);
 }
 
 /* The whole run is refused. */
@@ -399,8 +396,7 @@ static void test_random_damage(void **state)
             continue;
         }
         check_trace(run.trace, 1, &run.err, &broken);
-        if (broken.text[0])
-            fail_msg("round %u: %s", i, broken.text);
+        fail_if(broken.text[0], "round %u: %s", i, broken.text);
         run_close();
         if (i % 64 == 0)
             packed_check(run.path);
@@ -409,7 +405,7 @@ static void test_random_damage(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_set_up, run_tear_down)
 
-int main(void)
+TEST_GROUP(test_tape_container)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_extents),       TEST(test_several_files), TEST(test_many_processes),
@@ -418,5 +414,5 @@ int main(void)
         TEST(test_overlap),       TEST(test_cut_short),     TEST(test_bad_chunk),
         TEST(test_random_damage),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

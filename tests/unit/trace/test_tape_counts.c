@@ -1,17 +1,14 @@
 /* Readings of several counters in one record of a tape. */
 #include "support/folder.h"
 #include "support/tape_maker.h"
+#include "support/test.h"
 #include "support/together.h"
 #include "trace/scan.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char run[4400];
 static struct tape_maker tape;
@@ -104,8 +101,8 @@ static void refuse(const char *text)
     unsigned events;
     tape_write(&tape, run, 0);
     assert_int_equal(read_counters(sums, &events, &err), LULL_ERR_FORMAT);
-    if (!strstr(err.text, text) || !strstr(err.text, "0.0.tape: offset 4112"))
-        fail_msg("'%s', expected '%s'", err.text, text);
+    fail_if(!strstr(err.text, text) || !strstr(err.text, "0.0.tape: offset 4112"),
+            "'%s', expected '%s'", err.text, text);
 }
 
 static void test_unknown_counter(void **state)
@@ -136,7 +133,7 @@ static void test_without_slots(void **state)
     refuse("record is too short");
 }
 
-int main(void)
+TEST_GROUP(test_tape_counts)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_readings, set_up, tear_down),
@@ -145,5 +142,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_without_slots, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

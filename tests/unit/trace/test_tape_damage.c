@@ -2,14 +2,11 @@
  * one line, and nothing worse. */
 #include "support/folder.h"
 #include "support/spoilt_tape.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* A small run with a record of every kind. */
 static void write_everything(void)
@@ -46,10 +43,8 @@ static void for_every_prefix(const char *name, size_t first, size_t step)
     unsigned char *bytes = folder_read(folder_path(name), &size);
     for (size_t length = first; length < size; length += step) {
         folder_write(folder_path(name), bytes, length);
-        if (spoilt_read() == LULL_OK)
-            fail_msg("%s: %zu of %zu bytes are accepted", name, length, size);
-        if (!strstr(spoilt.err.text, name))
-            fail_msg("'%s' does not name %s", spoilt.err.text, name);
+        fail_if(spoilt_read() == LULL_OK, "%s: %zu of %zu bytes are accepted", name, length, size);
+        fail_if(!strstr(spoilt.err.text, name), "'%s' does not name %s", spoilt.err.text, name);
     }
     folder_write(folder_path(name), bytes, size);
     free(bytes);
@@ -95,11 +90,11 @@ static void test_every_byte(void **state)
     for_every_byte("run/lull-tape", 0, SIZE_MAX);
 }
 
-int main(void)
+TEST_GROUP(test_tape_damage)
 {
     const struct CMUnitTest tests[] = {
         SPOILT_TEST(test_every_prefix),
         SPOILT_TEST(test_every_byte),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -2,14 +2,11 @@
  * together. */
 #include "support/folder.h"
 #include "support/tape_run.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 /* Two processes name the same things by different ids. */
 static void test_ids_are_unified(void **state)
@@ -340,7 +337,7 @@ static void test_spawned(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_set_up, run_tear_down)
 
-int main(void)
+TEST_GROUP(test_tape_definitions)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_ids_are_unified),
@@ -354,5 +351,5 @@ int main(void)
         TEST(test_nodes),
         TEST(test_spawned),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -4,17 +4,14 @@
 #include "support/folder.h"
 #include "support/same_trace.h"
 #include "support/tape_maker.h"
+#include "support/test.h"
 #include "support/together.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct lull_error err;
 static char run[4400];
@@ -82,8 +79,8 @@ static void check_told(const struct lull_trace *trace, const char *file, const c
     assert_int_equal(n, 1);
     assert_int_equal(quirks[0].count, 1);
     assert_non_null(strstr(quirks[0].kind, "left out"));
-    if (!strstr(quirks[0].first, file) || !strstr(quirks[0].first, cause))
-        fail_msg("'%s' does not name '%s' and '%s'", quirks[0].first, file, cause);
+    fail_if(!strstr(quirks[0].first, file) || !strstr(quirks[0].first, cause),
+            "'%s' does not name '%s' and '%s'", quirks[0].first, file, cause);
 }
 
 /* Of process 1 there are `calls` calls and then nothing, which is told; in either order of reading,
@@ -93,12 +90,11 @@ static void check_left_out(size_t calls, const char *file, const char *cause)
     struct lull_trace *trace;
     struct lull_error broken;
     together_check(run);
-    if (lull_trace_open(run, &trace, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_trace_open(run, &trace, &err) != LULL_OK, "%s", err.text);
     for (unsigned workers = 1; workers <= 2; workers++) {
         struct same_sequence *sequences;
-        if (check_trace(trace, workers, &err, &broken) != LULL_OK)
-            fail_msg("%s%s", err.text, broken.text);
+        fail_if(check_trace(trace, workers, &err, &broken) != LULL_OK, "%s%s", err.text,
+                broken.text);
         assert_int_equal(
             collect_by_scan(trace, LULL_MASK_ALL, workers, trace->arena, &sequences, &err),
             LULL_OK);
@@ -238,7 +234,7 @@ static void test_all(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(test_tape_left_out)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_bad_record),     TEST(test_time_backwards),
@@ -248,5 +244,5 @@ int main(void)
         TEST(test_far_time),       TEST(test_far_call),
         TEST(test_far_region),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

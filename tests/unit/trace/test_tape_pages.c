@@ -3,10 +3,9 @@
 #include "support/folder.h"
 #include "support/same_trace.h"
 #include "support/tape_maker.h"
+#include "support/test.h"
 #include "support/together.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +13,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PAGE = 1 << 16, CHUNKS = 40, IN_TAIL = 100 };
 
@@ -64,9 +61,9 @@ static void test_tail(void **state)
     const char *run = folder_path("run");
     write_run(run);
     together_check(run);
-    if (lull_trace_open(run, &trace, &err) != LULL_OK ||
-        collect_by_scan(trace, LULL_MASK_ALL, 1, trace->arena, &sequences, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_trace_open(run, &trace, &err) != LULL_OK ||
+                collect_by_scan(trace, LULL_MASK_ALL, 1, trace->arena, &sequences, &err) != LULL_OK,
+            "%s", err.text);
     const size_t count = (size_t)CHUNKS * LULL_TAPE_CHUNK / sizeof(union lull_tape_slot) + IN_TAIL;
     assert_int_equal(sequences[0].count, count);
     for (size_t i = 0; i < count; i++) {
@@ -77,8 +74,8 @@ static void test_tail(void **state)
     folder_remove();
 }
 
-int main(void)
+TEST_GROUP(test_tape_pages)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_tail)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

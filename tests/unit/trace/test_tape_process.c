@@ -3,18 +3,15 @@
 #include "support/folder.h"
 #include "support/process_maker.h"
 #include "support/tape_run.h"
+#include "support/test.h"
 #include "support/together.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { SLOTS = LULL_TAPE_CHUNK / sizeof(union lull_tape_slot) };
 
@@ -156,8 +153,7 @@ static void check_refused(const char *cause)
     process_write(&maker, run.path);
     together_check(run.path);
     assert_int_not_equal(lull_trace_open(run.path, &run.trace, &run.err), LULL_OK);
-    if (!strstr(run.err.text, cause))
-        fail_msg("'%s', expected '%s'", run.err.text, cause);
+    fail_if(!strstr(run.err.text, cause), "'%s', expected '%s'", run.err.text, cause);
     assert_null(strchr(run.err.text, '\n'));
     process_free(&maker);
 }
@@ -246,12 +242,12 @@ static void test_one_of_two(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_set_up, run_tear_down)
 
-int main(void)
+TEST_GROUP(test_tape_process)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_extents),   TEST(test_many_extents),    TEST(test_parts_without_head),
         TEST(test_told_ends), TEST(test_damaged_headers), TEST(test_damaged_extents),
         TEST(test_cut),       TEST(test_one_of_two),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* Calls that are like the last one of their shape. */
 #include "support/folder.h"
 #include "support/tape_run.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* The last `slots` that were made, as the number of a shape. */
 static uint32_t shape_of_last(const struct tape_maker *tape, unsigned slots)
@@ -136,7 +133,7 @@ static void test_the_last_one_counts(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_set_up, run_tear_down)
 
-int main(void)
+TEST_GROUP(test_tape_shapes)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_messages),
@@ -144,5 +141,5 @@ int main(void)
         TEST(test_requests_and_long_calls),
         TEST(test_the_last_one_counts),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,17 +1,14 @@
 /* Call sites and clocks of several processes in tapes that are made by hand. */
 #include "support/folder.h"
 #include "support/tape_maker.h"
+#include "support/test.h"
 #include "support/together.h"
 #include "trace/scan.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_error err;
 static char run[4400];
@@ -45,8 +42,7 @@ static struct lull_trace *open_run(void)
 {
     struct lull_trace *trace;
     together_check(run);
-    if (lull_trace_open(run, &trace, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_trace_open(run, &trace, &err) != LULL_OK, "%s", err.text);
     return trace;
 }
 
@@ -257,7 +253,7 @@ static void test_clock_with_one_point(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_tape_sites)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_sites_of_two_processes, set_up, tear_down),
@@ -268,5 +264,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_clock_compared_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_clock_with_one_point, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

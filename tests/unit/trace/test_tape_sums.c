@@ -2,19 +2,16 @@
 #include "metrics/breakdown/breakdown.h"
 #include "support/folder.h"
 #include "support/tape_maker.h"
+#include "support/test.h"
 #include "support/together.h"
 #include "trace/convert.h"
 #include "trace/format.h"
 #include "trace/sums.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { REGIONS = 5, COUNTERS = 2 };
 enum { USER = 1, BARRIER, PARALLEL, OMP_BARRIER }; /* region ids; 0 is not defined */
@@ -123,8 +120,7 @@ static struct lull_breakdown *good_breakdown(void)
 {
     struct lull_breakdown *breakdown = NULL;
     write_sums(sizeof file);
-    if (break_down(&breakdown) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(break_down(&breakdown) != LULL_OK, "%s", err.text);
     return breakdown;
 }
 
@@ -277,8 +273,7 @@ static void test_copy_of_a_cut_run(void **state)
     trace = NULL;
     snprintf(run, sizeof run, "%s", copy);
     struct lull_breakdown *same;
-    if (break_down(&same) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(break_down(&same) != LULL_OK, "%s", err.text);
     assert_int_equal(trace->events, LULL_EVENTS_FIRST);
     assert_int_equal(trace->events_end, 150);
     assert_int_equal(trace->duration, 1000);
@@ -326,10 +321,9 @@ static void refuse(size_t size, const char *text)
     struct lull_breakdown *breakdown;
     write_sums(size);
     lull_status status = break_down(&breakdown);
-    if (status == LULL_OK)
-        fail_msg("was read, expected '%s'", text);
-    if (!strstr(err.text, text) || !strstr(err.text, "0.0.sums") || strchr(err.text, '\n'))
-        fail_msg("'%s', expected '%s'", err.text, text);
+    fail_if(status == LULL_OK, "was read, expected '%s'", text);
+    fail_if(!strstr(err.text, text) || !strstr(err.text, "0.0.sums") || strchr(err.text, '\n'),
+            "'%s', expected '%s'", err.text, text);
     lull_trace_close(trace);
     trace = NULL;
     make_file();
@@ -373,7 +367,7 @@ static void test_bad_sums(void **state)
     refuse(sizeof file, "more than the 1000 ticks");
 }
 
-int main(void)
+TEST_GROUP(test_tape_sums)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_sums_become_states, set_up, tear_down),
@@ -388,5 +382,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bad_headers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_sums, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -3,15 +3,12 @@
 #include "activity/pass.h"
 #include "support/folder.h"
 #include "support/tape_run.h"
+#include "support/test.h"
 #include "trace/convert.h"
 #include "trace/format.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void number(struct tape_maker *tape, uint64_t time, unsigned what, uint64_t value)
 {
@@ -283,7 +280,7 @@ static void test_steps_of_messages(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_set_up, run_tear_down)
 
-int main(void)
+TEST_GROUP(test_tape_threads)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_waits),
@@ -295,5 +292,5 @@ int main(void)
         TEST(test_messages),
         TEST(test_steps_of_messages),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -3,18 +3,15 @@
 #include "support/container_maker.h"
 #include "support/folder.h"
 #include "support/tape_run.h"
+#include "support/test.h"
 #include "support/together.h"
 #include "trace/format/tape/share/share.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static uint32_t owner_of[6]; /* whom a process is to be read by */
 
@@ -108,16 +105,15 @@ static void test_more_than_at_a_time(void **state)
         assert_int_equal(mkdir(group, 0777), 0);
     }
     run_empty_processes(0, PROCESSES, PROCESSES);
-    if (!opens_together(run.path, 2, &difference))
-        fail_msg("%s", difference.text);
+    fail_if(!opens_together(run.path, 2, &difference), "%s", difference.text);
 }
 
-int main(void)
+TEST_GROUP(test_tape_together)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_neighbours, run_set_up, run_tear_down),
         cmocka_unit_test_setup_teardown(test_nodes, run_set_up, run_tear_down),
         cmocka_unit_test_setup_teardown(test_more_than_at_a_time, run_set_up, run_tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

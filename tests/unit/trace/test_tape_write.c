@@ -2,18 +2,15 @@
 #include "support/folder.h"
 #include "support/memory_trace.h"
 #include "support/same_trace.h"
+#include "support/test.h"
 #include "tape/layout.h"
 #include "trace/convert.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct lull_error err;
 static struct lull_trace *trace;
@@ -82,8 +79,7 @@ static void test_compact(void **state)
     assert_int_equal(write_tape(), LULL_OK);
     struct lull_trace *tape;
     assert_int_equal(lull_trace_open(folder_path("run"), &tape, &err), LULL_OK);
-    if (!same_events(trace, tape, NULL, &err))
-        fail_msg("%s", err.text);
+    fail_if(!same_events(trace, tape, NULL, &err), "%s", err.text);
     lull_trace_close(tape);
 }
 
@@ -120,8 +116,7 @@ static void require_same_events(void)
     struct lull_trace *tape;
     assert_int_equal(write_tape(), LULL_OK);
     assert_int_equal(lull_trace_open(folder_path("run"), &tape, &err), LULL_OK);
-    if (!same_events(trace, tape, NULL, &err))
-        fail_msg("%s", err.text);
+    fail_if(!same_events(trace, tape, NULL, &err), "%s", err.text);
     lull_trace_close(tape);
 }
 
@@ -253,7 +248,7 @@ static void test_existing_output(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(test_tape_write)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_compact),
@@ -266,5 +261,5 @@ int main(void)
         TEST(test_failure_leaves_nothing),
         TEST(test_existing_output),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

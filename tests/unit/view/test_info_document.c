@@ -2,15 +2,12 @@
 #include "view/info_document.h"
 
 #include "support/memory_trace.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* As many MPI_COMM_SELF as there are processes are one row, with their number. */
 static void test_communicators_of_one_name(void **state)
@@ -44,10 +41,10 @@ static void test_communicators_of_one_name(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_info_document)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_communicators_of_one_name),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

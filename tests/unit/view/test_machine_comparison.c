@@ -1,15 +1,12 @@
 /* Machine files compared by the visits of their numbers. */
+#include "support/test.h"
 #include "view/machine/machine_document.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { VISITS = 12 };
 
@@ -91,11 +88,11 @@ static void test_multiplicity(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_machine_comparison)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_rank),
         cmocka_unit_test(test_multiplicity),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

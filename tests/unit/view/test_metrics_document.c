@@ -4,14 +4,11 @@
 #include "study/compare.h"
 #include "support/folder.h"
 #include "support/golden_data.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct lull_arena *arena;
 static struct lull_error err;
@@ -40,10 +37,10 @@ static struct loaded load(const char *const *paths, uint32_t count)
 {
     struct loaded loaded = {.notices = {.arena = arena}};
     const struct lull_runs_options options = {.regions = true, .check = 1000};
-    if (lull_runs_load(paths, count, &options, &loaded.notices, arena, &loaded.runs, &err) !=
-            LULL_OK ||
-        lull_study_compute(&loaded.runs, arena, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_runs_load(paths, count, &options, &loaded.notices, arena, &loaded.runs, &err) !=
+                    LULL_OK ||
+                lull_study_compute(&loaded.runs, arena, &err) != LULL_OK,
+            "%s", err.text);
     return loaded;
 }
 
@@ -120,11 +117,11 @@ static void test_schemes(void **state)
         struct loaded loaded = load(&path, 1);
         char *text = render(&loaded, &cases[i].wish, "csv");
         for (int k = 0; k < 2 && cases[i].there[k]; k++)
-            if (!strstr(text, cases[i].there[k]))
-                fail_msg("case %zu: no '%s' in\n%s", i, cases[i].there[k], text);
+            fail_if(!strstr(text, cases[i].there[k]), "case %zu: no '%s' in\n%s", i,
+                    cases[i].there[k], text);
         for (int k = 0; k < 3 && cases[i].not_there[k]; k++)
-            if (strstr(text, cases[i].not_there[k]))
-                fail_msg("case %zu: '%s' in\n%s", i, cases[i].not_there[k], text);
+            fail_if(strstr(text, cases[i].not_there[k]), "case %zu: '%s' in\n%s", i,
+                    cases[i].not_there[k], text);
         free(text);
         lull_runs_close(&loaded.runs);
     }
@@ -206,12 +203,12 @@ static void test_cut_runs(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_metrics_document)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cut_runs), cmocka_unit_test(test_saved_and_loaded),
         cmocka_unit_test(test_schemes),  cmocka_unit_test(test_parts),
         cmocka_unit_test(test_notices),  cmocka_unit_test(test_above_one),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return run_cases(tests, set_up, tear_down);
 }

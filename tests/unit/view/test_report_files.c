@@ -2,14 +2,11 @@
 #include "report/model.h"
 #include "study/compare.h"
 #include "support/golden_data.h"
+#include "support/test.h"
 #include "view/report/report_document.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct lull_table *files_of(const struct lull_document *document)
 {
@@ -56,9 +53,9 @@ static void test_most_time_and_the_rest(void **state)
     struct lull_error err;
     const char *path = golden_data("mpi1.prv", arena);
     const struct lull_report_options options = {.runs = {.regions = true, .no_replay = true}};
-    if (lull_report_load(&path, 1, &options, &notices, arena, &report, &err) != LULL_OK ||
-        lull_study_compute(&report.runs, arena, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_report_load(&path, 1, &options, &notices, arena, &report, &err) != LULL_OK ||
+                lull_study_compute(&report.runs, arena, &err) != LULL_OK,
+            "%s", err.text);
 
     assert_null(files_of(document_with(&report, 0, arena)));
     const struct lull_document *few = document_with(&report, 20, arena);
@@ -81,8 +78,8 @@ static void test_most_time_and_the_rest(void **state)
     lull_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(test_report_files)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_most_time_and_the_rest)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

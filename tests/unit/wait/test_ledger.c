@@ -1,11 +1,8 @@
 /* Ledgers and how waits are divided, by hand. */
+#include "support/test.h"
 #include "wait/ledger.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 enum { A, B, C };            /* processes; A waits for B */
 enum { ALPHA, BETA, GAMMA }; /* regions */
@@ -159,12 +156,12 @@ static void more_places_than_room(void **state)
     lull_wait_ledger_free(&ledger);
 }
 
-int main(void)
+TEST_GROUP(test_ledger)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_one_did_more_of), cmocka_unit_test(since_they_met),
         cmocka_unit_test(what_rounding_leaves), cmocka_unit_test(who_kept_the_late_one),
         cmocka_unit_test(what_both_paid_for),   cmocka_unit_test(more_places_than_room),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -3,14 +3,11 @@
 #include "stats/random.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"
+#include "support/test.h"
 #include "wait/wait.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static const char *const names[] = {"alpha", "beta", "team", "barrier",  "critical",
                                     "body",  "task", "join", "implicit", "fork",
@@ -466,7 +463,7 @@ static void random_phases(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_threads)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(barriers),           cmocka_unit_test(a_task_in_a_barrier),
@@ -474,5 +471,5 @@ int main(void)
         cmocka_unit_test(random_phases),      cmocka_unit_test(the_end_of_a_region),
         cmocka_unit_test(who_has_which_lock),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

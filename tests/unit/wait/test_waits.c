@@ -1,12 +1,9 @@
 /* Waits of small traces, worked out by hand: what is missing, who else communicates, windows. */
 #include "support/memory_trace.h"
+#include "support/test.h"
 #include "wait/wait.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 static const char *const regions[] = {"solve",          "MPI_Send",   "MPI_Recv",  "MPI_Barrier",
                                       "MPI_Probe",      "MPI_Ssend",  "MPI_Irecv", "MPI_Wait",
@@ -458,7 +455,7 @@ static void a_request_that_is_used_again(void **state)
     lull_trace_close(trace);
 }
 
-int main(void)
+TEST_GROUP(test_waits)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_late_sender),
@@ -475,5 +472,5 @@ int main(void)
         cmocka_unit_test(the_order_of_messages),
         cmocka_unit_test(a_request_that_is_used_again),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

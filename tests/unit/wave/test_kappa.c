@@ -2,15 +2,12 @@
  * waits, protocol and direction, against the table that follows from Afzal, Hager and Wellein 2021
  * and was confirmed by another simulator: ranks per iteration are the sum over the waits of the
  * largest offset that each can reach. */
+#include "support/test.h"
 #include "support/wave_run.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 enum wait { ALL, DIRECTION, DISTANCE, EACH, WAITS };
 
@@ -54,12 +51,12 @@ static void check_front(const struct combination *c, const char *pattern,
     if (expected == 0 && front->n_ranks == 0 && kappa == 0)
         return;
     double speed = front->ranks_per_iteration.value;
-    if (fabs(speed / expected - 1) > 0.01 || kappa != expected ||
-        !(front->ranks_per_iteration.low <= expected &&
-          expected <= front->ranks_per_iteration.high))
-        fail_msg("%s, %s: expected %g ranks per iteration, found %g (%g to %g) and predicted %g",
-                 pattern, c->rendezvous ? "rendezvous" : "eager", expected, speed,
-                 front->ranks_per_iteration.low, front->ranks_per_iteration.high, kappa);
+    fail_if(fabs(speed / expected - 1) > 0.01 || kappa != expected ||
+                !(front->ranks_per_iteration.low <= expected &&
+                  expected <= front->ranks_per_iteration.high),
+            "%s, %s: expected %g ranks per iteration, found %g (%g to %g) and predicted %g",
+            pattern, c->rendezvous ? "rendezvous" : "eager", expected, speed,
+            front->ranks_per_iteration.low, front->ranks_per_iteration.high, kappa);
 }
 
 static void check(const struct combination *c)
@@ -79,8 +76,7 @@ static void check(const struct combination *c)
                                    .seed = 1};
     struct wave_run run;
     wave_run_make(&wish, &run);
-    if (run.waves.count != 1)
-        fail_msg("%s: %u waves", pattern, run.waves.count);
+    fail_if(run.waves.count != 1, "%s: %u waves", pattern, run.waves.count);
     const struct lull_wave *wave = &run.waves.waves[0];
     assert_int_equal(wave->rank, half);
     assert_int_equal(wave->iteration, 4);
@@ -108,8 +104,8 @@ static void test_all_combinations(void **state)
     assert_int_equal(count, 320); /* 160, open and periodic */
 }
 
-int main(void)
+TEST_GROUP(test_kappa)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_combinations)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

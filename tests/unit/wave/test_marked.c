@@ -1,12 +1,9 @@
 /* Iterations as the program marks them. */
+#include "support/test.h"
 #include "wave/row.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 /* A call that waits from `begin` to `end` for `messages` messages. */
 static void wait_for(struct lull_wave_builder *builder, uint32_t messages, int64_t begin,
@@ -98,12 +95,12 @@ static void test_too_few_marks(void **state)
     free_row(&row);
 }
 
-int main(void)
+TEST_GROUP(test_marked)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_marks_are_iterations),
         cmocka_unit_test(test_marks_without_messages),
         cmocka_unit_test(test_too_few_marks),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,19 +1,16 @@
 /* Outliers of a field against their definition, cell by cell; the waves that are found in them
  * against those that are found where all iterations are given; and a raster against the waits that
  * are in it. */
+#include "support/test.h"
 #include "support/wave_run.h"
 
 #include "wave/raster.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct wave_wish wishes[] = {
     {.pattern = "chain:ranks=12,iterations=60", .delays = "5@i20:10ms"},
@@ -280,12 +277,12 @@ static void test_raster(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_outliers)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_definition),
         cmocka_unit_test(test_means),
         cmocka_unit_test(test_raster),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* Idle waves on a silent system: identities that need no other program. */
+#include "support/test.h"
 #include "support/wave_run.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define LENGTH 20000000 /* ns: of the delay, 20 ms */
 
@@ -176,7 +173,7 @@ static void test_nothing_to_find(void **state)
     lull_wave_collector_destroy(collector);
 }
 
-int main(void)
+TEST_GROUP(test_silent)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_amplitude_is_constant),
@@ -187,5 +184,5 @@ int main(void)
         cmocka_unit_test(test_run_ends_first),
         cmocka_unit_test(test_nothing_to_find),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }

@@ -2,14 +2,11 @@
  * delayed by one that is late, as a mean over that one, by algorithm and protocol. The numbers are
  * those of another simulator for the textbook algorithms. */
 #include "study/wave/wave_study.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 enum { RANKS = 32 };
 
@@ -25,8 +22,8 @@ static double delayed(const char *operation, const char *algorithm, bool rendezv
                           rendezvous ? "eager=0," : "", operation, algorithm)};
     for (unsigned s = 0; s < 2; s++) {
         struct lull_spec *spec;
-        if (lull_spec_parse(texts[s], arena, &spec, &err) != LULL_OK)
-            fail_msg("%s: %s", texts[s], err.text);
+        fail_if(lull_spec_parse(texts[s], arena, &spec, &err) != LULL_OK, "%s: %s", texts[s],
+                err.text);
         specs[s] = spec;
     }
     struct lull_delay delay;
@@ -34,12 +31,12 @@ static double delayed(const char *operation, const char *algorithm, bool rendezv
     struct lull_wave_inputs inputs = {.repeat = 1};
     inputs.simulate.delays = &delay;
     inputs.simulate.n_delays = 1;
-    if (lull_sweep_make(specs, LULL_SIMULATE_SPECS, arena, &inputs.simulate.sweep, &err) != LULL_OK)
-        fail_msg("%s", err.text);
+    fail_if(lull_sweep_make(specs, LULL_SIMULATE_SPECS, arena, &inputs.simulate.sweep, &err) !=
+                LULL_OK,
+            "%s", err.text);
     struct lull_wave_case result = {.status = LULL_OK};
     lull_wave_simulate(&inputs, &result, 1, arena);
-    if (result.status != LULL_OK)
-        fail_msg("%s: %s", texts[1], result.err.text);
+    fail_if(result.status != LULL_OK, "%s: %s", texts[1], result.err.text);
     assert_true(result.collective_only);
     double mean = result.delayed_mean * (RANKS - 1);
     lull_wave_cases_release(&inputs, &result);
@@ -73,8 +70,8 @@ static void test_table(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(test_transparency)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_table)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(tests, NULL, NULL);
 }
