@@ -9,13 +9,15 @@ BUILD := build/release
 CMAKE ?= cmake
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo check quick bench campaign install fuzz damage format clean
+.PHONY: help build demo check check-all quick coverage bench campaign install fuzz damage format clean
 
 help:
 	@echo 'make                    build an optimised lull: $(BUILD)/lull'
 	@echo 'make demo               install what is missing, build, record an example, analyse it'
-	@echo 'make check              install what is missing, run everything that must hold'
-	@echo 'make quick              a part of that, below 3 minutes: unit tests, properties, goldens'
+	@echo 'make check              install what is missing, run what must hold, in ten minutes'
+	@echo 'make check-all          that and all else that must hold before a release, in 75 minutes'
+	@echo 'make quick              a part of check: unit tests, properties, goldens'
+	@echo 'make coverage           how many lines of src the tests of check execute'
 	@echo 'make bench              measure speed and memory against other tools, side by side'
 	@echo 'make campaign           record real programs of Debian, compare with them alone'
 	@echo 'make install PREFIX=DIR install; no root needed for a DIR of your own ($(PREFIX))'
@@ -38,6 +40,14 @@ demo:
 check:
 	@scripts/install-deps build demo test
 	@scripts/check
+
+check-all:
+	@scripts/install-deps build demo test
+	@scripts/check all
+
+coverage:
+	@scripts/install-deps build demo test
+	@scripts/coverage
 
 quick:
 	@scripts/install-deps build test

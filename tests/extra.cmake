@@ -11,7 +11,7 @@ if(LULL_TESTS)
                 get_filename_component(area ${area} NAME)
                 add_test(NAME golden.${area} COMMAND ${Python3_EXECUTABLE} -B
                          ${CMAKE_CURRENT_SOURCE_DIR}/golden/run.py --lull $<TARGET_FILE:lull> ${area})
-                set_tests_properties(golden.${area} PROPERTIES LABELS quick TIMEOUT 1200)
+                set_tests_properties(golden.${area} PROPERTIES LABELS quick TIMEOUT 1800)
             endif()
         endforeach()
         if(TEST golden.model)
@@ -26,7 +26,7 @@ if(LULL_TESTS)
             add_test(NAME damage
                      COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/damage/run.py
                              --lull $<TARGET_FILE:lull> --runs 300 --jobs 2 --seconds ${seconds})
-            set_tests_properties(damage PROPERTIES LABELS quick TIMEOUT 600 PROCESSORS 2)
+            set_tests_properties(damage PROPERTIES LABELS quick TIMEOUT 1800 PROCESSORS 2)
         endif()
     else()
         message(STATUS "python3 was not found: no golden tests")
@@ -42,23 +42,24 @@ if(LULL_TESTS AND Python3_FOUND)
     add_test(NAME examples.solvers
              COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/examples/solvers.py
                      ${CMAKE_C_COMPILER} ${PROJECT_SOURCE_DIR}/examples)
-    set_tests_properties(examples.solvers PROPERTIES LABELS quick SKIP_RETURN_CODE 77 TIMEOUT 300)
+    set_tests_properties(examples.solvers PROPERTIES LABELS quick SKIP_RETURN_CODE 77 TIMEOUT 1800)
 endif()
 if(LULL_TESTS AND Python3_FOUND)
     add_test(NAME examples.performance
              COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/examples/performance.py
                      $<TARGET_FILE:lull> ${PROJECT_SOURCE_DIR}/examples/check-performance.sh
                      ${CMAKE_CURRENT_SOURCE_DIR}/data/tape/heat-2x1)
-    set_tests_properties(examples.performance PROPERTIES LABELS quick TIMEOUT 300)
+    set_tests_properties(examples.performance PROPERTIES LABELS quick TIMEOUT 1800)
 endif()
 if(LULL_TESTS AND Python3_FOUND)
     set(faults ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/examples/faults.py $<TARGET_FILE:lull>)
     add_test(NAME examples.faults
              COMMAND ${faults} ${CMAKE_CURRENT_SOURCE_DIR}/data/tape/heat-faults)
-    set_tests_properties(examples.faults PROPERTIES LABELS quick TIMEOUT 300)
+    set_tests_properties(examples.faults PROPERTIES LABELS quick TIMEOUT 1800)
     if(TARGET liblull-record-openmpi AND NOT LULL_SANITIZE)
+        # Its faults are times.
         add_test(NAME examples.faults.recorded COMMAND ${faults} ${PROJECT_SOURCE_DIR}/examples/heat.c)
-        set_tests_properties(examples.faults.recorded PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 300
+        set_tests_properties(examples.faults.recorded PROPERTIES LABELS "all;clock" SKIP_RETURN_CODE 77 TIMEOUT 600
                                                                  RUN_SERIAL ON)
     endif()
 endif()

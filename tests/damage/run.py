@@ -36,7 +36,7 @@ import time
 import inputs
 import strokes
 
-STUCK_SECONDS = 120  # of waiting without work: on a busy machine more than enough
+STUCK_SECONDS = 600  # of waiting without work: on a busy machine more than enough
 MOST_MEMORY = 1 << 30
 MOST_OUTPUT = 1 << 26
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")

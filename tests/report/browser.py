@@ -20,7 +20,7 @@ except ImportError:
     print("skipped: python3-selenium is not here")
     sys.exit(77)
 
-PATIENCE = 30  # s until something that must come has come
+PATIENCE = 600  # s: for what never comes, also where a busy machine makes all else slow
 
 
 def start(width=1200, height=1000):

@@ -94,16 +94,19 @@ class Case:
         self.environment = launch.environment()
         self.environment.pop("LULL_TEAM_CHAOS", None)
         self.heat = os.path.join(os.path.abspath(options.data), "tape", "heat-2x1")
-        self.large = os.path.join(folder, "large.lull")
-        # Long enough that a member needs more memory than no_memory() leaves it; who stops does so at its first events.
-        size = "ranks=300,iterations=50" if options.sanitized else "ranks=3000,iterations=400"
-        subprocess.run([options.lull, "simulate", "-p", "chain:exec=1ms," + size, "-o", self.large],
-                       check=True, stdout=subprocess.DEVNULL)
+        # A member that is to stop does so at its first events.
+        self.large = self.simulate("large.lull", "ranks=300,iterations=50")
         # Events in one sequence, more than may be on their way to a member.
-        self.small, self.sequence = (os.path.join(folder, name) for name in ("small.lull", "sequence.prv"))
-        subprocess.run([options.lull, "simulate", "-p", "chain:exec=1ms,ranks=150,iterations=500", "-o", self.small],
-                       check=True, stdout=subprocess.DEVNULL)
+        self.small = self.simulate("small.lull", "ranks=150,iterations=500")
+        self.sequence = os.path.join(folder, "sequence.prv")
         subprocess.run([options.lull, "convert", self.small, self.sequence, "--to", "paraver"], check=True)
+
+    def simulate(self, name, size):
+        """A run of a chain of ranks."""
+        run = os.path.join(self.folder, name)
+        subprocess.run([self.options.lull, "simulate", "-p", "chain:exec=1ms," + size, "-o", run],
+                       check=True, stdout=subprocess.DEVNULL)
+        return run
 
     def begin(self, words, members, script="", chaos="1", lull=None, **more):
         """Starts a team; `script` is the shell's, before it becomes the member, or the first that forks the others."""
@@ -312,8 +315,9 @@ class Case:
     def no_memory(self):
         """A member that may have hardly more memory than it has: what an MPI may need for a letter, where UCX ends the
         process otherwise."""
+        run = self.simulate("huge.lull", "ranks=3000,iterations=400") # a member needs more memory for it than it gets
         for words in ["metrics", "RUN"], ["metrics", "RUN", "--by", "wait", "--no-replay"]:
-            process, other = self.begin_and_stop(1, words)
+            process, other = self.begin_and_stop(1, words, run=run)
             with open("/proc/%d/statm" % other) as statm:
                 size = int(statm.read().split()[0]) * resource.getpagesize()
             resource.prlimit(other, resource.RLIMIT_AS, (size + FOR_LETTERS,) * 2)

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 """What one process of lull prints, several print together, to the byte: on the first's standard output alone.
 
-    identical.py --lull LULL --data TESTS_DATA [--family FAMILY] [--sanitized]
+    identical.py --lull LULL --data TESTS_DATA [--family FAMILY] [--share N]
 
 Without a family the members are forked and joined by sockets, with delays and orders by a seed
 (LULL_TEAM_CHAOS), and by turns with and without epochs of the ideal runtime (LULL_IDEAL_EPOCHS); with one, mpiexec of the family starts them. Runs are recorded ones (of tests/data), damaged
-and spawned ones, simulated ones, and with LULL_CONFORMANCE_DIR those of others. A sanitizer looks for bad accesses and
-races, which are in one member and not in how many they are: one size of a team serves there, and a third of the runs for
-each command. Also: what is not shared is done by
+and spawned ones, simulated ones, and with LULL_CONFORMANCE_DIR those of others. With --share N each command meets one of N
+runs, and each of these one size of a team: a sanitizer looks for bad accesses and races, which are in one member and not
+in how many they are. Also: what is not shared is done by
 the first, who says so once; what does not work under mpirun says so once, and a run that is not there, an option that
 is none.
 """
@@ -27,7 +27,7 @@ import launch
 
 # mpiexec of MPICH writes to who has just been started, and now and then dies of SIGPIPE if that has
 # ended before: so who ends without a word to MPI stays a moment longer.
-LINGER = ["sh", "-c", '"$@"; status=$?; sleep 0.2; exit $status', "sh"]
+LINGER = ["sh", "-c", '"$@"; status=$?; sleep 2; exit $status', "sh"]
 
 COMMANDS = (
     ["metrics", "RUN", "-f", "json", "--by", "region", "--raw"],
@@ -269,10 +269,11 @@ def long_sequence(case):
 
 def check_all(case):
     runs, mpi = find_runs(case), case.options.family is not None
-    few = mpi or case.options.sanitized
+    share = case.options.share
+    few = share > 1
     for i, run in enumerate(runs):
         for j, command in enumerate(COMMANDS):
-            if (i + j) % (6 if few else 1):
+            if (i + j) % share:
                 continue
             one = [random.Random(i * 7 + j).choice([2, 3, 4, 7])]
             # Each command meets each size in some of the runs.
@@ -293,7 +294,7 @@ def check_all(case):
     case.refuse(["metrics", "/nowhere/run"], "/nowhere/run", 3)
     for i, run in enumerate(runs):
         for j, (command, what) in enumerate(BY_FIRST):
-            if (i + j) % (12 if few else 4) == 0:
+            if (i + j) % (2 * share if few else 4) == 0:
                 case.compare_first([run if word == "RUN" else word for word in command], 2 + (i + j) % 3, what)
     for command in BY_ONE[:1] if mpi else BY_ONE:
         case.compare_one(command)
@@ -310,7 +311,7 @@ def main():
     for name in ("lull", "data"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--family")
-    parser.add_argument("--sanitized", action="store_true", help="one size of a team, and fewer runs")
+    parser.add_argument("--share", type=int, default=1, help="one of so many runs, and one size of a team")
     options = parser.parse_args()
     if options.family and not shutil.which("mpiexec." + options.family):
         print("skipped: no mpiexec." + options.family)

@@ -12,21 +12,29 @@ if(LULL_TESTS AND Python3_FOUND)
             --data ${CMAKE_CURRENT_SOURCE_DIR}/data --stop $<TARGET_FILE:lull_test_stop>)
     if(LULL_SANITIZE)
         list(APPEND bad --sanitized)
-        list(APPEND identical --sanitized)
     endif()
     add_test(NAME team.bad.chaos COMMAND ${bad})
     set_tests_properties(team.bad.chaos PROPERTIES LABELS quick TIMEOUT 2400 COST 10)
-    add_test(NAME team.chaos COMMAND ${identical})
+    add_test(NAME team.chaos COMMAND ${identical} --share 12)
     set_tests_properties(team.chaos PROPERTIES LABELS quick TIMEOUT 2400 COST 30 # the longest begin first
                          ENVIRONMENT "LULL_CONFORMANCE_DIR=${conformance}")
+    # Every command with every run, with two sizes of teams: a sanitizer finds nothing more in so many.
+    if(NOT LULL_SANITIZE)
+        add_test(NAME team.whole.chaos COMMAND ${identical})
+        set_tests_properties(team.whole.chaos PROPERTIES LABELS all TIMEOUT 2400 COST 30
+                             ENVIRONMENT "LULL_CONFORMANCE_DIR=${conformance}")
+    endif()
     foreach(family openmpi mpich)
         # MPI leaves memory behind that a sanitizer of lull would tell.
         if(TARGET liblull-team-${family} AND NOT LULL_SANITIZE)
-            add_test(NAME team.${family} COMMAND ${identical} --family ${family})
-            set_tests_properties(team.${family} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 1200 COST 20
+            add_test(NAME team.${family} COMMAND ${identical} --family ${family} --share 12)
+            set_tests_properties(team.${family} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 2400 COST 20
+                                 ENVIRONMENT "LULL_CONFORMANCE_DIR=${conformance}")
+            add_test(NAME team.whole.${family} COMMAND ${identical} --family ${family} --share 6)
+            set_tests_properties(team.whole.${family} PROPERTIES LABELS all SKIP_RETURN_CODE 77 TIMEOUT 2400 COST 20
                                  ENVIRONMENT "LULL_CONFORMANCE_DIR=${conformance}")
             add_test(NAME team.bad.${family} COMMAND ${bad} --family ${family})
-            set_tests_properties(team.bad.${family} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 1200 COST 10)
+            set_tests_properties(team.bad.${family} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 2400 COST 10)
         endif()
     endforeach()
 endif()
