@@ -12,9 +12,9 @@ set(with_threads
     study/test_.*
     team/test_team
     timeline/test_timeline
-    trace/test_(abreast|cursor|pack|paraver|paraver_writer|relay|scan|tape_together)
+    trace/test_(abreast|cursor|otf2_read|pack|paraver_source|relay|scan|tape|tape_together)
     wait/test_.*
-    property/test_(breakdown|bursts|ideal|ideal_shares|merge|paraver|sim_order|sim_parts|steps|tape|timeline|waits)
+    property/test_(breakdown|bursts|ideal|ideal_shares|merge|otf2|paraver|sim_order|sim_parts|steps|tape|timeline|waits)
     property/test_(what_if|what_if_random)
     conformance/test_(published|replay|report|waits))
 list(JOIN with_threads "|" pattern)
