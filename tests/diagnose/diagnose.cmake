@@ -1,18 +1,20 @@
 # The diagnosis is right: programs with planted defects.
 if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
-    # planted_test(name program arguments...)
-    function(planted_test name program)
-        add_test(NAME diagnose.planted.${name}
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/diagnose/test_planted.py
-                    --program ${program} --lull $<TARGET_FILE:lull> --source ${PROJECT_SOURCE_DIR} ${ARGN})
-        set_tests_properties(diagnose.planted.${name} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 600)
+    # planted_tests(name arguments...): what is found where the clock of this machine decides. Who waits in MPI wants its
+    # core back at once, and the test runs alone.
+    function(planted_tests name)
+        foreach(kind measured)
+            add_test(NAME diagnose.planted.${kind}.${name}
+                COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/diagnose/test_${kind}.py
+                        --lull $<TARGET_FILE:lull> ${ARGN})
+            set_tests_properties(diagnose.planted.${kind}.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900)
+        endforeach()
+        set_tests_properties(diagnose.planted.measured.${name} PROPERTIES LABELS all RUN_SERIAL ON)
     endfunction()
     foreach(family openmpi mpich)
         if(TARGET liblull-record-${family})
             foreach(program messages collectives)
-                planted_test(${program}.${family} ${program} --family ${family})
-                # Who waits in MPI keeps its core, or wants it back at once.
-                set_tests_properties(diagnose.planted.${program}.${family} PROPERTIES RUN_SERIAL ON)
+                planted_tests(${program}.${family} --program ${program} --family ${family})
             endforeach()
         endif()
     endforeach()
@@ -21,7 +23,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
         execute_process(COMMAND ${compiler} -fopenmp -x c /dev/null -c -o ${CMAKE_CURRENT_BINARY_DIR}/probe.o
                         RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
         if(NOT failed)
-            planted_test(threads.${short} threads --compiler ${compiler})
+            planted_tests(threads.${short} --program threads --compiler ${compiler})
         endif()
     endforeach()
     # Of simulated runs with random faults.

@@ -3,27 +3,38 @@
 The readings say when each rank or thread began and ended each piece of work and each call; that a
 barrier ends when the last comes, a receive when the message is sent, and so on, is written down
 here once more, per defect, without anything of lull.
+
+The recorder notes when a call begins between the reading before it (`begin`) and the one beneath the
+recorder (`entered`). Who loses its core there comes to the call at one moment for this program and at
+another one for the recorder, and each wait says how much shorter and longer it may be for that.
 """
 import collections
 import glob
+import gzip
 import os
 
-Reading = collections.namedtuple("Reading", "who phase iteration what peer begin end")
+# Seconds; the recorder notes a begin between `begin` and `entered`, an end between `left` and `end`.
+Reading = collections.namedtuple("Reading", "who phase iteration what peer begin entered left end")
 
 # A wait: who waited, for whom, how long; `else_late`: the share of the lateness that was not work
-# (who was waited for had left the call before late, or rested too long).
-Wait = collections.namedtuple("Wait", "waiter culprit seconds else_late")
+# (who was waited for had left the call before late, or rested too long); `less` and `more`: so many
+# seconds shorter or longer it may be, as the recorder noted the begins of the calls.
+Wait = collections.namedtuple("Wait", "waiter culprit seconds else_late less more", defaults=(0.0, 0.0))
+
+
+def lines_of(folder):
+    """The lines of the readings, as programs write them (a file for each rank or thread) or packed."""
+    for path in sorted(glob.glob(os.path.join(folder, "readings.*"))):
+        with (gzip.open(path, "rt") if path.endswith(".gz") else open(path)) as file:
+            yield from file
 
 
 def read(folder):
     """phase -> readings, in the order of each rank's or thread's time."""
     phases = collections.defaultdict(list)
-    for path in glob.glob(os.path.join(folder, "readings.*")):
-        with open(path) as file:
-            for line in file:
-                who, phase, iteration, what, peer, begin, end = line.split()
-                phases[phase].append(Reading(int(who), phase, int(iteration), what, int(peer),
-                                             float(begin), float(end)))
+    for line in lines_of(folder):
+        who, phase, iteration, what, peer, *times = line.split()
+        phases[phase].append(Reading(int(who), phase, int(iteration), what, int(peer), *map(float, times)))
     return phases
 
 
@@ -43,6 +54,8 @@ class Ranks:
         self.iterations = sorted({r.iteration for r in readings if r.iteration >= 0})
         self.began = min(r.begin for r in readings)
         self.of_rank = {rank: [r for r in readings if r.who == rank] for rank in self.ranks}
+        # The first rank has ended the phase and goes to the barrier behind it: reports look no further.
+        self.over = min(own[-1].end for own in self.of_rank.values())
         self.waited = collections.Counter() # rank: in all calls so far
         self.met = {} # (waiter, culprit): what they had spent when the one last waited for the other
 
@@ -51,31 +64,44 @@ class Ranks:
 
     def spent(self, rank, until):
         """What a rank has spent its time on up to a moment at which a call begins: work, rest, calls
-        without waits, and what is between the readings."""
-        spent = collections.Counter()
+        without waits, and what is between the readings. And how much of `solve` the recorder may have seen
+        elsewhere, because it noted the begin later or the end earlier."""
+        spent, edges = collections.Counter(), 0.0
         for reading in self.of_rank[rank]:
             if reading.end <= until:
                 part = reading.what if reading.what in ("solve", "consume", "rest") else "calls"
                 spent[part] += reading.end - reading.begin
+                if part == "solve":
+                    edges += reading.entered - reading.begin + reading.end - reading.left
         spent["between"] = until - self.began - sum(spent.values())
         spent["calls"] -= self.waited[rank]
-        return spent
+        return spent, edges
 
     def meet(self, waiter, culprit, begin, end):
         self.met[waiter, culprit] = self.spent(waiter, begin), self.spent(culprit, end)
 
-    def wait(self, waiter, culprit, begin, end, in_calls=0.0):
-        """From `begin` to `end`, when a call of the culprit's begins. What the culprit did more of than
-        the waiter since they last met is what was late. `in_calls`: the time of a call of who passes
-        the wait on."""
-        spent = self.spent(waiter, begin), self.spent(culprit, end)
-        before = self.met.get((waiter, culprit), (collections.Counter(), collections.Counter()))
-        excess = {part: max(0.0, spent[1][part] - before[1][part] - spent[0][part] +
-                            before[0][part]) for part in spent[1]}
+    def until_over(self, moment):
+        return min(moment, self.over)
+
+    def wait(self, waiter, culprit, call, until, in_calls=0.0):
+        """From when a call of the waiter's begins until one of the culprit's does; nothing, if it cannot
+        have waited. What the culprit did more of than the waiter since they last met is what was late.
+        `in_calls`: the time of a call of who passes the wait on."""
+        if until.entered <= call.begin:
+            return []
+        begin, end = call.begin, max(call.begin, self.until_over(until.begin))
+        spent = self.spent(waiter, begin), self.spent(culprit, max(begin, until.begin))
+        nothing = collections.Counter(), 0.0
+        before = self.met.get((waiter, culprit), (nothing, nothing))
+        excess = {part: max(0.0, spent[1][0][part] - before[1][0][part] - spent[0][0][part] +
+                            before[0][0][part]) for part in spent[1][0]}
+        edges = sum(spent[who][1] - before[who][1] for who in (0, 1))
         excess["calls"] += in_calls
         self.met[waiter, culprit] = spent
         late = sum(excess.values())
-        return Wait(waiter, culprit, end - begin, 1 - excess["solve"] / late if late > 0 else 1.0)
+        seconds = end - begin
+        return [Wait(waiter, culprit, seconds, 1 - excess["solve"] / late if late > 0 else 1.0,
+                     min(seconds, call.entered - call.begin + edges), until.entered - end)]
 
     def note(self, waits):
         """After all waits of an iteration."""
@@ -87,11 +113,12 @@ class Ranks:
 def by_arrival(ranks, what, waits_for, all_meet=False):
     """`waits_for(rank, arrivals)`: for whom a rank waits."""
     for i in ranks.iterations:
-        arrivals, waits = {r: ranks.call(r, i, what).begin for r in ranks.ranks}, []
+        calls, waits = {r: ranks.call(r, i, what) for r in ranks.ranks}, []
+        arrivals = {r: call.begin for r, call in calls.items()}
         for rank in ranks.ranks:
             culprit = waits_for(rank, arrivals)
-            if culprit is not None and arrivals[culprit] > arrivals[rank]:
-                waits.append(ranks.wait(rank, culprit, arrivals[rank], arrivals[culprit]))
+            if culprit not in (None, rank):
+                waits += ranks.wait(rank, culprit, calls[rank], calls[culprit])
         for pair in [(a, b) for a in ranks.ranks for b in ranks.ranks if all_meet]:
             ranks.meet(*pair, arrivals[pair[0]], arrivals[pair[1]])
         yield from ranks.note(waits)
@@ -124,10 +151,8 @@ def pairs(ranks, waiter, culprit):
     """Ranks 1, 2 ... wait in one call of theirs for one of rank 0."""
     for i in ranks.iterations:
         for rank in ranks.ranks[1:]:
-            begin = ranks.call(rank, i, waiter, 0).begin
-            end = ranks.call(0, i, culprit, rank).begin
-            if end > begin:
-                yield from ranks.note([ranks.wait(rank, 0, begin, end)])
+            yield from ranks.note(ranks.wait(rank, 0, ranks.call(rank, i, waiter, 0),
+                                             ranks.call(0, i, culprit, rank)))
 
 
 def late_sender(ranks):
@@ -142,12 +167,11 @@ def two_parts(ranks):
     """Rank 0 sends two messages to each of the others; `take_1` is the receive of the second."""
     for i in ranks.iterations:
         for rank in ranks.ranks[1:]:
-            sent = [r.begin for r in ranks.rows[0, i] if r.what == "MPI_Send" and r.peer == rank]
+            sent = [r for r in ranks.rows[0, i] if r.what == "MPI_Send" and r.peer == rank]
             takes = [r for r in ranks.rows[rank, i] if r.what.startswith("take_")]
             for part in [int(r.what[-1]) for r in takes]:
-                begin = ranks.call(rank, i, "take_%d" % part, 0).begin
-                if sent[part] > begin:
-                    yield from ranks.note([ranks.wait(rank, 0, begin, sent[part])])
+                take = ranks.call(rank, i, "take_%d" % part, 0)
+                yield from ranks.note(ranks.wait(rank, 0, take, sent[part]))
 
 
 def by_turns(ranks):
@@ -166,10 +190,9 @@ def by_turns(ranks):
             before = [r.end - r.begin for r in ranks.rows[rank, i] + ranks.rows[rank ^ 1, i]
                       if r.what.startswith("MPI_") and r.peer < 0]
             worked = work.end - work.begin - sum(before) - max(0.0, began[1] - began[0])
-            if waited > 0:
-                wait = ranks.wait(rank ^ 1, rank, sent.begin, receives[0].begin)
+            for wait in ranks.wait(rank ^ 1, rank, sent, receives[0]):
                 ranks.met[rank, rank ^ 1] = ranks.met[rank ^ 1, rank][::-1]
-                else_late = max(1 - worked / waited, wait.else_late)
+                else_late = max(1 - worked / waited if waited > 0 else 1.0, wait.else_late)
                 yield from ranks.note([wait._replace(else_late=min(1.0, max(0.0, else_late)))])
 
 
@@ -181,23 +204,28 @@ def hidden(ranks):
     """What rank 2 is late for the allreduce, it waited for rank 3, apart from its receive."""
     for i in ranks.iterations:
         sent, receive = ranks.call(3, i, "MPI_Send", 2), ranks.call(2, i, "MPI_Recv", 3)
-        arrivals, waits = {r: ranks.call(r, i, "MPI_Allreduce").begin for r in ranks.ranks}, []
+        calls, waits = {r: ranks.call(r, i, "MPI_Allreduce") for r in ranks.ranks}, []
+        arrivals = {r: call.begin for r, call in calls.items()}
         last, under_way = last_of(arrivals), receive.end - max(sent.begin, receive.begin)
         for rank in ranks.ranks:
             passed = last == 2 and rank != 2 and sent.begin > receive.begin
             if passed and sent.begin > arrivals[rank]:
-                wait = ranks.wait(rank, 3, arrivals[rank], sent.begin, under_way)
-                waits.append(wait._replace(seconds=arrivals[2] - arrivals[rank]))
-            elif arrivals[last] > arrivals[rank]:
-                waits.append(ranks.wait(rank, last, arrivals[rank], arrivals[last]))
-        if sent.begin > receive.begin:
-            waits.append(ranks.wait(2, 3, receive.begin, sent.begin))
+                seconds = max(0.0, ranks.until_over(arrivals[2]) - arrivals[rank])
+                more = calls[2].entered - arrivals[rank] - seconds
+                waits += [wait._replace(seconds=seconds, more=more)
+                          for wait in ranks.wait(rank, 3, calls[rank], sent, under_way)]
+            elif last != rank:
+                waits += ranks.wait(rank, last, calls[rank], calls[last])
+        waits += ranks.wait(2, 3, receive, sent)
         for pair in [(a, b) for a in ranks.ranks for b in ranks.ranks]:
             ranks.meet(*pair, arrivals[pair[0]], arrivals[pair[1]])
         yield from ranks.note(waits)
 
 
 # ---- threads ---------------------------------------------------------------------------------
+
+# Regions in which a thread works.
+WORK = ("solve", "rest", "update", "outside")
 
 
 def uneven_loop(ranks):
@@ -212,13 +240,11 @@ def uneven_loop(ranks):
 
 
 def lock(ranks):
-    """Who had no core meanwhile waited perhaps for that."""
+    """From when a thread asks for the lock until it is inside."""
     for thread, i in sorted(ranks.rows):
-        row = ranks.rows[thread, i]
-        waits = [r.end - r.begin for r in row if r.what == "lock"]
-        no_core = sum(r.end - r.begin for r in row if r.what == "no_core")
-        for waited in waits:
-            yield Wait(thread, None, waited, min(1.0, no_core / sum(waits)) if waited > 0 else 0.0)
+        for reading in ranks.rows[thread, i]:
+            if reading.what == "lock":
+                yield Wait(thread, None, reading.end - reading.begin, 0.0)
 
 
 def serial(ranks):
@@ -228,30 +254,13 @@ def serial(ranks):
             yield Wait(thread, 0, part.end - part.begin, 0.0)
 
 
-def at_barriers(ranks, parts):
-    """What threads wait at the ends of parallel regions, until the master goes on."""
-    lost = 0.0
-    master = sorted((r for (t, _), row in ranks.rows.items() for r in row
-                     if t == 0 and r.what != "iteration"), key=lambda r: r.begin)
-    for i in sorted({i for _, i in ranks.rows}):
-        for what in parts:
-            rows = [[r for r in ranks.rows[t, i] if r.what == what] for t in ranks.ranks]
-            if all(rows):
-                ends = [row[-1].end for row in rows]
-                later = [r.begin for r in master if r.begin >= ends[0] and r.what != what]
-                lost += sum(max([*ends, *later[:1]]) - end for end in ends)
-    return lost
-
-
-def late_begins(ranks):
-    """How much later than the first the threads begin in parallel regions."""
-    lost = 0.0
-    for i in sorted({i for _, i in ranks.rows}):
-        for what in ("solve", "rest", "lock"):
-            rows = [[r for r in ranks.rows[t, i] if r.what == what] for t in ranks.ranks]
-            if all(rows):
-                lost += sum(row[0].begin - min(r[0].begin for r in rows) for row in rows)
-    return lost
+def beside_work(ranks):
+    """What all threads have of the phase beside their own work: waits, and what the runtime takes to begin
+    and end parallel regions."""
+    phase = [r for r in ranks.of_rank[0] if r.what == "iteration"]
+    length = phase[-1].end - phase[0].begin
+    return sum(length - sum(r.end - r.begin for r in ranks.of_rank[t]
+                            if r.what in WORK and r.iteration >= 0) for t in ranks.ranks)
 
 
 # The master leaves a barrier and begins the next region so much later than the last one came, when it
@@ -311,26 +320,30 @@ class Truth:
         # So much of it may be put down to something else than work.
         self.elsewhere = sum(w.seconds * w.else_late for w in named)
         self.others = sum(w.seconds for w in waits) - self.seconds
+        # So much less and more of it the recorder may have noted.
+        self.less, self.more = sum(w.less for w in waits), sum(w.more for w in waits)
         # So much more may have been waited than the readings say.
         self.beyond = behind_the_loop(ranks) if self.defect == "imbalance" else 0.0
         calls = calls_of(readings)
         self.in_calls = sum(r.end - r.begin for r in calls)
         if self.program == "threads":
-            self.in_calls = late_begins(ranks) + at_barriers(ranks, ["solve", "rest", "arrive"])
-            self.in_calls += self.seconds if self.defect != "imbalance" else 0.0
+            self.in_calls = beside_work(ranks)
         self.count = len(named)
+        # The time of all cores in the phase.
+        self.core = 4 * (max(r.end for r in readings) - min(r.begin for r in readings))
         self.planted = self.percent > 0 and bool(self.rules)
 
     def is_exact(self):
         """Whether what others waited is known well enough to compare seconds."""
-        return self.others + self.elsewhere + self.beyond < 0.1 * self.seconds
+        unknown = self.elsewhere + self.beyond + self.less + self.more
+        return self.others + unknown < 0.2 * self.seconds
 
     def is_sure(self):
         """Whether it is four fifths of what is waited: with less, several are to blame."""
         return self.seconds - self.elsewhere > 4 * (self.others + self.elsewhere)
 
-    def is_most(self, core):
+    def is_most(self):
         """Whether all else that is lost, also where nobody waits, is much less, and it was not the
         machine that made the rank late."""
-        return (self.is_exact() and self.in_calls - self.seconds < 0.5 * self.seconds
-                and self.seconds < 1.5 * self.percent / 100 * core)
+        as_planted = self.culprit is None or self.seconds < 1.5 * self.percent / 100 * self.core
+        return self.is_exact() and self.in_calls - self.seconds < 0.5 * self.seconds and as_planted

@@ -8,6 +8,10 @@
  * work and each call, and writes them to files when all is over; truth.py finds there who waited
  * for whom, and for how long.
  *
+ * A reading has four times. The recorder notes the begin of a region or of a call of MPI between
+ * `begin` and `entered`, and its end between `left` and `end`. A program that loses its core there
+ * has this in its readings, and truth.py knows how far the recorder may be from them.
+ *
  * In a program that keeps to a timetable (the usual), each iteration begins at a time that is known
  * beforehand, so that a rank that is late once is not late ever after. In one that does not
  * ("relative" first on the command line), work takes as long as it takes: a defect makes the
@@ -27,8 +31,8 @@ enum { MOST_READINGS = 20000, RELATIVE_LONGER = 5 };
 
 struct reading {
     const char *phase, *what;
-    int iteration, peer; /* peer: of a message; else -1 */
-    double begin, end;   /* s */
+    int iteration, peer;              /* peer: of a message; else -1 */
+    double begin, entered, left, end; /* s */
 };
 
 /* One rank or thread writes here. */
@@ -62,7 +66,7 @@ static inline void keep_reading(struct readings *readings, struct reading readin
         readings->list[readings->count++] = reading;
 }
 
-/* One line a reading: who phase iteration what peer begin end. */
+/* One line a reading: who phase iteration what peer begin entered left end. */
 static inline void write_readings(const struct readings *readings, int who)
 {
     char path[4096];
@@ -75,8 +79,8 @@ static inline void write_readings(const struct readings *readings, int who)
         exit(3);
     for (int i = 0; i < readings->count; i++) {
         const struct reading *r = &readings->list[i];
-        fprintf(file, "%d %s %d %s %d %.9f %.9f\n", who, r->phase, r->iteration, r->what, r->peer,
-                r->begin, r->end);
+        fprintf(file, "%d %s %d %s %d %.9f %.9f %.9f %.9f\n", who, r->phase, r->iteration, r->what,
+                r->peer, r->begin, r->entered, r->left, r->end);
     }
     if (fclose(file) != 0)
         exit(3);

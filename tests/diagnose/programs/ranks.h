@@ -16,12 +16,20 @@ static int rank, iteration;
 static double period = 16e-3;
 static const double work = 1.6e-3;
 
-/* A call of MPI with its reading. */
-#define READ_CALL(name, peer, call)                                                              \
-    do {                                                                                         \
-        double began = clock_now();                                                              \
-        call;                                                                                    \
-        keep_reading(&kept, (struct reading){phase, name, iteration, peer, began, clock_now()}); \
+/* beneath.c writes here when the last call of MPI came to the library and when it left that. */
+double beneath_entered, beneath_left;
+
+/* A call of MPI with its reading. Without beneath.c nobody knows when the recorder noted the call;
+ * the reading then says that it was at once. */
+#define READ_CALL(name, peer, call)                                                    \
+    do {                                                                               \
+        struct reading of_call = {phase, name, iteration, peer, clock_now(), 0, 0, 0}; \
+        beneath_entered = beneath_left = 0;                                            \
+        call;                                                                          \
+        of_call.end = clock_now();                                                     \
+        of_call.entered = beneath_entered > 0 ? beneath_entered : of_call.begin;       \
+        of_call.left = beneath_left > 0 ? beneath_left : of_call.end;                  \
+        keep_reading(&kept, of_call);                                                  \
     } while (0)
 
 struct property {
@@ -46,11 +54,14 @@ static double excess_of(const struct property *property, double percent)
 
 static void spend(const char *region, double until)
 {
-    const double began = clock_now();
+    struct reading own = {phase, region, iteration, -1, clock_now(), 0, 0, 0};
     lull_begin(region);
+    own.entered = clock_now();
     sleep_until(until);
+    own.left = clock_now();
     lull_end(region);
-    keep_reading(&kept, (struct reading){phase, region, iteration, -1, began, clock_now()});
+    own.end = clock_now();
+    keep_reading(&kept, own);
 }
 
 static void run_phase(const struct property *property, double percent, int relative)

@@ -13,14 +13,22 @@ static const double work = 1.5e-3;
 
 static double spend(const char *region, int iteration, double until)
 {
-    const double began = clock_now();
+    struct reading own = {phase, region, iteration, -1, clock_now(), 0, 0, 0};
     lull_begin(region);
+    own.entered = clock_now();
     sleep_until(until);
+    own.left = clock_now();
     lull_end(region);
-    const double end = clock_now();
-    keep_reading(&kept[omp_get_thread_num()],
-                 (struct reading){phase, region, iteration, -1, began, end});
-    return end;
+    own.end = clock_now();
+    keep_reading(&kept[omp_get_thread_num()], own);
+    return own.end;
+}
+
+/* Of a span that is no region of the recorder's. */
+static void keep_span(struct readings *readings, const char *what, int iteration, double begin,
+                      double end)
+{
+    keep_reading(readings, (struct reading){phase, what, iteration, -1, begin, begin, end, end});
 }
 
 static void rest(int iteration, double until)
@@ -49,19 +57,6 @@ static void even_loop(int iteration, double begin, double seconds)
     work_loop(iteration, begin, 0, seconds / (THREADS - 1) / THREADS);
 }
 
-/* How long this thread could have run and had no core, as the system tells; 0: it does not. */
-static double without_core(void)
-{
-    unsigned long long on, off = 0;
-    FILE *file = fopen("/proc/thread-self/schedstat", "r");
-    if (!file)
-        return 0;
-    if (fscanf(file, "%llu %llu", &on, &off) != 2)
-        off = 0;
-    fclose(file);
-    return 1e-9 * (double)off;
-}
-
 static void take_turn(int iteration, double length)
 {
     const int self = omp_get_thread_num();
@@ -69,7 +64,7 @@ static void take_turn(int iteration, double length)
 #pragma omp critical(turn)
     {
         const double inside = clock_now();
-        keep_reading(&kept[self], (struct reading){phase, "lock", iteration, -1, began, inside});
+        keep_span(&kept[self], "lock", iteration, began, inside);
         spend("update", iteration, inside + length);
     }
     spend("outside", iteration, clock_now() + length / 4);
@@ -82,15 +77,8 @@ static void critical(int iteration, double begin, double seconds)
     const double length = seconds / TURNS / THREADS / 2.7;
     (void)begin;
 #pragma omp parallel num_threads(THREADS)
-    {
-        struct readings *own = &kept[omp_get_thread_num()];
-        const double before = without_core();
-        for (int turn = 0; turn < TURNS && length > 0; turn++)
-            take_turn(iteration, length);
-        const double missed = without_core() - before, now = clock_now();
-        keep_reading(own, (struct reading){phase, "no_core", iteration, -1, now, now + missed});
-        keep_reading(own, (struct reading){phase, "arrive", iteration, -1, now, clock_now()});
-    }
+    for (int turn = 0; turn < TURNS && length > 0; turn++)
+        take_turn(iteration, length);
 }
 
 /* The same, and nobody has to wait. */
@@ -140,7 +128,7 @@ static void run_phase(const struct property *property, double percent, int relat
         const double planned = relative ? clock_now() : start + i * period;
         property->part(i, planned, lost);
         rest(i, relative ? clock_now() + period / 2 : planned + period);
-        keep_reading(&kept[0], (struct reading){phase, "iteration", i, -1, begin, clock_now()});
+        keep_span(&kept[0], "iteration", i, begin, clock_now());
         begin = clock_now();
     }
     lull_end(phase);
