@@ -1,14 +1,16 @@
 # The diagnosis is right: programs with planted defects.
 if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
-    # planted_tests(name arguments...): what is found where the clock of this machine decides. Who waits in MPI wants its
-    # core back at once, and the test runs alone.
+    # planted_tests(name arguments...): that the recorder sees what a program does, by counts; and, with a label of its
+    # own, what is found where the clock of this machine decides. Who waits in MPI wants its core back at once: that one
+    # runs alone.
     function(planted_tests name)
-        foreach(kind measured)
+        foreach(kind recorded measured)
             add_test(NAME diagnose.planted.${kind}.${name}
                 COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/diagnose/test_${kind}.py
                         --lull $<TARGET_FILE:lull> ${ARGN})
             set_tests_properties(diagnose.planted.${kind}.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900)
         endforeach()
+        set_tests_properties(diagnose.planted.recorded.${name} PROPERTIES LABELS mpi)
         set_tests_properties(diagnose.planted.measured.${name} PROPERTIES LABELS all RUN_SERIAL ON)
     endfunction()
     foreach(family openmpi mpich)
