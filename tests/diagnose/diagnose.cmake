@@ -3,7 +3,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
     # The analysis of kept runs.
     add_test(NAME diagnose.kept
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/diagnose/test_kept.py --lull $<TARGET_FILE:lull>)
-    set_tests_properties(diagnose.kept PROPERTIES LABELS quick TIMEOUT 600)
+    set_tests_properties(diagnose.kept PROPERTIES LABELS quick TIMEOUT 1800)
     # planted_tests(name arguments...): that the recorder sees what a program does, by counts; and, with a label of its
     # own, what is found where the clock of this machine decides. Who waits in MPI wants its core back at once: that one
     # runs alone.
@@ -12,10 +12,10 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
             add_test(NAME diagnose.planted.${kind}.${name}
                 COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/diagnose/test_${kind}.py
                         --lull $<TARGET_FILE:lull> ${ARGN})
-            set_tests_properties(diagnose.planted.${kind}.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900)
+            set_tests_properties(diagnose.planted.${kind}.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800)
         endforeach()
         set_tests_properties(diagnose.planted.recorded.${name} PROPERTIES LABELS mpi)
-        set_tests_properties(diagnose.planted.measured.${name} PROPERTIES LABELS all RUN_SERIAL ON)
+        set_tests_properties(diagnose.planted.measured.${name} PROPERTIES LABELS "all;clock" RUN_SERIAL ON)
     endfunction()
     foreach(family openmpi mpich)
         if(TARGET liblull-record-${family})
@@ -35,9 +35,9 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
     # Of simulated runs with random faults.
     add_test(NAME diagnose.faults
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/diagnose/faults.py --lull $<TARGET_FILE:lull>)
-    set_tests_properties(diagnose.faults PROPERTIES LABELS quick TIMEOUT 600 PROCESSORS 2)
+    set_tests_properties(diagnose.faults PROPERTIES LABELS quick TIMEOUT 1800 PROCESSORS 2)
     # Of runs made of simulated ones, with what these have not.
     add_test(NAME diagnose.made
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/diagnose/test_made.py --lull $<TARGET_FILE:lull>)
-    set_tests_properties(diagnose.made PROPERTIES LABELS quick TIMEOUT 600)
+    set_tests_properties(diagnose.made PROPERTIES LABELS quick TIMEOUT 1800)
 endif()
