@@ -1,5 +1,7 @@
-"""Kills a recorded program at random moments and looks at what is left: all that it had done is
-there, and lull reads it. In a ring, it is the newest that are there.
+"""Kills a recorded program and looks at what is left: all that it had done is there, and lull reads
+it. In a ring, it is the newest that are there. The program counts what it does in a file: it is killed
+when that says that it has done a number that was drawn, or some moment after its start, however far it
+has come by then.
 
     killed.py --lull LULL --program KILLED [--rounds N] [--keep KIB --listing LISTING]
 """
@@ -17,7 +19,10 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import packed
 
-LONGEST = 0.1  # s from the start of lull record to the end
+MOST = 100000       # iterations of a thread: more than it makes before anybody notices the last number drawn
+LAST = 40000        # of all threads, before they are killed
+LONGEST_START = 0.05  # s from the start of lull record to the end, where that is drawn
+PATIENCE = 600      # s for what hangs
 THREADS = 2
 OF_CHUNK = 65536 // 64 - 4  # iterations, each of three records, without what else a chunk has
 
@@ -37,17 +42,43 @@ def events_of(lull, run):
     return {row["id"]: row["values"][0] for row in rows}
 
 
-def kill_once(settings, folder, after):
-    run, counts = os.path.join(folder, "run"), os.path.join(folder, "counts")
-    with open(counts, "wb") as file:
+def no_counts(path):
+    with open(path, "wb") as file:
         file.write(bytes(4096))
+
+
+def draw_end(draw, last):
+    """(number, None): when all threads have done so many; (0, s): so long after the start. Small numbers
+    are as frequent as large ones of the same length."""
+    if draw.random() < 0.25:
+        return 0, draw.uniform(0, LONGEST_START)
+    return int(last ** draw.random()), None
+
+
+def wait_for_end(counts, end):
+    """Until a process is to be killed."""
+    number, after = end
+    if after is not None:
+        time.sleep(after)
+    give_up = time.monotonic() + PATIENCE
+    while sum(counts_of(counts)) < number:
+        if time.monotonic() > give_up:
+            raise TimeoutError("%s: %s, expected %d" % (counts, counts_of(counts), number))
+        time.sleep(0.001)
+
+
+def kill_once(settings, folder, end):
+    run, counts = os.path.join(folder, "run"), os.path.join(folder, "counts")
+    no_counts(counts)
     options = ["--keep", "last:%dKiB" % settings.keep] if settings.keep else []
     process = subprocess.Popen([settings.lull, "record", "-o", run, *options,
-                                settings.program, counts],
+                                settings.program, counts, str(MOST)],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(after)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    try:
+        wait_for_end(counts, end)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
     return run, counts_of(counts)
 
 
@@ -118,14 +149,14 @@ def main():
     draw, done_some = random.Random(seed), 0
     for i in range(settings.rounds):
         with tempfile.TemporaryDirectory() as folder:
-            after = draw.uniform(0, LONGEST)
-            run, counts = kill_once(settings, folder, after)
+            end = draw_end(draw, LAST)
+            run, counts = kill_once(settings, folder, end)
             wrong = check(settings, run, counts)
             done_some += sum(counts) > 0
             if not wrong and sum(counts) > 0 and done_some % 4 == 1:
                 wrong = "; ".join(packed.check(settings.lull, run))
             if wrong:
-                print("round %d, after %.6f s: %s" % (i, after, wrong))
+                print("round %d, killed at %s, when %s were done: %s" % (i, end, counts, wrong))
                 return 1
     print("%d of %d were killed at work" % (done_some, settings.rounds))
     return 0 if done_some > 0 else 1

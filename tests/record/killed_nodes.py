@@ -1,6 +1,6 @@
-"""Two nodes with four processes each record the same program, and each process is killed at a random
-moment: in the files of the nodes every process has what it has done, and that is what a file of its own
-has of the same program.
+"""Two nodes with four processes each record the same program, and each process is killed when it has
+done a number that was drawn, or some moment after its start: in the files of the nodes every process
+has what it has done, and that is what a file of its own has of the same program.
 
     killed_nodes.py --lull LULL --program KILLED --listing LISTING [--store node|process] [--rounds N]
 """
@@ -14,16 +14,16 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import nodes
 import packed
-from killed import THREADS, counts_of
+from killed import THREADS, counts_of, draw_end, no_counts, wait_for_end
 
 NODES, RANKS = 2, 4   # RANKS: of each node
-LONGEST = 0.5         # s from the start of lull record to the end
-REFERENCE = 1.5
+MOST = 2000           # iterations of a thread
+LAST = 3000           # of both, before they are killed
+REST_US = 50          # after each
 # Of a process that was killed when it had created its file and written nothing: it has no name, either.
 EMPTY = re.compile(r"\d+\.0: measurement off 0")
 
@@ -31,29 +31,31 @@ EMPTY = re.compile(r"\d+\.0: measurement off 0")
 def start(settings, folder, rank):
     """Process `rank`, as a launcher starts it on its node."""
     counts = os.path.join(folder, "counts.%d" % rank)
-    with open(counts, "wb") as file:
-        file.write(bytes(4096))
+    no_counts(counts)
     environment = dict(os.environ, PMI_RANK=str(rank), PMI_SIZE=str(NODES * RANKS), PMI_JOBID=folder,
                        MPI_LOCALRANKID=str(rank % RANKS), MPI_LOCALNRANKS=str(RANKS))
     command = [settings.lull, "record", "-o", os.path.join(folder, "run"), "--store",
-               settings.store, settings.program, counts, "50"]
+               settings.store, settings.program, counts, str(MOST), str(REST_US)]
     return subprocess.Popen([nodes.SHELL, "node%d" % (1 + rank // RANKS), *command],
                             env=environment, start_new_session=True, stdout=subprocess.DEVNULL,
                             stderr=subprocess.DEVNULL)
 
 
-def kill_later(process, after):
-    time.sleep(after)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+def kill_at(process, counts, end):
+    try:
+        wait_for_end(counts, end)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def record(settings, folder, ends):
-    """All processes, each of which is killed so many s after its start."""
+    """All processes, each of which is killed at an end of its own."""
     killers = []
-    for rank, after in enumerate(ends):
-        killers.append(threading.Thread(target=kill_later, args=(start(settings, folder, rank),
-                                                                 after)))
+    for rank, end in enumerate(ends):
+        process = start(settings, folder, rank)
+        killers.append(threading.Thread(target=kill_at, args=(
+            process, os.path.join(folder, "counts.%d" % rank), end)))
         killers[-1].start()
     for killer in killers:
         killer.join()
@@ -121,10 +123,10 @@ def check(settings, folder, reference):
 
 
 def make_reference(settings):
-    """What each thread of the program does, by files of processes of one that runs longer."""
+    """What each thread of the program does, by files of processes of one that does all."""
     with tempfile.TemporaryDirectory() as folder:
         own = argparse.Namespace(**dict(vars(settings), store="process"))
-        record(own, folder, [REFERENCE])
+        record(own, folder, [(THREADS * MOST, None)])
         events = events_of(own, os.path.join(folder, "run"))
         return [events[0, thread] for thread in range(THREADS)]
 
@@ -148,7 +150,7 @@ def main():
     reference = make_reference(settings)
     for i in range(settings.rounds):
         with tempfile.TemporaryDirectory() as folder:
-            ends = [draw.uniform(0, LONGEST) for _ in range(NODES * RANKS)]
+            ends = [draw_end(draw, LAST) for _ in range(NODES * RANKS)]
             record(settings, folder, ends)
             wrong, worked = check(settings, folder, reference)
             done_some += worked
@@ -156,7 +158,7 @@ def main():
             if not wrong and worked > 0 and i % 8 == 0:
                 wrong = "; ".join(packed.check(settings.lull, os.path.join(folder, "run")))
             if wrong:
-                print("round %d, after %s s: %s" % (i, ends, wrong))
+                print("round %d, killed at %s: %s" % (i, ends, wrong))
                 return 1
     print("%d of %d processes were killed at work; %d of %d runs have a file of each node" % (
         done_some, settings.rounds * NODES * RANKS, both, settings.rounds))
