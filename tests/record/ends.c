@@ -11,10 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CALLS = 5000 }; /* more than a chunk holds */
+enum {
+    CALLS = 5000, /* more than a chunk holds */
+    ENDS_CPU_US = 200000
+};
 
 /* Long enough to be killed; a launcher that is killed itself may leave this process behind. */
 static void wait_for_signal(void)
@@ -84,8 +88,9 @@ static void handle_signal(int number)
     end(inside);
 }
 
-/* Makes ready for it; 1: MPI_Bcast with a wrong root is to follow, 2: MPI_Recv from oneself, which
- * takes a second; 0: it has been done. */
+/* Makes ready for it; 1: MPI_Bcast with a wrong root is to follow, 2: MPI_Recv from oneself, in which
+ * the process asks for its message again and again until it has used ENDS_CPU_US of a core, however
+ * long it has to wait for that; 0: it has been done. */
 int ends_begin(const char *how)
 {
     MPI_Errhandler handler;
@@ -97,8 +102,9 @@ int ends_begin(const char *how)
         return 1;
     }
     if (strncmp(how, "signal-", 7) == 0) {
-        signal(SIGALRM, handle_signal);
-        alarm(1);
+        const struct itimerval later = {.it_value = {.tv_usec = ENDS_CPU_US}};
+        signal(SIGPROF, handle_signal);
+        setitimer(ITIMER_PROF, &later, NULL);
         return 2;
     }
     end(how);
@@ -121,14 +127,13 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int i = 0; i < CALLS; i++)
         MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD); /* behind it, all have come back from those above */
     if (rank == 0) {
         printf("atleast %d MPI_Barrier\nprocesses %d\nexpect %d MPI_Init\nready\n", CALLS * size,
                size, size);
         fflush(stdout);
     }
     if (size == 1 || rank == 1) {
-        if (size > 1) /* so that rank 0's lines are out before it is killed */
-            usleep(200000);
         int next = ends_begin(how);
         if (next == 1)
             MPI_Bcast(&data, 1, MPI_INT, 77, MPI_COMM_WORLD);

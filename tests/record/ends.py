@@ -8,6 +8,7 @@ The others are the same program by other compilers and bindings.
 """
 import argparse
 import concurrent.futures
+import glob
 import os
 import resource
 import shutil
@@ -39,19 +40,48 @@ ENDS = [("return of one rank", "return", None),
         ("exit() in an error handler", "in-exit", "MPI_Bcast"),
         ("exit() in a signal's handler in a call", "signal-exit", "MPI_Recv"),
         ("SIGKILL in a signal's handler in a call", "signal-kill", "MPI_Recv")]
-# The least that a call must take which was left by exit(), ns: the alarm comes after a second.
-LASTS = {"signal-exit": 900_000_000}
+# The least that a call must take which was left by exit(), ns: half of the time for which ends.c uses
+# its core there before the signal comes, so that no load can make it shorter.
+LASTS = {"signal-exit": 100_000_000}
+PATIENCE = 600 # s for what hangs
 # What ends.c makes, however it ends: calls, processes, and processes again.
 PLANTED = "atleast %d MPI_Barrier\nprocesses %d\nexpect %d MPI_Init\n"
 HINTS = ("atleast", "processes", "expect", "threads")
 
 
+def processes_with(variable):
+    """Of this user, those in whose environment NAME=VALUE was when they were started."""
+    for path in glob.glob("/proc/[0-9]*/environ"):
+        try:
+            with open(path, "rb") as file:
+                if variable.encode() in file.read().split(b"\0"):
+                    yield int(path.split("/")[2])
+        except OSError:
+            pass
+
+
+def end_all_with(variable):
+    """Comes back when there are none any more: a run is compared with itself then."""
+    give_up = time.monotonic() + PATIENCE
+    while left := list(processes_with(variable)):
+        if time.monotonic() > give_up:
+            raise TimeoutError("processes %s do not end" % left)
+        for number in left:
+            try:
+                os.kill(number, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.01)
+
+
 def start(command, environment, send=None, limit=None):
-    """Status and output; `send` is a signal for the launcher once the program says ready."""
+    """Status and output; `send` is a signal for the launcher once the program says ready, which it does
+    when all of its ranks have made their calls."""
     def lower_limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
+    job = "LULL_TEST_JOB", "%d.%d" % (os.getpid(), time.monotonic_ns())
+    process = subprocess.Popen(command, env=dict(environment, **dict([job])), stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, start_new_session=True,
                                preexec_fn=lower_limit if limit else None)
     if send:
@@ -60,17 +90,12 @@ def start(command, environment, send=None, limit=None):
             output += line
             if line == "ready\n":
                 break
-        time.sleep(0.3)
         process.send_signal(send)
-        rest, errors = process.communicate(timeout=120)
+        rest, errors = process.communicate(timeout=PATIENCE)
         output += rest
-        try:  # what an mpirun that was killed leaves behind
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        time.sleep(0.5)
+        end_all_with("=".join(job))  # what an mpirun that was killed leaves behind
     else:
-        output, errors = process.communicate(timeout=240)
+        output, errors = process.communicate(timeout=PATIENCE)
     return process.returncode, output, errors
 
 
@@ -115,7 +140,7 @@ class Bench:
     def check(self, run, expected):
         """What is wrong with the run, and what was found out about it."""
         result = subprocess.run([self.settings.check, "--cut", run], input=expected, text=True,
-                                capture_output=True, timeout=240)
+                                capture_output=True, timeout=PATIENCE)
         verdict = result.stdout.strip().replace("\n", "; ")
         return ["another run than expected"] if result.returncode != 0 else [], verdict
 
@@ -159,13 +184,13 @@ class Bench:
     def open_call(self, run):
         """What the rank is in at the end of its tape."""
         digest = subprocess.run([self.settings.digest, run], capture_output=True, text=True,
-                                timeout=240, check=True)
+                                timeout=PATIENCE, check=True)
         found = [line.split()[2] for line in digest.stdout.splitlines()
                  if line.startswith("0 enters ")]
         return found[0] if found else None
 
     def no_metrics(self, run):
-        metrics = subprocess.run([self.settings.lull, "metrics", "--force", run], timeout=240,
+        metrics = subprocess.run([self.settings.lull, "metrics", "--force", run], timeout=PATIENCE,
                                  capture_output=True, text=True, check=False)
         return [metrics.stderr.strip()] if metrics.returncode != 0 else together.differences(self.settings.lull, run, [3])
 

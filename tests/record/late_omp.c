@@ -26,7 +26,8 @@ static void wait_at_barrier(void)
     if (omp_get_thread_num() == 0) {
         while (!begun)
             continue;
-        usleep(20000); /* with which the other one is there, unless it has no core */
+        usleep(
+            20000); /* with which the other one is there, unless it has no core: the run is the same */
         end_program("");
     }
     begun = 1;

@@ -1,13 +1,12 @@
 /* phases ROUNDS [kill]: every rank computes in a parallel region and exchanges, ROUNDS times; some
  * rounds are not to be measured. Prints what must be found. With `kill` the last rank dies of
- * SIGKILL after that, before MPI_Finalize. */
+ * SIGKILL when all have done that, before MPI_Finalize. */
 #include <lull/lull.h>
 #include <mpi.h>
 #include <omp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { THREADS = 2, WORK = 2000, PAUSED = 50 };
 
@@ -55,9 +54,11 @@ int main(int argc, char **argv)
         printf("processes %d\nthreads %d\n", size, size * THREADS);
         fflush(stdout);
     }
-    if (argc > 2 && rank == size - 1) {
-        usleep(200000); /* rank 0's lines are out before it is killed */
-        raise(SIGKILL);
+    if (argc > 2) {
+        int done = 1, all = 0;
+        MPI_Reduce(&done, &all, 1, MPI_INT, MPI_SUM, size - 1, MPI_COMM_WORLD);
+        if (rank == size - 1 && all == size)
+            raise(SIGKILL);
     }
     MPI_Finalize();
     return 0;

@@ -29,12 +29,12 @@ class Test:
         environment = dict(os.environ, PMI_RANK=str(rank), PMI_SIZE="64", PMI_JOBID=run,
                            MPI_LOCALRANKID=str(rank), MPI_LOCALNRANKS=str(of_node), **more)
         return subprocess.Popen([*before, self.settings.lull, "record", "-o", run, *options,
-                                 *self.program], env=environment,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                                 *self.program], env=environment, stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def record(self, *arguments, **more):
         process = self.start(*arguments, **more)
-        said = process.communicate(timeout=240)[1]
+        said = process.communicate(timeout=600)[1]
         self.demand("status (%s)" % said, process.returncode, 0)
 
     def stored(self, run):
@@ -73,7 +73,7 @@ class Test:
         runs = [os.path.join(folder, name) for name in ("one", "other")]
         processes = [self.start(run, rank, 0, "--store", "node") for rank in range(6) for run in runs]
         for process in processes:
-            process.communicate(timeout=240)
+            process.communicate(timeout=600)
             self.demand("status", process.returncode, 0)
         self.record(runs[0], 40, 0, "--store", "node")
         self.demand("one run", self.stored(runs[0]), ([*range(6), 40], []))
@@ -120,8 +120,9 @@ class Test:
     # ---- what a file system is asked for ---------------------------------------------------------
 
     def asked(self, folder):
-        """One create for the node, and two names for each process, while the first of them lives."""
-        self.program = ["sleep", "2"]
+        """One create for the node, and two names for each process, while the first of them lives: each
+        gives back a line when it has begun, and ends when all have."""
+        self.program = ["cat"]
         log, run = os.path.join(folder, "log"), os.path.join(folder, "asked")
         probe = subprocess.run(["strace", "-o", log, "true"], capture_output=True, check=False)
         if probe.returncode != 0:
@@ -131,7 +132,11 @@ class Test:
                                 before=["strace", "-f", "-qq", "-e", "trace=open,openat,creat",
                                         "-o", "%s.%d" % (log, rank)]) for rank in range(8)]
         for process in processes:
-            process.communicate(timeout=240)
+            process.stdin.write("begun\n")
+            process.stdin.flush()
+            self.demand("said", process.stdout.readline(), "begun\n")
+        for process in processes:
+            process.communicate(timeout=600)
         calls = []
         for rank in range(8):
             with open("%s.%d" % (log, rank), encoding="utf-8") as file:
