@@ -86,11 +86,11 @@ static void answered(int result)
     CHECK(result == 0 && errno == 77);
 }
 
-static struct timespec in_100_s(clockid_t clock)
+static struct timespec in_1000_s(clockid_t clock)
 {
     struct timespec until;
     clock_gettime(clock, &until);
-    until.tv_sec += 100;
+    until.tv_sec += 1000;
     return until;
 }
 
@@ -111,7 +111,7 @@ static void wait_mutex(void)
 
 static void wait_mutex_timed(void)
 {
-    struct timespec until = in_100_s(CLOCK_REALTIME);
+    struct timespec until = in_1000_s(CLOCK_REALTIME);
     ask();
     answered(pthread_mutex_timedlock(&lock, &until));
     pthread_mutex_unlock(&lock);
@@ -119,7 +119,7 @@ static void wait_mutex_timed(void)
 
 static void wait_mutex_clock(void)
 {
-    struct timespec until = in_100_s(CLOCK_MONOTONIC);
+    struct timespec until = in_1000_s(CLOCK_MONOTONIC);
     ask();
     answered(pthread_mutex_clocklock(&lock, CLOCK_MONOTONIC, &until));
     pthread_mutex_unlock(&lock);
@@ -148,7 +148,7 @@ static void wait_condition(void)
 
 static void wait_condition_timed(void)
 {
-    struct timespec until = in_100_s(CLOCK_REALTIME);
+    struct timespec until = in_1000_s(CLOCK_REALTIME);
     pthread_mutex_lock(&lock);
     ask();
     answered(pthread_cond_timedwait(&condition, &lock, &until));
@@ -158,7 +158,7 @@ static void wait_condition_timed(void)
 
 static void wait_condition_clock(void)
 {
-    struct timespec until = in_100_s(CLOCK_MONOTONIC);
+    struct timespec until = in_1000_s(CLOCK_MONOTONIC);
     pthread_mutex_lock(&lock);
     ask();
     answered(pthread_cond_clockwait(&condition, &lock, CLOCK_MONOTONIC, &until));
@@ -187,7 +187,7 @@ static void wait_semaphore(void)
 
 static void wait_semaphore_timed(void)
 {
-    struct timespec until = in_100_s(CLOCK_REALTIME);
+    struct timespec until = in_1000_s(CLOCK_REALTIME);
     ask();
     answered(sem_timedwait(&semaphore, &until));
 }
@@ -213,7 +213,7 @@ static void wait_to_write(void)
 
 static void wait_to_read_timed(void)
 {
-    struct timespec until = in_100_s(CLOCK_REALTIME);
+    struct timespec until = in_1000_s(CLOCK_REALTIME);
     ask();
     answered(pthread_rwlock_timedrdlock(&readwrite, &until));
     pthread_rwlock_unlock(&readwrite);
@@ -221,7 +221,7 @@ static void wait_to_read_timed(void)
 
 static void wait_to_write_timed(void)
 {
-    struct timespec until = in_100_s(CLOCK_REALTIME);
+    struct timespec until = in_1000_s(CLOCK_REALTIME);
     ask();
     answered(pthread_rwlock_timedwrlock(&readwrite, &until));
     pthread_rwlock_unlock(&readwrite);
@@ -251,7 +251,7 @@ static void wait_c(void)
 
 static void wait_c_timed(void)
 {
-    struct timespec until = in_100_s(CLOCK_REALTIME);
+    struct timespec until = in_1000_s(CLOCK_REALTIME);
     ask();
     answered(mtx_timedlock(&c_lock, &until) == thrd_success ? 0 : 1);
     mtx_unlock(&c_lock);
@@ -277,7 +277,7 @@ static void wait_c_condition(void)
 
 static void wait_c_condition_timed(void)
 {
-    struct timespec until = in_100_s(CLOCK_REALTIME);
+    struct timespec until = in_1000_s(CLOCK_REALTIME);
     mtx_lock(&c_lock);
     ask();
     answered(cnd_timedwait(&c_condition, &c_lock, &until) == thrd_success ? 0 : 1);

@@ -40,12 +40,17 @@ static int body_c(void *argument)
     return 7;
 }
 
-static pthread_t make(long number)
+static pthread_t make_for(void *(*work)(void *), long number)
 {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, body, (void *)number) != 0)
+    if (pthread_create(&thread, NULL, work, (void *)number) != 0)
         exit(3);
     return thread;
+}
+
+static pthread_t make(long number)
+{
+    return make_for(body, number);
 }
 
 static void join(pthread_t thread, long number)
@@ -83,6 +88,15 @@ static void by_c(void)
     printf("waits %d joined\n", ROUNDS);
 }
 
+static _Atomic int given_up;
+
+static void *outlast_a_try(void *argument)
+{
+    while (!given_up)
+        usleep(50);
+    return body(argument);
+}
+
 /* What gives up has not waited for anybody. */
 static void by_np(void)
 {
@@ -90,15 +104,18 @@ static void by_np(void)
     for (long i = 0; i < ROUNDS; i += 3) {
         pthread_t thread = make(i);
         clock_gettime(CLOCK_REALTIME, &future);
-        future.tv_sec += 100;
+        future.tv_sec += 1000;
         in_region("join", i);
         while (pthread_tryjoin_np(thread, NULL) == EBUSY)
             usleep(50);
         lull_end("");
-        thread = make(i + 1);
+        given_up = 0;
+        thread = make_for(outlast_a_try, i + 1);
         in_region("join", i + 1);
-        if (pthread_timedjoin_np(thread, NULL, &past) != ETIMEDOUT ||
-            pthread_timedjoin_np(thread, NULL, &future) != 0)
+        if (pthread_timedjoin_np(thread, NULL, &past) != ETIMEDOUT)
+            exit(3);
+        given_up = 1;
+        if (pthread_timedjoin_np(thread, NULL, &future) != 0)
             exit(3);
         lull_end("");
         thread = make(i + 2);
@@ -128,8 +145,7 @@ static void in_pause(void)
         threads[i] = make(1000 + i);
     for (long i = 0; i < THREADS; i++)
         join(threads[i], 1000 + i);
-    if (pthread_create(&last, NULL, outlive, (void *)0) != 0)
-        exit(3);
+    last = make_for(outlive, 0);
     lull_resume();
     resumed = 1;
     join(last, 0);
