@@ -7,7 +7,7 @@ if(LULL_TESTS AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
                  COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/check_kernels.py
                          --archive $<TARGET_FILE:lull_bench> --claims $<TARGET_FILE:bench_claims>
                          --objdump ${CMAKE_OBJDUMP})
-        set_tests_properties(bench.kernels PROPERTIES LABELS quick TIMEOUT 120)
+        set_tests_properties(bench.kernels PROPERTIES LABELS quick TIMEOUT 1800)
     endif()
 endif()
 
@@ -17,31 +17,25 @@ if(LULL_TESTS AND Python3_FOUND)
         add_test(NAME bench.${name}
                  COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/bench/helpers.py
                          --lull $<TARGET_FILE:lull> --helper ${CMAKE_BINARY_DIR}/${helper} ${ARGN})
-        set_tests_properties(bench.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900)
+        set_tests_properties(bench.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800)
     endfunction()
     foreach(family openmpi mpich)
         if(LULL_MPICC_${family})
-            set(cases mpi)
+            set(cases mpi alone)
             if(HWLOC_FOUND) # through lull
                 list(APPEND cases nodes oversubscribed planted falling hidden refused)
             endif()
             foreach(case ${cases})
                 lull_helper_test(${family}.${case} lull-bench-${family} --family ${family}
                                  --case ${case})
-                if(case MATCHES "mpi|nodes") # together they would starve each other
-                    set_tests_properties(bench.${family}.${case} PROPERTIES LABELS mpi RUN_SERIAL ON)
-                elseif(case STREQUAL "oversubscribed") # there is no core for any of them
-                    set_tests_properties(bench.${family}.${case} PROPERTIES LABELS mpi COST 10)
-                else()
-                    set_tests_properties(bench.${family}.${case} PROPERTIES LABELS quick)
-                endif()
+                set_tests_properties(bench.${family}.${case} PROPERTIES LABELS mpi)
             endforeach()
         endif()
     endforeach()
     foreach(compiler gcc clang)
         if(LULL_OPENMP_${compiler})
             lull_helper_test(openmp.${compiler} lull-bench-openmp-${compiler} --case openmp)
-            set_tests_properties(bench.openmp.${compiler} PROPERTIES LABELS quick RUN_SERIAL ON)
+            set_tests_properties(bench.openmp.${compiler} PROPERTIES LABELS quick)
         endif()
     endforeach()
 endif()
@@ -56,6 +50,6 @@ if(LULL_TESTS AND Python3_FOUND AND HWLOC_FOUND AND NOT LULL_SANITIZE MATCHES "t
         add_test(NAME bench.odd.${case}
                  COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/bench/odd_machines.py
                          --lull $<TARGET_FILE:lull> --case ${case})
-        set_tests_properties(bench.odd.${case} PROPERTIES LABELS quick TIMEOUT 900)
+        set_tests_properties(bench.odd.${case} PROPERTIES LABELS quick TIMEOUT 1800)
     endforeach()
 endif()

@@ -25,7 +25,7 @@ BEGIN_AND_END = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")
 
 def run(command, folder):
     done = subprocess.run(command, capture_output=True, text=True, errors="replace",
-                          env=ENVIRONMENT, cwd=folder, timeout=200, check=False)
+                          env=ENVIRONMENT, cwd=folder, timeout=600, check=False)
     if done.returncode != 0:
         sys.exit("%s: status %d\n%s" % (" ".join(command), done.returncode, done.stderr))
     return done.stdout

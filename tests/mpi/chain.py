@@ -3,10 +3,11 @@
 stands. The tool is made here, from mpi.h and counter.c.
 
 usage: chain.py --family openmpi|mpich --recorder FILE --digest FILE --functions functions.txt
-                --place preloaded|linked|inside PROGRAM.c...
+                --place preloaded|linked|inside [--built FOLDER] PROGRAM.c...
 
 The tool is preloaded, with every other program (the rest has the other family of MPI), in turn before and
-behind the recorder, or linked to the program as a library, or part of it. Exit status 77: not possible here.
+behind the recorder, or linked to the program as a library, or part of it. FOLDER has the programs
+without the tool, by their names. Exit status 77: not possible here.
 """
 import argparse
 import fnmatch
@@ -19,6 +20,7 @@ import sys
 import tempfile
 
 import run
+from run import launch
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 # Names of arguments in mpi.h that say how much is sent: number, type.
@@ -111,10 +113,14 @@ def make_tool(options, folder):
 
 
 def make_program(options, source, folder):
-    program = os.path.join(folder, os.path.basename(source) + ".program")
+    name = os.path.basename(source)
+    if options.built and options.place == "preloaded":
+        return os.path.join(options.built, os.path.splitext(name)[0])
+    program = os.path.join(folder, name + ".program")
     extra = {"linked": ["-Wl,--no-as-needed", "-L" + folder, "-ltool", "-Wl,-rpath," + folder],
              "inside": [folder + "/tool.o"]}.get(options.place, [])
-    execute([options.compiler, "-O1", "-g", "-w", source, "-o", program] + extra + ["-lpthread"])
+    execute([options.compiler, "-O1", "-g", "-w", source, "-o", program] + extra + ["-lpthread"] +
+            launch.yielding(options.family))
     return program
 
 
@@ -185,6 +191,7 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("family", "recorder", "digest", "functions", "place"):
         parser.add_argument("--" + name, required=True)
+    parser.add_argument("--built")
     parser.add_argument("programs", nargs="+")
     options = parser.parse_args()
     options.compiler = "mpicc." + options.family

@@ -1,5 +1,21 @@
 # Small MPI programs that are recorded; what must be in the run stands in their sources. Under each
 # family of MPI libraries that a recorder was built for. Under sanitizers: record/sanitized.cmake.
+include(record/choice.cmake)
+
+# With what programs under MPICH are linked, to give their cores to each other.
+set(lull_mpich_yield ${CMAKE_CURRENT_BINARY_DIR}/mpich_yield.o)
+add_custom_command(OUTPUT ${lull_mpich_yield} DEPENDS ${CMAKE_CURRENT_LIST_DIR}/mpich_yield.c
+    COMMAND cc -O1 -g -c ${CMAKE_CURRENT_LIST_DIR}/mpich_yield.c -o ${lull_mpich_yield} VERBATIM)
+add_custom_target(mpich_yield DEPENDS ${lull_mpich_yield})
+set(lull_yield_with_openmpi)
+set(lull_yield_with_mpich ${lull_mpich_yield} -ldl)
+
+# What is looked at with a program in `make check`: where its run lies, whether counters are read in
+# between, and what run.py leaves out. Each program takes the next of four ways, with MPICH that in which
+# all three differ from Open MPI's: so it meets both of each, and all that is varied meets all else.
+set(lull_ways_of_openmpi "process,none,team" "node,fake,profile" "process,fake,team" "node,none,profile")
+set(lull_ways_of_mpich "node,fake,profile" "process,none,team" "node,none,profile" "process,fake,team")
+
 if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
     add_executable(mpi_digest ${CMAKE_CURRENT_LIST_DIR}/digest.c)
     target_link_libraries(mpi_digest PRIVATE lull_trace lull_base)
@@ -10,48 +26,97 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
         COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/documented.py
                 ${PROJECT_SOURCE_DIR}/src/record/mpi/functions.txt
                 ${PROJECT_SOURCE_DIR}/docs/record.md)
-    set_tests_properties(mpi.documented PROPERTIES LABELS quick TIMEOUT 60)
+    set_tests_properties(mpi.documented PROPERTIES LABELS quick TIMEOUT 1800)
+
+    # mpi_build(family program RESULT): the program, built once for all tests; an empty file where Fortran
+    # cannot compile it
+    function(mpi_build family program result)
+        get_filename_component(name ${program} NAME_WE)
+        get_filename_component(kind ${program} LAST_EXT)
+        set(wrapper_of_.c mpicc)
+        set(wrapper_of_.cc mpicxx)
+        set(wrapper_of_.f90 mpif90)
+        set(${result} "" PARENT_SCOPE)
+        find_program(LULL_TEST_${wrapper_of_${kind}}_${family} NAMES ${wrapper_of_${kind}}.${family})
+        set(compiler ${LULL_TEST_${wrapper_of_${kind}}_${family}})
+        if(NOT compiler)
+            return() # the test says so
+        endif()
+        set(folder ${CMAKE_CURRENT_BINARY_DIR}/mpi/${family})
+        file(MAKE_DIRECTORY ${folder})
+        set(output ${folder}/${name})
+        set(otherwise)
+        if(kind STREQUAL ".f90")
+            set(otherwise 2> /dev/null || : > ${output})
+        endif()
+        file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/mpi/programs/*.h
+             ${PROJECT_SOURCE_DIR}/include/lull/*.h)
+        add_custom_command(OUTPUT ${output} DEPENDS ${program} ${headers} mpich_yield
+            COMMAND ${compiler} -O1 -g -w -I${PROJECT_SOURCE_DIR}/include ${program} -o ${output}
+                    -lpthread ${lull_yield_with_${family}} ${otherwise})
+        set_property(GLOBAL APPEND PROPERTY lull_mpi_built_${family} ${output})
+        set(${result} --built=${output} PARENT_SCOPE)
+    endfunction()
+
+    # mpi_test(family name program arguments of run.py...)
+    function(mpi_test family name program)
+        add_test(NAME mpi.${family}.${name}
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/mpi/run.py --family ${family}
+                    --recorder $<TARGET_FILE:liblull-record-${family}>
+                    --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull> ${ARGN} ${program})
+        set_tests_properties(mpi.${family}.${name} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 1800)
+    endfunction()
+
+    # mpi_script(family name script arguments...)
+    function(mpi_script family name script)
+        add_test(NAME mpi.${family}.${name}
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/mpi/${script} --family ${family} ${ARGN})
+        set_tests_properties(mpi.${family}.${name} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 1800)
+    endfunction()
+
+    set(environment_of_process)
+    set(environment_of_node LULL_RECORD_STORE=node)
+    set(environment_of_none)
+    set(environment_of_fake LULL_RECORD_COUNTERS=fake:instructions=3,fake:cycles=2)
     foreach(family openmpi mpich)
         if(NOT TARGET liblull-record-${family})
             continue()
         endif()
+        set(turn 0)
         foreach(program ${programs})
             get_filename_component(name ${program} NAME_WE)
-            add_test(NAME mpi.${family}.${name}
-                COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/run.py --family ${family}
-                        --recorder $<TARGET_FILE:liblull-record-${family}>
-                        --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull> ${program})
-            set_tests_properties(mpi.${family}.${name} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
-                                 TIMEOUT 900)
-            # Beside another program Open MPI 4 hangs now and then where processes spawn others.
-            if(name MATCHES "^spawn")
-                set_tests_properties(mpi.${family}.${name} PROPERTIES RUN_SERIAL ON)
-            endif()
+            mpi_build(${family} ${program} built)
+            list(GET lull_ways_of_${family} ${turn} way)
+            string(REPLACE "," ";" way ${way})
+            list(GET way 0 store)
+            list(GET way 1 counters)
+            list(GET way 2 without)
+            mpi_test(${family} ${name} ${program} ${built} --without=${without})
+            set_tests_properties(mpi.${family}.${name} PROPERTIES
+                ENVIRONMENT "${environment_of_${store}};${environment_of_${counters}}")
+            list(APPEND lull_tests_with_both "^mpi\\.[a-z]+\\.${name}$")
+            mpi_test(${family} whole.${name} ${program} ${built})
+            math(EXPR turn "(${turn} + 1) % 4")
+        endforeach()
+        get_property(built GLOBAL PROPERTY lull_mpi_built_${family})
+        add_custom_target(mpi.programs.${family} ALL DEPENDS ${built})
+        set(built ${CMAKE_CURRENT_BINARY_DIR}/mpi/${family})
+        foreach(name imbalance polls_in_turn)
+            mpi_test(${family} clock.${name} ${CMAKE_CURRENT_LIST_DIR}/programs/${name}.c
+                     --built=${built}/${name} --clock)
         endforeach()
         # The same with readings of counters in between.
         foreach(name files onesided persistent pause_requests chunk_ends)
-            add_test(NAME mpi.${family}.counted.${name}
-                COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/run.py --family ${family}
-                        --recorder $<TARGET_FILE:liblull-record-${family}>
-                        --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull>
-                        ${CMAKE_CURRENT_LIST_DIR}/programs/${name}.c)
-            set_tests_properties(mpi.${family}.counted.${name} PROPERTIES LABELS mpi TIMEOUT 900
-                SKIP_RETURN_CODE 77
-                ENVIRONMENT "LULL_RECORD_COUNTERS=fake:instructions=3,fake:cycles=2")
+            mpi_test(${family} counted.${name} ${CMAKE_CURRENT_LIST_DIR}/programs/${name}.c
+                     --built=${built}/${name})
+            set_tests_properties(mpi.${family}.counted.${name} PROPERTIES ENVIRONMENT "${environment_of_fake}")
         endforeach()
         # The same in files of nodes.
         foreach(name blocking collectives communicators chunk_ends onesided threads pause spawn spawn_multiple
                 spawn_script errors)
-            add_test(NAME mpi.${family}.by_node.${name}
-                COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/run.py --family ${family}
-                        --recorder $<TARGET_FILE:liblull-record-${family}>
-                        --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull>
-                        ${CMAKE_CURRENT_LIST_DIR}/programs/${name}.c)
-            set_tests_properties(mpi.${family}.by_node.${name} PROPERTIES LABELS mpi TIMEOUT 900
-                SKIP_RETURN_CODE 77 ENVIRONMENT "LULL_RECORD_STORE=node")
-            if(name MATCHES "^spawn")
-                set_tests_properties(mpi.${family}.by_node.${name} PROPERTIES RUN_SERIAL ON)
-            endif()
+            mpi_test(${family} by_node.${name} ${CMAKE_CURRENT_LIST_DIR}/programs/${name}.c
+                     --built=${built}/${name})
+            set_tests_properties(mpi.${family}.by_node.${name} PROPERTIES ENVIRONMENT "${environment_of_node}")
         endforeach()
         # Another PMPI tool counts as much as the recorder, wherever it stands. It does not survive a
         # jump out of a call itself, and writes its counts in MPI_Finalize, which sessions do without; in
@@ -66,44 +131,37 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
             if(place MATCHES "linked|inside")
                 set(list chained_linked)
             endif()
-            add_test(NAME mpi.${family}.chain.${place}
-                COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/chain.py --family ${family}
-                        --recorder $<TARGET_FILE:liblull-record-${family}>
-                        --digest $<TARGET_FILE:mpi_digest>
-                        --functions ${PROJECT_SOURCE_DIR}/src/record/mpi/functions.txt
-                        --place ${place} ${${list}})
-            set_tests_properties(mpi.${family}.chain.${place} PROPERTIES LABELS mpi TIMEOUT 900
-                                 SKIP_RETURN_CODE 77 COST 10) # the longest begin first
+            mpi_script(${family} chain.${place} chain.py
+                       --recorder $<TARGET_FILE:liblull-record-${family}>
+                       --digest $<TARGET_FILE:mpi_digest>
+                       --functions ${PROJECT_SOURCE_DIR}/src/record/mpi/functions.txt
+                       --place ${place} --built ${built} ${${list}})
+            set_tests_properties(mpi.${family}.chain.${place} PROPERTIES COST 10) # the longest begin first
         endforeach()
         # Delays that are put into a real program are found as waves.
-        add_test(NAME mpi.${family}.waves
-            COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/waves.py --family ${family}
-                    --recorder $<TARGET_FILE:liblull-record-${family}> --lull $<TARGET_FILE:lull>
-                    ${PROJECT_SOURCE_DIR}/examples/wave.c)
-        set_tests_properties(mpi.${family}.waves PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
-                             TIMEOUT 900 RUN_SERIAL ON) # times are compared
-        # Programs that are disturbed on purpose.
-        add_test(NAME mpi.${family}.inject
-            COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/inject.py --family ${family}
-                    --lull $<TARGET_FILE:lull> ${CMAKE_CURRENT_LIST_DIR}/inject.c)
-        set_tests_properties(mpi.${family}.inject PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
-                             TIMEOUT 900 RUN_SERIAL ON)
-        # What a model of examples/image.c says of its messages.
-        add_test(NAME mpi.${family}.model
-            COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/model.py --family ${family}
-                    --recorder $<TARGET_FILE:liblull-record-${family}> --lull $<TARGET_FILE:lull>)
-        set_tests_properties(mpi.${family}.model PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
-                             TIMEOUT 900)
+        mpi_script(${family} waves waves.py --recorder $<TARGET_FILE:liblull-record-${family}>
+                   --lull $<TARGET_FILE:lull> ${PROJECT_SOURCE_DIR}/examples/wave.c)
+        # Programs that are disturbed on purpose: for as long as was asked for, or longer.
+        mpi_script(${family} inject inject.py --lull $<TARGET_FILE:lull> ${CMAKE_CURRENT_LIST_DIR}/inject.c)
+        # What a model of examples/image.c says of its messages, and what of its times.
+        foreach(name model clock.model)
+            set(words)
+            if(name MATCHES "clock")
+                set(words --clock)
+            endif()
+            mpi_script(${family} ${name} model.py --recorder $<TARGET_FILE:liblull-record-${family}>
+                       --lull $<TARGET_FILE:lull> ${words})
+        endforeach()
         # Every function of mpi.h is wrapped, or is listed as one that is not.
         add_test(NAME mpi.${family}.functions
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/src/record/mpi/generate.py --check
                     ${PROJECT_SOURCE_DIR}/src/record/mpi/functions.txt
                     ${CMAKE_BINARY_DIR}/generated/record-${family}/mpi.i)
-        set_tests_properties(mpi.${family}.functions PROPERTIES LABELS quick TIMEOUT 60)
+        set_tests_properties(mpi.${family}.functions PROPERTIES LABELS quick TIMEOUT 1800)
         add_test(NAME mpi.${family}.closing
             COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/closing.py
                     ${CMAKE_BINARY_DIR}/generated/record-${family}/mpi_wrappers.c)
-        set_tests_properties(mpi.${family}.closing PROPERTIES LABELS quick TIMEOUT 60)
+        set_tests_properties(mpi.${family}.closing PROPERTIES LABELS quick TIMEOUT 1800)
     endforeach()
     # OpenSHMEM. What UCX does to see memory come and go makes Open MPI 4.1 of Debian 12 die at the end.
     if(TARGET liblull-record-openmpi-shmem)
@@ -112,13 +170,13 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
                     --recorder $<TARGET_FILE:liblull-record-openmpi-shmem>
                     --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull>
                     ${CMAKE_CURRENT_LIST_DIR}/shmem/shmem.c)
-        set_tests_properties(mpi.openmpi.shmem PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 900
+        set_tests_properties(mpi.openmpi.shmem PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 1800
                              ENVIRONMENT OMPI_MCA_opal_common_ucx_opal_mem_hooks=0)
         # Every function of shmem.h is wrapped, or is one that is left out.
         add_test(NAME mpi.openmpi.shmem.functions
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/src/record/shmem/generate.py --check
                     ${CMAKE_BINARY_DIR}/generated/record-openmpi/shmem.i)
-        set_tests_properties(mpi.openmpi.shmem.functions PROPERTIES LABELS quick TIMEOUT 60)
+        set_tests_properties(mpi.openmpi.shmem.functions PROPERTIES LABELS quick TIMEOUT 1800)
     endif()
     if(TARGET liblull-record-openmpi)
         set(compared ${PROJECT_SOURCE_DIR}/examples/heat.c)
@@ -135,7 +193,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
                         --recorder $<TARGET_FILE:liblull-record-openmpi>
                         --digest $<TARGET_FILE:mpi_digest> ${program})
             set_tests_properties(mpi.eztrace.${name} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
-                                 TIMEOUT 900)
+                                 TIMEOUT 1800)
         endforeach()
     endif()
 endif()

@@ -30,7 +30,7 @@ DISTANCES = {"1": 1, "1+2": 2}
 
 def execute(command, environment, folder):
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder,
-                          timeout=120, check=False)
+                          timeout=600, check=False)
     if done.returncode != 0:
         sys.exit("%s: status %d\n%s" % (" ".join(command), done.returncode, done.stderr))
     return done.stdout
@@ -123,7 +123,8 @@ def main():
     runs = int(os.environ.get("LULL_TEST_WAVE_RUNS", "1"))
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "wave")
-        execute(["mpicc." + options.family, "-O2", options.program, "-lm", "-o", program],
+        execute(["mpicc." + options.family, "-O2", options.program, "-lm", "-o", program,
+                 *launch.yielding(options.family)],
                 launch.environment(), folder)
         for protocol, size in PROTOCOLS.items():
             for distances, speed in DISTANCES.items():

@@ -32,7 +32,7 @@ def main():
                       for _ in range(beside)]
             try:
                 subprocess.run(["taskset", "-c", str(core), settings.lull, "record", "-o", run,
-                                settings.busy, threads, "400"], check=True, timeout=240,
+                                settings.busy, threads, "400"], check=True, timeout=600,
                                stderr=subprocess.DEVNULL)
             finally:
                 for other in others:

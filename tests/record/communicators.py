@@ -34,7 +34,7 @@ def runs_alone(folder, family):
     """MPICH of Debian 12 spawns nothing."""
     done = subprocess.run(["mpirun." + family, "-n", str(RANKS), os.path.join(folder, "program"),
                            folder, "spawn"], env=launch.environment(), capture_output=True,
-                          timeout=240, check=False)
+                          timeout=600, check=False)
     return done.returncode == 0
 
 
@@ -53,7 +53,7 @@ def record(settings, folder, run, environment, alone, *options):
     if alone is not None:
         words = ["sh", os.path.join(folder, "alone.sh"), str(alone)] + words
     done = subprocess.run(launcher + words, env=dict(base, **environment), capture_output=True,
-                          text=True, timeout=240, check=False)
+                          text=True, timeout=600, check=False)
     if done.returncode != 0:
         sys.exit("%s: status %d\n%s" % (" ".join(words), done.returncode, done.stderr))
 
@@ -167,7 +167,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="lull-communicators-") as folder:
         subprocess.run(["mpicc." + settings.family, "-O1", "-w",
                         os.path.join(HERE, "communicators.c"), "-o",
-                        os.path.join(folder, "program")], check=True)
+                        os.path.join(folder, "program"), *launch.yielding(settings.family)],
+                       check=True)
         if settings.spawn and not runs_alone(folder, settings.family):
             print("skipped: this MPI library cannot spawn here")
             return 77

@@ -23,7 +23,7 @@ CALLS = "read,write,pread64,pwrite64,readv,writev,preadv,pwritev"
 
 def call(command, **more):
     done = subprocess.run(command, env=launch.environment(), capture_output=True, text=True,
-                          timeout=120, **more)
+                          timeout=600, **more)
     if done.returncode != 0:
         sys.exit(f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -53,7 +53,7 @@ def by_strace(command, folder):
     if not shutil.which("strace"):
         return None
     done = subprocess.run(["strace", "-ff", "-y", "-o", log, "-e", "trace=" + CALLS] + command,
-                          capture_output=True, env=launch.environment(), timeout=120)
+                          capture_output=True, env=launch.environment(), timeout=600)
     if done.returncode != 0:
         return None
     found = {}

@@ -4,7 +4,7 @@
 
 The script runs one thread, then two, then one again; the numbers of threads must be found where they
 are, by themselves and not one on top of the other. Each is analysed from its begin to its end: as they
-run one after the other, these times together are not longer than the run.
+run one after the other, these times together are not longer than the run, however long they are.
 """
 import argparse
 import os
@@ -17,7 +17,7 @@ SHAPES = ("1 x 1", "1 x 2", "1 x 1")  # processes and threads, of each applicati
 
 
 def lull(settings, *words):
-    return subprocess.run([settings.lull, *words], capture_output=True, text=True, timeout=240)
+    return subprocess.run([settings.lull, *words], capture_output=True, text=True, timeout=600)
 
 
 def told_wrongly(settings, script, run, *kind):

@@ -89,7 +89,7 @@ class Bench:
 
     def run(self, command, **more):
         return subprocess.run(command, env=dict(ENVIRONMENT, **more), capture_output=True,
-                              text=True, timeout=240)
+                              text=True, timeout=600)
 
     def build(self, compiler, source, level, *flags):
         program = self.path("%s.%s%s" % (source, compiler, level))
@@ -151,7 +151,7 @@ class Bench:
             calls[path[-1]] = calls.get(path[-1], 0) + times
         lines = "".join("expect %d %s\n" % (times, name) for name, times in calls.items())
         done = subprocess.run([self.settings.check, target], input=lines, capture_output=True,
-                              text=True, timeout=240)
+                              text=True, timeout=600)
         self.expect(what + ": sums", (done.returncode, done.stdout.split("\n")[-2]),
                     (0, "%d checked, 0 differ, 0 oddities" % len(calls)))
         if done.returncode:
@@ -279,7 +279,7 @@ def unharmed(bench, compiler):
 def check(bench, target, lines):
     """What check_run says of the run."""
     return subprocess.run([bench.settings.check, target], input=lines, capture_output=True,
-                          text=True, timeout=240).stdout
+                          text=True, timeout=600).stdout
 
 
 def many_files(bench, compiler):

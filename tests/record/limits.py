@@ -29,7 +29,7 @@ LIMITED = launch.environment(UCX_MEM_EVENTS="no")
 
 
 def run(command, **more):
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, **more)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, **more)
 
 
 def hints(output):
@@ -131,7 +131,7 @@ class Test:
             said += process.stdout.readline()
         fill(os.path.join(disk, "fill"))
         run(["sync", "-f", disk]) # what was written must be written anew from here on
-        said, told = process.communicate("\n", timeout=120)
+        said, told = process.communicate("\n", timeout=600)
         self.demand(process.returncode == 0, "status %d: %s" % (process.returncode, told))
         self.check_run(where, hints(said), "--cut")
 
@@ -280,7 +280,7 @@ class Test:
             # Forced: how long the recorder took beside so short a program is not what is asked here.
             metrics = run([self.settings.lull, "metrics", "--force", where])
             self.demand(metrics.returncode == 0, metrics.stderr)
-            said, _ = process.communicate("\n", timeout=120)
+            said, _ = process.communicate("\n", timeout=600)
             self.demand(process.returncode == 0, "status %d" % process.returncode)
             self.check_run(where, hints(said))
 

@@ -43,7 +43,7 @@ def main():
                 wrong.append("rank %d: %d bytes, of two ranks %d" % (
                     rank, mock.bytes_of(where), few_bytes))
             read = subprocess.run([settings.lull, "info", where], capture_output=True, text=True,
-                                  timeout=60, check=False)
+                                  timeout=600, check=False)
             if read.returncode != 0 or "not recorded" not in read.stdout + read.stderr:
                 wrong.append("rank %d: lull info: status %d\n%s" % (
                     rank, read.returncode, read.stdout + read.stderr))

@@ -31,6 +31,6 @@ int main(void)
     printf("threads 2\nexpect 20 !$omp parallel\nbalance %g 0.02\n",
            (took[0] + took[1]) / 2 / (took[0] > took[1] ? took[0] : took[1]));
     /* about a fourth of all threads' time is spent in the barrier */
-    printf("lasts %.0f !$omp implicit barrier\n", 0.8 * waited * 1e9);
+    printf("waited %.0f !$omp implicit barrier\n", 0.8 * waited * 1e9);
     return 0;
 }

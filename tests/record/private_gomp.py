@@ -17,7 +17,7 @@ NAME = b"libgomp.so.1\0"
 
 
 def run(command, **more):
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, **more)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, **more)
 
 
 def rename(path, target, own):

@@ -45,8 +45,8 @@ if(Python3_FOUND)
         add_test(NAME record.${name}
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/run.py
                     --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run> ${ARGN})
-        set_tests_properties(record.${name} PROPERTIES LABELS ${label} TIMEOUT 900
-                             SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+        set_tests_properties(record.${name} PROPERTIES LABELS ${label} TIMEOUT 1800
+                             SKIP_RETURN_CODE 77)
     endfunction()
 
     # LLVM's OpenMP 14 looks through its list of threads while it replaces that by a longer one, and dies
@@ -63,15 +63,15 @@ if(Python3_FOUND)
     add_test(NAME record.inject_replay
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/inject_replay.py
                 $<TARGET_FILE:lull>)
-    set_tests_properties(record.inject_replay PROPERTIES LABELS quick TIMEOUT 300)
+    set_tests_properties(record.inject_replay PROPERTIES LABELS quick TIMEOUT 1800)
 
     # waits_test(name program arguments...): how threads wait for each other
     function(waits_test name)
         add_test(NAME record.${name}
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/run.py
                     --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_waits> -- ${ARGN})
-        set_tests_properties(record.${name} PROPERTIES LABELS quick TIMEOUT 300
-                             SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+        set_tests_properties(record.${name} PROPERTIES LABELS quick TIMEOUT 1800
+                             SKIP_RETURN_CODE 77)
     endfunction()
     find_program(LULL_GXX NAMES g++ g++-12 g++-13 g++-14)
     if(LULL_GXX)
@@ -119,7 +119,7 @@ if(Python3_FOUND)
             add_test(NAME record.files${variant}.${short}
                 COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/files.py --lull $<TARGET_FILE:lull>
                         -- ${record_bin}/files${variant}.${short} descriptors streams others threads)
-            set_tests_properties(record.files${variant}.${short} PROPERTIES LABELS quick TIMEOUT 300)
+            set_tests_properties(record.files${variant}.${short} PROPERTIES LABELS quick TIMEOUT 1800)
         endforeach()
         record_program(marked ${compiler} -Wall -Wextra -Werror -pthread)
         record_test(marked.${short} quick -- ${record_bin}/marked.${short})
@@ -144,6 +144,7 @@ if(Python3_FOUND)
             record_test(pause_threads.${form}.${short} quick --
                         ${record_bin}/pause_threads.${short} ${form})
         endforeach()
+        record_test(pause_threads.clock.${short} quick --clock -- ${record_bin}/pause_threads.${short} long)
         # Under the thread sanitizer, which exits with 66 when it blames the program for anything.
         # Clang's makes a thread of its own in the program, which is recorded, too.
         execute_process(COMMAND ${compiler} -fsanitize=thread -x c /dev/null -c -o ${record_bin}/probe.o
@@ -209,7 +210,7 @@ if(Python3_FOUND)
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/functions.py
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                 $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
-    set_tests_properties(record.functions PROPERTIES LABELS quick TIMEOUT 900)
+    set_tests_properties(record.functions PROPERTIES LABELS quick TIMEOUT 1800)
 
     foreach(compiler ${LULL_GCC} ${LULL_CLANG})
         get_filename_component(short ${compiler} NAME_WE)
@@ -239,25 +240,30 @@ if(Python3_FOUND)
         record_test(pause_omp.counted.${short} quick --option=--counters=fake:a=1,fake:b=2 --
                     ${record_bin}/pause_omp.${short})
         record_test(omp_constructs.${short} quick -- ${record_bin}/omp_constructs.${short})
-        add_test(NAME record.counters.${short}
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py
-                    --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
-                    -- ${record_bin}/omp_constructs.${short})
-        set_tests_properties(record.counters.${short} PROPERTIES LABELS quick TIMEOUT 900
-                             RUN_SERIAL ON)
+        foreach(clock "" clock.)
+            set(words)
+            if(clock)
+                set(words --clock)
+            endif()
+            add_test(NAME record.counters.${clock}${short}
+                COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py
+                        --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run> ${words}
+                        -- ${record_bin}/omp_constructs.${short})
+            set_tests_properties(record.counters.${clock}${short} PROPERTIES LABELS quick TIMEOUT 1800)
+        endforeach()
         record_test(omp_constructs.profile.${short} quick --option=--profile --
                     ${record_bin}/omp_constructs.${short})
         record_test(omp_barriers.ring.${short} quick --option=--keep=last:64KiB --
                     ${record_bin}/omp_barriers.${short})
         record_test(pause_omp.ring.${short} quick --option=--keep=last:64KiB --
                     ${record_bin}/pause_omp.${short})
-        record_test(omp_imbalance.${short} quick -- ${record_bin}/omp_imbalance.${short})
+        record_test(omp_imbalance.${short} quick --clock -- ${record_bin}/omp_imbalance.${short})
         add_test(NAME record.sites_omp.${short}
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sites_omp.py
                     --lull $<TARGET_FILE:lull> --compiler ${compiler}
                     $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
-        set_tests_properties(record.sites_omp.${short} PROPERTIES LABELS quick TIMEOUT 900
-                             SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+        set_tests_properties(record.sites_omp.${short} PROPERTIES LABELS quick TIMEOUT 1800
+                             SKIP_RETURN_CODE 77)
         execute_process(COMMAND ${compiler} -fsanitize=address -x c /dev/null -c -o ${record_bin}/probe.o
                         RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
         if(NOT failed)
@@ -286,8 +292,8 @@ if(Python3_FOUND)
                     --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                     --constructs ${PROJECT_SOURCE_DIR}/tests/record/omp_constructs.c
                     --two ${PROJECT_SOURCE_DIR}/tests/record/private_gomps.c)
-        set_tests_properties(record.private_gomp PROPERTIES LABELS quick TIMEOUT 900
-                             SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+        set_tests_properties(record.private_gomp PROPERTIES LABELS quick TIMEOUT 1800
+                             SKIP_RETURN_CODE 77)
         record_program(heap ${LULL_GCC} -fopenmp)
         set(record_variant .serial)
         record_program(heap ${LULL_GCC})
@@ -295,7 +301,7 @@ if(Python3_FOUND)
         add_test(NAME record.heap
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/heap.py
                     --lull $<TARGET_FILE:lull> ${record_bin}/heap.gcc ${record_bin}/heap.serial.gcc)
-        set_tests_properties(record.heap PROPERTIES LABELS quick TIMEOUT 300 SKIP_RETURN_CODE 77)
+        set_tests_properties(record.heap PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
         record_program(live ${LULL_GCC})
         record_program(many_regions ${LULL_GCC})
         record_program(closing ${LULL_GCC})
@@ -310,17 +316,17 @@ if(Python3_FOUND)
         add_test(NAME record.stores
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/stores.py
                     --lull $<TARGET_FILE:lull>)
-        set_tests_properties(record.stores PROPERTIES LABELS quick TIMEOUT 300)
+        set_tests_properties(record.stores PROPERTIES LABELS quick TIMEOUT 1800)
         # On two nodes, in either form of the files.
         foreach(store node process)
             add_test(NAME record.killed.${store}
                 COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/killed_nodes.py
                         --lull $<TARGET_FILE:lull> --program ${record_bin}/killed.gcc
                         --listing $<TARGET_FILE:listing> --store ${store})
-            set_tests_properties(record.killed.${store} PROPERTIES LABELS quick TIMEOUT 300
+            set_tests_properties(record.killed.${store} PROPERTIES LABELS quick TIMEOUT 1800
                                  SKIP_RETURN_CODE 77)
         endforeach()
-        set_tests_properties(record.killed record.killed.ring PROPERTIES LABELS quick TIMEOUT 300)
+        set_tests_properties(record.killed record.killed.ring PROPERTIES LABELS quick TIMEOUT 1800)
         record_program(ring ${LULL_GCC} -Wall -Wextra -Werror -pthread)
         add_test(NAME record.ring
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ring.py
@@ -335,24 +341,23 @@ if(Python3_FOUND)
                     --lull $<TARGET_FILE:lull> --listing $<TARGET_FILE:listing>
                     --program ${record_bin}/ring.gcc --store node)
         set_tests_properties(record.ring record.ring.pauses record.ring.node
-                             PROPERTIES LABELS quick TIMEOUT 300)
+                             PROPERTIES LABELS quick TIMEOUT 1800)
         record_program(busy ${LULL_GCC} -pthread)
         add_test(NAME record.alone
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/alone.py
                     --lull $<TARGET_FILE:lull> --busy ${record_bin}/busy.gcc)
-        set_tests_properties(record.alone PROPERTIES LABELS quick TIMEOUT 600 SKIP_RETURN_CODE 77
-                             RUN_SERIAL ON)
+        set_tests_properties(record.alone PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
         add_test(NAME record.follow
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/follow.py
                     --lull $<TARGET_FILE:lull> --busy ${record_bin}/busy.gcc)
-        set_tests_properties(record.follow PROPERTIES LABELS quick TIMEOUT 300)
+        set_tests_properties(record.follow PROPERTIES LABELS quick TIMEOUT 1800)
         foreach(what full-disk budget live closed memory committed copy-on-write)
             add_test(NAME record.${what}
                 COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/limits.py ${what}
                         --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                         --bin ${record_bin})
-            set_tests_properties(record.${what} PROPERTIES LABELS quick TIMEOUT 900
-                                 SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+            set_tests_properties(record.${what} PROPERTIES LABELS quick TIMEOUT 1800
+                                 SKIP_RETURN_CODE 77)
         endforeach()
         # The same in the file of a node.
         foreach(what full-disk budget live closed copy-on-write)
@@ -360,8 +365,8 @@ if(Python3_FOUND)
                 COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/limits.py ${what}
                         --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                         --bin ${record_bin} --store node)
-            set_tests_properties(record.${what}.node PROPERTIES LABELS quick TIMEOUT 900
-                                 SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+            set_tests_properties(record.${what}.node PROPERTIES LABELS quick TIMEOUT 1800
+                                 SKIP_RETURN_CODE 77)
         endforeach()
         set_tests_properties(record.copy-on-write record.copy-on-write.node PROPERTIES LABELS slow)
     endif()
@@ -374,7 +379,7 @@ if(LULL_TESTS AND CMAKE_NM)
         if(TARGET ${recorder})
             add_test(NAME record.complete.${recorder}
                 COMMAND sh -c "! '${CMAKE_NM}' -u '$<TARGET_FILE:${recorder}>' | grep -E ' (lull_|rec_|P?MPI_|ompi_)'")
-            set_tests_properties(record.complete.${recorder} PROPERTIES LABELS quick TIMEOUT 60)
+            set_tests_properties(record.complete.${recorder} PROPERTIES LABELS quick TIMEOUT 1800)
         endif()
     endforeach()
 endif()
@@ -387,12 +392,13 @@ function(record_mpi family)
         return()
     endif()
     set(bin ${CMAKE_CURRENT_BINARY_DIR}/record)
+    set(yield ${lull_yield_with_${family}})
     foreach(name ends hybrid phases many_calls schedules)
         set(output ${bin}/${name}.${family})
         set(source ${PROJECT_SOURCE_DIR}/tests/record/${name}.c)
-        add_custom_command(OUTPUT ${output} DEPENDS ${source}
+        add_custom_command(OUTPUT ${output} DEPENDS ${source} mpich_yield
             COMMAND ${LULL_TEST_MPICC_${family}} -std=gnu17 -O1 -g -fopenmp
-                    -I${PROJECT_SOURCE_DIR}/include ${source} -o ${output} VERBATIM)
+                    -I${PROJECT_SOURCE_DIR}/include ${source} -o ${output} ${yield} VERBATIM)
         add_custom_target(record.${name}.${family} ALL DEPENDS ${output})
     endforeach()
     set(ring ${PROJECT_SOURCE_DIR}/tests/record/ring.c)
@@ -400,33 +406,33 @@ function(record_mpi family)
     if(family STREQUAL "mpich")
         set(handles --shared-handles)
     endif()
-    add_custom_command(OUTPUT ${bin}/ring.${family} DEPENDS ${ring}
+    add_custom_command(OUTPUT ${bin}/ring.${family} DEPENDS ${ring} mpich_yield
         COMMAND ${LULL_TEST_MPICC_${family}} -std=gnu17 -O1 -g -pthread -DRING_MPI
-                -I${PROJECT_SOURCE_DIR}/include ${ring} -o ${bin}/ring.${family} VERBATIM)
+                -I${PROJECT_SOURCE_DIR}/include ${ring} -o ${bin}/ring.${family} ${yield} VERBATIM)
     add_custom_target(record.ring.${family} ALL DEPENDS ${bin}/ring.${family})
     add_test(NAME record.ring.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ring.py
                 --lull $<TARGET_FILE:lull> --listing $<TARGET_FILE:listing>
                 --program ${bin}/ring.${family} --mpirun ${LULL_TEST_MPIRUN_${family}}
                 ${handles})
-    set_tests_properties(record.ring.${family} PROPERTIES LABELS mpi TIMEOUT 300 PROCESSORS 2)
+    set_tests_properties(record.ring.${family} PROPERTIES LABELS mpi TIMEOUT 1800 PROCESSORS 2)
     # The same by another compiler, and by Fortran's bindings.
     set(ends ${PROJECT_SOURCE_DIR}/tests/record/ends.c)
     set(others)
     if(LULL_CLANG)
-        add_custom_command(OUTPUT ${bin}/ends.clang.${family} DEPENDS ${ends}
+        add_custom_command(OUTPUT ${bin}/ends.clang.${family} DEPENDS ${ends} mpich_yield
             COMMAND ${CMAKE_COMMAND} -E env OMPI_CC=${LULL_CLANG} MPICH_CC=${LULL_CLANG}
-                    ${LULL_TEST_MPICC_${family}} -O1 -g ${ends} -o ${bin}/ends.clang.${family} VERBATIM)
+                    ${LULL_TEST_MPICC_${family}} -O1 -g ${ends} -o ${bin}/ends.clang.${family} ${yield} VERBATIM)
         list(APPEND others ${bin}/ends.clang.${family})
     endif()
     find_program(LULL_TEST_MPIF90_${family} NAMES mpif90.${family})
     if(LULL_TEST_MPIF90_${family} AND LULL_GFORTRAN)
         set(object ${bin}/ends.fortran.${family}.o)
         add_custom_command(OUTPUT ${bin}/ends.fortran.${family}
-            DEPENDS ${ends} ${PROJECT_SOURCE_DIR}/tests/record/ends.f90
+            DEPENDS ${ends} ${PROJECT_SOURCE_DIR}/tests/record/ends.f90 mpich_yield
             COMMAND ${LULL_TEST_MPICC_${family}} -O1 -g -DENDS_FORTRAN -c ${ends} -o ${object}
             COMMAND ${LULL_TEST_MPIF90_${family}} -O1 -g ${PROJECT_SOURCE_DIR}/tests/record/ends.f90
-                    ${object} -o ${bin}/ends.fortran.${family} VERBATIM)
+                    ${object} -o ${bin}/ends.fortran.${family} ${yield} VERBATIM)
         list(APPEND others ${bin}/ends.fortran.${family})
     endif()
     add_custom_target(record.ends.others.${family} ALL DEPENDS ${others})
@@ -436,27 +442,27 @@ function(record_mpi family)
                 --digest $<TARGET_FILE:mpi_digest>
                 --program ${bin}/ends.${family} --barriers ${bin}/omp_barriers.gcc
                 --mpirun ${LULL_TEST_MPIRUN_${family}} --others ${others})
-    set_tests_properties(record.ends.${family} PROPERTIES LABELS mpi TIMEOUT 1200 PROCESSORS 2
+    set_tests_properties(record.ends.${family} PROPERTIES LABELS mpi TIMEOUT 1800 PROCESSORS 2
                          SKIP_RETURN_CODE 77)
     add_test(NAME record.schedules.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/schedules.py
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                 --program ${bin}/schedules.${family} --mpirun ${LULL_TEST_MPIRUN_${family}})
-    set_tests_properties(record.schedules.${family} PROPERTIES LABELS mpi TIMEOUT 1200 RUN_SERIAL ON)
+    set_tests_properties(record.schedules.${family} PROPERTIES LABELS mpi TIMEOUT 1800)
     add_test(NAME record.sums.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sums.py
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                 --program ${bin}/phases.${family} --mpirun ${LULL_TEST_MPIRUN_${family}})
-    set_tests_properties(record.sums.${family} PROPERTIES LABELS mpi TIMEOUT 1200 RUN_SERIAL ON)
+    set_tests_properties(record.sums.${family} PROPERTIES LABELS mpi TIMEOUT 1800)
     add_test(NAME record.sites.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sites.py
                 --lull $<TARGET_FILE:lull> --family ${family} $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
-    set_tests_properties(record.sites.${family} PROPERTIES LABELS mpi TIMEOUT 900 SKIP_RETURN_CODE 77)
+    set_tests_properties(record.sites.${family} PROPERTIES LABELS mpi TIMEOUT 1800 SKIP_RETURN_CODE 77)
     if(family STREQUAL mpich) # whose handles a mock has
         add_test(NAME record.million
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/million.py
                     --lull $<TARGET_FILE:lull> --recorder $<TARGET_FILE:liblull-record-mpich>)
-        set_tests_properties(record.million PROPERTIES LABELS mpi TIMEOUT 300 SKIP_RETURN_CODE 77)
+        set_tests_properties(record.million PROPERTIES LABELS mpi TIMEOUT 1800 SKIP_RETURN_CODE 77)
     endif()
     # Who is in which communicator. Open MPI 4 hangs now and then where processes spawn others.
     foreach(form alone nodes spawn)
@@ -465,21 +471,25 @@ function(record_mpi family)
                     --lull $<TARGET_FILE:lull> --comms $<TARGET_FILE:comms_of> --family ${family}
                     --${form})
         set_tests_properties(record.communicators.${form}.${family}
-                             PROPERTIES LABELS mpi TIMEOUT 900 RUN_SERIAL ON SKIP_RETURN_CODE 77)
+                             PROPERTIES LABELS mpi TIMEOUT 1800 SKIP_RETURN_CODE 77)
     endforeach()
-    add_test(NAME record.clocks.${family}
-        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/clocks.py
-                --lull $<TARGET_FILE:lull> --family ${family})
-    add_test(NAME record.clocks.nodes.${family}
-        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/clocks.py
-                --lull $<TARGET_FILE:lull> --family ${family} --nodes)
-    set_tests_properties(record.clocks.${family} record.clocks.nodes.${family}
-                         PROPERTIES LABELS mpi TIMEOUT 900 RUN_SERIAL ON SKIP_RETURN_CODE 77)
-    add_test(NAME record.counters.${family}
-        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py
-                --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
-                --mpirun ${LULL_TEST_MPIRUN_${family}} -- ${bin}/phases.${family} 3000)
-    set_tests_properties(record.counters.${family} PROPERTIES LABELS mpi TIMEOUT 1200 RUN_SERIAL ON)
+    foreach(clock "" clock.)
+        set(words)
+        if(clock)
+            set(words --clock)
+        endif()
+        set(clocks ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/clocks.py
+                   --lull $<TARGET_FILE:lull> --family ${family} ${words})
+        add_test(NAME record.clocks.${clock}${family} COMMAND ${clocks})
+        add_test(NAME record.clocks.nodes.${clock}${family} COMMAND ${clocks} --nodes)
+        add_test(NAME record.counters.${clock}${family}
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py
+                    --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run> ${words}
+                    --mpirun ${LULL_TEST_MPIRUN_${family}} -- ${bin}/phases.${family} 3000)
+        set_tests_properties(record.clocks.${clock}${family} record.clocks.nodes.${clock}${family}
+                             record.counters.${clock}${family}
+                             PROPERTIES LABELS mpi TIMEOUT 1800 SKIP_RETURN_CODE 77)
+    endforeach()
     foreach(ranks 1 24)
         record_test(many_calls.${ranks}.${family} slow -- ${LULL_TEST_MPIRUN_${family}} -n ${ranks}
                     ${bin}/many_calls.${family} 1000000)
@@ -489,7 +499,7 @@ function(record_mpi family)
         add_test(NAME record.start.${what}.${family}
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/start.py ${what}
                     --lull $<TARGET_FILE:lull> --family ${family})
-        set_tests_properties(record.start.${what}.${family} PROPERTIES LABELS mpi TIMEOUT 900
+        set_tests_properties(record.start.${what}.${family} PROPERTIES LABELS mpi TIMEOUT 1800
                              SKIP_RETURN_CODE 77)
     endforeach()
     foreach(form master inside)

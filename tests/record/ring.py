@@ -27,7 +27,7 @@ DONE = ("send done", "receive", "request cancelled", "request freed", "collectiv
 
 
 def run(command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False,
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False,
                           env=launch.environment())
 
 
@@ -138,7 +138,7 @@ class Test:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
             self.demand(process.stdout.readline() == "ready\n", "it is not ready")
             meanwhile, _ = listing(self.settings, ring)
-            process.communicate("\n", timeout=120)
+            process.communicate("\n", timeout=600)
             afterwards, _ = listing(self.settings, ring)
             for name, events in meanwhile.items():
                 self.demand(events == afterwards[name][:len(events)], "%s: %d events, %d afterwards"

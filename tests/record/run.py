@@ -1,7 +1,9 @@
 """Records a program and checks the run against what the program says about itself.
 
-    run.py --lull LULL --check CHECK_RUN [--env NAME=VALUE...] [--option OPTION...]
+    run.py --lull LULL --check CHECK_RUN [--env NAME=VALUE...] [--option OPTION...] [--clock]
            [--bytes N] -- COMMAND...          N: on disk for a location, on average, at most
+
+With --clock, times are compared that others can change who use the machine (check_run.c).
 """
 import argparse
 import os
@@ -37,10 +39,11 @@ def main():
     parser.add_argument("--env", action="append", default=[])
     parser.add_argument("--option", action="append", default=[])
     parser.add_argument("--bytes", type=int)
+    parser.add_argument("--clock", action="store_true")
     settings = parser.parse_args(sys.argv[1:cut])
     command = sys.argv[cut + 1:]
     environment = launch.environment(**dict(pair.split("=", 1) for pair in settings.env))
-    alone = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    alone = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     if alone.returncode != 0:
         print(f"skipped: {command[0]} does not work here: status {alone.returncode}\n{alone.stderr}")
         return 77
@@ -48,7 +51,7 @@ def main():
         run = os.path.join(folder, "run")
         recorded = subprocess.run([settings.lull, "record", "-o", run] + settings.option + ["--"]
                                   + command, env=environment, capture_output=True, text=True,
-                                  timeout=240)
+                                  timeout=600)
         sys.stderr.write(recorded.stderr)
         if recorded.returncode != 0:
             print(f"status {recorded.returncode}, alone {alone.returncode}")
@@ -57,8 +60,8 @@ def main():
         if cost and not re.fullmatch(r"[1-9]\d{0,2} us|[\d.]{1,4} m?s", cost[1]):
             print(f"the recorder says that its work took '{cost[1]}'")
             return 1
-        check = subprocess.run([settings.check, run], input=recorded.stdout, text=True,
-                               capture_output=True, timeout=240)
+        check = subprocess.run([settings.check] + ["--clock"] * settings.clock + [run], input=recorded.stdout, text=True,
+                               capture_output=True, timeout=600)
         print(check.stdout)
         complaints = packed.check(settings.lull, run)
         print("".join(f"packed: {complaint}\n" for complaint in complaints), end="")

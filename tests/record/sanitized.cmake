@@ -7,7 +7,7 @@ get_filename_component(short ${CMAKE_C_COMPILER} NAME_WE)
 # Programs may have threads when they end: the thread sanitizer gives these a second to be caught in.
 function(sanitized_test name)
     record_test(sanitized.${name} quick ${ARGN})
-    set_tests_properties(record.sanitized.${name} PROPERTIES RUN_SERIAL OFF
+    set_tests_properties(record.sanitized.${name} PROPERTIES
                          ENVIRONMENT TSAN_OPTIONS=atexit_sleep_ms=1000)
 endfunction()
 
@@ -47,7 +47,7 @@ function(sanitized_mpi family)
                     --recorder $<TARGET_FILE:liblull-record-${family}>
                     --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull>
                     "--sanitize=${sanitized}" ${PROJECT_SOURCE_DIR}/tests/mpi/programs/${name}.c)
-        set_tests_properties(mpi.sanitized.${family}.${name} PROPERTIES LABELS mpi TIMEOUT 900
+        set_tests_properties(mpi.sanitized.${family}.${name} PROPERTIES LABELS mpi TIMEOUT 1800
             SKIP_RETURN_CODE 77 PROCESSORS 2
             ENVIRONMENT "${settings};${leaks_no}")
     endforeach()

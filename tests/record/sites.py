@@ -21,7 +21,7 @@ PLACE = re.compile(r"^(?:(.+) \()?(\S+?)(?::(\d+)|\+0x([0-9a-f]+))\)?$")
 
 
 def run(command, check=True):
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=600)
     if check and done.returncode != 0:
         raise RuntimeError("%s: status %d\n%s" % (" ".join(command), done.returncode, done.stderr))
     return done

@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "support"))
 import launch
 
-SECONDS = 120  # for what hangs
+SECONDS = 600  # for what hangs
 ENVIRONMENT = launch.environment(LULL_RECORD_COUNTERS="none", LULL_RECORD_QUIET="1")
 PROGRAM = os.path.join(HERE, "start.c")
 
@@ -43,6 +43,8 @@ class Test:
             self.wrong.append(" ".join(str(word) for word in what))
 
     def compile(self, source, name, *options, compiler=None):
+        if source == PROGRAM:
+            options = [*options, *launch.yielding(self.family)]
         subprocess.run([compiler or "mpicc." + self.family, "-O1", source, "-o", self.path(name),
                         *options], check=True, cwd=self.folder)
         return self.path(name)
@@ -182,7 +184,7 @@ def test_wrapped(test):
         os.chmod(path, 0o755)
     mpirun = ["mpirun." + test.family, "-n", "2"]
     for i, words in enumerate((["taskset", "0xffffffff"], ["nice", "-n", "1"],
-                               ["env", "-u", "NOBODY", "SOME=thing"], ["timeout", "100"],
+                               ["env", "-u", "NOBODY", "SOME=thing"], ["timeout", "1000"],
                                ["stdbuf", "-oL", "nice"], ["sh", "-c", program], [script],
                                [starts])):
         command = words if program in words or words[0] in (script, starts) else words + [program]
@@ -191,7 +193,7 @@ def test_wrapped(test):
         recorded = test.mpirun((2, *test.record(run, *command)))
         test.same(alone, recorded)
         expect_calls(test, run, 2)
-    for i, words in enumerate((["env", "SOME=thing", "nice"], ["timeout", "100"])):
+    for i, words in enumerate((["env", "SOME=thing", "nice"], ["timeout", "1000"])):
         run = "before%d" % i
         test.same(alone, test.run(test.record(run, *words, *mpirun, "nice", program)))
         expect_calls(test, run, 2)

@@ -29,3 +29,9 @@ def environment(**more):
     """That of this process with the settings above and `more`."""
     keep_sessions()
     return dict(os.environ, **SETTINGS, **more)
+
+
+def yielding(family):
+    """Words for the compiler of a program that runs beside others (mpi/mpich_yield.c)."""
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpi")
+    return [os.path.join(folder, "mpich_yield.c"), "-ldl"] if family == "mpich" else []

@@ -37,7 +37,7 @@ def missing(family):
     if done.stdout != "node1\n":
         return "no name spaces: " + done.stderr.strip()
     try:
-        done = subprocess.run(words + ["hostname"], env=dict(os.environ, **ENVIRONMENT), timeout=60,
+        done = subprocess.run(words + ["hostname"], env=dict(os.environ, **ENVIRONMENT), timeout=600,
                               capture_output=True, text=True, check=False)
     except subprocess.TimeoutExpired:
         return "%s does not start there" % words[0]

@@ -17,7 +17,7 @@ def files_of(run):
 def said(lull, words, run):
     """What a command says of a run that has the same name wherever it is, but for names of files."""
     done = subprocess.run([lull, *words, os.path.basename(run)], cwd=os.path.dirname(run),
-                          capture_output=True, text=True, timeout=240)
+                          capture_output=True, text=True, timeout=600)
     complaints = re.sub(r"[\w.-]+\.tapes: ", "", done.stderr).replace("run/", "")
     return done.returncode, re.sub(r"[\w.-]+\.tapes: ", "", done.stdout).replace("run/", ""), complaints
 
@@ -28,14 +28,14 @@ def check(lull, run):
         packed = os.path.join(folder, os.path.basename(run))
         back = os.path.join(folder, "back")
         made = subprocess.run([lull, "pack", run, "-o", packed], capture_output=True, text=True,
-                              timeout=240)
+                              timeout=600)
         if "without libzstd" in made.stderr:
             return []
         if made.returncode != 0:
-            opened = subprocess.run([lull, "info", run], capture_output=True, timeout=240)
+            opened = subprocess.run([lull, "info", run], capture_output=True, timeout=600)
             return [made.stderr] if opened.returncode == 0 else []
         unmade = subprocess.run([lull, "unpack", packed, "-o", back], capture_output=True,
-                                text=True, timeout=240)
+                                text=True, timeout=600)
         if unmade.returncode != 0:
             return [unmade.stderr]
         if files_of(run) != files_of(back):

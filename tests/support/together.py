@@ -9,9 +9,9 @@ def differences(lull, run, sizes):
     """Lines about each command that differs in its output, or in whether it fails."""
     wrong = []
     for command in COMMANDS:
-        alone = subprocess.run([lull, *command, run], capture_output=True, timeout=240, check=False)
+        alone = subprocess.run([lull, *command, run], capture_output=True, timeout=600, check=False)
         for seed, members in enumerate(sizes):
-            team = subprocess.run([lull, *command, run], capture_output=True, timeout=240, check=False,
+            team = subprocess.run([lull, *command, run], capture_output=True, timeout=600, check=False,
                                   env=dict(os.environ, LULL_TEAM_CHAOS="%d:%d" % (members, seed)))
             what = "%s of %d processes" % (" ".join(command), members)
             if (team.returncode == 0) != (alone.returncode == 0):
