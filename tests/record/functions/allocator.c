@@ -7,7 +7,8 @@
 
 #define HERE static inline __attribute__((always_inline))
 enum { UNIT = 16 };
-static char space[1 << 24];
+/* Nothing comes back to it: enough for libdw, which reads names for a filter. */
+static char space[1 << 28];
 static size_t used;
 static int locked;
 
