@@ -18,15 +18,19 @@ set(lull_clock_tests
 # what differs is in OpenMP's runtime, or in the MPI library's own ways.
 set(lull_tests_with_both
     "^record\\.(omp_constructs|omp_rest|omp_waits|many_tasks|pause_omp|nested_threads|late_omp\\.[a-z]+|sites_omp|counters|forks)\\.(gcc|clang)$"
-    "^record\\.(ends|schedules|sums|sites|communicators\\.alone|hybrid\\.[a-z]+)\\."
-    "^record\\.start\\.(part|end|local|families|limits)\\."
-    "^mpi\\.(openmpi|mpich)\\.(functions|closing|inject)$")
+    "^record\\.(ends|schedules)\\."
+    "^record\\.start\\.(part|local)\\."
+    "^record\\.(start\\.python|communicators\\.(nodes|spawn))\\." # of which most libraries can do one alone
+    "^(record|mpi)\\.sanitized\\."
+    "^mpi\\.(openmpi|mpich)\\.(functions|closing)$")
 
 # Tests whose combination of settings others cover by pairs, or that take long.
 set(lull_crossed_tests
     "^mpi\\.[a-z]+\\.(whole|counted|by_node)\\." # each program alike, with all that run.py looks at
+    "^(record|mpi)\\.sanitized\\.whole\\."
     "^mpi\\.eztrace\\.(blocking|persistent|nonblocking|collectives_nonblocking|fortran_.*)$" # heat is left
-    "^record\\.many_calls\\."
+    "^record\\.(many_calls|functions\\.whole|ends\\.whole)"
+    "^record\\.killed\\.process$"         # as record.killed and record.killed.node
     "^record\\.(committed|memory)$"       # they look for the least that a program needs, by halves
     "^record\\.copy-on-write")
 

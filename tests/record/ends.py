@@ -2,9 +2,10 @@
 happened before. Prints the table that docs/record.md shows.
 
     ends.py --lull LULL --check CHECK_RUN --digest DIGEST --program ENDS --barriers BARRIERS
-            --mpirun MPIRUN [--others ENDS...]
+            --mpirun MPIRUN [--others ENDS...] [--turn N]
 
-The others are the same program by other compilers and bindings.
+The others are the same program by other compilers and bindings. With --turn, each end is that of one of
+the programs, and every second one that of one rank of two, too; N is another number for each MPI.
 """
 import argparse
 import concurrent.futures
@@ -148,16 +149,30 @@ class Bench:
         """Rows: alone in its world, the rank ends for its launcher as it does without recording. Of
         two, an mpirun returns what it hears of first, rank 1 or what that does to rank 0; but both
         are in the run."""
+        turn = self.settings.turn
+        programs = [self.settings.program, *self.settings.others]
+        if turn is not None:
+            turn += [end[1] for end in ENDS].index(how)
+            program = programs[turn % len(programs)]
+            rows = [(name + ", " + os.path.basename(program), *self.one_rank(program, how, call))]
+            if turn % 2 == 0:
+                bad, verdict = self.two_ranks(how)
+                rows.append(("    of two", "", "", verdict, bad))
+            return rows
         alone, status, verdict, bad = self.one_rank(self.settings.program, how, call)
-        with tempfile.TemporaryDirectory() as folder:
-            run = os.path.join(folder, "run")
-            start([self.settings.mpirun, "-n", "2", self.settings.lull, "record", "-o", run,
-                   self.settings.program, how], self.environment)
-            both_bad, both = self.check(run, PLANTED % (10000, 2, 2))
+        both_bad, both = self.two_ranks(how)
         rows = [(name, alone, status, verdict + " | " + both, bad + both_bad)]
         for program in self.settings.others:
             rows.append(("    " + os.path.basename(program), *self.one_rank(program, how, call)))
         return rows
+
+    def two_ranks(self, how):
+        """What is wrong, and what was found out."""
+        with tempfile.TemporaryDirectory() as folder:
+            run = os.path.join(folder, "run")
+            start([self.settings.mpirun, "-n", "2", self.settings.lull, "record", "-o", run,
+                   self.settings.program, how], self.environment)
+            return self.check(run, PLANTED % (10000, 2, 2))
 
     def one_rank(self, program, how, call):
         """Status alone, status recorded, what was found out, what is wrong."""
@@ -231,6 +246,7 @@ def main():
     for name in ("lull", "check", "digest", "program", "barriers", "mpirun"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--others", nargs="*", default=[])
+    parser.add_argument("--turn", type=int)
     settings = parser.parse_args()
     if not shutil.which(settings.mpirun):
         return 77

@@ -170,7 +170,7 @@ def plain(bench, compiler, source, expected, *flags):
         bench.expect_sums(what, target, expected)
 
 
-def teams(bench, compiler):
+def teams(bench, compiler, _):
     target = bench.record(bench.build(compiler, "threads.c", "-O1", "-fopenmp"))
     calls, inside = {}, 0
     for path, times in bench.tree(target, ("compiler", "OpenMP")).items():
@@ -226,7 +226,7 @@ def refused(bench, program):
         bench.expect("no run", os.path.exists(bench.path("none")), False)
 
 
-def short(bench, compiler):
+def short(bench, compiler, _):
     """What is recorded and what is said to be left out are all calls."""
     program = bench.build(compiler, "short.c", "-O1")
     every = {"main": 1, "in_thread": 2, "work": 3, "tiny": 3000, "busy": 21, "deep": 500}
@@ -250,7 +250,7 @@ def short(bench, compiler):
             bench.expect("all calls of " + name, calls[name] + count, every[name])
 
 
-def signals(bench, compiler):
+def signals(bench, compiler, _):
     """A signal may come while a call is being recorded: then its handler is not, but all else is."""
     target = bench.record(bench.build(compiler, "signals.c", "-O1"), "--throttle", "none")
     tree = bench.tree(target)
@@ -262,7 +262,7 @@ def signals(bench, compiler):
     bench.expect("oddities with signals", bench.table(target, "quirks"), {})
 
 
-def unharmed(bench, compiler):
+def unharmed(bench, compiler, _):
     """What a program may count on holds: it prints the same as alone, and comes to its end."""
     for source in ("errors.c", "pauses.c", "joins.c", "allocator.c", "cancelled.c"):
         program = bench.build(compiler, source, "-O2", "-pthread")
@@ -282,7 +282,7 @@ def check(bench, target, lines):
                           text=True, timeout=600).stdout
 
 
-def many_files(bench, compiler):
+def many_files(bench, compiler, _):
     """A filter holds for every file that a program loads."""
     files, rules = 1100, bench.path("filter")
     library = bench.build(compiler, "many_files.c", "-O0", "-DLIBRARY", "-fPIC", "-shared")
@@ -296,7 +296,7 @@ def many_files(bench, compiler):
                  "2 checked, 0 differ, 0 oddities\n")
 
 
-def many_functions(bench, compiler):
+def many_functions(bench, compiler, _):
     """That they are too many to be told apart is said, once."""
     program = bench.path("many")
     target = bench.path("many." + compiler + ".run")
@@ -318,31 +318,38 @@ def with_mpi(bench, family):
     bench.expect("exchange.c " + family, bench.tree(target, ("compiler", "MPI")), expected)
 
 
+def calls(bench, compiler, _):
+    plain(bench, compiler, "calls.c", CALLS, "-pthread")
+
+
+def objects(bench, _, cpp):
+    plain(bench, cpp, "objects.cc", OBJECTS)
+
+
+# What is done, whether it needs the names of functions, and with which compilers; the first one alone with
+# --turns. How many files or functions there are has nothing to do with the compiler.
+PARTS = [(calls, False, "gcc", "clang"), (objects, False, "clang", "gcc"),
+         (signals, False, "gcc", "clang"), (unharmed, False, "clang", "gcc"),
+         (teams, True, "gcc", "clang"), (short, True, "clang", "gcc"),
+         (many_files, True, "gcc"), (many_functions, True, "gcc"), (filtered, True, "clang", "gcc")]
+
+
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--turns", action="store_true")
     parser.add_argument("--lull", required=True)
     parser.add_argument("--check", required=True)
     parser.add_argument("--names", action="store_true")
     settings = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(settings, folder)
-        for compiler, cpp in (("gcc", "g++"), ("clang", "clang++")):
-            if not shutil.which(compiler):
-                continue
-            plain(bench, compiler, "calls.c", CALLS, "-pthread")
-            if shutil.which(cpp):
-                plain(bench, cpp, "objects.cc", OBJECTS)
-            signals(bench, compiler)
-            unharmed(bench, compiler)
-            if not settings.names:
-                continue
-            teams(bench, compiler)
-            short(bench, compiler)
-            if compiler == "gcc": # how many there are has nothing to do with the compiler
-                many_files(bench, compiler)
-                many_functions(bench, compiler)
-            if shutil.which(cpp):
-                filtered(bench, compiler, cpp)
+        for part, needs_names, *compilers in PARTS:
+            both = [(c, cpp) for c, cpp in (("gcc", "g++"), ("clang", "clang++"))
+                    if shutil.which(c) and shutil.which(cpp)]
+            chosen = [pair for pair in both if pair[0] in compilers[:1 if settings.turns else 2]]
+            for compiler, cpp in chosen or both[:1]:
+                if settings.names or not needs_names:
+                    part(bench, compiler, cpp)
         if shutil.which("gfortran"):
             plain(bench, "gfortran", "modules.f90", MODULES)
         if settings.names:

@@ -206,11 +206,12 @@ if(Python3_FOUND)
                     --env NVTX_INJECTION64_PATH=$<TARGET_FILE:liblull-record> -- ${bin}/marks nvtx)
     endforeach()
 
-    add_test(NAME record.functions
-        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/functions.py
-                --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
-                $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
-    set_tests_properties(record.functions PROPERTIES LABELS quick TIMEOUT 1800)
+    set(functions ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/functions.py
+                  --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
+                  $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
+    add_test(NAME record.functions COMMAND ${functions} --turns)
+    add_test(NAME record.functions.whole COMMAND ${functions})
+    set_tests_properties(record.functions record.functions.whole PROPERTIES LABELS quick TIMEOUT 1800)
 
     foreach(compiler ${LULL_GCC} ${LULL_CLANG})
         get_filename_component(short ${compiler} NAME_WE)
@@ -436,14 +437,17 @@ function(record_mpi family)
         list(APPEND others ${bin}/ends.fortran.${family})
     endif()
     add_custom_target(record.ends.others.${family} ALL DEPENDS ${others})
-    add_test(NAME record.ends.${family}
-        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ends.py
-                --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
-                --digest $<TARGET_FILE:mpi_digest>
-                --program ${bin}/ends.${family} --barriers ${bin}/omp_barriers.gcc
-                --mpirun ${LULL_TEST_MPIRUN_${family}} --others ${others})
-    set_tests_properties(record.ends.${family} PROPERTIES LABELS mpi TIMEOUT 1800 PROCESSORS 2
-                         SKIP_RETURN_CODE 77)
+    set(ends_words ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ends.py
+                   --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
+                   --digest $<TARGET_FILE:mpi_digest>
+                   --program ${bin}/ends.${family} --barriers ${bin}/omp_barriers.gcc
+                   --mpirun ${LULL_TEST_MPIRUN_${family}} --others ${others})
+    set(turn_of_openmpi 0)
+    set(turn_of_mpich 1)
+    add_test(NAME record.ends.${family} COMMAND ${ends_words} --turn ${turn_of_${family}})
+    add_test(NAME record.ends.whole.${family} COMMAND ${ends_words})
+    set_tests_properties(record.ends.${family} record.ends.whole.${family}
+                         PROPERTIES LABELS mpi TIMEOUT 1800 PROCESSORS 2 SKIP_RETURN_CODE 77 COST 20)
     add_test(NAME record.schedules.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/schedules.py
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
