@@ -28,6 +28,7 @@ set(lull_tests_with_both
 set(lull_crossed_tests
     "^mpi\\.[a-z]+\\.(whole|counted|by_node)\\." # each program alike, with all that run.py looks at
     "^(record|mpi)\\.sanitized\\.whole\\."
+    "^record\\.sanitized\\.(forks|nested_threads\\.clang)$" # as record.sanitized.by_clang.*
     "^mpi\\.eztrace\\.(blocking|persistent|nonblocking|collectives_nonblocking|fortran_.*)$" # heat is left
     "^record\\.(many_calls|functions\\.whole|ends\\.whole)"
     "^record\\.killed\\.process$"         # as record.killed and record.killed.node

@@ -44,11 +44,12 @@ function(sanitized_mpi family)
     if(NOT TARGET liblull-record-${family})
         return()
     endif()
+    string(REPLACE ";" "\\;" flags "${sanitized}") # one word
     foreach(name ${ARGN})
         set(words ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/mpi/run.py --family ${family}
                   --recorder $<TARGET_FILE:liblull-record-${family}>
                   --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull>
-                  "--sanitize=${sanitized}" ${PROJECT_SOURCE_DIR}/tests/mpi/programs/${name}.c)
+                  "--sanitize=${flags}" ${PROJECT_SOURCE_DIR}/tests/mpi/programs/${name}.c)
         add_test(NAME mpi.sanitized.${family}.${name} COMMAND ${words} --without=team --without=profile)
         add_test(NAME mpi.sanitized.whole.${family}.${name} COMMAND ${words})
         set_tests_properties(mpi.sanitized.${family}.${name} mpi.sanitized.whole.${family}.${name} PROPERTIES
