@@ -1,5 +1,10 @@
 # lull_room(name SEES rooms... USES libraries...): a static library lull_<name> of all sources in
 # src/<name>, linked to the rooms it sees and the libraries it uses, and to nothing else.
+option(LULL_SHARED_ROOMS "rooms as shared libraries, so that one can be exchanged (scripts/mutate)" OFF)
+set(LULL_ROOM_LIBRARY STATIC)
+if(LULL_SHARED_ROOMS)
+    set(LULL_ROOM_LIBRARY SHARED)
+endif()
 function(lull_room name)
     cmake_parse_arguments(ROOM "" "" "SEES;USES" ${ARGN})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.c)
@@ -10,7 +15,7 @@ function(lull_room name)
     list(FILTER sources EXCLUDE REGEX "/team/mpi/") # a library per family of MPI: cmake/Team.cmake
     list(TRANSFORM ROOM_SEES PREPEND lull_)
     if(sources)
-        add_library(lull_${name} STATIC ${sources})
+        add_library(lull_${name} ${LULL_ROOM_LIBRARY} ${sources})
         set_target_properties(lull_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
         target_include_directories(lull_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
         target_link_libraries(lull_${name} PUBLIC ${ROOM_SEES} PRIVATE ${ROOM_USES})
