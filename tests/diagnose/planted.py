@@ -27,10 +27,8 @@ SILENT = 0.01
 # threads it is what they have beside their work in twelve parallel regions, of which each may be told.
 QUIET = {"messages": SILENT, "collectives": SILENT, "threads": 3 * SILENT}
 # A report puts parts of a wait down to other places, each too short to be told: so large a share of what is
-# found. Where ranks wait for each other by turns it is more: what one waited makes it late for the next
-# wait, so that what made it late once is a part of all later waits.
+# found.
 WITHIN = 0.01
-WITHIN_BY_TURNS = 0.1
 # OpenMP's runtime is entered between two readings of a thread, and nothing beneath it reads the clock.
 OF_A_THREAD = 20e-6
 SECONDS = 120
@@ -166,12 +164,11 @@ def bounds_of(found, finding, in_rest):
     """The least and the most seconds that the finding may have by the readings. `in_rest`: seconds of
     findings about a region in which nothing is planted; they are of the planted rank, too."""
     error = OF_A_THREAD * found.count if found.program == "threads" else 0
-    within = WITHIN_BY_TURNS if finding["rule"] == "eager_limit" else WITHIN
     most = found.seconds + found.beyond
     if finding["rule"] == "imbalance":
         most += found.others
-    return ((1 - within) * (found.seconds - found.elsewhere) - found.less - error - in_rest,
-            (1 + within) * most + found.more + error)
+    return ((1 - WITHIN) * (found.seconds - found.elsewhere) - found.less - error - in_rest,
+            (1 + WITHIN) * most + found.more + error)
 
 
 def told(finding):

@@ -104,22 +104,18 @@ def expected_regions(readings):
     """(thread, phase) -> region or construct -> how often, by the readings of OpenMP's threads."""
     counts = collections.defaultdict(collections.Counter)
     for phase, own in readings.items():
-        defect = phase.partition(":")[0]
         for r in own:
-            if r.what == "iteration":
-                counts[0, phase]["iteration"] += 1
+            if r.what == "region":
+                # The thread that goes on has the reading, all take part.
+                for thread in range(4):
+                    counts[thread, phase if r.iteration >= 0 else ""].update(
+                        ("!$omp parallel", "!$omp implicit barrier"))
             elif r.what == "lock":
                 counts[r.who, phase]["!$omp critical"] += 1
                 counts[r.who, phase]["!$omp critical sblock"] += 1
-            else:
+            elif r.what != "iteration":
                 counts[r.who, phase if r.iteration >= 0 else ""][r.what] += 1
-        iterations = counts[0, phase].pop("iteration")
         counts[0, phase][phase] = 1
-        for thread in range(4):
-            # One for the rest, and one for the work unless one thread does that alone.
-            teams = iterations if defect == "serial" else 2 * iterations
-            counts[thread, phase].update({"!$omp parallel": teams, "!$omp implicit barrier": teams})
-            counts[thread, ""].update({"!$omp parallel": 1, "!$omp implicit barrier": 1})
     return counts
 
 

@@ -11,15 +11,16 @@ another one for the recorder, and each wait says how much shorter and longer it 
 import collections
 import glob
 import gzip
+import itertools
 import os
 
 # Seconds; the recorder notes a begin between `begin` and `entered`, an end between `left` and `end`.
 Reading = collections.namedtuple("Reading", "who phase iteration what peer begin entered left end")
 
-# A wait: who waited, for whom, how long; `else_late`: the share of the lateness that was not work
-# (who was waited for had left the call before late, or rested too long); `less` and `more`: so many
-# seconds shorter or longer it may be, as the recorder noted the begins of the calls.
-Wait = collections.namedtuple("Wait", "waiter culprit seconds else_late less more", defaults=(0.0, 0.0))
+# A wait: who waited, for whom, how long; `charges`: (rank or thread, what it did): seconds of the wait that
+# this is the cause of; `less` and `more`: so many seconds shorter or longer it may be, as the recorder noted
+# the begins of the calls; `rule`: the rule that tells it, where that is not the one of the planted defect.
+Wait = collections.namedtuple("Wait", "waiter culprit seconds charges less more rule", defaults=(0.0, 0.0, None))
 
 
 def lines_of(folder):
@@ -43,6 +44,13 @@ def calls_of(readings):
     return [r for r in readings if r.what.startswith(("MPI_", "take_"))]
 
 
+def plus(counter, other):
+    """The sum of two; a Counter's own one leaves out what is not positive."""
+    total = collections.Counter(counter)
+    total.update(other)
+    return total
+
+
 class Ranks:
     """The readings of a phase, by rank or thread and iteration."""
 
@@ -56,57 +64,88 @@ class Ranks:
         self.of_rank = {rank: [r for r in readings if r.who == rank] for rank in self.ranks}
         # The first rank has ended the phase and goes to the barrier behind it: reports look no further.
         self.over = min(own[-1].end for own in self.of_rank.values())
-        self.waited = collections.Counter() # rank: in all calls so far
-        self.met = {} # (waiter, culprit): what they had spent when the one last waited for the other
+        self.charged = collections.defaultdict(collections.Counter) # rank: all its waits, by cause
+        self.waits = collections.defaultdict(list) # rank: the end of the call and the seconds of each wait
+        # (waiter, culprit): the ledgers of both when the one last waited for the other, or all met, and when.
+        # Where two wait for each other by turns, each direction is settled for itself.
+        self.met = {}
 
     def call(self, rank, iteration, what, peer=-1):
         return next(r for r in self.rows[rank, iteration] if r.what == what and r.peer == peer)
 
-    def spent(self, rank, until):
-        """What a rank has spent its time on up to a moment at which a call begins: work, rest, calls
-        without waits, and what is between the readings. And how much of `solve` the recorder may have seen
-        elsewhere, because it noted the begin later or the end earlier."""
-        spent, edges = collections.Counter(), 0.0
+    def ledger(self, rank, until):
+        """What a rank has spent its time on up to a moment at which a call begins: `solve`, `consume`,
+        `rest`, calls without waits, what is between the readings; and its waits, by cause."""
+        spent = collections.Counter()
         for reading in self.of_rank[rank]:
             if reading.end <= until:
                 part = reading.what if reading.what in ("solve", "consume", "rest") else "calls"
                 spent[part] += reading.end - reading.begin
-                if part == "solve":
-                    edges += reading.entered - reading.begin + reading.end - reading.left
         spent["between"] = until - self.began - sum(spent.values())
-        spent["calls"] -= self.waited[rank]
-        return spent, edges
+        spent["calls"] -= sum(seconds for end, seconds in self.waits[rank] if end <= until)
+        return plus(spent, self.charged[rank])
 
-    def meet(self, waiter, culprit, begin, end):
-        self.met[waiter, culprit] = self.spent(waiter, begin), self.spent(culprit, end)
+    def edges(self, rank, since, until):
+        """How much of `solve` the recorder may have seen elsewhere, because it noted the begin later or the
+        end earlier."""
+        return sum(r.entered - r.begin + r.end - r.left for r in self.of_rank[rank]
+                   if r.what == "solve" and since < r.end <= until)
+
+    def meet_all(self, arrivals):
+        """All that anybody did until now is settled."""
+        ledgers, when = {rank: self.ledger(rank, arrivals[rank]) for rank in self.ranks}, max(arrivals.values())
+        for pair in itertools.permutations(self.ranks, 2):
+            self.met[pair] = ledgers[pair[0]], ledgers[pair[1]], when
 
     def until_over(self, moment):
         return min(moment, self.over)
 
-    def wait(self, waiter, culprit, call, until, in_calls=0.0):
+    def last_met(self, one, another):
+        return self.met.get((one, another), (collections.Counter(), collections.Counter(), self.began))
+
+    def charges(self, waiter, culprit, ledgers, seconds):
+        """The causes of a wait: what the culprit did more of than the waiter since they last met. Where that
+        is a wait of the culprit's own, the cause of that one. What one has waited for the other's work
+        stands for that work: it kept both. This is the delay cost of Boehme et al., Identifying the Root
+        Causes of Wait States in Large-Scale Parallel Applications, ACM TOPC 3(2), 2016."""
+        before = self.last_met(waiter, culprit)
+        waiting, late = (collections.Counter({part: now[part] - then[part] for part in now})
+                         for now, then in zip(ledgers, before))
+        excess = collections.Counter()
+        for part, spent in late.items():
+            own = not isinstance(part, tuple)
+            who, did = cause = (culprit, part) if own else part
+            kept = waiting[part]
+            if own:
+                kept += waiting[cause]
+            elif who == culprit:
+                kept -= min(kept, max(0.0, late[did] - waiting[did]))
+            elif who == waiter:
+                kept += max(0.0, waiting[did] - late[did])
+            excess[cause] += max(0.0, spent - kept)
+        total = sum(excess.values())
+        if total <= 0:
+            excess, total = {(culprit, "between"): 1.0}, 1.0
+        return collections.Counter({cause: seconds * more / total for cause, more in excess.items()})
+
+    def wait(self, waiter, culprit, call, until):
         """From when a call of the waiter's begins until one of the culprit's does; nothing, if it cannot
-        have waited. What the culprit did more of than the waiter since they last met is what was late.
-        `in_calls`: the time of a call of who passes the wait on."""
+        have waited."""
         if until.entered <= call.begin:
             return []
         begin, end = call.begin, max(call.begin, self.until_over(until.begin))
-        spent = self.spent(waiter, begin), self.spent(culprit, max(begin, until.begin))
-        nothing = collections.Counter(), 0.0
-        before = self.met.get((waiter, culprit), (nothing, nothing))
-        excess = {part: max(0.0, spent[1][0][part] - before[1][0][part] - spent[0][0][part] +
-                            before[0][0][part]) for part in spent[1][0]}
-        edges = sum(spent[who][1] - before[who][1] for who in (0, 1))
-        excess["calls"] += in_calls
-        self.met[waiter, culprit] = spent
-        late = sum(excess.values())
-        seconds = end - begin
-        return [Wait(waiter, culprit, seconds, 1 - excess["solve"] / late if late > 0 else 1.0,
-                     min(seconds, call.entered - call.begin + edges), until.entered - end)]
+        ledgers = self.ledger(waiter, begin), self.ledger(culprit, max(begin, until.begin))
+        charges, since = self.charges(waiter, culprit, ledgers, end - begin), self.last_met(waiter, culprit)[2]
+        less = (call.entered - call.begin + until.entered - until.begin
+                + sum(self.edges(rank, since, until.begin) for rank in (waiter, culprit)))
+        self.met[waiter, culprit] = plus(ledgers[0], charges), ledgers[1], end
+        return [Wait(waiter, culprit, end - begin, charges, min(end - begin, less), until.entered - end)]
 
-    def note(self, waits):
-        """After all waits of an iteration."""
+    def note(self, waits, calls):
+        """After the waits of an operation, with the calls by rank."""
         for wait in waits:
-            self.waited[wait.waiter] += wait.seconds
+            self.charged[wait.waiter].update(wait.charges)
+            self.waits[wait.waiter].append((calls[wait.waiter].end, wait.seconds))
         return waits
 
 
@@ -119,9 +158,9 @@ def by_arrival(ranks, what, waits_for, all_meet=False):
             culprit = waits_for(rank, arrivals)
             if culprit not in (None, rank):
                 waits += ranks.wait(rank, culprit, calls[rank], calls[culprit])
-        for pair in [(a, b) for a in ranks.ranks for b in ranks.ranks if all_meet]:
-            ranks.meet(*pair, arrivals[pair[0]], arrivals[pair[1]])
-        yield from ranks.note(waits)
+        yield from ranks.note(waits, calls)
+        if all_meet:
+            ranks.meet_all(arrivals)
 
 
 def last_of(arrivals):
@@ -151,8 +190,8 @@ def pairs(ranks, waiter, culprit):
     """Ranks 1, 2 ... wait in one call of theirs for one of rank 0."""
     for i in ranks.iterations:
         for rank in ranks.ranks[1:]:
-            yield from ranks.note(ranks.wait(rank, 0, ranks.call(rank, i, waiter, 0),
-                                             ranks.call(0, i, culprit, rank)))
+            call = ranks.call(rank, i, waiter, 0)
+            yield from ranks.note(ranks.wait(rank, 0, call, ranks.call(0, i, culprit, rank)), {rank: call})
 
 
 def late_sender(ranks):
@@ -164,36 +203,31 @@ def late_receiver(ranks):
 
 
 def two_parts(ranks):
-    """Rank 0 sends two messages to each of the others; `take_1` is the receive of the second."""
+    """Rank 0 sends two messages to each of the others; `take_1` is the receive of the second. Who comes to
+    that when the first is not sent yet has no other message to take, and waits for a late sender."""
     for i in ranks.iterations:
         for rank in ranks.ranks[1:]:
             sent = [r for r in ranks.rows[0, i] if r.what == "MPI_Send" and r.peer == rank]
             takes = [r for r in ranks.rows[rank, i] if r.what.startswith("take_")]
             for part in [int(r.what[-1]) for r in takes]:
                 take = ranks.call(rank, i, "take_%d" % part, 0)
-                yield from ranks.note(ranks.wait(rank, 0, take, sent[part]))
+                waits = ranks.wait(rank, 0, take, sent[part])
+                if sent[0].entered > take.begin:
+                    waits = [wait._replace(rule="late_sender") for wait in waits]
+                yield from ranks.note(waits, {rank: take})
 
 
 def by_turns(ranks):
-    """One of two ranks sends, and the other works before it receives: in each iteration another one. What
-    both have with the small message before, and how much later the receiver began, is perhaps counted as
-    part of what it was late; and what it did more of beside work since they last met is not work."""
+    """One of two ranks sends, and the other works before it receives: in each iteration another one. Before
+    the large message there is a small one, for which a receiver may wait."""
     for i in ranks.iterations:
         for rank in ranks.ranks:
-            receives = [r for r in ranks.rows[rank, i] if r.what == "MPI_Recv" and r.peer >= 0]
+            receives = [r for r in ranks.rows[rank, i] if r.what == "MPI_Recv"]
             if not receives:
                 continue
-            sent = ranks.call(rank ^ 1, i, "MPI_Send", rank)
-            work = [r for r in ranks.rows[rank, i] if r.what == "solve"][-1]
-            waited = receives[0].begin - sent.begin
-            began = [ranks.call(r, i, "solve").begin for r in (rank ^ 1, rank)]
-            before = [r.end - r.begin for r in ranks.rows[rank, i] + ranks.rows[rank ^ 1, i]
-                      if r.what.startswith("MPI_") and r.peer < 0]
-            worked = work.end - work.begin - sum(before) - max(0.0, began[1] - began[0])
-            for wait in ranks.wait(rank ^ 1, rank, sent, receives[0]):
-                ranks.met[rank, rank ^ 1] = ranks.met[rank ^ 1, rank][::-1]
-                else_late = max(1 - worked / waited if waited > 0 else 1.0, wait.else_late)
-                yield from ranks.note([wait._replace(else_late=min(1.0, max(0.0, else_late)))])
+            sends = [r for r in ranks.rows[rank ^ 1, i] if r.what == "MPI_Send"]
+            yield from ranks.note(ranks.wait(rank, rank ^ 1, receives[0], sends[0]), {rank: receives[0]})
+            yield from ranks.note(ranks.wait(rank ^ 1, rank, sends[1], receives[1]), {rank ^ 1: sends[1]})
 
 
 def nobody(ranks):
@@ -204,22 +238,15 @@ def hidden(ranks):
     """What rank 2 is late for the allreduce, it waited for rank 3, apart from its receive."""
     for i in ranks.iterations:
         sent, receive = ranks.call(3, i, "MPI_Send", 2), ranks.call(2, i, "MPI_Recv", 3)
+        yield from ranks.note(ranks.wait(2, 3, receive, sent), {2: receive})
         calls, waits = {r: ranks.call(r, i, "MPI_Allreduce") for r in ranks.ranks}, []
         arrivals = {r: call.begin for r, call in calls.items()}
-        last, under_way = last_of(arrivals), receive.end - max(sent.begin, receive.begin)
+        last = last_of(arrivals)
         for rank in ranks.ranks:
-            passed = last == 2 and rank != 2 and sent.begin > receive.begin
-            if passed and sent.begin > arrivals[rank]:
-                seconds = max(0.0, ranks.until_over(arrivals[2]) - arrivals[rank])
-                more = calls[2].entered - arrivals[rank] - seconds
-                waits += [wait._replace(seconds=seconds, more=more)
-                          for wait in ranks.wait(rank, 3, calls[rank], sent, under_way)]
-            elif last != rank:
+            if rank != last:
                 waits += ranks.wait(rank, last, calls[rank], calls[last])
-        waits += ranks.wait(2, 3, receive, sent)
-        for pair in [(a, b) for a in ranks.ranks for b in ranks.ranks]:
-            ranks.meet(*pair, arrivals[pair[0]], arrivals[pair[1]])
-        yield from ranks.note(waits)
+        yield from ranks.note(waits, calls)
+        ranks.meet_all(arrivals)
 
 
 # ---- threads ---------------------------------------------------------------------------------
@@ -235,8 +262,10 @@ def uneven_loop(ranks):
         last = max(parts.values(), key=lambda r: r.end)
         for part in parts.values():
             if part is not last:
-                waited, later = last.end - part.end, max(0.0, last.begin - part.begin)
-                yield Wait(part.who, last.who, waited, min(1.0, later / waited))
+                waited = last.end - part.end
+                later = min(waited, max(0.0, last.begin - part.begin))
+                yield Wait(part.who, last.who, waited,
+                           {(last.who, "between"): later, (last.who, "solve"): waited - later})
 
 
 def lock(ranks):
@@ -244,14 +273,22 @@ def lock(ranks):
     for thread, i in sorted(ranks.rows):
         for reading in ranks.rows[thread, i]:
             if reading.what == "lock":
-                yield Wait(thread, None, reading.end - reading.begin, 0.0)
+                seconds = reading.end - reading.begin
+                yield Wait(thread, None, seconds, {(None, "solve"): seconds})
 
 
 def serial(ranks):
+    """From the end of one parallel region until the next one begins, of which `solve` is the most."""
+    regions = [r for r in ranks.of_rank[0] if r.what == "region"]
     for i in ranks.iterations:
         part = ranks.call(0, i, "solve")
+        before = max(r.end for r in regions if r.end <= part.begin)
+        after = min(r.begin for r in regions if r.begin >= part.end)
+        less = part.entered - part.begin + part.end - part.left
+        more = part.begin - before + after - part.end
         for thread in ranks.ranks[1:]:
-            yield Wait(thread, 0, part.end - part.begin, 0.0)
+            seconds = part.end - part.begin
+            yield Wait(thread, 0, seconds, {(0, "solve"): seconds}, less, more)
 
 
 def beside_work(ranks):
@@ -263,20 +300,15 @@ def beside_work(ranks):
                             if r.what in WORK and r.iteration >= 0) for t in ranks.ranks)
 
 
-# The master leaves a barrier and begins the next region so much later than the last one came, when it
-# has to be woken up first.
-WAKE_UP = 200e-6
-
-
 def behind_the_loop(ranks):
-    """How much longer than for the last one's work the others wait at the end of the uneven loop: who
-    loses its core between its last reading and the barrier is late there, and has no reading of it."""
+    """How much longer than for the last one's work the others may wait at the end of the uneven loop, until
+    its parallel region has ended: who loses its core between its last reading and the barrier is late
+    there, and has no reading of it."""
     lost = 0.0
     for i in ranks.iterations:
         last = max(ranks.call(t, i, "solve").end for t in ranks.ranks)
-        goes_on = [r.begin for r in ranks.rows[0, i] if r.what == "rest"]
-        if goes_on:
-            lost += (len(ranks.ranks) - 1) * max(0.0, goes_on[0] - last - WAKE_UP)
+        ended = min(r.end for r in ranks.rows[0, i] if r.what == "region" and r.end >= last)
+        lost += (len(ranks.ranks) - 1) * (ended - last)
     return lost
 
 
@@ -315,11 +347,17 @@ class Truth:
         self.program, find, self.culprit, self.rules = DEFECTS[self.defect]
         ranks = Ranks(readings)
         waits = list(find(ranks))
-        named = [w for w in waits if self.culprit is None or w.culprit == self.culprit]
-        self.seconds = sum(w.seconds for w in named)
+        named = [w for w in waits if self.culprit is None or any(who == self.culprit for who, _ in w.charges)]
+        charges = collections.Counter()
+        for wait in waits:
+            for (who, part), seconds in wait.charges.items():
+                charges[who if self.culprit is not None else None, part] += seconds
+        self.seconds = sum(seconds for (who, _), seconds in charges.items() if who == self.culprit)
         # So much of it may be put down to something else than work.
-        self.elsewhere = sum(w.seconds * w.else_late for w in named)
-        self.others = sum(w.seconds for w in waits) - self.seconds
+        self.elsewhere = self.seconds - charges[self.culprit, "solve"]
+        self.others = sum(charges.values()) - self.seconds
+        # So much of it another rule tells; where that is as much, the finding may have that rule's name.
+        self.of_other_rule = sum(w.seconds for w in named if w.rule)
         # So much less and more of it the recorder may have noted.
         self.less, self.more = sum(w.less for w in waits), sum(w.more for w in waits)
         # So much more may have been waited than the readings say.
@@ -332,11 +370,16 @@ class Truth:
         # The time of all cores in the phase.
         self.core = 4 * (max(r.end for r in readings) - min(r.begin for r in readings))
         self.planted = self.percent > 0 and bool(self.rules)
+        if self.planted and 2 * self.of_other_rule + self.unknown() >= self.seconds:
+            self.rules = [*self.rules, *sorted({w.rule for w in named if w.rule})]
+
+    def unknown(self):
+        """Seconds that may be waited or not, or for something else."""
+        return self.elsewhere + self.beyond + self.less + self.more
 
     def is_exact(self):
         """Whether what others waited is known well enough to compare seconds."""
-        unknown = self.elsewhere + self.beyond + self.less + self.more
-        return self.others + unknown < 0.2 * self.seconds
+        return self.others + self.of_other_rule + self.unknown() < 0.2 * self.seconds
 
     def is_sure(self):
         """Whether it is four fifths of what is waited: with less, several are to blame."""

@@ -31,18 +31,28 @@ static void keep_span(struct readings *readings, const char *what, int iteration
     keep_reading(readings, (struct reading){phase, what, iteration, -1, begin, begin, end, end});
 }
 
+/* A parallel region, from before it begins until it has ended, by the thread that goes on. */
+static void keep_region(int iteration, double begin)
+{
+    keep_span(&kept[0], "region", iteration, begin, clock_now());
+}
+
 static void rest(int iteration, double until)
 {
+    const double before = clock_now();
 #pragma omp parallel num_threads(THREADS)
     spend("rest", iteration, until);
+    keep_region(iteration, before);
 }
 
 /* `excess` of one thread beyond the work of all, and of all. */
 static void work_loop(int iteration, double begin, double excess, double of_all)
 {
+    const double before = clock_now();
 #pragma omp parallel for num_threads(THREADS) schedule(static, 1)
     for (int i = 0; i < THREADS; i++)
         spend("solve", iteration, begin + work + of_all + (i == LATE ? excess : 0));
+    keep_region(iteration, before);
 }
 
 /* Three threads wait for the one with more work. */
@@ -74,23 +84,25 @@ static void take_turn(int iteration, double length)
  * the next one is. With t threads that is about 3/4 t - 1/4 lengths lost per length inside. */
 static void critical(int iteration, double begin, double seconds)
 {
-    const double length = seconds / TURNS / THREADS / 2.7;
+    const double length = seconds / TURNS / THREADS / 2.7, before = clock_now();
     (void)begin;
 #pragma omp parallel num_threads(THREADS)
     for (int turn = 0; turn < TURNS && length > 0; turn++)
         take_turn(iteration, length);
+    keep_region(iteration, before);
 }
 
 /* The same, and nobody has to wait. */
 static void no_lock(int iteration, double begin, double seconds)
 {
-    const double length = seconds / TURNS / THREADS / 2.7;
+    const double length = seconds / TURNS / THREADS / 2.7, before = clock_now();
     (void)begin;
 #pragma omp parallel num_threads(THREADS)
     for (int turn = 0; turn < TURNS; turn++) {
         spend("update", iteration, clock_now() + length);
         spend("outside", iteration, clock_now() + length / 4);
     }
+    keep_region(iteration, before);
 }
 
 /* Three threads have nothing to do meanwhile. */
@@ -103,9 +115,11 @@ static void serial(int iteration, double begin, double seconds)
 /* Each does a part of it. */
 static void no_serial(int iteration, double begin, double seconds)
 {
+    const double before = clock_now();
     (void)begin;
 #pragma omp parallel num_threads(THREADS)
     spend("solve", iteration, clock_now() + seconds / (THREADS - 1) / THREADS);
+    keep_region(iteration, before);
 }
 
 struct property {
