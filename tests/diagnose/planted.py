@@ -167,7 +167,7 @@ def bounds_of(found, finding, in_rest):
     most = found.seconds + found.beyond
     if finding["rule"] == "imbalance":
         most += found.others
-    return ((1 - WITHIN) * (found.seconds - found.elsewhere) - found.less - error - in_rest,
+    return ((1 - WITHIN) * found.of_work - found.less - error - in_rest,
             (1 + WITHIN) * most + found.more + error)
 
 

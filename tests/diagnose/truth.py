@@ -338,6 +338,20 @@ DEFECTS = {
 }
 
 
+def noted_late(readings):
+    """The readings as if the recorder noted each begin as late as it can have."""
+    return [r._replace(begin=r.entered) for r in readings]
+
+
+def charges_of(waits, culprit):
+    """(who, what it did): seconds of all waits; without a culprit it does not matter who."""
+    charges = collections.Counter()
+    for wait in waits:
+        for (who, part), seconds in wait.charges.items():
+            charges[who if culprit is not None else None, part] += seconds
+    return charges
+
+
 class Truth:
     """What really happened in a phase."""
 
@@ -348,14 +362,14 @@ class Truth:
         ranks = Ranks(readings)
         waits = list(find(ranks))
         named = [w for w in waits if self.culprit is None or any(who == self.culprit for who, _ in w.charges)]
-        charges = collections.Counter()
-        for wait in waits:
-            for (who, part), seconds in wait.charges.items():
-                charges[who if self.culprit is not None else None, part] += seconds
+        charges = charges_of(waits, self.culprit)
         self.seconds = sum(seconds for (who, _), seconds in charges.items() if who == self.culprit)
         # So much of it may be put down to something else than work.
         self.elsewhere = self.seconds - charges[self.culprit, "solve"]
         self.others = sum(charges.values()) - self.seconds
+        # Of its work it is the least of these, by when the recorder noted what.
+        late = charges_of(find(Ranks(noted_late(readings))), self.culprit)
+        self.of_work = min(charges[self.culprit, "solve"], late[self.culprit, "solve"])
         # So much of it another rule tells; where that is as much, the finding may have that rule's name.
         self.of_other_rule = sum(w.seconds for w in named if w.rule)
         # So much less and more of it the recorder may have noted.
