@@ -186,20 +186,21 @@ def scan(ranks):
     return by_arrival(ranks, "MPI_Scan", lower)
 
 
-def pairs(ranks, waiter, culprit):
-    """Ranks 1, 2 ... wait in one call of theirs for one of rank 0."""
+def late_sender(ranks):
+    """Ranks 1, 2 ... wait for a message of rank 0."""
     for i in ranks.iterations:
         for rank in ranks.ranks[1:]:
-            call = ranks.call(rank, i, waiter, 0)
-            yield from ranks.note(ranks.wait(rank, 0, call, ranks.call(0, i, culprit, rank)), {rank: call})
-
-
-def late_sender(ranks):
-    return pairs(ranks, "MPI_Recv", "MPI_Send")
+            receive = ranks.call(rank, i, "MPI_Recv", 0)
+            yield from ranks.note(ranks.wait(rank, 0, receive, ranks.call(0, i, "MPI_Send", rank)), {rank: receive})
 
 
 def late_receiver(ranks):
-    return pairs(ranks, "MPI_Ssend", "MPI_Recv")
+    """Ranks 1, 2 ... wait until rank 0 receives, and that one waits for who is late to send."""
+    for i in ranks.iterations:
+        for rank in ranks.ranks[1:]:
+            send, receive = ranks.call(rank, i, "MPI_Ssend", 0), ranks.call(0, i, "MPI_Recv", rank)
+            yield from ranks.note(ranks.wait(rank, 0, send, receive), {rank: send})
+            yield from ranks.note(ranks.wait(0, rank, receive, send), {0: receive})
 
 
 def two_parts(ranks):
