@@ -20,7 +20,7 @@ set(lull_tests_with_both
     "^record\\.(omp_constructs|omp_rest|omp_waits|many_tasks|pause_omp|nested_threads|late_omp\\.[a-z]+|sites_omp|counters|forks)\\.(gcc|clang)$"
     "^record\\.(ends|schedules)\\."
     "^record\\.start\\.(part|local)\\."
-    "^record\\.(start\\.python|communicators\\.(nodes|spawn))\\." # of which most libraries can do one alone
+    "^record\\.(start\\.python|communicators\\.nodes)\\." # of which most libraries can do one alone
     "^(record|mpi)\\.sanitized\\."
     "^mpi\\.(openmpi|mpich)\\.(functions|closing)$")
 
@@ -29,7 +29,8 @@ set(lull_crossed_tests
     "^mpi\\.[a-z]+\\.(whole|counted|by_node)\\." # each program alike, with all that run.py looks at
     "^(record|mpi)\\.sanitized\\.whole\\."
     "^record\\.sanitized\\.(forks|nested_threads\\.clang)$" # as record.sanitized.by_clang.*
-    "^mpi\\.eztrace\\.(blocking|persistent|nonblocking|collectives_nonblocking|fortran_.*)$" # heat is left
+    "^mpi\\.eztrace\\.(heat|persistent|nonblocking|collectives_nonblocking|fortran_.*)$" # blocking is left
+    "^record\\.communicators\\.spawn\\."  # mpi.openmpi.spawn* are there
     "^record\\.(many_calls|functions\\.whole|ends\\.whole)"
     "^record\\.killed\\.process$"         # as record.killed and record.killed.node
     "^record\\.(committed|memory)$"       # they look for the least that a program needs, by halves
