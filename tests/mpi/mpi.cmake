@@ -5,7 +5,7 @@ include(record/choice.cmake)
 # With what programs under MPICH are linked, to give their cores to each other.
 set(lull_mpich_yield ${CMAKE_CURRENT_BINARY_DIR}/mpich_yield.o)
 add_custom_command(OUTPUT ${lull_mpich_yield} DEPENDS ${CMAKE_CURRENT_LIST_DIR}/mpich_yield.c
-    COMMAND cc -O1 -g -c ${CMAKE_CURRENT_LIST_DIR}/mpich_yield.c -o ${lull_mpich_yield} VERBATIM)
+    COMMAND ${CMAKE_C_COMPILER} -O1 -g -c ${CMAKE_CURRENT_LIST_DIR}/mpich_yield.c -o ${lull_mpich_yield} VERBATIM)
 add_custom_target(mpich_yield DEPENDS ${lull_mpich_yield})
 set(lull_yield_with_openmpi)
 set(lull_yield_with_mpich ${lull_mpich_yield} -ldl)

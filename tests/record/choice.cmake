@@ -36,9 +36,6 @@ set(lull_crossed_tests
     "^record\\.(committed|memory)$"       # they look for the least that a program needs, by halves
     "^record\\.copy-on-write")
 
-# Tests that use what others use, and must not do so at once.
-set(lull_locked_tests)
-
 # lull_matches(TEST LIST RESULT): whether an expression of the list fits
 function(lull_matches test list result)
     set(${result} OFF PARENT_SCOPE)
