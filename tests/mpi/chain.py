@@ -120,7 +120,7 @@ def make_program(options, source, folder):
     extra = {"linked": ["-Wl,--no-as-needed", "-L" + folder, "-ltool", "-Wl,-rpath," + folder],
              "inside": [folder + "/tool.o"]}.get(options.place, [])
     execute([options.compiler, "-O1", "-g", "-w", source, "-o", program] + extra + ["-lpthread"] +
-            launch.yielding(options.family))
+            launch.PATIENT)
     return program
 
 

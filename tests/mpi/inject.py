@@ -170,7 +170,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         test = Test(options, folder)
         done = test.execute(["mpicc." + options.family, "-O1", "-g", "-w", "-I" + INCLUDE,
-                             options.program, "-o", test.program, *launch.yielding(options.family)],
+                             options.program, "-o", test.program, *launch.PATIENT],
                             launch.environment())
         if done.returncode != 0:
             sys.exit(done.stderr)

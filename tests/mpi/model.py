@@ -109,7 +109,7 @@ def compile_example(options, name, folder):
     program = os.path.join(folder, name)
     run(["mpicc." + options.family, "-O1", "-w", "-fopenmp", "-I" + os.path.join(ROOT, "include"),
          os.path.join(ROOT, "examples", name + ".c"), "-o", program, "-lm", "-ldl",
-         *launch.yielding(options.family)])
+         *launch.PATIENT])
     return program
 
 

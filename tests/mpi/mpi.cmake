@@ -2,13 +2,12 @@
 # family of MPI libraries that a recorder was built for. Under sanitizers: record/sanitized.cmake.
 include(record/choice.cmake)
 
-# With what programs under MPICH are linked, to give their cores to each other.
-set(lull_mpich_yield ${CMAKE_CURRENT_BINARY_DIR}/mpich_yield.o)
-add_custom_command(OUTPUT ${lull_mpich_yield} DEPENDS ${CMAKE_CURRENT_LIST_DIR}/mpich_yield.c
-    COMMAND ${CMAKE_C_COMPILER} -O1 -g -c ${CMAKE_CURRENT_LIST_DIR}/mpich_yield.c -o ${lull_mpich_yield} VERBATIM)
-add_custom_target(mpich_yield DEPENDS ${lull_mpich_yield})
-set(lull_yield_with_openmpi)
-set(lull_yield_with_mpich ${lull_mpich_yield} -ldl)
+# With what programs are linked that share their cores with others.
+set(lull_patient ${CMAKE_CURRENT_BINARY_DIR}/patient.o)
+add_custom_command(OUTPUT ${lull_patient} DEPENDS ${CMAKE_CURRENT_LIST_DIR}/patient.c
+    COMMAND ${CMAKE_C_COMPILER} -O1 -g -c ${CMAKE_CURRENT_LIST_DIR}/patient.c -o ${lull_patient} VERBATIM)
+add_custom_target(patient DEPENDS ${lull_patient})
+set(lull_patient_words ${lull_patient} -ldl -Wl,--export-dynamic-symbol=sched_yield)
 
 # What is looked at with a program in `make check`: where its run lies, whether counters are read in
 # between, and what run.py leaves out. Each program takes the next of four ways, with MPICH that in which
@@ -51,9 +50,9 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
         endif()
         file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/mpi/programs/*.h
              ${PROJECT_SOURCE_DIR}/include/lull/*.h)
-        add_custom_command(OUTPUT ${output} DEPENDS ${program} ${headers} mpich_yield
+        add_custom_command(OUTPUT ${output} DEPENDS ${program} ${headers} patient ${lull_patient}
             COMMAND ${compiler} -O1 -g -w -I${PROJECT_SOURCE_DIR}/include ${program} -o ${output}
-                    -lpthread ${lull_yield_with_${family}} ${otherwise})
+                    -lpthread ${lull_patient_words} ${otherwise})
         set_property(GLOBAL APPEND PROPERTY lull_mpi_built_${family} ${output})
         set(${result} --built=${output} PARENT_SCOPE)
     endfunction()

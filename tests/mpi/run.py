@@ -113,7 +113,7 @@ def compile_program(source, family, folder, flags, shmem, built=None):
             raise Skip("%s cannot compile it" % compiler)
         return shutil.copy(built, program) # which some find by this name
     done = subprocess.run([compiler, "-O1", "-g", "-w", "-I" + INCLUDE, *flags, source, "-o", program,
-                           "-lpthread", *launch.yielding(family)], capture_output=True, text=True, check=False)
+                           "-lpthread", *launch.PATIENT], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         if source.endswith(".f90"):
             raise Skip("%s cannot compile it: %s" % (compiler, done.stderr.splitlines()[0:1]))

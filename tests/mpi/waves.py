@@ -124,7 +124,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "wave")
         execute(["mpicc." + options.family, "-O2", options.program, "-lm", "-o", program,
-                 *launch.yielding(options.family)],
+                 *launch.PATIENT],
                 launch.environment(), folder)
         for protocol, size in PROTOCOLS.items():
             for distances, speed in DISTANCES.items():

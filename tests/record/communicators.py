@@ -167,7 +167,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="lull-communicators-") as folder:
         subprocess.run(["mpicc." + settings.family, "-O1", "-w",
                         os.path.join(HERE, "communicators.c"), "-o",
-                        os.path.join(folder, "program"), *launch.yielding(settings.family)],
+                        os.path.join(folder, "program"), *launch.PATIENT],
                        check=True)
         if settings.spawn and not runs_alone(folder, settings.family):
             print("skipped: this MPI library cannot spawn here")

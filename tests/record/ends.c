@@ -17,7 +17,7 @@
 
 enum {
     CALLS = 5000, /* more than a chunk holds */
-    ENDS_CPU_US = 200000
+    ENDS_CPU_US = 50000
 };
 
 /* Long enough to be killed; a launcher that is killed itself may leave this process behind. */

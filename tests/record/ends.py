@@ -43,7 +43,7 @@ ENDS = [("return of one rank", "return", None),
         ("SIGKILL in a signal's handler in a call", "signal-kill", "MPI_Recv")]
 # The least that a call must take which was left by exit(), ns: half of the time for which ends.c uses
 # its core there before the signal comes, so that no load can make it shorter.
-LASTS = {"signal-exit": 100_000_000}
+LASTS = {"signal-exit": 25_000_000}
 PATIENCE = 600 # s for what hangs
 # What ends.c makes, however it ends: calls, processes, and processes again.
 PLANTED = "atleast %d MPI_Barrier\nprocesses %d\nexpect %d MPI_Init\n"

@@ -393,13 +393,12 @@ function(record_mpi family)
         return()
     endif()
     set(bin ${CMAKE_CURRENT_BINARY_DIR}/record)
-    set(yield ${lull_yield_with_${family}})
     foreach(name ends hybrid phases many_calls schedules)
         set(output ${bin}/${name}.${family})
         set(source ${PROJECT_SOURCE_DIR}/tests/record/${name}.c)
-        add_custom_command(OUTPUT ${output} DEPENDS ${source} mpich_yield
+        add_custom_command(OUTPUT ${output} DEPENDS ${source} patient ${lull_patient}
             COMMAND ${LULL_TEST_MPICC_${family}} -std=gnu17 -O1 -g -fopenmp
-                    -I${PROJECT_SOURCE_DIR}/include ${source} -o ${output} ${yield} VERBATIM)
+                    -I${PROJECT_SOURCE_DIR}/include ${source} -o ${output} ${lull_patient_words} VERBATIM)
         add_custom_target(record.${name}.${family} ALL DEPENDS ${output})
     endforeach()
     set(ring ${PROJECT_SOURCE_DIR}/tests/record/ring.c)
@@ -407,9 +406,9 @@ function(record_mpi family)
     if(family STREQUAL "mpich")
         set(handles --shared-handles)
     endif()
-    add_custom_command(OUTPUT ${bin}/ring.${family} DEPENDS ${ring} mpich_yield
+    add_custom_command(OUTPUT ${bin}/ring.${family} DEPENDS ${ring} patient ${lull_patient}
         COMMAND ${LULL_TEST_MPICC_${family}} -std=gnu17 -O1 -g -pthread -DRING_MPI
-                -I${PROJECT_SOURCE_DIR}/include ${ring} -o ${bin}/ring.${family} ${yield} VERBATIM)
+                -I${PROJECT_SOURCE_DIR}/include ${ring} -o ${bin}/ring.${family} ${lull_patient_words} VERBATIM)
     add_custom_target(record.ring.${family} ALL DEPENDS ${bin}/ring.${family})
     add_test(NAME record.ring.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ring.py
@@ -421,19 +420,19 @@ function(record_mpi family)
     set(ends ${PROJECT_SOURCE_DIR}/tests/record/ends.c)
     set(others)
     if(LULL_CLANG)
-        add_custom_command(OUTPUT ${bin}/ends.clang.${family} DEPENDS ${ends} mpich_yield
+        add_custom_command(OUTPUT ${bin}/ends.clang.${family} DEPENDS ${ends} patient ${lull_patient}
             COMMAND ${CMAKE_COMMAND} -E env OMPI_CC=${LULL_CLANG} MPICH_CC=${LULL_CLANG}
-                    ${LULL_TEST_MPICC_${family}} -O1 -g ${ends} -o ${bin}/ends.clang.${family} ${yield} VERBATIM)
+                    ${LULL_TEST_MPICC_${family}} -O1 -g ${ends} -o ${bin}/ends.clang.${family} ${lull_patient_words} VERBATIM)
         list(APPEND others ${bin}/ends.clang.${family})
     endif()
     find_program(LULL_TEST_MPIF90_${family} NAMES mpif90.${family})
     if(LULL_TEST_MPIF90_${family} AND LULL_GFORTRAN)
         set(object ${bin}/ends.fortran.${family}.o)
         add_custom_command(OUTPUT ${bin}/ends.fortran.${family}
-            DEPENDS ${ends} ${PROJECT_SOURCE_DIR}/tests/record/ends.f90 mpich_yield
+            DEPENDS ${ends} ${PROJECT_SOURCE_DIR}/tests/record/ends.f90 patient ${lull_patient}
             COMMAND ${LULL_TEST_MPICC_${family}} -O1 -g -DENDS_FORTRAN -c ${ends} -o ${object}
             COMMAND ${LULL_TEST_MPIF90_${family}} -O1 -g ${PROJECT_SOURCE_DIR}/tests/record/ends.f90
-                    ${object} -o ${bin}/ends.fortran.${family} ${yield} VERBATIM)
+                    ${object} -o ${bin}/ends.fortran.${family} ${lull_patient_words} VERBATIM)
         list(APPEND others ${bin}/ends.fortran.${family})
     endif()
     add_custom_target(record.ends.others.${family} ALL DEPENDS ${others})

@@ -44,7 +44,7 @@ class Test:
 
     def compile(self, source, name, *options, compiler=None):
         if source == PROGRAM:
-            options = [*options, *launch.yielding(self.family)]
+            options = [*options, *launch.PATIENT]
         subprocess.run([compiler or "mpicc." + self.family, "-O1", source, "-o", self.path(name),
                         *options], check=True, cwd=self.folder)
         return self.path(name)

@@ -15,6 +15,10 @@ SETTINGS = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"
             "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
             "PRTE_MCA_hwloc_default_binding_policy": "none"}
 
+# Words for the compiler of a program that shares its cores with others.
+PATIENT = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpi", "patient.c"), "-ldl",
+           "-Wl,--export-dynamic-symbol=sched_yield"]
+
 
 def keep_sessions():
     """Open MPI 4 has one folder for all that a user runs on a host. Who ends last removes it; who makes
@@ -29,9 +33,3 @@ def environment(**more):
     """That of this process with the settings above and `more`."""
     keep_sessions()
     return dict(os.environ, **SETTINGS, **more)
-
-
-def yielding(family):
-    """Words for the compiler of a program that runs beside others (mpi/mpich_yield.c)."""
-    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpi")
-    return [os.path.join(folder, "mpich_yield.c"), "-ldl"] if family == "mpich" else []
