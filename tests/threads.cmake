@@ -3,20 +3,21 @@
 # above replay, which `make check` builds (target `threads`, label `threads`). The others are label `all`.
 set(programs_with_threads "unit\\.(base|metrics|record|replay|sim|team|timeline|trace|wait)(\\..*)?|property")
 set(with_threads
-    base/test_parallel
-    metrics/test_breakdown metrics/test_windows
-    record/.*
-    replay/test_(collective_costs|cuts|eager_limit|ideal_brief|ideal_crew|ideal_lead|intercomm|letters|requests)
-    replay/test_(sim_tape|survey|synchronous|threads|threads_what_if|warp_knots)
-    sim/test_(engine|order|streams)
-    study/test_.*
-    team/test_team
-    timeline/test_timeline
-    trace/test_(abreast|cursor|otf2_read|pack|paraver_source|relay|scan|tape|tape_together)
-    wait/test_.*
-    property/test_(breakdown|bursts|ideal|ideal_shares|merge|otf2|paraver|sim_order|sim_parts|steps|tape|timeline|waits)
-    property/test_(what_if|what_if_random)
-    conformance/test_(published|replay|report|waits))
+    "base/test_parallel"
+    "metrics/test_breakdown"
+    "metrics/test_windows"
+    "record/.*"
+    "replay/test_(collective_costs|cuts|eager_limit|ideal_brief|ideal_crew|ideal_lead|intercomm|letters|requests)"
+    "replay/test_(sim_tape|survey|synchronous|threads|threads_what_if|warp_knots)"
+    "sim/test_(engine|order|streams)"
+    "study/test_.*"
+    "team/test_team"
+    "timeline/test_timeline"
+    "trace/test_(abreast|cursor|otf2_read|pack|paraver_source|relay|scan|tape|tape_together)"
+    "wait/test_.*"
+    "property/test_(breakdown|bursts|ideal|ideal_shares|merge|otf2|paraver|sim_order|sim_parts|steps|tape|timeline|waits)"
+    "property/test_what_if_random"
+    "conformance/test_(published|replay|report|waits)")
 list(JOIN with_threads "|" pattern)
 set(groups_with_threads ${test_sources})
 list(FILTER groups_with_threads INCLUDE REGEX "/(${pattern})\\.c$")
