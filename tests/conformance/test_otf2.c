@@ -1,6 +1,7 @@
 /* Real archives of Score-P and EZTrace: counts as otf2-print counts them, messages matched, clocks
  * corrected. */
 #include "support/same_trace.h"
+#include "support/seed.h"
 #include "support/test.h"
 #include "support/together.h"
 #include "trace/format.h"
@@ -123,6 +124,9 @@ static void test_counts(void **state)
         skip();
     }
     for (size_t a = 0; a < sizeof archives / sizeof *archives; a++) {
+        /* libotf2 clears a chunk of 16 MiB for each reader of an archive of EZTrace. */
+        if (a > 1 && !lull_test_picks(a, 2 * sizeof archives / sizeof *archives))
+            continue;
         struct lull_trace *trace = must_open(archives[a].name);
         struct counts *printed = lull_arena_zero(arena, trace->n_locations, sizeof *printed);
         struct counts *read = lull_arena_zero(arena, trace->n_locations, sizeof *read);
@@ -137,6 +141,7 @@ static void test_counts(void **state)
                         printed[l].kinds[k]);
                 sum += read[l].kinds[k];
             }
+        assert_true(sum > 100);
         if (archives[a].events > 0)
             assert_true(sum == archives[a].events);
         lull_trace_close(trace);
@@ -332,9 +337,13 @@ static void test_eztrace(void **state)
     assert_int_equal(collect_by_scan(trace, 0, 2, arena, &sequences, &err), LULL_OK);
     assert_true(has_quirk(trace, "clock properties"));
     assert_true(has_quirk(trace, "non-blocking receives"));
+    unsigned functions = 0, operations = 0;
     for (uint32_t r = 0; r < trace->n_regions; r++)
-        if (strncmp(trace->regions[r].name, "MPI_", 4) == 0)
+        if (strncmp(trace->regions[r].name, "MPI_", 4) == 0) {
             assert_int_equal(trace->regions[r].paradigm, LULL_PARADIGM_MPI);
+            functions++;
+        }
+    assert_true(functions > 0);
     lull_trace_close(trace);
 
     trace = must_open(ez_hybrid);
@@ -345,9 +354,12 @@ static void test_eztrace(void **state)
     assert_true(has_quirk(trace, "defined more than once"));
     for (size_t i = 0; i < sequences[0].count; i++) { /* id 4: a communicator and a thread team */
         const struct lull_event *event = &sequences[0].events[i];
-        if (event->kind == LULL_EVENT_COLLECTIVE_END)
+        if (event->kind == LULL_EVENT_COLLECTIVE_END) {
             assert_int_equal(trace->comms[event->id].paradigm, LULL_PARADIGM_MPI);
+            operations++;
+        }
     }
+    assert_true(operations > 0);
     lull_trace_close(trace);
 }
 

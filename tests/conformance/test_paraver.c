@@ -250,15 +250,19 @@ static void check_same(const struct lull_breakdown *a, const struct lull_breakdo
 {
     assert_int_equal(a->n_threads, b->n_threads);
     assert_int_equal(a->runtime_ns, b->runtime_ns);
+    uint32_t counters = 0;
     for (uint32_t t = 0; t < a->n_threads; t++) {
         assert_memory_equal(&a->threads[t].times, &b->threads[t].times, sizeof a->threads[t].times);
         for (uint32_t c = 0; c < a->n_counters; c++)
             for (uint32_t d = 0; d < b->n_counters; d++)
-                if (strcmp(a->counters[c].name, b->counters[d].name) == 0)
+                if (strcmp(a->counters[c].name, b->counters[d].name) == 0) {
                     assert_memory_equal(&a->threads[t].counters[c * LULL_ACTIVITIES],
                                         &b->threads[t].counters[d * LULL_ACTIVITIES],
                                         LULL_ACTIVITIES * sizeof(uint64_t));
+                    counters++;
+                }
     }
+    assert_int_equal(counters, a->n_threads * a->n_counters);
 }
 
 static void test_written_again(void **state)

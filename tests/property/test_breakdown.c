@@ -2,6 +2,7 @@
  * state, flush and window contain it, and what follows from that. */
 #include "metrics/breakdown/breakdown.h"
 #include "stats/random.h"
+#include "support/branches.h"
 #include "support/feed.h"
 #include "support/random_trace.h"
 #include "support/seed.h"
@@ -12,6 +13,17 @@
 #include <string.h>
 
 enum { DURATION = 1500, DEPTH = 64, NOTHING = 0xff, DISABLED = 0xfe, OUTSIDE = 0xfd };
+
+enum { LEFT_OUT, PAUSED, FLUSHED, DEVICE, COUNTED, IN_REGIONS, IN_PARALLELS, BRANCHES };
+static struct branch branches[BRANCHES] = {
+    [LEFT_OUT] = {.what = "some time is outside of windows", .least = 300},
+    [PAUSED] = {.what = "nothing is recorded for some time", .least = 300},
+    [FLUSHED] = {.what = "a buffer is flushed", .least = 300},
+    [DEVICE] = {.what = "a device is useful", .least = 300},
+    [COUNTED] = {.what = "a counter has counted", .least = 300},
+    [IN_REGIONS] = {.what = "time is in regions", .least = 300},
+    [IN_PARALLELS] = {.what = "threads are useful in parallel regions", .least = 300},
+};
 
 /* One nanosecond of one location. */
 struct instant {
@@ -169,6 +181,7 @@ static struct instant *look_at(const struct random_trace *made, uint32_t index,
 
 static void check_times(const struct instant *instants, const struct lull_thread_breakdown *thread)
 {
+    const bool device = thread->kind == LULL_LOCATION_DEVICE;
     struct lull_times times = {0};
     int64_t disabled = 0, windows = 0, sum = thread->disabled_ns;
     for (int t = 0; t < DURATION; t++) {
@@ -186,6 +199,11 @@ static void check_times(const struct instant *instants, const struct lull_thread
     }
     assert_int_equal(disabled, thread->disabled_ns);
     assert_int_equal(windows, sum);
+    branch_reach(&branches[LEFT_OUT], windows < DURATION);
+    branch_reach(&branches[PAUSED], disabled > 0);
+    branch_reach(&branches[FLUSHED], times.ns[LULL_FLUSH][0] + times.ns[LULL_FLUSH][1] > 0);
+    branch_reach(&branches[DEVICE],
+                 device && times.ns[LULL_USEFUL][0] + times.ns[LULL_USEFUL][1] > 0);
 }
 
 /* What of a reading over [from, to) happened inside windows: nanosecond k of n has
@@ -235,9 +253,11 @@ static void check_counters(const struct instant *instants, const struct lull_tra
             if (strcmp(trace->counters[of].name, breakdown->counters[c].name) == 0)
                 add_readings(instants, location, of, sums);
         }
-        for (int activity = 0; activity < LULL_ACTIVITIES; activity++)
+        for (int activity = 0; activity < LULL_ACTIVITIES; activity++) {
             assert_true(sums[activity] ==
                         thread->counters[(size_t)c * LULL_ACTIVITIES + (size_t)activity]);
+            branch_reach(&branches[COUNTED], sums[activity] > 0);
+        }
     }
 }
 
@@ -285,6 +305,7 @@ static void check_regions(const struct lull_trace *trace, const struct lull_regi
         assert_int_equal(got->inclusive_ns, sums[r].inclusive_ns);
         assert_int_equal(got->exclusive_ns, sums[r].exclusive_ns);
         assert_int_equal(got->useful_ns, sums[r].useful_ns);
+        branch_reach(&branches[IN_REGIONS], got->exclusive_ns > 0);
     }
     assert_int_equal(found, breakdown->n_regions);
 }
@@ -394,6 +415,7 @@ static void check_parallels(const struct random_trace *made, struct instant **in
             assert_int_equal(got->sync_ns, want.sync_ns);
             assert_int_equal(got->mpi_ns, want.mpi_ns);
             assert_int_equal(got->other_ns, want.other_ns);
+            branch_reach(&branches[IN_PARALLELS], got->max_useful_ns > 0);
         }
     }
     assert_int_equal(found, breakdown->n_parallels);
@@ -450,8 +472,12 @@ static void test_against_reference(void **state)
     (void)state;
     struct lull_random random;
     lull_random_seed(&random, lull_test_seed());
-    for (unsigned i = 0, n = lull_test_rounds(480); i < n; i++)
+    const unsigned rounds = lull_test_rounds(480);
+    for (unsigned i = 0; i < rounds; i++) {
         check_one(&random, i & 1, i & 2, i & 4, i & 8);
+        branches_next(branches, BRANCHES);
+    }
+    branches_assert(branches, BRANCHES, rounds);
 }
 
 TEST_GROUP(test_breakdown)

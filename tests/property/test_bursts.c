@@ -3,12 +3,22 @@
 #include "replay/program/bursts.h"
 #include "replay/program/items.h"
 #include "replay/survey.h"
+#include "support/branches.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"
 #include "support/test.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { USABLE, BURSTS, PIECES, MARKED, FIXED, BRANCHES };
+static struct branch branches[BRANCHES] = {
+    [USABLE] = {.what = "clocks agree", .least = 600},
+    [BURSTS] = {.what = "there are bursts", .least = 300},
+    [PIECES] = {.what = "a burst is in several pieces", .least = 300},
+    [MARKED] = {.what = "a burst is in a marked region", .least = 300},
+    [FIXED] = {.what = "the length of a burst is fixed", .least = 300},
+};
 
 struct list {
     struct lull_replay_burst *bursts;
@@ -104,6 +114,9 @@ static void check_same(const struct lists *a, const struct lists *b)
                         x->phase == y->phase && x->ordinal == y->ordinal &&
                         x->location == y->location && x->execution == y->execution &&
                         x->begin == y->begin && x->end == y->end && x->ns == y->ns);
+            branch_reach(&branches[BURSTS], x->ns > 0);
+            branch_reach(&branches[MARKED], x->mark > 0);
+            branch_reach(&branches[FIXED], x->fixed);
         }
     }
 }
@@ -160,7 +173,7 @@ static bool has_shifts(const struct lull_trace *trace)
     return any;
 }
 
-static bool check_trace(struct lull_random *random, unsigned round)
+static void check_trace(struct lull_random *random, unsigned round)
 {
     struct lull_trace *trace = memory_trace_draw(random, NULL);
     uint8_t *marks = calloc(trace->n_regions + (size_t)1, 1);
@@ -168,28 +181,34 @@ static bool check_trace(struct lull_random *random, unsigned round)
     for (uint32_t r = 0; r < trace->n_regions; r++)
         marks[r] = lull_random_below(random, 8) ? 0 : (uint8_t)(1 + lull_random_below(random, 3));
     bool usable = !has_shifts(trace);
+    size_t counts[2] = {0};
+    branch_reach(&branches[USABLE], usable);
     for (int pieces = 0; pieces < 2 && usable; pieces++) {
         struct lists ridden = by_pass(trace, pieces, marks, 1 + round % 3);
         struct lists pulled = by_program(trace, pieces, marks);
         check_same(&ridden, &pulled);
         check_sums(trace, &ridden);
+        for (uint32_t s = 0; s < ridden.n_streams; s++)
+            counts[pieces] += ridden.streams[s].count;
         free_lists(&ridden);
         free_lists(&pulled);
     }
+    branch_reach(&branches[PIECES], counts[1] > counts[0]);
     free(marks);
     lull_trace_close(trace);
-    return usable;
 }
 
 static void test_random_traces(void **state)
 {
     (void)state;
     struct lull_random random;
-    unsigned used = 0, rounds = lull_test_rounds(100);
+    const unsigned rounds = lull_test_rounds(100);
     lull_random_seed(&random, lull_test_seed());
-    for (unsigned i = 0; i < rounds; i++)
-        used += check_trace(&random, i);
-    assert_true(used > rounds / 2);
+    for (unsigned i = 0; i < rounds; i++) {
+        check_trace(&random, i);
+        branches_next(branches, BRANCHES);
+    }
+    branches_assert(branches, BRANCHES, rounds);
 }
 
 TEST_GROUP(test_bursts)

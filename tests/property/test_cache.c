@@ -4,12 +4,25 @@
 #include "model/cache/cache.h"
 
 #include "stats/random.h"
+#include "support/branches.h"
 #include "support/seed.h"
 #include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { SEVERAL_LEVELS, SEVERAL_CORES, TREE, INCLUSIVE, HIT, WRITTEN, VICTIM, FLUSHED, BRANCHES };
+static struct branch branches[BRANCHES] = {
+    [SEVERAL_LEVELS] = {.what = "there are several levels", .least = 300},
+    [SEVERAL_CORES] = {.what = "there are several cores", .least = 50},
+    [TREE] = {.what = "a level replaces by a tree", .least = 100},
+    [INCLUSIVE] = {.what = "a level is inclusive", .least = 200},
+    [HIT] = {.what = "the last level hits", .least = 300},
+    [WRITTEN] = {.what = "a dirty line leaves the last level", .least = 300},
+    [VICTIM] = {.what = "a clean line goes to the next level", .least = 100},
+    [FLUSHED] = {.what = "lines are dirty at the end", .least = 300},
+};
 
 /* ---- the slow simulator --------------------------------------------------------------------- */
 
@@ -314,6 +327,12 @@ static void run_one(struct lull_random *random)
     struct lull_error err = {""};
     fail_if(lull_cache_create(&spec, &cache, &err) != LULL_OK, "%s", err.text);
     slow_open(&slow, &spec);
+    branch_reach(&branches[SEVERAL_LEVELS], spec.n_levels > 1);
+    branch_reach(&branches[SEVERAL_CORES], spec.cores > 1);
+    for (size_t n = 0; n < spec.n_levels; n++) {
+        branch_reach(&branches[TREE], spec.levels[n].policy == LULL_CACHE_PLRU);
+        branch_reach(&branches[INCLUSIVE], spec.levels[n].filling == LULL_CACHE_INCLUSIVE);
+    }
     uint64_t region = spec.levels[spec.n_levels - 1].bytes * (1 + below(random, 3)) + 512;
     uint64_t base = below(random, 2) ? below(random, (UINT64_C(1) << 60) - region) : 0, last = 0;
     for (size_t done = 0; done < ACCESSES;) {
@@ -327,6 +346,11 @@ static void run_one(struct lull_random *random)
     assert_true(flushed <= dirty && (flushed > 0) == (dirty > 0));
     if (spec.n_levels == 1)
         assert_int_equal(flushed, dirty);
+    branch_reach(&branches[HIT], slow.traffic[spec.n_levels - 1].hits > 0);
+    branch_reach(&branches[WRITTEN], written > 0);
+    for (size_t n = 0; n < spec.n_levels; n++)
+        branch_reach(&branches[VICTIM], slow.traffic[n].victims > 0);
+    branch_reach(&branches[FLUSHED], flushed > 0);
     slow_close(&slow);
     lull_cache_free(cache);
 }
@@ -336,8 +360,12 @@ static void test_random(void **state)
     (void)state;
     struct lull_random random;
     lull_random_seed(&random, lull_test_seed());
-    for (unsigned round = 0; round < lull_test_rounds(400); round++)
+    const unsigned rounds = lull_test_rounds(400);
+    for (unsigned round = 0; round < rounds; round++) {
         run_one(&random);
+        branches_next(branches, BRANCHES);
+    }
+    branches_assert(branches, BRANCHES, rounds);
 }
 
 TEST_GROUP(test_cache)

@@ -108,15 +108,15 @@ static void run(const struct peer *peer, const struct random_goal_options *optio
     for (unsigned i = 0; i < count; i++) {
         struct slow_network network;
         lull_random_seed(&random, seed + i);
-        workers = 1 + i % 8;
+        workers = lull_test_picks(i, 8) ? 1 + i / 8 % 8 : 1; /* threads are dear, too */
         draw_network(&random, &network);
         char *text = random_goal(&random, options);
         complete += compare(peer, text, &network, i);
         free(text);
     }
-    print_message("seed %llu: %u cases agree, %u of them to the end\n", (unsigned long long)seed,
-                  count, complete);
-    assert_true(complete > count / 10);
+    assert_reached("the program can be carried out", complete, count / 20 + 1, count);
+    if (options->wildcards + options->starts > 0)
+        assert_reached("something is left over", count - complete, count / 100 + 1, count);
 }
 
 static void small_programs(void **state)
@@ -136,14 +136,15 @@ static void several_units(void **state)
 
 static void large_programs(void **state)
 {
-    run(*state, &(struct random_goal_options){16, 400, 2, 2, 0, 20}, cases / 100);
-    run(*state, &(struct random_goal_options){3, 400, 1, 1, 0, 0}, cases / 100);
+    const unsigned some = lull_test_rounds(100);
+    run(*state, &(struct random_goal_options){16, 400, 2, 2, 0, 20}, some);
+    run(*state, &(struct random_goal_options){3, 400, 1, 1, 0, 0}, some);
 }
 
 TEST_GROUP(test_goal_engine)
 {
     seed = lull_test_seed();
-    cases = lull_test_rounds(cases);
+    cases = lull_test_rounds(cases) * lull_test_rounds(4) / 4;
     if (getenv("LULL_TEST_CASES"))
         cases = (unsigned)strtoul(getenv("LULL_TEST_CASES"), NULL, 10);
     void *peers[] = {(void *)(uintptr_t)&compat, (void *)(uintptr_t)&loggops};

@@ -53,10 +53,12 @@ static uint32_t pack(const uint8_t *bytes, uint32_t size, uint8_t *ret_packed, u
 }
 
 /* The content as one member or several, one behind the other. */
-static uint32_t pack_members(uint32_t size)
+static uint32_t pack_members(uint32_t size, unsigned *ret_members)
 {
     uint32_t length = 0, at = 0;
+    *ret_members = 0;
     do {
+        ++*ret_members;
         uint32_t part = below(2) ? size - at : below(size - at + 1);
         length += pack(content + at, part, packed + length, PACKED_MOST - length);
         at += part;
@@ -100,23 +102,30 @@ static void test_pieces(void **state)
 {
     (void)state;
     static const uint32_t pieces[] = {1, 9, 400, 70000, MOST};
-    for (unsigned round = 0; round < lull_test_rounds(ROUNDS); round++) {
-        uint32_t size = draw_content(), length = pack_members(size), unpacked;
+    const unsigned rounds = lull_test_rounds(ROUNDS);
+    unsigned several = 0, cut = 0, members;
+    for (unsigned round = 0; round < rounds; round++) {
+        uint32_t size = draw_content(), length = pack_members(size, &members), unpacked;
         uint32_t most = pieces[below(size < 3000 ? 5 : 3) + (size < 3000 ? 0 : 2)];
         fail_if(!unpack(length, most, &unpacked),
                 "round %u: %u bytes in pieces up to %u do not come back", round, size, most);
         assert_int_equal(unpacked, size);
         assert_memory_equal(got, content, size);
         assert_false(unpack(length - 1 - below(8), most, &unpacked)); /* inside the trailer */
+        several += members > 1;
+        cut += most < length;
     }
+    assert_reached("there are several members", several, rounds / 5, rounds);
+    assert_reached("it comes in several pieces", cut, rounds / 5, rounds);
 }
 
 /* Where a flip is not told it was of a part of a header that means nothing: file names, times. */
 static void test_flips(void **state)
 {
     (void)state;
+    const unsigned rounds = lull_test_rounds(ROUNDS);
     unsigned told = 0;
-    for (unsigned round = 0; round < lull_test_rounds(ROUNDS); round++) {
+    for (unsigned round = 0; round < rounds; round++) {
         uint32_t size = 1 + below(3000), unpacked;
         for (uint32_t i = 0; i < size; i++)
             content[i] = (uint8_t)("0123456789:\n"[below(12)]);
@@ -129,7 +138,7 @@ static void test_flips(void **state)
         assert_int_equal(unpacked, size);
         assert_memory_equal(got, content, size);
     }
-    assert_true(told > 0);
+    assert_reached("the flip is told", told, rounds / 2, rounds);
 }
 
 /* A header with a check sum of its own: each bit of it, of the name and of the sum is told. */

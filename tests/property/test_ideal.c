@@ -9,6 +9,7 @@
 #include "replay/warp/warp.h"
 #include "replay/what_if/what_if.h"
 #include "sim/engine/engine.h"
+#include "support/branches.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"
 #include "support/test.h"
@@ -25,6 +26,15 @@ enum region { SEND, RECV, ISEND, WAIT, COLLECTIVE, RANK, LOOP, SSEND, REGIONS };
 static const char *const names[] = {"MPI_Send", "MPI_Recv",      "MPI_Isend",
                                     "MPI_Wait", "MPI_Allreduce", "MPI_Comm_rank",
                                     "loop",     "MPI_Ssend",     NULL};
+
+enum { MESSAGE, SYNCHRONOUS, GATHERED, WAITED, WORKED, BRANCHES };
+static struct branch branches[BRANCHES] = {
+    [MESSAGE] = {.what = "a message is received", .least = 800},
+    [SYNCHRONOUS] = {.what = "a send is synchronous", .least = 100},
+    [GATHERED] = {.what = "there is a collective operation", .least = 800},
+    [WAITED] = {.what = "the ideal run is shorter", .least = 800},
+    [WORKED] = {.what = "there is work to balance", .least = 800},
+};
 
 struct clocks {
     int64_t measured, ideal, outside;
@@ -136,6 +146,7 @@ static uint32_t receive_one_like(struct program *p, uint32_t drawn, struct clock
     message_event(p, m.target, LULL_EVENT_RECV, m.source, m.tag,
                   blocks ? LULL_NO_REQUEST : p->requests++);
     leave(p, m.target, region);
+    branch_reach(&branches[MESSAGE], true);
     return at;
 }
 
@@ -162,6 +173,7 @@ static void send_synchronously(struct program *p, uint32_t source)
         at--;
     wait_until(&p->clocks[source], begin.measured, begin.ideal);
     leave(p, source, SSEND);
+    branch_reach(&branches[SYNCHRONOUS], true);
 }
 
 static bool needs(uint8_t op, uint32_t rank, uint32_t root, uint32_t other)
@@ -190,6 +202,7 @@ static void collective(struct program *p)
     uint32_t comm = (uint32_t)draw(p, 2), size = p->trace->comms[comm].size;
     uint32_t root = (uint32_t)draw(p, size);
     p->phases++;
+    branch_reach(&branches[GATHERED], true);
     struct clocks begin[RANKS];
     for (uint32_t r = 0; r < size; r++) {
         enter(p, r, COLLECTIVE);
@@ -392,6 +405,7 @@ static void check_balance(const struct program *p)
             "%s", err.text);
     int64_t balanced = work_of(p->trace, &options);
     lull_what_if_destroy(what_if);
+    branch_reach(&branches[WORKED], measured > 0);
     assert_true(llabs(balanced - measured) <= (int64_t)p->n_ranks * (p->phases + 1));
 }
 
@@ -409,6 +423,7 @@ static void check_program(struct lull_random *random, uint64_t seed)
     fail_if(result.absent, "seed %lu: %s: %s", seed, result.absent, result.detail);
     fail_if(result.runtime != wanted, "seed %lu: %ld ns, the reference has %ld", seed,
             result.runtime, wanted);
+    branch_reach(&branches[WAITED], result.runtime < p.trace->duration);
     check_bounds(&p, result.runtime, arena);
     check_engine(&p, seed, arena);
     check_warp(&p, arena);
@@ -421,11 +436,14 @@ static void test_programs(void **state)
 {
     (void)state;
     uint64_t first = lull_test_seed();
-    for (uint64_t seed = first; seed - first < lull_test_rounds(ROUNDS); seed++) {
+    const unsigned rounds = lull_test_rounds(ROUNDS);
+    for (uint64_t seed = first; seed - first < rounds; seed++) {
         struct lull_random random;
         lull_random_seed(&random, seed);
         check_program(&random, seed);
+        branches_next(branches, BRANCHES);
     }
+    branches_assert(branches, BRANCHES, rounds);
 }
 
 TEST_GROUP(test_ideal)

@@ -123,8 +123,9 @@ static void shorten_steps(const struct random_run *run, struct run_steps *ret_lo
     }
 }
 
-/* What was found void, and how many epochs there were where nothing was. */
-static unsigned voids, epochs;
+/* Runs in which epochs were found void, and in which there were several. */
+static unsigned voids, in_epochs;
+static unsigned messages; /* runs with any */
 
 static struct lull_ideal_result read_once(const struct random_run *run, unsigned workers,
                                           uint64_t seed, struct lull_ideal_options *wished,
@@ -162,7 +163,7 @@ static struct lull_ideal_result read_once(const struct random_run *run, unsigned
     assert_int_equal(lull_ideal_look_back(ideal, wished, ret_again, NULL), LULL_OK);
     if (!*ret_again) {
         assert_int_equal(lull_ideal_conclude(ideal, run->arena, &result, NULL), LULL_OK);
-        epochs += ideal->n_epochs;
+        in_epochs += ideal->n_epochs > 1;
     }
     voids += wished->without_epochs && !options.without_epochs;
     lull_ideal_destroy(ideal);
@@ -207,7 +208,8 @@ static struct lull_ideal_result evaluate(const struct random_run *run, unsigned 
 static unsigned programs(void)
 {
     const char *text = getenv("LULL_TEST_PROGRAMS");
-    return text ? (unsigned)strtoul(text, NULL, 10) : lull_test_rounds(PROGRAMS);
+    return text ? (unsigned)strtoul(text, NULL, 10)
+                : lull_test_rounds(PROGRAMS) * lull_test_rounds(3) / 3;
 }
 
 static void check_run(const struct random_run *run, struct lull_random *random, uint64_t seed)
@@ -226,6 +228,7 @@ static void check_run(const struct random_run *run, struct lull_random *random, 
     assert_int_equal(result.messages, run->received);
     assert_int_equal(result.unmatched_sends, run->sent - run->received);
     assert_int_equal(result.collectives, run->gathered);
+    messages += run->received > 0;
 }
 
 /* As drawn: messages, collective operations, and calls of functions that are for these. */
@@ -278,7 +281,8 @@ static void other_threads_are_found_out(void **state)
         without += !found;
         random_run_free(&run);
     }
-    assert_true(count < 100 || (with > 0 && without > 0));
+    assert_reached("others than masters communicate", with, count / 20, count);
+    assert_reached("masters alone communicate", without, count / 20, count);
 }
 
 static void programs_last_as_long_as_their_longest_path(void **state)
@@ -286,6 +290,7 @@ static void programs_last_as_long_as_their_longest_path(void **state)
     (void)state;
     uint64_t first = lull_test_seed();
     struct random_run run;
+    voids = in_epochs = 0;
     for (uint64_t seed = first; seed < first + programs(); seed++) {
         struct lull_random random;
         lull_random_seed(&random, seed);
@@ -293,8 +298,9 @@ static void programs_last_as_long_as_their_longest_path(void **state)
         check_run(&run, &random, seed);
         random_run_free(&run);
     }
-    if (programs() >= 100)
-        assert_true(epochs > programs() && voids > 0);
+    assert_reached("there are epochs", in_epochs, programs() / 40, programs());
+    assert_reached("epochs are found void", voids, programs() / 100 + 1, programs());
+    assert_reached("a message is received", messages, programs() / 2, programs());
 }
 
 /* A send is missing: whether and where somebody waits for it does not depend on who reads what
@@ -327,10 +333,13 @@ static void what_is_missing_is_told_the_same_by_all(void **state)
         absent += alone.absent != NULL;
         random_run_free(&run);
     }
-    assert_true(count < 10 || (absent > 0 && absent < count));
+    assert_reached("somebody waits for what is missing", absent, count / 20, count);
+    assert_reached("nobody waits for what is missing", count - absent, count / 20, count);
 }
 
 /* ---- teams ----------------------------------------------------------------------------------- */
+
+enum { MEMBERS, MISSING, MATCHED };
 
 /* The same run, by one and by a team: 0 where the first of the team finds what one does. */
 static int differs(struct random_run *run, uint64_t seed, struct lull_random *random)
@@ -348,6 +357,14 @@ static int differs(struct random_run *run, uint64_t seed, struct lull_random *ra
     const struct lull_ideal_result result =
         evaluate_part(run, workers, seed, waiting, division, NULL);
     int wrong = 0;
+    if (lull_team_is_first(team)) {
+        if (members > 1)
+            drawn_team_reach(MEMBERS);
+        if (alone.absent)
+            drawn_team_reach(MISSING);
+        else if (alone.messages > 0)
+            drawn_team_reach(MATCHED);
+    }
     if (lull_team_is_first(team) &&
         (!alone.detail != !result.detail ||
          (alone.detail && strcmp(alone.detail, result.detail) != 0) ||
@@ -377,15 +394,19 @@ static int drawn_run_differs(uint64_t seed)
 static void teams_find_what_one_finds(void **state)
 {
     (void)state;
-    drawn_teams_run(drawn_run_differs);
+    const unsigned count = drawn_teams_run(drawn_run_differs);
+    assert_reached("there are several members", drawn_teams_reached(MEMBERS), count / 2, count);
+    assert_reached("messages are matched", drawn_teams_reached(MATCHED), count / 2, count);
+    assert_reached("somebody waits for what is missing", drawn_teams_reached(MISSING), count / 50,
+                   count);
 }
 
 TEST_GROUP(test_ideal_shares)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(teams_find_what_one_finds), /* while there is little to fork */
         cmocka_unit_test(programs_last_as_long_as_their_longest_path),
         cmocka_unit_test(other_threads_are_found_out),
-        cmocka_unit_test(what_is_missing_is_told_the_same_by_all),
-        cmocka_unit_test(teams_find_what_one_finds)};
+        cmocka_unit_test(what_is_missing_is_told_the_same_by_all)};
     return run_cases(tests, NULL, NULL);
 }

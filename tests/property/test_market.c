@@ -3,6 +3,7 @@
 #include "model/spmv/market.h"
 #include "model/spmv/market_text.h"
 #include "stats/random.h"
+#include "support/branches.h"
 #include "support/seed.h"
 #include "support/test.h"
 
@@ -16,6 +17,21 @@ enum { MOST = 40 };
 
 static const char *const fields[] = {"real", "integer", "complex", "pattern"};
 static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric", "hermitian"};
+
+enum { FIELDS = 4, SYMMETRIES = 4, ARRAY = FIELDS + SYMMETRIES, EMPTY_ROW, MIRRORED, BRANCHES };
+static struct branch branches[BRANCHES] = {
+    {.what = "numbers are real", .least = 20},
+    {.what = "numbers are integers", .least = 20},
+    {.what = "numbers are complex", .least = 20},
+    {.what = "there are no numbers", .least = 20},
+    {.what = "the matrix is general", .least = 20},
+    {.what = "the matrix is symmetric", .least = 20},
+    {.what = "the matrix is skew-symmetric", .least = 20},
+    {.what = "the matrix is hermitian", .least = 20},
+    {.what = "all elements are written", .least = 20},
+    {.what = "a row is empty", .least = 20},
+    {.what = "an element stands for two", .least = 20},
+};
 
 struct drawn {
     unsigned field, symmetry;
@@ -40,7 +56,10 @@ static struct drawn draw(struct lull_random *random)
     struct drawn drawn = {.field = (unsigned)lull_random_below(random, 4),
                           .symmetry = (unsigned)lull_random_below(random, 4),
                           .rows = 1 + (unsigned)lull_random_below(random, MOST)};
+    branch_reach(&branches[drawn.field], true);
+    branch_reach(&branches[FIELDS + drawn.symmetry], true);
     drawn.array = drawn.field != 3 && lull_random_below(random, 4) == 0;
+    branch_reach(&branches[ARRAY], drawn.array);
     drawn.columns = drawn.symmetry ? drawn.rows : 1 + (unsigned)lull_random_below(random, MOST);
     for (unsigned c = 0; c < drawn.columns; c++)
         for (unsigned r = drawn.symmetry ? c + (drawn.symmetry == 2) : 0; r < drawn.rows; r++) {
@@ -48,6 +67,7 @@ static struct drawn draw(struct lull_random *random)
                 continue;
             drawn.value[r][c] = draw_value(random, &drawn);
             drawn.entries++;
+            branch_reach(&branches[MIRRORED], drawn.symmetry && r != c);
             if (drawn.symmetry && r != c)
                 drawn.value[c][r] = drawn.symmetry == 2 ? -drawn.value[r][c] : drawn.value[r][c];
         }
@@ -102,6 +122,7 @@ static void check(const char *path, const struct drawn *drawn)
             i++;
         }
         assert_int_equal(i, matrix.starts[r + 1]);
+        branch_reach(&branches[EMPTY_ROW], i == matrix.starts[r]);
     }
     lull_matrix_free(&matrix);
 }
@@ -128,7 +149,8 @@ static void test_files(void **state)
     close(fd);
     snprintf(compressed, sizeof compressed, "%s.gz", path);
     lull_random_seed(&random, lull_test_seed());
-    for (unsigned round = 0; round < lull_test_rounds(200); round++) {
+    const unsigned rounds = lull_test_rounds(200);
+    for (unsigned round = 0; round < rounds; round++) {
         struct drawn drawn = draw(&random);
         FILE *out = fopen(path, "w");
         assert_non_null(out);
@@ -138,7 +160,9 @@ static void test_files(void **state)
         compress_file(path, compressed);
         check(compressed, &drawn);
         assert_true(lull_market_recognise(path) && lull_market_recognise(compressed));
+        branches_next(branches, BRANCHES);
     }
+    branches_assert(branches, BRANCHES, rounds);
     unlink(path);
     unlink(compressed);
 }
@@ -174,18 +198,23 @@ static void test_numbers(void **state)
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
         check_number(odd[i]);
     lull_random_seed(&random, lull_test_seed());
-    for (unsigned round = 0; round < lull_test_rounds(100000); round++) {
+    const unsigned rounds = lull_test_rounds(100000);
+    unsigned precise = 0;
+    for (unsigned round = 0; round < rounds; round++) {
         uint64_t bits = lull_random_u64(&random);
         unsigned digits = 1 + (unsigned)lull_random_below(&random, 19);
         int exponent = (int)lull_random_below(&random, 60) - 30;
         snprintf(text, sizeof text, "%s%.*ge%d", bits & 1 ? "-" : "", (int)digits,
                  (double)(bits >> 11) * 0x1p-53, exponent);
-        if (!strstr(strchr(text, 'e') + 1, "e"))
+        if (!strstr(strchr(text, 'e') + 1, "e")) {
             check_number(text);
+            precise += digits > 17;
+        }
         snprintf(text, sizeof text, "%llu.%llue%d", (unsigned long long)(bits >> 40),
                  (unsigned long long)(bits & 0xffffffffff), exponent);
         check_number(text);
     }
+    assert_reached("a number has more than 17 digits", precise, rounds / 20, rounds);
 }
 
 TEST_GROUP(test_market)

@@ -2,6 +2,7 @@
  * in any order and in any grouping. */
 #include "metrics/breakdown/breakdown.h"
 #include "stats/random.h"
+#include "support/branches.h"
 #include "support/feed.h"
 #include "support/random_trace.h"
 #include "support/seed.h"
@@ -12,6 +13,15 @@
 #include <string.h>
 
 enum { DURATION = 1500, PARTS = 8 };
+
+enum { EMPTY, TORN, COUNTERS, PARALLELS, REGIONS, BRANCHES };
+static struct branch branches[BRANCHES] = {
+    [EMPTY] = {.what = "a part has no thread", .least = 100},
+    [TORN] = {.what = "a process is in several parts", .least = 300},
+    [COUNTERS] = {.what = "there are counters", .least = 300},
+    [PARALLELS] = {.what = "there are parallel regions", .least = 500},
+    [REGIONS] = {.what = "there are regions", .least = 500},
+};
 
 /* ---- comparing ----------------------------------------------------------------------------- */
 
@@ -202,7 +212,8 @@ static void test_parts_make_the_whole(void **state)
     (void)state;
     struct lull_random random;
     lull_random_seed(&random, lull_test_seed());
-    for (unsigned i = 0, rounds = lull_test_rounds(300); i < rounds; i++) {
+    const unsigned rounds = lull_test_rounds(300);
+    for (unsigned i = 0; i < rounds; i++) {
         const struct random_trace_options options = {i & 1, i & 2, 4, 3, 1, DURATION};
         const struct lull_breakdown_options wanted = {.regions = true};
         struct random_trace made;
@@ -214,9 +225,20 @@ static void test_parts_make_the_whole(void **state)
         split_windows(&random, &made, arena, by_window);
         uint32_t n = split_threads(&random, by_window[0], i & 4, arena, parts);
         n += split_threads(&random, by_window[1], i & 8, arena, parts + n);
+        uint32_t processes = 0;
+        for (uint32_t p = 0; p < n; p++) {
+            branch_reach(&branches[EMPTY], parts[p]->n_threads == 0);
+            processes += parts[p]->n_processes;
+        }
+        branch_reach(&branches[TORN], processes > 2 * whole->n_processes);
+        branch_reach(&branches[COUNTERS], whole->n_counters > 0);
+        branch_reach(&branches[PARALLELS], whole->n_parallels > 0);
+        branch_reach(&branches[REGIONS], whole->n_regions > 0);
         compare(whole, merge_all(&random, parts, n, arena));
         random_trace_free(&made);
+        branches_next(branches, BRANCHES);
     }
+    branches_assert(branches, BRANCHES, rounds);
 }
 
 static struct lull_breakdown *tiny(struct lull_arena *arena, uint8_t role, bool master)

@@ -1,6 +1,7 @@
 /* Random traces written as OTF2 archives and read back: nothing is lost but what OTF2 has no
  * fields for, whatever the mask, the number of workers or the size of the reads. */
 #include "metrics/breakdown/breakdown.h"
+#include "support/branches.h"
 #include "support/folder.h"
 #include "support/memory_trace.h"
 #include "support/same_trace.h"
@@ -16,6 +17,9 @@
 enum { ROUNDS = 40 };
 
 static struct lull_error err;
+
+/* Events of each kind are written and read. */
+static struct branch branches[LULL_EVENT_KINDS];
 
 static void require(bool good, uint64_t seed, const char *what)
 {
@@ -141,6 +145,8 @@ static void check_round(uint64_t seed)
         require(collect_by_cursor(archive, l, 0, arena, &by_cursor, &err) == LULL_OK, seed,
                 "cursor");
         require(same_sequences(&after[l], &by_cursor, NULL, &err), seed, "cursor and scan");
+        for (size_t i = 0; i < a.count; i++)
+            branch_reach(&branches[a.events[i].kind], true);
     }
     for (uint32_t a = 0; a < drawn->n_applications; a++)
         check_breakdown(drawn, archive, a, arena, seed);
@@ -154,8 +160,15 @@ static void test_round_trip(void **state)
 {
     (void)state;
     uint64_t first = lull_test_seed();
-    for (uint64_t seed = first; seed - first < lull_test_rounds(ROUNDS); seed++)
+    const unsigned rounds = lull_test_rounds(ROUNDS);
+    for (unsigned k = 0; k < LULL_EVENT_KINDS; k++)
+        if (k != LULL_EVENT_REQUEST_FREED && k != LULL_EVENT_THREAD_WAIT_BEGIN) /* not written */
+            branches[k] = (struct branch){.what = lull_event_kind_name(k), .least = 200};
+    for (uint64_t seed = first; seed - first < rounds; seed++) {
         check_round(seed);
+        branches_next(branches, LULL_EVENT_KINDS);
+    }
+    branches_assert(branches, LULL_EVENT_KINDS, rounds);
 }
 
 TEST_GROUP(test_otf2)

@@ -2,6 +2,7 @@
  * a damaged one is refused or gives other bytes, but nothing else happens. */
 #include "lull_features.h"
 #include "stats/random.h"
+#include "support/branches.h"
 #include "support/seed.h"
 #include "support/test.h"
 #include "tape/encode.h"
@@ -17,6 +18,13 @@ enum { ROUNDS = 400, ROOM = 3 * LULL_TAPE_CHUNK };
 
 static union lull_tape_slot *chunk;
 static unsigned char *packed, *back;
+
+enum { WHOLE, SHORT, LONG, BRANCHES };
+static struct branch branches[BRANCHES] = {
+    [WHOLE] = {.what = "it is a whole chunk", .least = 200},
+    [SHORT] = {.what = "it takes half of the bytes at most", .least = 200},
+    [LONG] = {.what = "it takes as many bytes or more", .least = 50},
+};
 
 /* ---- what may be in a chunk -------------------------------------------------------------------
  */
@@ -100,7 +108,8 @@ static void test_come_back(void **state)
 {
     (void)state;
     const uint64_t first = lull_test_seed();
-    for (uint64_t seed = first; seed - first < lull_test_rounds(ROUNDS); seed++) {
+    const unsigned rounds = lull_test_rounds(ROUNDS);
+    for (uint64_t seed = first; seed - first < rounds; seed++) {
         struct lull_random random;
         lull_random_seed(&random, seed);
         const size_t size = draw(&random);
@@ -113,7 +122,12 @@ static void test_come_back(void **state)
                 size, lead);
         for (size_t i = size; i < LULL_TAPE_CHUNK; i++)
             assert_int_equal(back[i], 0xa5);
+        branch_reach(&branches[WHOLE], size == LULL_TAPE_CHUNK);
+        branch_reach(&branches[SHORT], got <= size / 2);
+        branch_reach(&branches[LONG], got >= size);
+        branches_next(branches, BRANCHES);
     }
+    branches_assert(branches, BRANCHES, rounds);
 }
 
 /* Records of a run that repeats itself take a few bytes. */

@@ -1,6 +1,7 @@
 /* Random traces written as Paraver and read back: every thread spends its time as before, inside
  * and outside parallel regions, counts the same, and sends, receives and gathers the same. */
 #include "metrics/breakdown/breakdown.h"
+#include "support/branches.h"
 #include "support/folder.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"
@@ -14,6 +15,13 @@
 enum { ROUNDS = 80 };
 
 static struct lull_error err;
+
+/* Events of each kind that must survive, and of times. */
+enum { PARALLEL = LULL_EVENT_KINDS, COUNTED, BRANCHES };
+static struct branch branches[BRANCHES] = {
+    [PARALLEL] = {.what = "there is time in parallel regions", .least = 200},
+    [COUNTED] = {.what = "a counter is written", .least = 200},
+};
 
 /* ---- what must survive ----------------------------------------------------------------------- */
 
@@ -82,6 +90,9 @@ static void check_tallies(const struct lull_trace *made, const struct lull_trace
                     (unsigned long long)seed, l, lull_event_kind_name(kinds[k]),
                     (unsigned long long)a[at].events, (unsigned long long)a[at].bytes,
                     (unsigned long long)b[at].events, (unsigned long long)b[at].bytes);
+            branches[kinds[k]].what = lull_event_kind_name(kinds[k]);
+            branches[kinds[k]].least = 200;
+            branch_reach(&branches[kinds[k]], a[at].events > 0);
         }
     }
 }
@@ -106,6 +117,7 @@ static void check_thread(const struct lull_breakdown *a, const struct lull_break
     fail_if(left->disabled_ns != right->disabled_ns, "seed %llu: thread %u: disabled",
             (unsigned long long)seed, t);
     for (unsigned activity = 0; activity < LULL_ACTIVITIES; activity++) {
+        branch_reach(&branches[PARALLEL], left->times.ns[activity][1] > 0);
         for (int inside = 0; inside < 2; inside++)
             fail_if(left->times.ns[activity][inside] != right->times.ns[activity][inside],
                     "seed %llu: thread %u: %s %s parallel regions: %lld ns written, %lld read",
@@ -113,12 +125,15 @@ static void check_thread(const struct lull_breakdown *a, const struct lull_break
                     inside ? "inside" : "outside", (long long)left->times.ns[activity][inside],
                     (long long)right->times.ns[activity][inside]);
         for (uint32_t c = 0; c < a->n_counters; c++)
-            for (uint32_t d = 0; d < b->n_counters; d++)
-                fail_if(strcmp(a->counters[c].name, b->counters[d].name) == 0 &&
-                            left->counters[c * LULL_ACTIVITIES + activity] !=
-                                right->counters[d * LULL_ACTIVITIES + activity],
+            for (uint32_t d = 0; d < b->n_counters; d++) {
+                const bool same = strcmp(a->counters[c].name, b->counters[d].name) == 0;
+                branch_reach(&branches[COUNTED],
+                             same && left->counters[c * LULL_ACTIVITIES + activity] > 0);
+                fail_if(same && left->counters[c * LULL_ACTIVITIES + activity] !=
+                                    right->counters[d * LULL_ACTIVITIES + activity],
                         "seed %llu: thread %u: %s while %s: differs", (unsigned long long)seed, t,
                         a->counters[c].name, lull_activity_name(activity));
+            }
     }
 }
 
@@ -166,10 +181,14 @@ static void test_write_then_read(void **state)
 {
     (void)state;
     uint64_t first = lull_test_seed();
+    const unsigned rounds = lull_test_rounds(ROUNDS);
     folder_make();
-    for (uint64_t seed = first; seed - first < lull_test_rounds(ROUNDS); seed++)
+    for (uint64_t seed = first; seed - first < rounds; seed++) {
         round_trip(seed);
+        branches_next(branches, BRANCHES);
+    }
     folder_remove();
+    branches_assert(branches, BRANCHES, rounds);
 }
 
 TEST_GROUP(test_paraver)

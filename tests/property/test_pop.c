@@ -120,13 +120,19 @@ static bool join_group(const struct lull_metric_value *values, int member, doubl
     return true;
 }
 
+/* How often a metric had a value, and how often its group made its parent. */
+struct tally {
+    unsigned long values[METRICS], closed[METRICS];
+};
+
 /* Every group makes its parent, and what has no reason to exceed 1 lies in [0, 1]. */
-static void check_trees(const struct lull_metric_value *values)
+static void check_trees(const struct lull_metric_value *values, struct tally *tally)
 {
     for (int i = 0; i < lull_metric_count; i++) {
         const struct lull_metric_def *def = &lull_metric_defs[i];
         assert_true(def->parent < i);
         assert_true(values[i].absent || isfinite(values[i].value));
+        tally->values[i] += !values[i].absent;
         if (!values[i].absent && !def->above_one)
             assert_true(values[i].value >= -EXACT && values[i].value <= 1.0 + EXACT);
         double joined;
@@ -138,22 +144,56 @@ static void check_trees(const struct lull_metric_value *values)
         fail_if(fabs(joined - parent->value) > EXACT * fmax(1.0, fabs(parent->value)),
                 "%s: %.17g, its children make %.17g", lull_metric_defs[def->parent].id,
                 parent->value, joined);
+        tally->closed[i]++;
+    }
+}
+
+static bool is_among(const char *const *list, int metric)
+{
+    while (*list && strcmp(*list, lull_metric_defs[metric].id) != 0)
+        list++;
+    return *list != NULL;
+}
+
+/* Each metric had a value in so many trees, and each group was closed in so many. Devices' metrics
+ * need devices, others an ideal network, counters or a reference: the draws have each of these in
+ * half of the runs. `without`: what the runs cannot have, ended by NULL. */
+static void assert_tally(const struct tally *tally, unsigned long least, unsigned long trees,
+                         const char *const *without)
+{
+    char text[100];
+    for (int i = 0; i < lull_metric_count; i++) {
+        const struct lull_metric_def *def = &lull_metric_defs[i];
+        if (is_among(without, i)) {
+            assert_int_equal(tally->values[i], 0);
+            continue;
+        }
+        snprintf(text, sizeof text, "%s has a value", def->id);
+        assert_reached(text, tally->values[i], least, trees);
+        if (def->combine == LULL_COMBINE_NONE || is_among(without, def->parent))
+            continue;
+        snprintf(text, sizeof text, "the group of %s makes its parent", def->id);
+        assert_reached(text, tally->closed[i], least, trees);
     }
 }
 
 static void test_trees_close(void **state)
 {
     struct lull_random *random = *state;
-    for (int i = 0; i < 4000; i++) {
+    struct tally tally = {{0}, {0}};
+    const unsigned rounds = lull_test_rounds(4000);
+    for (unsigned i = 0; i < rounds; i++) {
         struct run run, reference;
         struct lull_metric_value values[METRICS];
         draw_run(random, draw_style(random), &run);
         draw_run(random, draw_style(random), &reference);
         compute(&run, &reference, i & 1 ? LULL_SCALING_WEAK : LULL_SCALING_STRONG, values);
-        check_trees(values);
+        check_trees(values, &tally);
         compute(&run, NULL, LULL_SCALING_STRONG, values);
-        check_trees(values);
+        check_trees(values, &tally);
     }
+    static const char *const without[] = {NULL};
+    assert_tally(&tally, rounds / 20, 2 * rounds, without);
 }
 
 /* ---- from breakdowns ----------------------------------------------------------------------- */
@@ -209,7 +249,9 @@ static struct lull_breakdown *draw_breakdown(struct lull_random *random, struct 
 static void test_any_breakdown(void **state)
 {
     struct lull_random *random = *state;
-    for (int i = 0; i < 4000; i++) {
+    struct tally tally = {{0}, {0}};
+    const unsigned rounds = lull_test_rounds(4000);
+    for (unsigned i = 0; i < rounds; i++) {
         struct lull_arena *arena = lull_arena_create(NULL);
         struct lull_breakdown *breakdown = draw_breakdown(random, arena);
         struct lull_pop_input *input;
@@ -222,10 +264,19 @@ static void test_any_breakdown(void **state)
                 status = lull_pop_compute(input, NULL, LULL_SCALING_STRONG, values, &err);
             assert_string_equal(err.text, "");
             assert_int_equal(status, LULL_OK);
-            check_trees(values);
+            check_trees(values, &tally);
         }
         lull_arena_destroy(arena);
     }
+    /* There is neither a run to compare with nor a counter, and there is OpenMP. */
+    static const char *const without[] = {"speedup",
+                                          "global_efficiency",
+                                          "computation_scaling",
+                                          "instruction_scaling",
+                                          "ipc_scaling",
+                                          "frequency_scaling",
+                                          NULL};
+    assert_tally(&tally, rounds / 50, rounds, without);
 }
 
 /* ---- the published formulas, written out here a second time -------------------------------- */
@@ -275,7 +326,7 @@ static struct means take_means(const struct run *run)
 static void test_published_hybrid(void **state)
 {
     struct lull_random *random = *state;
-    for (int i = 0; i < 2000; i++) {
+    for (unsigned i = 0; i < lull_test_rounds(2000); i++) {
         struct run run;
         struct lull_metric_value v[METRICS];
         draw_run(random, (struct style){.openmp = true, .ideal = true}, &run);
@@ -313,7 +364,7 @@ static void test_published_hybrid(void **state)
 static void test_published_mpi(void **state)
 {
     struct lull_random *random = *state;
-    for (int i = 0; i < 1000; i++) {
+    for (unsigned i = 0; i < lull_test_rounds(1000); i++) {
         struct run run;
         struct lull_metric_value v[METRICS];
         draw_run(random, (struct style){.ideal = true}, &run);
@@ -344,7 +395,7 @@ static void test_published_mpi(void **state)
 static void test_scaling(void **state)
 {
     struct lull_random *random = *state;
-    for (int i = 0; i < 1000; i++) {
+    for (unsigned i = 0; i < lull_test_rounds(1000); i++) {
         struct style style = draw_style(random);
         style.counters = true;
         struct run run, reference;
@@ -374,7 +425,7 @@ static void test_scaling(void **state)
 static void test_permutation(void **state)
 {
     struct lull_random *random = *state;
-    for (int i = 0; i < 1000; i++) {
+    for (unsigned i = 0; i < lull_test_rounds(1000); i++) {
         struct run run, shuffled;
         struct lull_metric_value before[METRICS], after[METRICS];
         draw_run(random, draw_style(random), &run);

@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 400, RANKS = 6, MOST_OPS = 400 };
+enum { RANKS = 6, MOST_OPS = 400 };
 
 static uint64_t seed;
+static unsigned rounds = 400;
 static struct lull_random random_state;
 
 static uint32_t below(uint32_t bound)
@@ -107,6 +108,15 @@ static char *text_of(const struct draw *draw, const uint32_t *names, int64_t fac
     return text;
 }
 
+/* From one rank to another. */
+static bool has_messages(const struct draw *draw)
+{
+    for (uint32_t i = 0; i < draw->n; i++)
+        if (draw->ops[i].kind == 1 && draw->ops[draw->ops[i].partner].rank != draw->ops[i].rank)
+            return true;
+    return false;
+}
+
 /* Longest path by recursion over the dependencies. */
 static int64_t end_of(struct draw *draw, uint32_t index)
 {
@@ -150,7 +160,8 @@ static void costless_network_gives_the_longest_path(void **state)
         network_of("hockney", "latency", 0.0, "bandwidth", INFINITY, "eager", 1e9, NULL),
         network_of("loggops", "L", 0.0, "o", 0.0, "g", 0.0, "G", 0.0, "O", 0.0, "S", 1e9, NULL),
     };
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    unsigned across = 0;
+    for (unsigned round = 0; round < rounds; round++) {
         struct draw draw;
         draw_program(&draw);
         char *text = text_of(&draw, straight, 1, true);
@@ -159,6 +170,7 @@ static void costless_network_gives_the_longest_path(void **state)
             int64_t end = end_of(&draw, i);
             longest = end > longest ? end : longest;
         }
+        across += has_messages(&draw);
         for (unsigned n = 0; n < sizeof networks / sizeof *networks; n++) {
             struct lull_arena *arena = lull_arena_create(NULL);
             struct lull_sim_result result = run(text, &networks[n], arena);
@@ -170,6 +182,7 @@ static void costless_network_gives_the_longest_path(void **state)
         }
         free(text);
     }
+    assert_reached("messages go from rank to rank", across, rounds / 2, rounds);
 }
 
 static void double_the_times(struct lull_network *network)
@@ -202,9 +215,11 @@ static struct lull_network some_network(unsigned n)
 static void all_times_twice_is_twice_the_runtime(void **state)
 {
     (void)state;
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    unsigned across = 0;
+    for (unsigned round = 0; round < rounds; round++) {
         struct draw draw;
         draw_program(&draw);
+        across += has_messages(&draw);
         char *once = text_of(&draw, straight, 1, false),
              *twice = text_of(&draw, straight, 2, false);
         struct lull_network network = some_network(round % 4), doubled = network;
@@ -222,6 +237,7 @@ static void all_times_twice_is_twice_the_runtime(void **state)
         free(once);
         free(twice);
     }
+    assert_reached("messages go from rank to rank", across, rounds / 2, rounds);
 }
 
 /* Two programs side by side that know nothing of each other: in either order each gives what it
@@ -229,13 +245,15 @@ static void all_times_twice_is_twice_the_runtime(void **state)
 static void independent_ranks_may_change_places(void **state)
 {
     (void)state;
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    unsigned fit = 0;
+    for (unsigned round = 0; round < rounds; round++) {
         struct draw draw;
         draw_program(&draw);
         struct draw both = draw;
         both.n_ranks = 2 * draw.n_ranks;
         if (both.n_ranks > RANKS || 2 * draw.n > MOST_OPS)
             continue;
+        fit += has_messages(&draw);
         for (uint32_t i = 0; i < draw.n; i++) {
             struct op *op = &both.ops[both.n++];
             *op = draw.ops[i];
@@ -263,15 +281,18 @@ static void independent_ranks_may_change_places(void **state)
         free(two);
         free(three);
     }
+    assert_reached("two programs with messages fit side by side", fit, rounds / 5, rounds);
 }
 
 /* Two runs give the same to the last bit, with and without the longest path. */
 static void same_again_gives_the_same(void **state)
 {
     (void)state;
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    unsigned across = 0;
+    for (unsigned round = 0; round < rounds; round++) {
         struct draw draw;
         draw_program(&draw);
+        across += has_messages(&draw);
         char *text = text_of(&draw, straight, 1, round % 2);
         struct lull_network network = network_of("loggops", "S", 1e9, NULL);
         struct lull_sim_options options = {.network = &network};
@@ -285,11 +306,13 @@ static void same_again_gives_the_same(void **state)
         lull_arena_destroy(arena);
         free(text);
     }
+    assert_reached("messages go from rank to rank", across, rounds / 2, rounds);
 }
 
 TEST_GROUP(test_simulation)
 {
     seed = lull_test_seed();
+    rounds = lull_test_rounds(rounds);
     lull_random_seed(&random_state, seed);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(costless_network_gives_the_longest_path),

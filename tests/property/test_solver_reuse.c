@@ -3,6 +3,7 @@
 #include "model/solver/reuse.h"
 
 #include "stats/random.h"
+#include "support/branches.h"
 #include "support/seed.h"
 #include "support/test.h"
 
@@ -11,6 +12,14 @@
 #include <stdlib.h>
 
 enum { ARRAYS = 5, KERNELS = 5, HALF = 30, MOST = 2 * HALF, WARM = 3 };
+
+enum { LOADS, STORES, KEPT, BACKWARD, BRANCHES };
+static struct branch branches[BRANCHES] = {
+    [LOADS] = {.what = "elements are loaded", .least = 300},
+    [STORES] = {.what = "elements are stored", .least = 300},
+    [KEPT] = {.what = "some are loaded and some are kept", .least = 200},
+    [BACKWARD] = {.what = "a kernel goes backwards", .least = 300},
+};
 
 struct element {
     bool present, dirty;
@@ -129,7 +138,8 @@ static void test_random(void **state)
     struct lull_random random;
     double all = 0, off = 0;
     lull_random_seed(&random, lull_test_seed());
-    for (unsigned round = 0; round < lull_test_rounds(2000); round++) {
+    const unsigned rounds = lull_test_rounds(2000);
+    for (unsigned round = 0; round < rounds; round++) {
         draw(&random, &drawn, &slow);
         const struct lull_solver_cache cache = {1, 1, (double)slow.capacity};
         lull_solver_reuse(&drawn.solver, drawn.walks, drawn.sizes, 0, &cache);
@@ -146,8 +156,15 @@ static void test_random(void **state)
             off += fabs(lines->loads * elements - slow.loads[k]) +
                    fabs(lines->stores * elements - slow.stores[k]);
             all += slow.loads[k] + slow.stores[k];
+            branch_reach(&branches[LOADS], slow.loads[k] > 0);
+            branch_reach(&branches[STORES], slow.stores[k] > 0);
+            branch_reach(&branches[KEPT],
+                         slow.loads[k] > 0 && slow.loads[k] < elements * drawn.walks[k].n_uses);
+            branch_reach(&branches[BACKWARD], drawn.walks[k].backward && drawn.walks[k].n_uses > 0);
         }
+        branches_next(branches, BRANCHES);
     }
+    branches_assert(branches, BRANCHES, rounds);
     print_message("elements moved: %.0f, differences %.0f\n", all, off);
     assert_true(off <= 0.01 * all);
 }

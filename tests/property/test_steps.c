@@ -1,5 +1,6 @@
 /* Steps of random traces: they are what step.h says, whichever way they are read. */
 #include "activity/pass.h"
+#include "support/branches.h"
 #include "support/brief.h"
 #include "support/memory_trace.h"
 #include "support/random_windows.h"
@@ -9,6 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Steps of each kind are compared. */
+static struct branch branches[LULL_STEP_KINDS];
 
 /* ---- gathering ----------------------------------------------------------------------------- */
 
@@ -434,6 +438,8 @@ static void check_same(const struct lull_trace *trace, const struct gathered *a,
             assert_true(!left == !right);
             if (left)
                 check_same_step(left, right);
+            if (left)
+                branch_reach(&branches[left->kind], true);
         } while (left);
     }
 }
@@ -496,8 +502,18 @@ static void test_random_traces(void **state)
     (void)state;
     struct lull_random random;
     lull_random_seed(&random, lull_test_seed());
-    for (unsigned i = 0, n = lull_test_rounds(200); i < n; i++)
+    const unsigned rounds = lull_test_rounds(200);
+    char names[LULL_STEP_KINDS][40];
+    for (unsigned k = 0; k < LULL_STEP_KINDS; k++) {
+        snprintf(names[k], sizeof names[k], "there are steps of kind %u", k);
+        if (k != LULL_STEP_CALL) /* in the brief steps alone */
+            branches[k] = (struct branch){.what = names[k], .least = 300};
+    }
+    for (unsigned i = 0; i < rounds; i++) {
         check_one(&random, i);
+        branches_next(branches, LULL_STEP_KINDS);
+    }
+    branches_assert(branches, LULL_STEP_KINDS, rounds);
 }
 
 TEST_GROUP(test_steps)

@@ -1,5 +1,6 @@
 /* Random traces written as tape and read back: nothing is lost, whatever the mask, the number of
  * workers or the size of the reads. */
+#include "support/branches.h"
 #include "support/folder.h"
 #include "support/memory_trace.h"
 #include "support/same_trace.h"
@@ -13,6 +14,9 @@
 enum { ROUNDS = 40 };
 
 static struct lull_error err;
+
+/* Events of each kind are written and read. */
+static struct branch branches[LULL_EVENT_KINDS];
 
 static void require(bool good, uint64_t seed, const char *what)
 {
@@ -88,6 +92,8 @@ static void check_ways_to_read(const struct lull_trace *tape, struct lull_random
         small = read_in_small_pieces(tape, l, LULL_MASK_ALL, arena);
         require(same_sequences(&scan[l], &small, NULL, &err), seed, "small reads");
         check_mask(&scan[l], &masked[l], mask, seed);
+        for (size_t i = 0; i < scan[l].count; i++)
+            branch_reach(&branches[scan[l].events[i].kind], true);
     }
     lull_arena_destroy(arena);
 }
@@ -96,8 +102,11 @@ static void test_write_then_read(void **state)
 {
     (void)state;
     uint64_t first = lull_test_seed();
+    const unsigned rounds = lull_test_rounds(ROUNDS);
     folder_make();
-    for (uint64_t seed = first; seed - first < lull_test_rounds(ROUNDS); seed++) {
+    for (unsigned k = 0; k < LULL_EVENT_KINDS; k++)
+        branches[k] = (struct branch){.what = lull_event_kind_name(k), .least = 200};
+    for (uint64_t seed = first; seed - first < rounds; seed++) {
         struct lull_random random;
         lull_random_seed(&random, seed);
         struct memory_trace_options options = {
@@ -115,8 +124,10 @@ static void test_write_then_read(void **state)
         require(lull_trace_quirks(tape, tape->arena, &quirks) == 0, seed, "quirks of a valid tape");
         lull_trace_close(tape);
         lull_trace_close(made);
+        branches_next(branches, LULL_EVENT_KINDS);
     }
     folder_remove();
+    branches_assert(branches, LULL_EVENT_KINDS, rounds);
 }
 
 TEST_GROUP(test_tape)

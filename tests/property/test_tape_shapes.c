@@ -1,6 +1,7 @@
 /* Random calls with messages and operations, written in full and written as like the last one of
  * their shape wherever they are: both tapes say the same, whatever is asked for. So does what lull
  * writes of them. */
+#include "support/branches.h"
 #include "support/folder.h"
 #include "support/seed.h"
 #include "support/tape_run.h"
@@ -15,6 +16,9 @@
 #include <string.h>
 
 enum { ROUNDS = 20, POOL = 300, CALLS = 6000, PROCESSES = 3 };
+
+/* Calls of each kind that has shapes are written in short and in full. */
+static struct branch in_short_form[LULL_TAPE_KINDS], in_full[LULL_TAPE_KINDS];
 
 struct call {
     union lull_tape_slot slots[4]; /* two for what it does, and one for a long duration */
@@ -73,6 +77,9 @@ static bool shorten(struct last *last, struct call *call)
     bare.slots[0].record.value = 0;
     const bool same = memcmp(&last->of[shape], &bare, sizeof bare) == 0;
     last->of[shape] = bare;
+    branch_reach(same ? &in_short_form[lull_tape_kind_of(call->slots[0].record.head)]
+                      : &in_full[lull_tape_kind_of(call->slots[0].record.head)],
+                 true);
     if (!same)
         return false;
     call->slots[0].record.head = lull_tape_head(LULL_TAPE_CALL_LIKE, 0, shape);
@@ -162,7 +169,13 @@ static void test_full_and_short(void **state)
 {
     (void)state;
     const uint64_t first = lull_test_seed();
-    for (uint64_t seed = first; seed - first < lull_test_rounds(ROUNDS); seed++) {
+    const unsigned rounds = lull_test_rounds(ROUNDS);
+    for (unsigned k = 0; k < LULL_TAPE_KINDS; k++)
+        if (lull_tape_is_shaped(k)) {
+            in_short_form[k] = (struct branch){.what = "a kind is written in short", .least = 900};
+            in_full[k] = (struct branch){.what = "a kind is written in full", .least = 900};
+        }
+    for (uint64_t seed = first; seed - first < rounds; seed++) {
         struct lull_trace *full, *in_short;
         size_t none, some;
         char full_path[4096], short_path[4096];
@@ -177,7 +190,11 @@ static void test_full_and_short(void **state)
         check_written(full, seed);
         lull_trace_close(full);
         lull_trace_close(in_short);
+        branches_next(in_short_form, LULL_TAPE_KINDS);
+        branches_next(in_full, LULL_TAPE_KINDS);
     }
+    branches_assert(in_short_form, LULL_TAPE_KINDS, rounds);
+    branches_assert(in_full, LULL_TAPE_KINDS, rounds);
 }
 
 TEST_GROUP(test_tape_shapes)

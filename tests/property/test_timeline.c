@@ -1,6 +1,7 @@
 /* Timelines of random traces: cells are what the spans say, at every level and for every row; they
  * sum to the breakdown; and the number of workers does not matter. */
 #include "metrics/breakdown/breakdown.h"
+#include "support/branches.h"
 #include "support/memory_trace.h"
 #include "support/random_windows.h"
 #include "support/seed.h"
@@ -14,6 +15,17 @@
 #include <string.h>
 
 enum { BINS = 1 << LULL_TIMELINE_FINEST, VIEWPORTS = 200 };
+
+enum { USEFUL, COUNTED, MESSAGES, ALL_MESSAGES, SOME_STEPS, ALL_STEPS, LEFT_OUT, BRANCHES };
+static struct branch branches[BRANCHES] = {
+    [USEFUL] = {.what = "cells that are looked at hold useful time", .least = 800},
+    [COUNTED] = {.what = "instructions or cycles are counted", .least = 200},
+    [MESSAGES] = {.what = "there are messages", .least = 400},
+    [ALL_MESSAGES] = {.what = "all messages of one application are kept", .least = 100},
+    [SOME_STEPS] = {.what = "some steps are not kept", .least = 50},
+    [ALL_STEPS] = {.what = "all steps are kept", .least = 400},
+    [LEFT_OUT] = {.what = "some time is outside of windows", .least = 200},
+};
 
 static int64_t *cells_of(const struct lull_timeline *timeline, uint32_t row, unsigned level,
                          uint32_t first, uint32_t count)
@@ -41,6 +53,8 @@ static void check_cell(const struct timeline_case *made, uint32_t row, unsigned 
                              edge_of(timeline, level, bin), edge_of(timeline, level, bin + 1),
                              wanted);
     assert_memory_equal(ns, wanted, sizeof wanted);
+    branch_reach(&branches[USEFUL], wanted[LULL_USEFUL] > 0);
+    branch_reach(&branches[LEFT_OUT], wanted[LULL_ACTIVITY_OUTSIDE] > 0);
 }
 
 static void check_viewports(struct lull_random *random, const struct timeline_case *made)
@@ -105,6 +119,7 @@ static void check_counts(const struct lull_timeline *timeline,
             for (unsigned bin = 0; bin < 1 << LULL_TIMELINE_COARSE; bin++)
                 sum += counts[bin];
             assert_int_equal(sum, thread->counters[counter * LULL_ACTIVITIES + LULL_USEFUL]);
+            branch_reach(&branches[COUNTED], sum > 0);
         }
     }
 }
@@ -182,6 +197,7 @@ static void check_steps(const struct timeline_case *made)
                 begin = step->end;
             }
         }
+        branch_reach(&branches[timeline->all_steps ? ALL_STEPS : SOME_STEPS], kept > 0);
         if (timeline->all_steps)
             assert_int_equal(kept, timeline->end - timeline->begin);
     }
@@ -252,6 +268,7 @@ static void check_messages(const struct lull_trace *trace, const struct lull_win
     assert_int_equal(timeline->received, counted.received);
     assert_int_equal(timeline->received_bytes, counted.received_bytes);
     assert_memory_equal(timeline->sizes, counted.sizes, sizeof counted.sizes);
+    branch_reach(&branches[MESSAGES], counted.sent > 0 && counted.received > 0);
     uint64_t sent = 0, received = 0;
     for (size_t i = 0; i < timeline->n_traffic; i++) {
         sent += timeline->traffic[i].sent;
@@ -263,6 +280,7 @@ static void check_messages(const struct lull_trace *trace, const struct lull_win
     }
     assert_int_equal(sent, counted.sent);
     assert_int_equal(received, counted.received);
+    branch_reach(&branches[ALL_MESSAGES], timeline->all_messages && sent > 0);
     if (timeline->all_messages)
         assert_int_equal(2 * timeline->n_kept_messages + timeline->unmatched, sent + received);
 }
@@ -303,8 +321,12 @@ static void test_random_traces(void **state)
     (void)state;
     struct lull_random random;
     lull_random_seed(&random, lull_test_seed());
-    for (unsigned i = 0, n = lull_test_rounds(40); i < n; i++)
+    const unsigned rounds = lull_test_rounds(40);
+    for (unsigned i = 0; i < rounds; i++) {
         check_one(&random, i);
+        branches_next(branches, BRANCHES);
+    }
+    branches_assert(branches, BRANCHES, rounds);
 }
 
 TEST_GROUP(test_timeline)

@@ -2,6 +2,7 @@
  * those of the spans to 1/255, nothing vanishes, and steps and messages are the same. */
 #include "report/model.h"
 #include "report/timeline_blocks.h"
+#include "support/branches.h"
 #include "support/memory_trace.h"
 #include "support/random_windows.h"
 #include "support/seed.h"
@@ -15,6 +16,15 @@
 #include <string.h>
 
 enum { VIEWPORTS = 200 };
+
+enum { DRAWN, SHARED, STEPS, MESSAGES, COUNTED, BRANCHES };
+static struct branch branches[BRANCHES] = {
+    [DRAWN] = {.what = "there is a picture", .least = 500},
+    [SHARED] = {.what = "activities share a cell", .least = 500},
+    [STEPS] = {.what = "steps are embedded", .least = 500},
+    [MESSAGES] = {.what = "messages are embedded", .least = 200},
+    [COUNTED] = {.what = "counts are embedded", .least = 100},
+};
 
 struct decoder {
     const unsigned char *at, *end;
@@ -115,6 +125,7 @@ static void check_tile(struct lull_random *random, const struct timeline_case *m
                 byte = (byte - rest) & 255;
             assert_true(fabs(byte / 255.0 - shares[a]) <= 1 / 255.0);
             assert_int_equal(byte > 0, shares[a] > 0);
+            branch_reach(&branches[SHARED], shares[a] > 0 && shares[a] < 1);
         }
     }
     lull_bytes_free(&bytes);
@@ -149,6 +160,7 @@ static void check_steps(const struct lull_picture_timeline *picture)
             for (size_t s = 0; s < leaf->pieces[p].count; s++) {
                 check_step(&decoder, picture, &leaf->pieces[p].steps[s], began);
                 began = leaf->pieces[p].steps[s].end;
+                branch_reach(&branches[STEPS], true);
             }
         }
     }
@@ -162,6 +174,7 @@ static void check_messages(const struct lull_picture_timeline *picture)
     assert_true(lull_block_messages(picture, &bytes));
     struct decoder decoder = {bytes.data, bytes.data + bytes.size};
     assert_int_equal(take_varint(&decoder), timeline->n_kept_messages);
+    branch_reach(&branches[MESSAGES], timeline->n_kept_messages > 0);
     int64_t sent = timeline->begin;
     for (size_t i = 0; i < timeline->n_kept_messages; i++) {
         const struct lull_timeline_message *message = &timeline->messages[i];
@@ -200,8 +213,10 @@ static void check_counts(const struct lull_picture_timeline *picture)
             uint64_t counts[1 << LULL_TIMELINE_COARSE] = {0};
             lull_timeline_counts(timeline, timeline->leaves[l].row, which, counts);
             for (uint32_t bin = 0; timeline->has_counts[which] && bin < 1 << LULL_TIMELINE_COARSE;
-                 bin++)
+                 bin++) {
                 assert_true(take_float(&decoder) == (float)(int64_t)counts[bin]);
+                branch_reach(&branches[COUNTED], counts[bin] > 0);
+            }
         }
     assert_ptr_equal(decoder.at, decoder.end);
     lull_bytes_free(&bytes);
@@ -227,6 +242,7 @@ static void check_one(struct lull_random *random, unsigned round)
     struct lull_document *document = lull_document_create(trace->arena, "test/1", "");
     lull_report_add_timeline(document, &run, &of, &wish, trace->arena);
     const struct lull_picture_timeline *picture = document->timelines[0];
+    branch_reach(&branches[DRAWN], !picture->absent);
     if (!picture->absent) {
         for (unsigned i = 0; i < VIEWPORTS; i++)
             check_tile(random, &made, picture);
@@ -244,8 +260,12 @@ static void test_random_traces(void **state)
     (void)state;
     struct lull_random random;
     lull_random_seed(&random, lull_test_seed());
-    for (unsigned i = 0, n = lull_test_rounds(12); i < n; i++)
+    const unsigned rounds = lull_test_rounds(12);
+    for (unsigned i = 0; i < rounds; i++) {
         check_one(&random, i);
+        branches_next(branches, BRANCHES);
+    }
+    branches_assert(branches, BRANCHES, rounds);
 }
 
 TEST_GROUP(test_timeline_blocks)

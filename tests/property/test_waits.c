@@ -1,6 +1,7 @@
 /* Waits of random programs, handed over in random blocks and any order, against a slow reference
  * that adds up whole histories (support/slow_waits.h). */
 #include "metrics/windows.h"
+#include "support/branches.h"
 #include "support/drawn_team.h"
 #include "support/seed.h"
 #include "support/slow_waits.h"
@@ -12,6 +13,9 @@
 #include <string.h>
 
 enum { PROGRAMS = 2000 };
+
+/* Each kind of wait has to occur, by the reference. */
+static struct branch branches[LULL_WAIT_KINDS];
 
 /* The steps of the processes of a range. */
 static void hand_over(const struct slow_run *run, struct lull_process_range range,
@@ -68,8 +72,10 @@ static void compare_charges(const struct slow_run *run, const struct lull_wait_r
     }
     for (uint32_t r = 0; r < run->n_ranks; r++)
         for (int p = 0; p < SLOW_PLACES; p++)
-            for (int k = 0; k < LULL_WAIT_KINDS; k++)
+            for (int k = 0; k < LULL_WAIT_KINDS; k++) {
                 assert_int_equal(found[r][p][k], run->charged[r][p][k]);
+                branch_reach(&branches[k], run->charged[r][p][k] > 0);
+            }
     assert_int_equal(sum, run->waited_ns);
     assert_int_equal(result->waited_ns, run->waited_ns);
 }
@@ -91,10 +97,12 @@ static void compare_sums(const struct lull_wait_location *found,
 static void test_reference(void **state)
 {
     struct lull_random random;
-    int64_t waited = 0;
+    const unsigned rounds = lull_test_rounds(PROGRAMS);
     (void)state;
+    for (int k = 0; k < LULL_WAIT_KINDS; k++)
+        branches[k] = (struct branch){.what = lull_wait_kind_name(k), .least = 50};
     lull_random_seed(&random, lull_test_seed());
-    for (unsigned i = 0; i < lull_test_rounds(PROGRAMS); i++) {
+    for (unsigned i = 0; i < rounds; i++) {
         struct slow_run run;
         slow_run_draw(&run, &random);
         const struct lull_wait_result result = follow(&run, NULL, &random);
@@ -102,10 +110,10 @@ static void test_reference(void **state)
         compare_charges(&run, &result);
         for (uint32_t r = 0; r < run.n_ranks; r++)
             compare_sums(&result.locations[r], &run.sums[r]);
-        waited += result.waited_ns;
+        branches_next(branches, LULL_WAIT_KINDS);
         slow_run_free(&run);
     }
-    assert_true(waited > 0);
+    branches_assert(branches, LULL_WAIT_KINDS, rounds);
 }
 
 /* ---- teams --------------------------------------------------------------------------------- */
@@ -148,6 +156,21 @@ static bool is_same(const struct slow_run *run, const struct lull_wait_result *a
     return same;
 }
 
+enum { WAITED, MATCHED, GATHERED, UNMATCHED };
+
+/* What a run has, as one finds it. */
+static void reach(const struct lull_wait_result *alone)
+{
+    if (alone->waited_ns > 0)
+        drawn_team_reach(WAITED);
+    if (alone->messages > 0)
+        drawn_team_reach(MATCHED);
+    if (alone->collectives > 0)
+        drawn_team_reach(GATHERED);
+    if (alone->unmatched_sends + alone->unmatched_operations > 0)
+        drawn_team_reach(UNMATCHED);
+}
+
 /* 0 where the first of a team finds what one does. */
 static int differs(struct slow_run *run, uint64_t seed, struct lull_random *random)
 {
@@ -165,6 +188,8 @@ static int differs(struct slow_run *run, uint64_t seed, struct lull_random *rand
         lull_random_below(random, 2); /* each in an order of its own */
     const struct lull_wait_result result = follow(run, division, random);
     int wrong = 0;
+    if (lull_team_is_first(team))
+        reach(&alone);
     if (lull_team_is_first(team) && !is_same(run, &alone, &result)) {
         fprintf(stderr, "seed %lu, team of %u: waits of %ld ns, alone %ld\n", seed, members,
                 result.waited_ns, alone.waited_ns);
@@ -188,12 +213,17 @@ static int drawn_run_differs(uint64_t seed)
 static void teams_find_what_one_finds(void **state)
 {
     (void)state;
-    drawn_teams_run(drawn_run_differs);
+    const unsigned count = drawn_teams_run(drawn_run_differs);
+    assert_reached("somebody waits", drawn_teams_reached(WAITED), count / 2, count);
+    assert_reached("messages are matched", drawn_teams_reached(MATCHED), count / 2, count);
+    assert_reached("there are operations", drawn_teams_reached(GATHERED), count / 2, count);
+    assert_reached("something is missing", drawn_teams_reached(UNMATCHED), count / 20, count);
 }
 
 TEST_GROUP(test_waits)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reference),
-                                       cmocka_unit_test(teams_find_what_one_finds)};
+    /* Teams while there is little to fork. */
+    const struct CMUnitTest tests[] = {cmocka_unit_test(teams_find_what_one_finds),
+                                       cmocka_unit_test(test_reference)};
     return run_cases(tests, NULL, NULL);
 }

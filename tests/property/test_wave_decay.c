@@ -15,6 +15,7 @@
 
 struct decay {
     double found, predicted; /* ns per rank */
+    double error;            /* of their mean, over that of all runs that the test makes usually */
 };
 
 /* As many runs as are asked for in the environment instead of one. */
@@ -43,7 +44,8 @@ static struct decay simulate(const char *exchange, uint32_t ranks, const char *n
                 texts[s], err.text);
         specs[s] = spec;
     }
-    struct lull_wave_inputs inputs = {.repeat = runs_of(repeat)};
+    const uint32_t runs = lull_test_rounds(repeat);
+    struct lull_wave_inputs inputs = {.repeat = runs_of(runs)};
     struct lull_delay delay;
     assert_int_equal(lull_delay_read("5@i80:50ms", &delay, &err), LULL_OK);
     inputs.simulate.delays = &delay;
@@ -55,7 +57,8 @@ static struct decay simulate(const char *exchange, uint32_t ranks, const char *n
     struct lull_wave_case result = {.status = LULL_OK};
     lull_wave_simulate(&inputs, &result, 2, arena);
     fail_if(result.status != LULL_OK, "%s: %s", pattern, result.err.text);
-    struct decay decay = {result.decay.value, result.predicted.decay};
+    const double error = sqrt((double)repeat / runs);
+    struct decay decay = {result.decay.value, result.predicted.decay, error};
     lull_wave_cases_release(&inputs, &result);
     lull_arena_destroy(arena);
     return decay;
@@ -71,7 +74,7 @@ static void test_exact_case(void **state)
 {
     (void)state;
     struct decay decay = simulate("direction=up", 100, "exponential:mean=1us", 100);
-    assert_near("exponential", decay.found, MEAN, 0.05);
+    assert_near("exponential", decay.found, MEAN, 0.05 * decay.error);
 }
 
 static const struct {
@@ -97,7 +100,7 @@ static void test_shapes_at_equal_mean(void **state)
             struct decay decay =
                 simulate(both ? "direction=both" : "direction=up", 100, shapes[i].noise, 40);
             assert_near(shapes[i].noise, decay.found / MEAN,
-                        both ? shapes[i].both : shapes[i].one_way, 0.10);
+                        both ? shapes[i].both : shapes[i].one_way, 0.10 * decay.error);
         }
 }
 
@@ -139,7 +142,7 @@ static void test_formula(void **state)
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct decay decay =
             simulate(cases[i].exchange, cases[i].ranks, "exponential:mean=1us", 40);
-        assert_near(cases[i].exchange, decay.found, decay.predicted, 0.10);
+        assert_near(cases[i].exchange, decay.found, decay.predicted, 0.10 * decay.error);
     }
 }
 

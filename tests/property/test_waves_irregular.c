@@ -218,15 +218,17 @@ static void assert_origin(const struct lull_wave *wave, uint32_t rank, uint32_t 
 static void test_silent(void **state)
 {
     static struct graph graph;
-    unsigned hops[RANKS];
+    unsigned hops[RANKS], far = 0;
     (void)state;
     for (unsigned i = 0; i < 10; i++) {
-        uint32_t rank = draw(0, RANKS), iteration = draw(5, 10);
+        uint32_t rank = draw(0, RANKS), iteration = draw(5, 10), farthest = 0;
         char delay[64];
         struct wave_run run;
         snprintf(delay, sizeof delay, "%u@i%u:10ms", rank, iteration);
         draw_graph(&graph);
         search(&graph, rank, hops);
+        for (uint32_t r = 0; r < RANKS; r++)
+            farthest = hops[r] > farthest ? hops[r] : farthest;
         simulate(&graph, delay, false, &run);
         assert_int_equal(run.waves.count, 1);
         assert_origin(&run.waves.waves[0], rank, iteration);
@@ -235,13 +237,16 @@ static void test_silent(void **state)
                 assert_int_equal(run.waves.waves[0].path.arrivals[r], iteration + hops[r] - 1);
         assert_int_equal(run.waves.waves[0].n_ranks, RANKS - 1);
         assert_true(fabs(run.waves.waves[0].hops_per_iteration.value - 1) < 1e-9);
+        far += farthest > 20;
         wave_run_free(&run);
     }
+    assert_reached("a rank is more than twenty messages away", far, 10, 10);
 }
 
 static void find_in_noise(const char *length, double within)
 {
     static struct graph graph;
+    unsigned far = 0;
     for (unsigned i = 0; i < 20; i++) {
         uint32_t rank = draw(0, 20), iteration = draw(5, 10);
         char delay[64];
@@ -255,8 +260,10 @@ static void find_in_noise(const char *length, double within)
         double speed = wave->hops_per_iteration.value;
         fail_if(!(fabs(speed - 1) <= within), "%s: %g messages per iteration, expected 1", delay,
                 speed);
+        far += wave->n_ranks > 5;
         wave_run_free(&run);
     }
+    assert_reached("the wave comes to more than five ranks", far, 15, 20);
 }
 
 static void test_in_noise(void **state)

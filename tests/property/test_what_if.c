@@ -43,7 +43,8 @@ static struct lull_what_if_options cut_of(uint32_t rank)
     return (struct lull_what_if_options){.n_cuts = 1, .cuts = {{.rank = rank}}};
 }
 
-static void check_exact(const struct replay_case_wish *faulty, uint32_t rank, const char *path)
+/* Whether the fault makes the run longer. */
+static bool check_exact(const struct replay_case_wish *faulty, uint32_t rank, const char *path)
 {
     const struct replay_case_wish quiet = {.pattern = faulty->pattern};
     const int64_t expected = replay_case_simulate(&quiet, NULL);
@@ -58,6 +59,7 @@ static void check_exact(const struct replay_case_wish *faulty, uint32_t rank, co
             faulty->pattern, rank, faulty->noise, faulty->delays, got, got_all, expected, same,
             disturbed);
     replay_case_close(&replay);
+    return disturbed > expected;
 }
 
 /* A rank that is always slower, or late once or some times. */
@@ -66,7 +68,9 @@ static void test_one_rank_differs(void **state)
     (void)state;
     char pattern[256], noise[64], delays[64];
     lull_random_seed(&generator, lull_test_seed());
-    for (unsigned round = 0; round < lull_test_rounds(40); round++) {
+    const unsigned rounds = lull_test_rounds(40);
+    unsigned longer = 0;
+    for (unsigned round = 0; round < rounds; round++) {
         const uint32_t ranks = draw_pattern(pattern, sizeof pattern), rank = below(ranks);
         struct replay_case_wish faulty = {.pattern = pattern};
         snprintf(noise, sizeof noise, "constant:mean=%uus,ranks=%u", 1 + below(400), rank);
@@ -76,8 +80,9 @@ static void test_one_rank_differs(void **state)
             faulty.noise = noise;
         if (round % 3 != 0)
             faulty.delays = delays;
-        check_exact(&faulty, rank, folder_path("run"));
+        longer += check_exact(&faulty, rank, folder_path("run"));
     }
+    assert_reached("the fault makes the run longer", longer, rounds * 9 / 10, rounds);
 }
 
 /* All ranks are noisy, and one is late by more than that. With q for a quiet computation, n of them
@@ -91,7 +96,9 @@ static void test_noisy_ranks(void **state)
     (void)state;
     enum { ITERATIONS = 25, MOST = 20000, SLOW = 300000 };
     lull_random_seed(&generator, lull_test_seed());
-    for (unsigned round = 0; round < lull_test_rounds(10); round++) {
+    const unsigned rounds = lull_test_rounds(10);
+    unsigned changed = 0;
+    for (unsigned round = 0; round < rounds; round++) {
         const uint32_t ranks = 4 + below(6), rank = below(ranks);
         char pattern[160], fault[160];
         snprintf(pattern, sizeof pattern,
@@ -109,10 +116,12 @@ static void test_noisy_ranks(void **state)
         const int64_t got = replay_case_fix(&replay, &one);
         replay_case_close(&replay);
         assert_true(faulty - repaired > 100 * MOST);
+        changed += faulty - got > 50 * MOST;
         fail_if(llabs(got - repaired) > 2 * ITERATIONS * MOST,
                 "%s, rank %u: %" PRId64 ", repaired %" PRId64 ", faulty %" PRId64, pattern, rank,
                 got, repaired, faulty);
     }
+    assert_reached("the cut makes the run shorter", changed, rounds, rounds);
 }
 
 TEST_GROUP(test_what_if)

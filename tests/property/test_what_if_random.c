@@ -3,6 +3,7 @@
  * happens where nothing is supposed. */
 #include "metrics/windows.h"
 #include "replay/what_if/what_if.h"
+#include "support/branches.h"
 #include "support/drawn_team.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"
@@ -13,6 +14,15 @@
 #include <string.h>
 
 static const struct lull_process_range whole_run = {0, 0};
+
+enum { USABLE, CUT, THREADS, NO_NOISE, SHORTER, BRANCHES };
+static struct branch branches[BRANCHES] = {
+    [USABLE] = {.what = "it can be replayed", .least = 500},
+    [CUT] = {.what = "ranks are cut to their peers", .least = 100},
+    [THREADS] = {.what = "something is supposed of threads", .least = 100},
+    [NO_NOISE] = {.what = "noise is taken away", .least = 100},
+    [SHORTER] = {.what = "a computation becomes shorter", .least = 200},
+};
 
 struct lengths {
     int64_t *ns;
@@ -97,7 +107,7 @@ static struct lull_what_if_options draw_wanted(const struct lull_trace *trace,
     return wanted;
 }
 
-static bool check_trace(struct lull_random *random)
+static void check_trace(struct lull_random *random)
 {
     static const struct lull_what_if_options nothing;
     const struct memory_trace_options drawn = {.without_extremes = true};
@@ -107,6 +117,10 @@ static bool check_trace(struct lull_random *random)
     struct lengths before = {0}, after = {0}, again = {0};
     const bool usable = find_lengths(trace, &nothing, NULL, whole_run, 1, &before);
     if (usable) {
+        branch_reach(&branches[USABLE], true);
+        branch_reach(&branches[CUT], wanted.n_cuts > 0);
+        branch_reach(&branches[THREADS], wanted.n_threads > 0);
+        branch_reach(&branches[NO_NOISE], wanted.no_noise);
         assert_true(find_lengths(trace, &wanted, NULL, whole_run, 1, &after));
         assert_true(find_lengths(trace, &wanted, NULL, whole_run, 3, &again));
         assert_int_equal(after.count, before.count);
@@ -114,27 +128,31 @@ static bool check_trace(struct lull_random *random)
         for (size_t i = 0; i < before.count; i++) {
             assert_int_equal(again.ns[i], after.ns[i]);
             assert_in_range(after.ns[i], 0, before.ns[i]);
+            branch_reach(&branches[SHORTER], after.ns[i] < before.ns[i]);
         }
     }
     free(before.ns);
     free(after.ns);
     free(again.ns);
     lull_trace_close(trace);
-    return usable && (wanted.n_threads > 0 || wanted.n_cuts > 0);
 }
 
 static void test_random_traces(void **state)
 {
     (void)state;
     struct lull_random random;
-    unsigned used = 0, rounds = lull_test_rounds(100);
+    const unsigned rounds = lull_test_rounds(100);
     lull_random_seed(&random, lull_test_seed());
-    for (unsigned i = 0; i < rounds; i++)
-        used += check_trace(&random);
-    assert_true(used > rounds / 4);
+    for (unsigned i = 0; i < rounds; i++) {
+        check_trace(&random);
+        branches_next(branches, BRANCHES);
+    }
+    branches_assert(branches, BRANCHES, rounds);
 }
 
 /* ---- teams ---------------------------------------------------------------------------------- */
+
+enum { LENGTHS, BALANCED, OF_ONE };
 
 /* What a cut or a balance is of: all, or one rank of the application. */
 static struct lull_what_if_options draw_of_team(const struct lull_trace *trace,
@@ -160,6 +178,15 @@ static int differs(const struct lull_trace *trace, uint64_t seed, struct lull_ra
     const bool usable = find_lengths(trace, &wanted, NULL, part.range, 1, &alone);
     const bool found = find_lengths(trace, &wanted, &part, part.range, 1, &own);
     int wrong = 0;
+    int64_t lengths = usable ? (int64_t)own.count : 0;
+    lull_team_sum(team, &lengths, 1, NULL);
+    if (lull_team_is_first(team) && lengths > 0) {
+        drawn_team_reach(LENGTHS);
+        if (wanted.balance)
+            drawn_team_reach(BALANCED);
+        if (wanted.n_cuts > 0 && wanted.cuts[wanted.n_cuts - 1].rank != LULL_NONE)
+            drawn_team_reach(OF_ONE);
+    }
     if (usable && (!found || own.count != alone.count ||
                    (own.count > 0 && memcmp(own.ns, alone.ns, own.count * sizeof *own.ns) != 0))) {
         fprintf(stderr, "seed %lu, member %u of %u: other lengths\n", seed, lull_team_index(team),
@@ -188,12 +215,16 @@ static int drawn_run_differs(uint64_t seed)
 static void teams_find_what_one_finds(void **state)
 {
     (void)state;
-    drawn_teams_run(drawn_run_differs);
+    const unsigned count = drawn_teams_run(drawn_run_differs);
+    assert_reached("there are computations", drawn_teams_reached(LENGTHS), count / 2, count);
+    assert_reached("work is balanced", drawn_teams_reached(BALANCED), count / 5, count);
+    assert_reached("one rank is cut to its peers", drawn_teams_reached(OF_ONE), count / 20, count);
 }
 
 TEST_GROUP(test_what_if_random)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_traces),
-                                       cmocka_unit_test(teams_find_what_one_finds)};
+    /* Teams while there is little to fork. */
+    const struct CMUnitTest tests[] = {cmocka_unit_test(teams_find_what_one_finds),
+                                       cmocka_unit_test(test_random_traces)};
     return run_cases(tests, NULL, NULL);
 }

@@ -7,13 +7,33 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-void drawn_teams_run(int (*differs)(uint64_t seed))
+static unsigned long *reached; /* [DRAWN_BRANCHES], of all processes; atomic */
+
+void drawn_team_reach(unsigned branch)
+{
+    __atomic_fetch_add(&reached[branch], 1, __ATOMIC_RELAXED);
+}
+
+unsigned long drawn_teams_reached(unsigned branch)
+{
+    return __atomic_load_n(&reached[branch], __ATOMIC_RELAXED);
+}
+
+unsigned drawn_teams_run(int (*differs)(uint64_t seed))
 {
     const uint64_t first = lull_test_seed();
-    const unsigned count = lull_test_rounds(DRAWN_TEAMS);
+    /* Under sanitizers processes are dear, too. */
+    const unsigned count = lull_test_rounds(DRAWN_TEAMS) * lull_test_rounds(2) / 2;
+    if (!reached)
+        reached = mmap(NULL, DRAWN_BRANCHES * sizeof *reached, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(reached != MAP_FAILED);
+    memset(reached, 0, DRAWN_BRANCHES * sizeof *reached);
     for (uint64_t seed = first; seed < first + count; seed++) {
         const pid_t child = fork();
         int status;
@@ -24,6 +44,7 @@ void drawn_teams_run(int (*differs)(uint64_t seed))
         fail_if(!WIFEXITED(status) || WEXITSTATUS(status) != 0, "seed %lu: status %x", seed,
                 (unsigned)status);
     }
+    return count;
 }
 
 struct lull_team *drawn_team_open(struct lull_random *random, uint64_t seed, unsigned fewest)
@@ -37,7 +58,7 @@ struct lull_team *drawn_team_open(struct lull_random *random, uint64_t seed, uns
     if (lull_team_open(&start, &team, NULL) != LULL_OK)
         _exit(2);
     unsetenv("LULL_TEAM_CHAOS");
-    alarm(60);
+    alarm(TEST_HANG_SECONDS);
     return team;
 }
 

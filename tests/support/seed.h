@@ -2,6 +2,8 @@
 #ifndef LULL_TESTS_SUPPORT_SEED_H
 #define LULL_TESTS_SUPPORT_SEED_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The seed of this process, the same at every call, printed at the first: 1, or what
@@ -12,5 +14,10 @@ uint64_t lull_test_seed(void);
 /* How many draws to make of the `all` that a test makes usually: under sanitizers, where each is
  * five to twenty times as dear, an eighth, rounded up. */
 unsigned lull_test_rounds(unsigned all);
+
+/* Whether a test that goes through places, or through combinations, goes to the i-th one: under
+ * sanitizers one of `share` of them, elsewhere all. With a sum of indices it picks combinations so
+ * that each value of each index comes up. */
+bool lull_test_picks(size_t i, unsigned share);
 
 #endif

@@ -39,6 +39,10 @@ int test_run_cases(const struct CMUnitTest *tests, size_t n, CMFixtureFunction s
 /* The name of the group that runs. */
 const char *test_group_running(void);
 
+/* After so many seconds a process that a test has forked is thought to hang, and ended by alarm():
+ * more than any of them needs on a machine that others keep busy. */
+enum { TEST_HANG_SECONDS = 900 };
+
 /* ---- assertions are counted ---------------------------------------------------------------------
  */
 

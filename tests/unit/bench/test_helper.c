@@ -91,6 +91,8 @@ static void test_cut_off(void **state)
     lull_arena_destroy(arena);
 }
 
+enum { LONG = 1000 }; /* seconds: more than any machine needs */
+
 static lull_status launch(const char *script, double seconds, struct lull_arena *arena,
                           const char **ret_output, struct lull_error *err)
 {
@@ -107,25 +109,25 @@ static void test_launch(void **state)
     struct lull_error err;
     const char *output = NULL;
     assert_int_equal(
-        launch("echo one; echo $LULL_TEST_WORD; echo >&2 no; cat", 60, arena, &output, &err),
+        launch("echo one; echo $LULL_TEST_WORD; echo >&2 no; cat", LONG, arena, &output, &err),
         LULL_OK);
     assert_string_equal(output, "one\nword\n");
-    assert_int_equal(launch("i=0; while [ $i -lt 20000 ]; do echo 0123456789; i=$((i+1)); done", 60,
-                            arena, &output, &err),
+    assert_int_equal(launch("i=0; while [ $i -lt 20000 ]; do echo 0123456789; i=$((i+1)); done",
+                            LONG, arena, &output, &err),
                      LULL_OK);
     assert_int_equal(strlen(output), 20000 * 11);
     /* Launchers draw lines and leave blanks before they speak. */
-    assert_int_equal(launch("echo ------- >&2; echo >&2; echo '  run as root? no.' >&2; exit 3", 60,
-                            arena, &output, &err),
+    assert_int_equal(launch("echo ------- >&2; echo >&2; echo '  run as root? no.' >&2; exit 3",
+                            LONG, arena, &output, &err),
                      LULL_ERR_IO);
     assert_string_equal(err.text, "sh: run as root? no.");
-    assert_int_equal(launch("exit 3", 60, arena, &output, &err), LULL_ERR_IO);
+    assert_int_equal(launch("exit 3", LONG, arena, &output, &err), LULL_ERR_IO);
     assert_string_equal(err.text, "sh: ended with status 3");
-    assert_int_equal(launch("kill -9 $$", 60, arena, &output, &err), LULL_ERR_IO);
+    assert_int_equal(launch("kill -9 $$", LONG, arena, &output, &err), LULL_ERR_IO);
     assert_string_equal(err.text, "sh: ended by signal 9");
     assert_int_equal(launch("exec sleep 100", 0.2, arena, &output, &err), LULL_ERR_IO);
     /* What hangs when all is said, has said it; a last line must be the last, and whole. */
-    assert_int_equal(launch("echo one; echo the end; exec sleep 100", 60, arena, &output, &err),
+    assert_int_equal(launch("echo one; echo the end; exec sleep 100", LONG, arena, &output, &err),
                      LULL_OK);
     assert_string_equal(output, "one\nthe end\n");
     assert_int_equal(launch("printf 'the end\\none\\n'; exec sleep 100", 0.2, arena, &output, &err),
@@ -134,7 +136,7 @@ static void test_launch(void **state)
                      LULL_ERR_IO);
     assert_string_equal(err.text, "sh: still running after 0 s");
     const char *const missing[] = {"lull-no-such-program", NULL};
-    const struct lull_launch command = {missing, NULL, 1, NULL};
+    const struct lull_launch command = {missing, NULL, LONG, NULL};
     assert_int_equal(lull_launch_run(&command, arena, &output, &err), LULL_ERR_IO);
     assert_string_equal(err.text, "cannot start 'lull-no-such-program': No such file or directory");
     assert_null(lull_launch_find("lull-no-such-program", arena));

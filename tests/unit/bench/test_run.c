@@ -1,4 +1,4 @@
-/* Working sets, thread counts, verdicts, and whole runs on hosts that are odd. */
+/* Working sets, thread counts, and verdicts on what was measured. */
 #include "bench/benchmark.h"
 #include "bench/memory/memory.h"
 #include "bench/memory/stream.h"
@@ -347,70 +347,6 @@ static void test_memory(void **state)
     lull_arena_destroy(arena);
 }
 
-/* ---- whole runs ---------------------------------------------------------------------------- */
-
-static double last_share;
-
-static void tell(void *context, double share, const char *what)
-{
-    size_t *calls = context;
-    ++*calls;
-    assert_true(share >= last_share && share <= 1 && what && *what);
-    last_share = share;
-}
-
-static struct lull_machine *run(const char *name, struct lull_topology *topology, uint64_t memory,
-                                struct lull_arena *arena)
-{
-    const struct lull_benchmark *wanted[] = {lull_benchmark_find(name)};
-    size_t calls = 0;
-    const struct lull_bench_settings settings = {.effort = LULL_EFFORT_QUICK,
-                                                 .precision = 1,
-                                                 .wanted = wanted,
-                                                 .n_wanted = 1,
-                                                 .memory = memory,
-                                                 .progress = tell,
-                                                 .progress_context = &calls};
-    struct lull_machine *machine = NULL;
-    struct lull_error err = {""};
-    last_share = 0;
-    fail_if(lull_bench_run(&settings, topology, arena, &machine, &err) != LULL_OK, "%s", err.text);
-    assert_true(calls > 0);
-    return machine;
-}
-
-static void test_run(void **state)
-{
-    (void)state;
-    struct lull_arena *arena = lull_arena_create(NULL);
-    struct lull_machine *machine = run("clock", NULL, 64 * MIB, arena);
-    const struct lull_number *number = lull_machine_find(machine, "clock.effective");
-    assert_non_null(number);
-    assert_true(number->value > 0 && isfinite(number->value));
-    assert_true(number->rounds >= 2 && number->samples >= number->rounds);
-    assert_string_equal(machine->provenance.kind, "measured");
-    assert_non_null(machine->provenance.date);
-    lull_arena_destroy(arena);
-}
-
-/* Not the running system's topology, more threads than cores, no cache sizes, little memory: still
- * numbers, and what is wrong with them is said. */
-static void test_odd_host(void **state)
-{
-    (void)state;
-    struct lull_arena *arena = lull_arena_create(NULL);
-    struct lull_topology *topology = fake("core:3 pu:1", arena);
-    struct lull_machine *machine = run("load", topology, 16 * MIB, arena);
-    const struct lull_number *number = lull_machine_find(machine, "memory.load.3");
-    assert_non_null(number);
-    assert_non_null(strstr(number->note, "limited"));
-    assert_non_null(strstr(number->note, "threads were not pinned"));
-    assert_true(machine->provenance.n_remarks > 0);
-    assert_string_equal(machine->provenance.remarks[0], "the sizes of the caches are hidden");
-    lull_topology_close(topology);
-    lull_arena_destroy(arena);
-}
-
 #endif
 
 TEST_GROUP(test_run)
@@ -426,8 +362,6 @@ TEST_GROUP(test_run)
         cmocka_unit_test(test_levels),
         cmocka_unit_test(test_thread_counts),
         cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_run),
-        cmocka_unit_test(test_odd_host),
 #endif
     };
     return run_cases(tests, NULL, NULL);

@@ -118,8 +118,8 @@ static void test_whole(void **state)
 }
 
 /* Every beginning of a file, and every byte of it turned: an answer or an error, within bounds
- * (the sanitizers watch). Names that are returned are in the file. */
-static void read_damaged(const unsigned char *bytes, size_t size)
+ * (the sanitizers watch). Names that are returned are in the file. Whether it is read. */
+static bool read_damaged(const unsigned char *bytes, size_t size)
 {
     const char *path = folder_path("damaged");
     struct lull_elf elf;
@@ -129,10 +129,11 @@ static void read_damaged(const unsigned char *bytes, size_t size)
     if (status != LULL_OK) {
         assert_int_equal(status, LULL_ERR_FORMAT);
         assert_non_null(strstr(err.text, "damaged"));
-        return;
+        return false;
     }
     for (size_t i = 0; i < elf.n_needed; i++)
         assert_true(strlen(elf.needed[i]) < size);
+    return true;
 }
 
 static void test_damaged(void **state)
@@ -141,18 +142,22 @@ static void test_damaged(void **state)
     const struct wish wish = {.needed = {"libone.so.1"}, .runpath = "/new", .symbol = "MPI_Init"};
     const struct image image = make_image(&wish);
     unsigned char bytes[sizeof image];
+    unsigned long tried = 0, read = 0;
     memcpy(bytes, &image, sizeof image);
-    for (size_t size = 1; size < sizeof image; size++)
-        read_damaged(bytes, size);
+    for (size_t size = 1; size < sizeof image; size++, tried++)
+        read += read_damaged(bytes, size);
     for (size_t at = 0; at < sizeof image; at++) {
         static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff};
         unsigned char before = bytes[at];
         for (size_t v = 0; v < sizeof values; v++) {
             bytes[at] = values[v];
-            read_damaged(bytes, sizeof image);
+            read += read_damaged(bytes, sizeof image);
+            tried++;
         }
         bytes[at] = before;
     }
+    assert_reached("the damage is seen", tried - read, tried / 20, tried);
+    assert_reached("the file is read nevertheless", read, tried / 20, tried);
 }
 
 static void test_what_is_no_elf(void **state)

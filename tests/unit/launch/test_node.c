@@ -51,7 +51,7 @@ static unsigned files(char name[NAME_MAX + 1])
     return n;
 }
 
-/* The first one tells after a while; the others, that come in any order, wait. */
+/* The first one tells when all others are about to ask; these come in any order, and wait. */
 static void test_all_are_told(void **state)
 {
     (void)state;
@@ -59,23 +59,32 @@ static void test_all_are_told(void **state)
     char name[NAME_MAX + 1];
     struct lull_node first;
     pid_t children[RANKS];
+    int asking[2];
+    assert_int_equal(pipe(asking), 0);
     assert_null(join(0, RANKS, &first));
     assert_non_null(first.shared);
     for (uint32_t r = 1; r < RANKS; r++) {
         children[r] = fork();
         if (children[r] == 0) {
             struct lull_node node;
+            if (write(asking[1], "a", 1) != 1)
+                _exit(2);
             const char *told = join(r, RANKS, &node);
             _exit(told && strcmp(told, "/a/run") == 0 && !node.shared ? 0 : 1);
         }
     }
-    usleep(20000);
+    for (uint32_t r = 1; r < RANKS; r++) {
+        char byte;
+        assert_int_equal(read(asking[0], &byte, 1), 1);
+    }
     lull_node_tell(&first, "/a/run");
     for (uint32_t r = 1; r < RANKS; r++) {
         int status;
         assert_int_equal(waitpid(children[r], &status, 0), children[r]);
         assert_int_equal(status, 0);
     }
+    close(asking[0]);
+    close(asking[1]);
     assert_int_equal(files(name), 0);
 }
 

@@ -34,8 +34,10 @@ static int64_t reference(const struct lull_tape_detour *detours, uint32_t n, int
 static void test_random(void **state)
 {
     (void)state;
+    const unsigned runs = lull_test_rounds(20000);
+    unsigned with = 0, lost = 0;
     srand((unsigned)lull_test_seed());
-    for (int run = 0; run < 20000; run++) {
+    for (unsigned run = 0; run < runs; run++) {
         struct lull_tape_detour detours[MOST];
         uint32_t n = 0;
         for (int64_t at = rand() % 20; at < PERIOD - 8 && n < MOST; at += 1 + rand() % 20) {
@@ -43,10 +45,15 @@ static void test_random(void **state)
             at += detours[n++].length;
         }
         const int64_t at = rand() % PERIOD, work = 1 + rand() % (3 * PERIOD);
-        if (n > 0)
-            assert_int_equal(rec_lost_to_detours(detours, n, PERIOD, at, work),
-                             reference(detours, n, at, work));
+        if (n == 0)
+            continue;
+        const int64_t expected = reference(detours, n, at, work);
+        assert_int_equal(rec_lost_to_detours(detours, n, PERIOD, at, work), expected);
+        with++;
+        lost += expected > 0;
     }
+    assert_reached("there is a detour", with, runs / 2, runs);
+    assert_reached("time is lost to detours", lost, runs / 4, runs);
 }
 
 /* A detour of 10 at the begin of each 100: 90 of work fit before the next. */

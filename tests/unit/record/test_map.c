@@ -60,10 +60,12 @@ static void test_without_memory(void **state)
 static struct rec_map shared;
 static uintptr_t published; /* atomic: keys below this are there */
 static bool wrong;          /* atomic */
+static pthread_barrier_t begin;
 
 /* Thread 0 writes, the others read what it says is there, and never half of an entry. */
 static void share(unsigned number)
 {
+    pthread_barrier_wait(&begin);
     if (number == 0) {
         for (uintptr_t key = 1; key <= KEYS; key++) {
             rec_map_put(&shared, key, key * 3);
@@ -82,7 +84,9 @@ static void share(unsigned number)
 static void test_readers(void **state)
 {
     (void)state;
+    pthread_barrier_init(&begin, NULL, 1 + READERS);
     recorded_threads(1 + READERS, share);
+    pthread_barrier_destroy(&begin);
     assert_false(wrong);
 }
 

@@ -133,7 +133,7 @@ static void run_in_team(int (*body)(struct scene *scene))
         struct lull_team *team;
         struct scene scene;
         int wrong = 0;
-        alarm(60);
+        alarm(TEST_HANG_SECONDS);
         setenv("LULL_TEAM_CHAOS", "3:1", 1);
         if (lull_team_open(&start, &team, NULL) != LULL_OK)
             _exit(1);

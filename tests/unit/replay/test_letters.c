@@ -30,7 +30,7 @@ static void run_team(body_fn *body, unsigned members, unsigned seed)
         struct lull_team *team;
         struct lull_error err;
         char wish[32];
-        alarm(120);
+        alarm(TEST_HANG_SECONDS);
         snprintf(wish, sizeof wish, "%u:%u", members, seed);
         setenv("LULL_TEAM_CHAOS", wish, 1);
         if (lull_team_open(&start, &team, NULL) != LULL_OK)

@@ -4,6 +4,7 @@
 #include "report/page/base64.h"
 #include "report/page/html.h"
 #include "support/page_case.h"
+#include "support/seed.h"
 #include "support/test.h"
 
 #include <stddef.h>
@@ -102,8 +103,10 @@ static void test_room_for_names(void **state)
     struct lull_error err;
     struct lull_render_options options = {0};
     size_t whole, size, sizes = 0, before = 0;
+    const unsigned stride = 8 / lull_test_rounds(8);
     free(render(document, 0, &whole));
-    for (options.most_bytes = 1000; options.most_bytes < whole; options.most_bytes += 4000) {
+    for (options.most_bytes = 1000; options.most_bytes < whole;
+         options.most_bytes += 4000 * stride) {
         if (lull_renderer_html.check(document, &options, &err) != LULL_OK)
             continue;
         free(render(document, options.most_bytes, &size));
@@ -132,11 +135,12 @@ static void test_room(void **state)
     size_t plain = whole;
     options.most_bytes = whole;
     assert_int_equal(lull_renderer_html.check(document, &options, &err), LULL_OK);
+    const unsigned stride = 8 / lull_test_rounds(8);
     while (lull_renderer_html.check(document, &options, &err) == LULL_OK)
-        options.most_bytes = plain -= 200;
+        options.most_bytes = plain -= 200 * stride;
     assert_true(plain < whole - 4000);
     bool smaller = false;
-    for (uint64_t most = plain + 4096; most < whole + 8192; most += 512) {
+    for (uint64_t most = plain + 4096; most < whole + 8192; most += 512 * stride) {
         size_t size;
         text = render(document, most, &size);
         assert_true(size <= most);

@@ -42,7 +42,7 @@ static void run_members(body_fn *body, unsigned members, unsigned seed)
     if (child == 0) {
         struct lull_team *team = NULL;
         struct lull_error err = {""};
-        alarm(60);
+        alarm(TEST_HANG_SECONDS);
         const char *wrong = open_team(members, seed, "", &team, &err);
         wrong = wrong ? wrong : body(team);
         if (wrong)
@@ -210,9 +210,8 @@ static const char *bring(struct lull_team *team)
     const uint32_t n = lull_team_size(team), own = lull_team_index(team);
     struct lull_error err = {""};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        for (uint32_t bad = 1; bad <= 2; bad++) {
-            struct brought brought = {own, sizes[i], true, i % 2 && bad < n ? bad : LULL_NOBODY,
-                                      false};
+        for (uint32_t bad = 0; bad < (i % 2 ? n : 1) && bad <= 2; bad++) { /* 0: nobody refuses */
+            struct brought brought = {own, sizes[i], true, bad > 0 ? bad : LULL_NOBODY, false};
             const struct lull_freight freight = {put_bytes, get_bytes, &brought, "a test"};
             const lull_status status = lull_team_bring(team, &freight, &err);
             if (brought.refuses != LULL_NOBODY) {
@@ -236,7 +235,7 @@ static void test_bring(void **state)
     (void)state;
     static const unsigned sizes[] = {1, 2, 3, 5};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        for (unsigned seed = 0; seed < 2; seed++)
+        for (unsigned seed = 0; seed < lull_test_rounds(2); seed++)
             run_members(bring, sizes[i], seed);
 }
 
@@ -267,8 +266,8 @@ static const char *spread(struct lull_team *team)
     struct lull_error err;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !wrong; i++) {
         wrong = spread_once(team, sizes[i], LULL_NOBODY);
-        for (uint32_t bad = 0; bad < 3 && i % 2 && !wrong; bad++)
-            wrong = spread_once(team, sizes[i], bad < n ? bad : LULL_NOBODY);
+        for (uint32_t bad = 0; bad < 3 && bad < n && i % 2 && !wrong; bad++)
+            wrong = spread_once(team, sizes[i], bad);
     }
     int64_t one = 1;
     if (!wrong && (lull_team_sum(team, &one, 1, &err) != LULL_OK || (own == 0 && one != n)))
@@ -281,7 +280,7 @@ static void test_spread(void **state)
     (void)state;
     static const unsigned sizes[] = {1, 2, 3, 5};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        for (unsigned seed = 0; seed < 2; seed++)
+        for (unsigned seed = 0; seed < lull_test_rounds(2); seed++)
             run_members(spread, sizes[i], seed);
 }
 
@@ -566,7 +565,7 @@ static void test_killed(void **state)
             struct lull_team *team = NULL;
             struct lull_error err = {""};
             char expected[32];
-            alarm(10);
+            alarm(TEST_HANG_SECONDS);
             /* Who is told last that there is a team may already find the victim gone. */
             if (open_team(4, seed, "", &team, &err)) {
                 lull_team_end(team);
@@ -603,7 +602,7 @@ static void test_other_version(void **state)
     if (child == 0) {
         struct lull_team *team = NULL;
         struct lull_error err = {""};
-        alarm(10);
+        alarm(TEST_HANG_SECONDS);
         pid_t own = getpid();
         bool refused = open_team(3, 1, ":other", &team, &err) && team;
         bool first = getpid() == own;

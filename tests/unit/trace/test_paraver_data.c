@@ -50,13 +50,16 @@ static void check_thread(const struct lull_breakdown *breakdown, uint32_t t)
     assert_int_equal(ns[LULL_MPI_P2P][0], expected->point_to_point);
     assert_int_equal(ns[LULL_MPI_COLLECTIVE][0], expected->collective);
     assert_int_equal(ns[LULL_FLUSH][0], expected->flush);
+    unsigned roles = 0;
     for (uint32_t c = 0; c < breakdown->n_counters; c++) {
         uint64_t sum = thread->counters[c * LULL_ACTIVITIES + LULL_USEFUL];
         if (breakdown->counters[c].role == LULL_COUNTER_INSTRUCTIONS)
             assert_int_equal(sum, expected->useful_instructions);
         else if (breakdown->counters[c].role == LULL_COUNTER_CYCLES)
             assert_int_equal(sum, expected->useful_cycles);
+        roles |= 1u << breakdown->counters[c].role;
     }
+    assert_int_equal(roles, 1u << LULL_COUNTER_INSTRUCTIONS | 1u << LULL_COUNTER_CYCLES);
 }
 
 static void test_hybrid(void **state)

@@ -82,6 +82,8 @@ static void test_extents(void **state)
     static const unsigned calls[] = {0, 1, 255, SLOTS - 1, SLOTS, 5 * SLOTS + 3};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         for (unsigned way = 0; way < 4; way++) {
+            if (!lull_test_picks(i + way, 4))
+                continue;
             make_node(0, PROCESSES, LOCATIONS, calls[i], way % 2, way / 2 ? LULL_TAPE_CLOSED : 0);
             write_node("n.tapes");
             run_open(run.path);
@@ -183,13 +185,16 @@ static void check_left_out(unsigned whole, const char *cause)
     together_check(run.path);
     assert_int_equal(lull_trace_open(run.path, &run.trace, &run.err), LULL_OK);
     assert_true(is_quirk(cause));
+    unsigned checked = 0;
     for (uint32_t l = 0; l < run.trace->n_locations; l++) {
         const uint32_t number =
             (uint32_t)run.trace->processes[run.trace->locations[l].process].rank;
-        if (whole >> number & 1)
-            assert_int_equal(run_events(l).count,
-                             calls_of(10, number, run.trace->locations[l].number));
+        if (!(whole >> number & 1))
+            continue;
+        assert_int_equal(run_events(l).count, calls_of(10, number, run.trace->locations[l].number));
+        checked++;
     }
+    assert_int_equal(checked, LOCATIONS * (unsigned)__builtin_popcount(whole));
     run_close();
 }
 
@@ -318,23 +323,32 @@ static void test_cut_short(void **state)
     make_damaged();
     const size_t whole = node.size;
     container_free(&node);
-    for (size_t size = 0; size < whole; size += size < 8192 ? 100 : 2048) {
+    const size_t stride = 4 / lull_test_rounds(4);
+    unsigned cuts = 0, refused = 0, read = 0, whole_ones = 0;
+    for (size_t size = 0; size < whole; size += (size < 8192 ? 100 : 2048) * stride) {
         make_damaged();
         node.size = size;
         write_node("n.tapes");
         together_check_some(run.path);
         const lull_status status = lull_trace_open(run.path, &run.trace, &run.err);
+        cuts++;
         if (status != LULL_OK) {
             run.trace = NULL;
             check_said(run.err.text, "n.tapes", "");
+            refused++;
             continue;
         }
+        read++;
         bool all = true;
         for (uint32_t l = 0; l < run.trace->n_locations; l++)
             all &= run_events(l).count == calls_of(10, l / LOCATIONS, l % LOCATIONS);
         assert_true(all || is_quirk("n.tapes"));
+        whole_ones += all;
         run_close();
     }
+    assert_reached("the file is refused", refused, 10, cuts);
+    assert_reached("what is left is read", read, 10, cuts);
+    assert_reached("all that is left is whole", whole_ones, 1, cuts);
 }
 
 /* A record that cannot be right: file, location, offset. */
@@ -372,6 +386,7 @@ static void test_random_damage(void **state)
     struct lull_random random;
     lull_random_seed(&random, lull_test_seed());
     const unsigned rounds = lull_test_rounds(2000);
+    unsigned refused = 0, odd = 0;
     for (unsigned i = 0; i < rounds; i++) {
         make_damaged();
         const unsigned strokes = 1 + (unsigned)(lull_random_u64(&random) % 3);
@@ -393,14 +408,20 @@ static void test_random_damage(void **state)
         if (lull_trace_open(run.path, &run.trace, &run.err) != LULL_OK) {
             run.trace = NULL;
             check_said(run.err.text, "", "");
+            refused++;
             continue;
         }
+        struct lull_quirk *quirks;
+        odd += lull_trace_quirks(run.trace, run.arena, &quirks) > 0;
         check_trace(run.trace, 1, &run.err, &broken);
         fail_if(broken.text[0], "round %u: %s", i, broken.text);
         run_close();
         if (i % 64 == 0)
             packed_check(run.path);
     }
+    assert_reached("the run is refused", refused, rounds / 50, rounds);
+    assert_reached("something is odd", odd, rounds / 50, rounds);
+    assert_reached("nothing is noticed", rounds - refused - odd, rounds / 50, rounds);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_set_up, run_tear_down)
