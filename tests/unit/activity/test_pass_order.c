@@ -1,0 +1,147 @@
+/* What a pass promises its consumers: order, ends, and sums of regions that nobody leaves. */
+#include "activity/interpreter.h"
+#include "activity/pass.h"
+#include "support/memory_trace.h"
+#include "support/test.h"
+
+#include <string.h>
+
+static const char *const regions[] = {"main", "solve", "MPI_Send", NULL};
+enum { MAIN, SOLVE, SEND };
+
+static void add(struct lull_trace *trace, uint32_t location, int64_t time, unsigned kind,
+                uint32_t id)
+{
+    const struct lull_event event = memory_event(time, kind, id);
+    memory_trace_add(trace, location, &event);
+}
+
+/* ---- who is welcome -------------------------------------------------------------------------- */
+
+struct order {
+    bool ended[2];
+    uint32_t first_ended; /* LULL_NONE: none yet */
+    unsigned asked;
+};
+
+static lull_status note_steps(void *context, unsigned worker, const struct lull_steps *steps,
+                              struct lull_error *err)
+{
+    struct order *order = context;
+    (void)worker;
+    (void)err;
+    for (uint32_t i = 0; i < steps->count; i++)
+        if (steps->steps[i].kind == LULL_STEP_END) {
+            order->ended[steps->location] = true;
+            if (order->first_ended == LULL_NONE)
+                order->first_ended = steps->location;
+        }
+    return LULL_OK;
+}
+
+static lull_status look_again(void *context, unsigned worker, struct lull_error *err)
+{
+    (void)context;
+    (void)worker;
+    (void)err;
+    return LULL_OK;
+}
+
+static bool zero_comes_last(void *context, unsigned worker, uint32_t location)
+{
+    struct order *order = context;
+    (void)worker;
+    order->asked++;
+    return location == 1 || order->ended[1];
+}
+
+static bool one_comes_last(void *context, unsigned worker, uint32_t location)
+{
+    struct order *order = context;
+    (void)worker;
+    order->asked++;
+    return location == 0 || order->ended[0];
+}
+
+/* Two threads of a process, of which one is not welcome before the other has ended, if a consumer
+ * says so: whichever of the consumers it is. */
+static void test_each_consumer_is_asked(void **state)
+{
+    (void)state;
+    for (int who = 0; who < 2; who++)
+        for (uint32_t last = 0; last < 2; last++) {
+            struct lull_trace *trace = memory_trace_simple(1, 2, 100, regions);
+            for (uint32_t l = 0; l < 2; l++) {
+                add(trace, l, 10, LULL_EVENT_ENTER, MAIN);
+                add(trace, l, 90, LULL_EVENT_LEAVE, MAIN);
+            }
+            struct order order = {.first_ended = LULL_NONE};
+            struct lull_consumer consumers[2];
+            for (int c = 0; c < 2; c++) {
+                consumers[c] = (struct lull_consumer){.context = &order,
+                                                      .wants = LULL_STEP_MASK(LULL_STEP_END),
+                                                      .steps = note_steps,
+                                                      .abreast = true};
+                if (c == who) {
+                    consumers[c].welcome = last == 0 ? zero_comes_last : one_comes_last;
+                    consumers[c].rest = look_again;
+                }
+            }
+            const struct lull_pass_options options = {
+                .application = LULL_NONE, .range = {0, 1}, .workers = 1};
+            struct lull_error err;
+            fail_if(lull_pass_run(trace, &options, consumers, 2, &err) != LULL_OK, "%s", err.text);
+            assert_true(order.asked > 0);
+            assert_true(order.ended[0] && order.ended[1]);
+            assert_int_equal(order.first_ended, 1 - last);
+            lull_trace_close(trace);
+        }
+}
+
+/* ---- sums of regions ------------------------------------------------------------------------- */
+
+/* main from 10, solve inside from 30, nobody leaves them, and the run ends at 100: main was open for
+ * 90, of which solve took 70. */
+static void test_open_at_the_end(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = memory_trace_simple(1, 1, 100, regions);
+    add(trace, 0, 10, LULL_EVENT_ENTER, MAIN);
+    add(trace, 0, 30, LULL_EVENT_ENTER, SOLVE);
+    struct order order = {.first_ended = LULL_NONE};
+    const struct lull_consumer consumer = {
+        .context = &order, .wants = LULL_STEP_MASK(LULL_STEP_END), .steps = note_steps};
+    struct lull_region_ledger sums[3];
+    memset(sums, 0, sizeof sums);
+    const struct lull_pass_options options = {
+        .application = LULL_NONE, .range = {0, 1}, .workers = 1, .regions = sums};
+    struct lull_error err;
+    fail_if(lull_pass_run(trace, &options, &consumer, 1, &err) != LULL_OK, "%s", err.text);
+    assert_int_equal(sums[MAIN].visits, 1);
+    assert_int_equal(sums[MAIN].inclusive_ns, 90);
+    assert_int_equal(sums[MAIN].exclusive_ns, 20);
+    assert_int_equal(sums[SOLVE].visits, 1);
+    assert_int_equal(sums[SOLVE].inclusive_ns, 70);
+    assert_int_equal(sums[SOLVE].exclusive_ns, 70);
+    assert_int_equal(sums[SEND].visits, 0);
+    lull_trace_close(trace);
+}
+
+static void test_nothing_to_destroy(void **state)
+{
+    (void)state;
+    lull_interpretation_destroy(NULL);
+    lull_pass_destroy(NULL);
+    lull_step_cursor_close(NULL);
+    assert_true(true); /* none of them looked at what is not there */
+}
+
+TEST_GROUP(test_pass_order)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_consumer_is_asked),
+        cmocka_unit_test(test_open_at_the_end),
+        cmocka_unit_test(test_nothing_to_destroy),
+    };
+    return run_cases(tests, NULL, NULL);
+}
