@@ -1,7 +1,7 @@
 # The page of reports: pages that are made up, seen by an independent parser and in a real browser.
 if(TARGET lull_test_support AND Python3_FOUND)
     add_executable(report.make_page ${CMAKE_CURRENT_LIST_DIR}/make_page.c)
-    target_link_libraries(report.make_page PRIVATE lull_test_support)
+    target_link_libraries(report.make_page PRIVATE lull_test_support lull_view)
     # What is checked there is the page, in which no thread of lull is.
     if(NOT LULL_SANITIZE MATCHES "thread")
         set(browser_tests test_page test_shares test_screenshots)
