@@ -200,7 +200,7 @@ static void test_trees_close(void **state)
 
 /* A thread that does anything at any time: no rule says which thread opens parallel regions,
  * computes, communicates or is paused. */
-static void draw_thread(struct lull_random *random, int64_t length,
+static void draw_thread(struct lull_random *random, int64_t length, bool mpi_alone,
                         struct lull_thread_breakdown *thread)
 {
     thread->disabled_ns =
@@ -212,7 +212,12 @@ static void draw_thread(struct lull_random *random, int64_t length,
                                 : (unsigned)lull_random_below(random, LULL_ACTIVITIES);
         if (thread->kind == LULL_LOCATION_DEVICE)
             activity = activity == LULL_USEFUL || activity == LULL_DEVICE ? activity : LULL_IDLE;
-        thread->times.ns[activity][lull_random_below(random, 2)] += part;
+        unsigned inside = (unsigned)lull_random_below(random, 2);
+        if (mpi_alone) {
+            activity = activity == LULL_USEFUL ? LULL_USEFUL : LULL_MPI_P2P;
+            inside = 0;
+        }
+        thread->times.ns[activity][inside] += part;
         left -= part;
     }
 }
@@ -220,14 +225,16 @@ static void draw_thread(struct lull_random *random, int64_t length,
 static struct lull_breakdown *draw_breakdown(struct lull_random *random, struct lull_arena *arena)
 {
     struct lull_breakdown *made = lull_arena_zero(arena, 1, sizeof *made);
+    /* One run in four has a thread for each process and no OpenMP: some metrics are for these alone. */
+    const bool mpi_alone = lull_random_below(random, 4) == 0;
     made->run = "drawn";
     made->duration_ns = 1000;
     made->n_processes = 1 + (uint32_t)lull_random_below(random, 3);
     made->processes = lull_arena_zero(arena, made->n_processes, sizeof *made->processes);
     made->threads = lull_arena_zero(arena, (size_t)made->n_processes * 5, sizeof *made->threads);
     for (uint32_t p = 0; p < made->n_processes; p++) {
-        uint32_t threads = 1 + (uint32_t)lull_random_below(random, 4);
-        uint32_t streams = (uint32_t)lull_random_below(random, 2);
+        uint32_t threads = mpi_alone ? 1 : 1 + (uint32_t)lull_random_below(random, 4);
+        uint32_t streams = mpi_alone ? 0 : (uint32_t)lull_random_below(random, 2);
         made->processes[p] = (struct lull_process_breakdown){
             .name = "", .rank = p, .node = LULL_NONE, .n_cpu_threads = threads};
         for (uint32_t t = 0; t < threads + streams; t++) {
@@ -236,7 +243,7 @@ static struct lull_breakdown *draw_breakdown(struct lull_random *random, struct 
             thread->number = t;
             thread->kind = t < threads ? LULL_LOCATION_THREAD : LULL_LOCATION_DEVICE;
             thread->master = t == 0;
-            draw_thread(random, made->duration_ns, thread);
+            draw_thread(random, made->duration_ns, mpi_alone, thread);
         }
     }
     struct lull_error err;

@@ -103,7 +103,7 @@ static void test_room_for_names(void **state)
     struct lull_error err;
     struct lull_render_options options = {0};
     size_t whole, size, sizes = 0, before = 0;
-    const unsigned stride = 8 / lull_test_rounds(8);
+    const unsigned stride = 4 / lull_test_rounds(4);
     free(render(document, 0, &whole));
     for (options.most_bytes = 1000; options.most_bytes < whole;
          options.most_bytes += 4000 * stride) {
