@@ -50,7 +50,11 @@ function(lull_wrappers family room headers)
     # A thousand functions into which much is put in line: a compiler that optimises them takes as long as for
     # all else together, which only who is measured has a use for.
     if(CMAKE_BUILD_TYPE STREQUAL "Debug")
-        set_source_files_properties(${generated}/${room}_wrappers.c PROPERTIES COMPILE_OPTIONS -O0)
+        set(flags -O0)
+        if(LULL_SANITIZE MATCHES "undefined")
+            list(APPEND flags -fno-sanitize=undefined)
+        endif()
+        set_source_files_properties(${generated}/${room}_wrappers.c PROPERTIES COMPILE_OPTIONS "${flags}")
     endif()
 endfunction()
 

@@ -1,6 +1,8 @@
 # What is built and run under the thread sanitizer: groups in which lull or the recorder has more than one
-# thread (LULL_THREADS=4). Sets `groups_with_threads`, and `programs_with_threads`: those that need no room
-# above replay, which `make check` builds (target `threads`, label `threads`). The others are label `all`.
+# thread (LULL_THREADS=4). Sets `groups_with_threads`; `programs_with_threads`: those that need no room above
+# replay, which `make check` builds (target `threads`); and `seldom_with_threads`: groups of them that take long,
+# and whose threads others of the list start, too. What is in such a program and not seldom has the label
+# `threads` and runs in `make check`; all other has the label `all`.
 set(programs_with_threads "unit\\.(base|metrics|record|replay|sim|team|timeline|trace|wait)(\\..*)?|property")
 set(with_threads
     "base/test_parallel"
@@ -21,3 +23,4 @@ set(with_threads
 list(JOIN with_threads "|" pattern)
 set(groups_with_threads ${test_sources})
 list(FILTER groups_with_threads INCLUDE REGEX "/(${pattern})\\.c$")
+set(seldom_with_threads "unit\\.team\\.test_team|test_(what_if_random|letters|ideal_shares|cursor|paraver_source|otf2_read|sim_order)|property\\.test_waits")

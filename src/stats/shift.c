@@ -290,7 +290,8 @@ size_t lull_change_points(const double *values, size_t count, double level, size
         if (probability <= level)
             break;
         found--;
-        memmove(ret_places + least, ret_places + least + 1, (found - least) * sizeof *ret_places);
+        for (size_t i = least; i < found; i++)
+            ret_places[i] = ret_places[i + 1];
     }
     return found;
 }

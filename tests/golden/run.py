@@ -13,7 +13,7 @@ A case is a folder tests/golden/AREA/NAME with
 
 The version of lull is written as VERSION in the expected files.
 
-usage: run.py --lull PROGRAM [--accept] [CASE...]        (a CASE is AREA or AREA/NAME)
+usage: run.py --lull PROGRAM [--accept] [--share N] [CASE...]      (a CASE is AREA or AREA/NAME)
 """
 
 import argparse
@@ -111,6 +111,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--lull", required=True)
     parser.add_argument("--accept", action="store_true", help="rewrite what is expected")
+    parser.add_argument("--share", type=int, default=1, metavar="N", help="run one case of N")
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args()
     program = Program(options.lull)
@@ -118,6 +119,7 @@ def main():
     if options.cases:
         wanted = [(HERE / name.rstrip("/")).resolve() for name in options.cases]
         folders = [f for f in folders if f in wanted or f.parent in wanted]
+    folders = folders[:: options.share]
     if not folders:
         sys.exit("run.py: no such case")
     failed = 0

@@ -36,8 +36,8 @@ endforeach()
 # process_vm_readv() that gcc 14's address sanitizer takes for a write to wherever it points; with the
 # recorder and without.
 set(settings TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_LIST_DIR}/thread.supp UCX_TLS=^cma)
-set(leaks_no ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0)
-set(leaks_yes ASAN_OPTIONS=verify_asan_link_order=0:exitcode=0:malloc_context_size=2)
+set(leaks_no ASAN_OPTIONS=verify_asan_link_order=0:handle_sigill=1:detect_leaks=0)
+set(leaks_yes ASAN_OPTIONS=verify_asan_link_order=0:handle_sigill=1:exitcode=0:malloc_context_size=2)
 
 # sanitized_mpi(family NAME...): programs of tests/mpi/programs
 function(sanitized_mpi family)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What goes wrong where several processes of lull work together: all end, with one line that says why.
 
-    bad.py --lull LULL --data TESTS_DATA --stop LIBRARY [--family FAMILY] [--sanitized]
+    bad.py --lull LULL --data TESTS_DATA --stop LIBRARY [--family FAMILY] [--part 0|1] [--sanitized]
 
 Without a family the members are forked and joined by sockets (LULL_TEAM_CHAOS); with one, mpiexec of the family starts
 them. Members do not see the run, see another one, are another lull, are killed, have no memory, have nothing to do, and
@@ -327,23 +327,17 @@ class Case:
             if status == 0 or output or len(said) != 1:
                 raise Wrong("no memory: %s: got %d, %s and %s" % (words, status, output, errors))
 
-    def all(self):
-        self.idle()
-        self.other_version()
-        if not self.options.family:
-            self.damaged()
-            self.bad_sequence()
-            self.unwritable()
-        self.killed()
-        self.falls_back()
-        self.no_copy()
-        self.first_killed()
-        if not self.options.sanitized:
-            self.no_memory()
+    def all(self, part):
+        """Of two parts that one, or all."""
+        cases = [self.idle, self.other_version, self.killed, self.falls_back, self.no_copy, self.first_killed]
         if self.options.family:
-            self.blind()
-            self.other_launcher()
-            self.wrong_usage()
+            cases += [self.blind, self.other_launcher, self.wrong_usage]
+        else:
+            cases += [self.damaged, self.bad_sequence, self.unwritable]
+        if not self.options.sanitized:
+            cases.append(self.no_memory)
+        for case in cases if part is None else cases[part::2]:
+            case()
 
 
 def main():
@@ -351,6 +345,7 @@ def main():
     for name in ("lull", "data", "stop"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--family")
+    parser.add_argument("--part", type=int, choices=(0, 1), help="every second case, from this one")
     parser.add_argument("--sanitized", action="store_true", help="lull is, which takes all addresses there are")
     options = parser.parse_args()
     options.lull = os.path.abspath(options.lull)
@@ -360,7 +355,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         case = Case(options, folder)
         try:
-            case.all()
+            case.all(options.part)
         except Wrong as wrong:
             print(wrong)
             return 1

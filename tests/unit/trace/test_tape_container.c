@@ -388,7 +388,7 @@ static void test_random_damage(void **state)
     (void)state;
     struct lull_random random;
     lull_random_seed(&random, lull_test_seed());
-    const unsigned rounds = lull_test_rounds(2000);
+    const unsigned rounds = lull_test_rounds(2000) * lull_test_rounds(3) / 3;
     unsigned refused = 0, odd = 0;
     for (unsigned i = 0; i < rounds; i++) {
         make_damaged();
