@@ -384,6 +384,9 @@ static void make_form(const struct same_sequence *sequence,
     if (mask & (LULL_MASK(LULL_EVENT_CALL) | LULL_MASK(LULL_EVENT_ENTER)))
         mask |=
             LULL_MASK(LULL_EVENT_CALL) | LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE);
+    /* Most events are calls, of which each is two items: memory that is new is dear under sanitizers. */
+    form->regions.items = lull_arena_grow(form->arena, NULL, &form->regions.capacity,
+                                          2 * sequence->count, sizeof *form->regions.items);
     for (size_t i = 0; i < sequence->count; i++)
         if (mask >> sequence->events[i].kind & 1)
             add_event(form, sequence->trace, &sequence->events[i], options->renumber_requests);
