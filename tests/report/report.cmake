@@ -22,16 +22,14 @@ if(TARGET lull_test_support AND Python3_FOUND)
 endif()
 if(LULL_TESTS AND Python3_FOUND)
     # Sanitizers take memory, and maps, of their own. What is compared here they have seen in report.* above.
-    set(label all)
     if(NOT LULL_SANITIZE)
-        set(label quick)
         set(bounded_tests test_many_ranks test_many_regions)
     endif()
     foreach(test test_absent test_agreement test_charts ${bounded_tests})
         add_test(NAME report.${test}
                  COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/${test}.py $<TARGET_FILE:lull>
                          ${PROJECT_SOURCE_DIR}/tests)
-        set_tests_properties(report.${test} PROPERTIES LABELS ${label} TIMEOUT 1200)
+        set_tests_properties(report.${test} PROPERTIES LABELS ${label_of_many_starts} TIMEOUT 1200)
     endforeach()
     # In `make check` of own traces; conformance.test_report has those of others, and starts lull once.
     set_tests_properties(report.test_agreement PROPERTIES ENVIRONMENT LULL_CONFORMANCE_DIR=none)

@@ -12,15 +12,13 @@ if(LULL_TESTS AND Python3_FOUND)
             --data ${CMAKE_CURRENT_SOURCE_DIR}/data --stop $<TARGET_FILE:lull_test_stop>)
     # In `make check` a share of the comparisons, and every way to fail with one of the families. What members tell
     # each other unit.team, unit.replay and property.test_ideal_shares have under sanitizers.
-    set(label quick)
     if(LULL_SANITIZE)
         list(APPEND bad --sanitized)
-        set(label all)
     endif()
     add_test(NAME team.bad.chaos COMMAND ${bad})
-    set_tests_properties(team.bad.chaos PROPERTIES LABELS ${label} TIMEOUT 2400 COST 10)
+    set_tests_properties(team.bad.chaos PROPERTIES LABELS ${label_of_many_starts} TIMEOUT 2400 COST 10)
     add_test(NAME team.chaos COMMAND ${identical} --share 23)
-    set_tests_properties(team.chaos PROPERTIES LABELS ${label} TIMEOUT 2400 COST 30 # the longest begin first
+    set_tests_properties(team.chaos PROPERTIES LABELS ${label_of_many_starts} TIMEOUT 2400 COST 30 # the longest begin first
                          ENVIRONMENT "LULL_CONFORMANCE_DIR=${conformance}")
     # Every command with every run, with two sizes of teams: a sanitizer finds nothing more in so many.
     if(NOT LULL_SANITIZE)
