@@ -164,7 +164,7 @@ static const char *ask(struct lull_node_shared *shared, const char *path, uint32
 }
 
 const char *lull_node_join(const char *folder, const char *what, uint32_t rank, uint32_t size,
-                           struct lull_arena *arena, struct lull_node *ret_node)
+                           struct lull_arena *arena, struct lull_launch_node *ret_node)
 {
     char path[PATH_SIZE], prefix[64];
     ret_node->shared = NULL;
@@ -185,7 +185,7 @@ const char *lull_node_join(const char *folder, const char *what, uint32_t rank, 
     return told;
 }
 
-void lull_node_tell(struct lull_node *node, const char *path)
+void lull_node_tell(struct lull_launch_node *node, const char *path)
 {
     struct lull_node_shared *shared = node->shared;
     if (!shared)

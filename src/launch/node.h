@@ -15,7 +15,7 @@
 
 #define LULL_NODE_FOLDER "/dev/shm"
 
-struct lull_node {
+struct lull_launch_node {
     struct lull_node_shared *shared; /* NULL: nobody is to be told */
 };
 
@@ -23,8 +23,8 @@ struct lull_node {
  * `what`, each of them once. Returns what the first one has told; NULL: the process finds out
  * itself, and tells. Waits for the first one, as long as that lives and at most 10 s. */
 const char *lull_node_join(const char *folder, const char *what, uint32_t rank, uint32_t size,
-                           struct lull_arena *arena, struct lull_node *ret_node);
+                           struct lull_arena *arena, struct lull_launch_node *ret_node);
 /* What join has returned NULL for; NULL: it failed, so that the others try themselves. */
-void lull_node_tell(struct lull_node *node, const char *path);
+void lull_node_tell(struct lull_launch_node *node, const char *path);
 
 #endif

@@ -351,7 +351,7 @@ enum lull_target_found lull_target_claim(const char *path, const struct lull_job
                                          struct lull_arena *arena, const char **ret_path,
                                          struct lull_error *err)
 {
-    struct lull_node node;
+    struct lull_launch_node node;
     path = absolute(path, arena);
     if (strlen(path) + 64 > PATH_MAX) {
         lull_fail(err, LULL_ERR_RANGE, "%s: the name is too long", path);

@@ -96,7 +96,7 @@ static void count_read(const struct lull_trace *trace, struct counts *counts)
     enum { CAPACITY = 64 };
     struct lull_event events[CAPACITY];
     for (uint32_t l = 0; l < trace->n_locations; l++) {
-        struct lull_stream *stream;
+        void *stream;
         size_t got = 1;
         assert_int_equal(trace->format->reader->stream_open(trace, l, LULL_MASK_ALL, &stream, &err),
                          LULL_OK);

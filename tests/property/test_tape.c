@@ -30,7 +30,7 @@ static struct same_sequence read_in_small_pieces(const struct lull_trace *trace,
     enum { PIECE = 64 };
     struct lull_event *all = NULL;
     size_t count = 0, capacity = 0, got;
-    struct lull_stream *stream;
+    void *stream;
     assert_int_equal(trace->format->reader->stream_open(trace, location, mask, &stream, &err),
                      LULL_OK);
     for (;;) {

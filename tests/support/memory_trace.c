@@ -146,26 +146,27 @@ const struct lull_event *memory_trace_events(const struct lull_trace *trace, uin
 
 /* ---- serving --------------------------------------------------------------------------------- */
 
-struct lull_stream {
+struct memory_stream {
     const struct lull_event *events;
     uint32_t count, next;
     uint64_t mask;
 };
 
 static lull_status stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
-                               struct lull_stream **ret_stream, struct lull_error *err)
+                               void **ret_stream, struct lull_error *err)
 {
     (void)err;
-    struct lull_stream *stream = must(calloc(1, sizeof *stream));
+    struct memory_stream *stream = must(calloc(1, sizeof *stream));
     stream->events = memory_trace_events(trace, location, &stream->count);
     stream->mask = mask;
     *ret_stream = stream;
     return LULL_OK;
 }
 
-static lull_status stream_read(struct lull_stream *stream, struct lull_event *events,
-                               size_t capacity, size_t *ret_count, struct lull_error *err)
+static lull_status stream_read(void *opened, struct lull_event *events, size_t capacity,
+                               size_t *ret_count, struct lull_error *err)
 {
+    struct memory_stream *stream = opened;
     (void)err;
     size_t count = 0;
     for (; count < capacity && stream->next < stream->count; stream->next++)
@@ -175,8 +176,9 @@ static lull_status stream_read(struct lull_stream *stream, struct lull_event *ev
     return LULL_OK;
 }
 
-static void stream_close(struct lull_stream *stream)
+static void stream_close(void *opened)
 {
+    struct memory_stream *stream = opened;
     free(stream);
 }
 

@@ -69,7 +69,8 @@ void lull_derive_write_computations(struct deriving *deriving);
 /* ---- writing/imbalance.c ---- */
 
 /* The term of unequal work, unless `noise` (NULL: there is none) explains it. */
-void lull_derive_write_imbalance(struct deriving *deriving, const struct lull_disturbance *noise);
+void lull_derive_write_imbalance(struct deriving *deriving,
+                                 const struct lull_derived_disturbance *noise);
 
 /* ---- writing/cores.c ---- */
 

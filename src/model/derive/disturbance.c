@@ -85,7 +85,7 @@ static size_t choose_probabilities(size_t n_samples, double *probabilities)
     return count;
 }
 
-static void summarise(struct table *table, struct lull_disturbance *disturbance)
+static void summarise(struct table *table, struct lull_derived_disturbance *disturbance)
 {
     size_t n_samples = table->n_ranks * table->n;
     double squares = 0, mean = 0;
@@ -106,7 +106,7 @@ static void summarise(struct table *table, struct lull_disturbance *disturbance)
 }
 
 bool lull_disturbance_find(const struct lull_measured_marks *ranks, size_t n_ranks,
-                           double iterations, struct lull_disturbance *ret_disturbance)
+                           double iterations, struct lull_derived_disturbance *ret_disturbance)
 {
     struct table table = {.n_ranks = 0};
     size_t kept, each = marks_of_iteration(ranks, n_ranks, iterations, &table.n_ranks, &kept);

@@ -18,7 +18,7 @@ struct lull_measured_marks {
 enum { LULL_DISTURBANCE_MOST = 64 };
 
 /* Quantiles about a mean of 0, those at both ends close together, as maxima need them. */
-struct lull_disturbance {
+struct lull_derived_disturbance {
     double probabilities[LULL_DISTURBANCE_MOST], quantiles[LULL_DISTURBANCE_MOST]; /* seconds */
     size_t count;
     double sd;        /* of a computation */
@@ -32,7 +32,7 @@ struct lull_disturbance {
  * number of marks in an iteration. Returns false, and there is nothing, for fewer than two ranks
  * with marks or eight such iterations, or marks that do not fit. */
 bool lull_disturbance_find(const struct lull_measured_marks *ranks, size_t n_ranks,
-                           double iterations, struct lull_disturbance *ret_disturbance);
+                           double iterations, struct lull_derived_disturbance *ret_disturbance);
 
 /* Seconds in MPI in an iteration of the rank that is there for the shortest time, which waits for
  * nobody if the others came before it: what its messages take. Median over the iterations. NAN:

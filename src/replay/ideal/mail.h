@@ -14,12 +14,12 @@
 #include "replay/ideal/share.h"
 
 /* What all do when they rest. */
-enum lull_verdict {
-    LULL_VERDICT_OVER,         /* all is read and evaluated */
-    LULL_VERDICT_RELEASE_SOME, /* sends whose message nobody is known to receive go on */
-    LULL_VERDICT_RELEASE_ALL,  /* likewise those whose message will be received */
-    LULL_VERDICT_READ_ON,      /* more may wait */
-    LULL_VERDICT_STUCK
+enum lull_rest_verdict {
+    LULL_REST_OVER,         /* all is read and evaluated */
+    LULL_REST_RELEASE_SOME, /* sends whose message nobody is known to receive go on */
+    LULL_REST_RELEASE_ALL,  /* likewise those whose message will be received */
+    LULL_REST_READ_ON,      /* more may wait */
+    LULL_REST_STUCK
 };
 
 /* What it depends on; bits. */
@@ -31,10 +31,10 @@ enum lull_rest {
     LULL_REST_RELEASES_ALL = 16 /* ... for RELEASE_ALL */
 };
 
-enum lull_verdict lull_rest_judge(uint64_t rest);
+enum lull_rest_verdict lull_rest_judge(uint64_t rest);
 /* post.c: of the shares here, all of which rest; and what is to be done with them. */
 uint64_t lull_post_look_at_rest(const struct lull_ideal *ideal);
-void lull_post_decide(struct lull_ideal *ideal, enum lull_verdict verdict);
+void lull_post_decide(struct lull_ideal *ideal, enum lull_rest_verdict verdict);
 
 /* NULL: no memory. */
 struct mail *lull_mail_create(struct lull_ideal *ideal);

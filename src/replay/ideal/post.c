@@ -209,34 +209,33 @@ uint64_t lull_post_look_at_rest(const struct lull_ideal *ideal)
     return rest;
 }
 
-enum lull_verdict lull_rest_judge(uint64_t rest)
+enum lull_rest_verdict lull_rest_judge(uint64_t rest)
 {
     if (rest & LULL_REST_UNREAD)
-        return rest & (LULL_REST_MORE | LULL_REST_AHEAD) ? LULL_VERDICT_READ_ON
-                                                         : LULL_VERDICT_STUCK;
+        return rest & (LULL_REST_MORE | LULL_REST_AHEAD) ? LULL_REST_READ_ON : LULL_REST_STUCK;
     if (rest & LULL_REST_RELEASES)
-        return LULL_VERDICT_RELEASE_SOME;
-    return rest & LULL_REST_RELEASES_ALL ? LULL_VERDICT_RELEASE_ALL : LULL_VERDICT_OVER;
+        return LULL_REST_RELEASE_SOME;
+    return rest & LULL_REST_RELEASES_ALL ? LULL_REST_RELEASE_ALL : LULL_REST_OVER;
 }
 
 /* What this posts may wake others; they must not decide before it has been done. */
-void lull_post_decide(struct lull_ideal *ideal, enum lull_verdict verdict)
+void lull_post_decide(struct lull_ideal *ideal, enum lull_rest_verdict verdict)
 {
     atomic_fetch_add(&ideal->unsettled, 1);
     switch (verdict) {
-    case LULL_VERDICT_OVER:
+    case LULL_REST_OVER:
         atomic_store(&ideal->state, OVER);
         break;
-    case LULL_VERDICT_RELEASE_SOME:
-    case LULL_VERDICT_RELEASE_ALL:
-        lull_synchronous_release(ideal, verdict == LULL_VERDICT_RELEASE_ALL);
+    case LULL_REST_RELEASE_SOME:
+    case LULL_REST_RELEASE_ALL:
+        lull_synchronous_release(ideal, verdict == LULL_REST_RELEASE_ALL);
         break;
-    case LULL_VERDICT_READ_ON:
+    case LULL_REST_READ_ON:
         atomic_store(&ideal->bound, 2 * atomic_load(&ideal->bound));
         if (ideal->leads)
             lull_lead_grant(ideal->leads);
         break;
-    case LULL_VERDICT_STUCK:
+    case LULL_REST_STUCK:
         ideal->first_blocked = lull_ideal_first_blocked(ideal);
         for (unsigned s = ideal->first_share; s < ideal->end_share; s++)
             lull_share_drop_notes(ideal->shares[s]);

@@ -138,7 +138,7 @@ int64_t lull_warp_time(const struct lull_warp *warp, uint32_t process, int64_t m
 
 /* ---- the trace ----------------------------------------------------------------------------- */
 
-struct lull_stream {
+struct warp_stream {
     struct map map;
     int64_t duration; /* of the simulated run */
     size_t at;        /* knot of the last event */
@@ -148,10 +148,10 @@ struct lull_stream {
 };
 
 static lull_status open_stream(const struct lull_trace *trace, uint32_t location, uint64_t mask,
-                               struct lull_stream **ret_stream, struct lull_error *err)
+                               void **ret_stream, struct lull_error *err)
 {
     const struct lull_warp *warp = trace->format_data;
-    struct lull_stream *stream = calloc(1, sizeof *stream);
+    struct warp_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     stream->map = map_of(warp, trace->locations[location].process);
@@ -165,18 +165,19 @@ static lull_status open_stream(const struct lull_trace *trace, uint32_t location
     return LULL_OK;
 }
 
-static void close_stream(struct lull_stream *stream)
+static void close_stream(void *opened)
 {
+    struct warp_stream *stream = opened;
     lull_cursor_close(stream->cursor);
     free(stream);
 }
 
-static int64_t clip(const struct lull_stream *stream, int64_t time)
+static int64_t clip(const struct warp_stream *stream, int64_t time)
 {
     return time < stream->duration ? time : stream->duration;
 }
 
-static void warp_event(struct lull_stream *stream, struct lull_event *event)
+static void warp_event(struct warp_stream *stream, struct lull_event *event)
 {
     const struct map *map = &stream->map;
     int64_t measured = event->time;
@@ -194,9 +195,10 @@ static void warp_event(struct lull_stream *stream, struct lull_event *event)
     event->duration = clip(stream, end) - event->time;
 }
 
-static lull_status read_stream(struct lull_stream *stream, struct lull_event *events,
-                               size_t capacity, size_t *ret_count, struct lull_error *err)
+static lull_status read_stream(void *opened, struct lull_event *events, size_t capacity,
+                               size_t *ret_count, struct lull_error *err)
 {
+    struct warp_stream *stream = opened;
     if (stream->next == stream->block.count) {
         lull_status status = lull_cursor_next(stream->cursor, &stream->block, err);
         if (status != LULL_OK)

@@ -17,7 +17,7 @@ static double *find_baseline(struct lull_gate_case *judged, const struct lull_hi
                              struct lull_arena *arena)
 {
     const char *metric = judged->condition->metric;
-    struct lull_level *levels;
+    struct lull_history_level *levels;
     double *values;
     uint32_t *indices;
     const uint32_t n_levels = lull_history_levels(history, metric, arena, &levels);

@@ -34,7 +34,7 @@ double lull_history_median(const double *values, uint32_t count, struct lull_are
 }
 
 uint32_t lull_history_levels(const struct lull_history *series, const char *metric,
-                             struct lull_arena *arena, struct lull_level **ret_levels)
+                             struct lull_arena *arena, struct lull_history_level **ret_levels)
 {
     double *values;
     uint32_t *indices;
@@ -42,11 +42,11 @@ uint32_t lull_history_levels(const struct lull_history *series, const char *metr
         lull_history_values(series->entries, series->count, metric, arena, &values, &indices);
     size_t *places = lull_arena_zero(arena, count + 1, sizeof(*places));
     const size_t changes = lull_change_points(values, count, LULL_LEVEL_FALSE_ALARMS, places);
-    struct lull_level *levels = lull_arena_zero(arena, changes + 1, sizeof(*levels));
+    struct lull_history_level *levels = lull_arena_zero(arena, changes + 1, sizeof(*levels));
     for (size_t i = 0; count && i <= changes; i++) {
         const uint32_t begin = i ? (uint32_t)places[i - 1] : 0;
         const uint32_t end = i < changes ? (uint32_t)places[i] : count;
-        levels[i] = (struct lull_level){
+        levels[i] = (struct lull_history_level){
             .first = indices[begin],
             .last = indices[end - 1],
             .runs = end - begin,

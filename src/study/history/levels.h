@@ -5,7 +5,7 @@
 #include "study/history/history.h"
 
 /* Runs between two changes. */
-struct lull_level {
+struct lull_history_level {
     uint32_t first, last; /* indices of entries that have the metric */
     uint32_t runs;
     double median;
@@ -16,7 +16,7 @@ struct lull_level {
 
 /* In their order, in `arena`; returns their number, 0 where no run has the metric. */
 uint32_t lull_history_levels(const struct lull_history *series, const char *metric,
-                             struct lull_arena *arena, struct lull_level **ret_levels);
+                             struct lull_arena *arena, struct lull_history_level **ret_levels);
 
 /* The values of a metric of the entries that have it, in their order, and which these are. */
 uint32_t lull_history_values(const struct lull_history_entry *entries, uint32_t count,

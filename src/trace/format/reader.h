@@ -21,7 +21,6 @@ struct lull_candidate {
     bool gzip;
 };
 
-struct lull_stream; /* one location being read; each format's own */
 struct lull_sink;
 
 struct lull_reader {
@@ -37,11 +36,11 @@ struct lull_reader {
     /* Pull; all NULL for push. `mask` has a bit for each kind of events that is wanted. Streams of
      * different locations are read at the same time by several threads. */
     lull_status (*stream_open)(const struct lull_trace *trace, uint32_t location, uint64_t mask,
-                               struct lull_stream **ret_stream, struct lull_error *err);
+                               void **ret_stream, struct lull_error *err);
     /* Up to `capacity` (>= 64) events; 0 at the end. Readings live until the next read. */
-    lull_status (*stream_read)(struct lull_stream *stream, struct lull_event *events,
-                               size_t capacity, size_t *ret_count, struct lull_error *err);
-    void (*stream_close)(struct lull_stream *stream);
+    lull_status (*stream_read)(void *stream, struct lull_event *events, size_t capacity,
+                               size_t *ret_count, struct lull_error *err);
+    void (*stream_close)(void *stream);
     uint32_t most_abreast; /* streams that can be open at a time; 0: as many as there are */
 
     /* Push; NULL for pull. `unordered`: messages of a location may come out of time order. */

@@ -18,7 +18,7 @@ struct lull_lane_room {
 /* Zeroed before it is opened, and while it is not. */
 struct lull_lane {
     const struct lull_trace *trace;
-    struct lull_stream *stream;
+    void *stream;
     struct lull_nesting nesting; /* its last_time: of the last event so far */
     uint32_t location;
     bool ended;

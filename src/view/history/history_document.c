@@ -28,7 +28,7 @@ static void add_key(struct lull_document *document, const struct lull_history *s
     lull_document_fact(document, "runs", "Runs", lull_cell_count(series->count));
 }
 
-static struct lull_cell change_cell(const struct lull_level *level)
+static struct lull_cell change_cell(const struct lull_history_level *level)
 {
     if (level[-1].median == 0)
         return lull_cell_absent("the level before is 0");
@@ -40,7 +40,7 @@ static void add_levels(struct lull_document *document, const struct lull_history
 {
     static const char *const columns[][2] = {
         {"commit", "commit"}, {"runs", "runs"}, {"median", "median"}, {"change", "change"}};
-    struct lull_level *levels;
+    struct lull_history_level *levels;
     const uint32_t count = lull_history_levels(series, metric, arena, &levels);
     struct lull_table *table =
         lull_document_table(document, lull_arena_printf(arena, "levels:%s", metric),
@@ -102,7 +102,7 @@ struct lull_document *lull_history_document(const struct lull_history *series,
 const struct lull_chart *lull_history_chart(const struct lull_history *series, const char *metric,
                                             struct lull_arena *arena)
 {
-    struct lull_level *levels;
+    struct lull_history_level *levels;
     const uint32_t n_levels = lull_history_levels(series, metric, arena, &levels);
     struct lull_chart_point *points = lull_arena_zero(arena, series->count + 1, sizeof *points);
     for (uint32_t i = 0; i < series->count; i++)

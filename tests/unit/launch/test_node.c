@@ -31,7 +31,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static const char *join(uint32_t rank, uint32_t size, struct lull_node *node)
+static const char *join(uint32_t rank, uint32_t size, struct lull_launch_node *node)
 {
     return lull_node_join(folder_path("."), "a job", rank, size, arena, node);
 }
@@ -57,7 +57,7 @@ static void test_all_are_told(void **state)
     (void)state;
     enum { RANKS = 8 };
     char name[NAME_MAX + 1];
-    struct lull_node first;
+    struct lull_launch_node first;
     pid_t children[RANKS];
     int asking[2];
     assert_int_equal(pipe(asking), 0);
@@ -66,7 +66,7 @@ static void test_all_are_told(void **state)
     for (uint32_t r = 1; r < RANKS; r++) {
         children[r] = fork();
         if (children[r] == 0) {
-            struct lull_node node;
+            struct lull_launch_node node;
             if (write(asking[1], "a", 1) != 1)
                 _exit(2);
             const char *told = join(r, RANKS, &node);
@@ -92,7 +92,7 @@ static void test_all_are_told(void **state)
 static void test_again(void **state)
 {
     (void)state;
-    struct lull_node first, other;
+    struct lull_launch_node first, other;
     assert_null(join(0, 3, &first));
     lull_node_tell(&first, "/a/run");
     assert_string_equal(join(1, 3, &other), "/a/run");
@@ -108,7 +108,7 @@ static void test_again(void **state)
 static void test_first_fails(void **state)
 {
     (void)state;
-    struct lull_node first, other;
+    struct lull_launch_node first, other;
     assert_null(join(0, 2, &first));
     lull_node_tell(&first, NULL);
     assert_null(join(1, 2, &other));
@@ -122,7 +122,7 @@ static void test_first_dies(void **state)
     (void)state;
     for (int tells = 0; tells < 2; tells++) {
         char name[NAME_MAX + 1];
-        struct lull_node node;
+        struct lull_launch_node node;
         pid_t child = fork();
         if (child == 0) {
             join(0, 3, &node);
@@ -143,7 +143,7 @@ static void test_cleaning(void **state)
 {
     (void)state;
     char name[NAME_MAX + 1];
-    struct lull_node node;
+    struct lull_launch_node node;
     pid_t child = fork();
     if (child == 0) {
         lull_node_join(folder_path("."), "an old job", 0, 2, arena, &node);
@@ -161,7 +161,7 @@ static void test_refused(void **state)
 {
     (void)state;
     char name[NAME_MAX + 1], path[4096];
-    struct lull_node node;
+    struct lull_launch_node node;
     assert_null(join(0, 3, &node));
     lull_node_tell(&node, "/a/run");
     assert_int_equal(files(name), 1);
@@ -187,7 +187,7 @@ static void test_missing(void **state)
 {
     (void)state;
     char name[NAME_MAX + 1];
-    struct lull_node node;
+    struct lull_launch_node node;
     assert_null(lull_node_join(folder_path("nowhere"), "a job", 0, 2, arena, &node));
     assert_null(node.shared);
     assert_null(join(0, 0, &node));

@@ -51,7 +51,7 @@ static struct events read_location(struct lull_trace *trace, uint32_t location, 
 {
     struct events all = {0};
     struct lull_otf2_archive *archive = trace->format_data;
-    struct lull_stream *stream = NULL;
+    void *stream = NULL;
     size_t capacity = 0, got = 1;
     archive->library_only = library;
     all.status = lull_otf2_stream_open(trace, location, mask, &stream, &all.error);

@@ -372,7 +372,7 @@ static void test_stream_fails(void **state)
 }
 
 static lull_status refuse_to_open(const struct lull_trace *of, uint32_t location, uint64_t mask,
-                                  struct lull_stream **ret_stream, struct lull_error *error)
+                                  void **ret_stream, struct lull_error *error)
 {
     if (location == 7)
         return lull_fail(error, LULL_ERR_IO, "location 7 cannot be opened");

@@ -66,7 +66,8 @@ static void write_list(const struct deriving *deriving, const char *name, const 
 }
 
 /* A median of 0 is that to rounding. */
-static void write_quantiles(const struct deriving *deriving, const struct lull_disturbance *noise)
+static void write_quantiles(const struct deriving *deriving,
+                            const struct lull_derived_disturbance *noise)
 {
     static const double rounding = 1e-9;
     double quantiles[LULL_DISTURBANCE_MOST];
@@ -77,7 +78,7 @@ static void write_quantiles(const struct deriving *deriving, const struct lull_d
 
 /* Adds to `computation` what all wait for where they wait for all. Where it is less than a
  * thousandth of every run there is no term, and false is returned. */
-static bool write_noise(const struct deriving *deriving, struct lull_disturbance *noise)
+static bool write_noise(const struct deriving *deriving, struct lull_derived_disturbance *noise)
 {
     const struct lull_measured_runs *runs = deriving->runs;
     if (!lull_disturbance_find(runs->marks, runs->n_marks, deriving->iterations, noise))
@@ -116,7 +117,7 @@ static bool write_noise(const struct deriving *deriving, struct lull_disturbance
 void lull_derive_write_computations(struct deriving *deriving)
 {
     const struct lull_measured_runs *runs = deriving->runs;
-    struct lull_disturbance noise;
+    struct lull_derived_disturbance noise;
     for (size_t i = 0; i < runs->n_runs; i++)
         deriving->computation[i] += runs->useful[i];
     bool has_noise = write_noise(deriving, &noise);

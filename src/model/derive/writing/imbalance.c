@@ -111,8 +111,8 @@ static void write_serial(const struct deriving *deriving, const struct lull_seri
 
 /* Whether noise alone, independent in every iteration, would make some rank so much slower than the
  * mean in one of a hundred runs. */
-static bool is_of_noise(const struct deriving *deriving, const struct lull_disturbance *noise,
-                        const double *extra)
+static bool is_of_noise(const struct deriving *deriving,
+                        const struct lull_derived_disturbance *noise, const double *extra)
 {
     const struct lull_measured_runs *runs = deriving->runs;
     size_t last = runs->n_runs - 1;
@@ -147,7 +147,8 @@ static void write_best(const struct deriving *deriving, const double *extra)
         lull_derive_write_computation(deriving, "imbalance", NULL, extra, false);
 }
 
-void lull_derive_write_imbalance(struct deriving *deriving, const struct lull_disturbance *noise)
+void lull_derive_write_imbalance(struct deriving *deriving,
+                                 const struct lull_derived_disturbance *noise)
 {
     const struct lull_measured_runs *runs = deriving->runs;
     double *extra = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *extra), most = 0;

@@ -190,7 +190,7 @@ struct lull_otf2_handle {
 
 enum { LULL_OTF2_PENDING_IO = 64 };
 
-struct lull_stream {
+struct otf2_stream {
     const struct lull_trace *trace;
     const struct lull_otf2_archive *archive;
     uint32_t location;
@@ -223,13 +223,13 @@ struct lull_stream {
 };
 
 lull_status lull_otf2_stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
-                                  struct lull_stream **ret_stream, struct lull_error *err);
-lull_status lull_otf2_stream_read(struct lull_stream *stream, struct lull_event *events,
-                                  size_t capacity, size_t *ret_count, struct lull_error *err);
-void lull_otf2_stream_close(struct lull_stream *stream);
+                                  void **ret_stream, struct lull_error *err);
+lull_status lull_otf2_stream_read(void *stream, struct lull_event *events, size_t capacity,
+                                  size_t *ret_count, struct lull_error *err);
+void lull_otf2_stream_close(void *stream);
 
 /* The same for probing the ends of a location: through libotf2, which can jump. */
 lull_status lull_otf2_probe_open(const struct lull_trace *trace, uint32_t location,
-                                 struct lull_stream **ret_stream, struct lull_error *err);
+                                 void **ret_stream, struct lull_error *err);
 
 #endif

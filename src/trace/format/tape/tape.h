@@ -362,12 +362,12 @@ void lull_tape_tell_throttled(struct lull_trace *trace);
  * segments, 0 at the start. */
 int64_t lull_tape_ns(const struct lull_tape_scope *scope, uint64_t ticks, size_t *segment);
 
-struct lull_stream;
+struct tape_stream;
 lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
-                                  struct lull_stream **ret_stream, struct lull_error *err);
-lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event *events,
-                                  size_t capacity, size_t *ret_count, struct lull_error *err);
-void lull_tape_stream_close(struct lull_stream *stream);
+                                  void **ret_stream, struct lull_error *err);
+lull_status lull_tape_stream_read(void *stream, struct lull_event *events, size_t capacity,
+                                  size_t *ret_count, struct lull_error *err);
+void lull_tape_stream_close(void *stream);
 
 struct lull_writer;
 lull_status lull_tape_writer_open(const struct lull_trace *trace, const char *path, bool replace,

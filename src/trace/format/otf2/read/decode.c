@@ -62,7 +62,7 @@ static uint64_t read_number(const uint8_t *bytes)
     return value;
 }
 
-static lull_status damaged(const struct lull_stream *stream, const uint8_t *at, const char *what,
+static lull_status damaged(const struct otf2_stream *stream, const uint8_t *at, const char *what,
                            struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_FORMAT, "%s/%" PRIu64 ".evt: byte %zu: %s",
@@ -73,7 +73,7 @@ static lull_status damaged(const struct lull_stream *stream, const uint8_t *at, 
 
 /* ---- chunks and window ----------------------------------------------------------------------- */
 
-static lull_status begin_chunk(struct lull_stream *stream, const uint8_t *at,
+static lull_status begin_chunk(struct otf2_stream *stream, const uint8_t *at,
                                struct lull_error *err)
 {
     struct lull_otf2_decoder *decoder = stream->decoder;
@@ -88,7 +88,7 @@ static lull_status begin_chunk(struct lull_stream *stream, const uint8_t *at,
     return LULL_OK;
 }
 
-static lull_status end_chunk(struct lull_stream *stream, struct lull_error *err)
+static lull_status end_chunk(struct otf2_stream *stream, struct lull_error *err)
 {
     const struct lull_otf2_decoder *decoder = stream->decoder;
     if ((size_t)(decoder->end - decoder->chunk) < decoder->chunk_size)
@@ -128,7 +128,7 @@ static const uint8_t *common_limit(const struct lull_otf2_decoder *decoder)
 /* ---- common records -------------------------------------------------------------------------- */
 
 /* Reads on while records are enters, leaves or unwanted. Compiled for each way of telling time. */
-static inline void decode_common_loop(struct lull_stream *stream, const struct lull_event *last,
+static inline void decode_common_loop(struct otf2_stream *stream, const struct lull_event *last,
                                       const bool corrected)
 {
     static const uint32_t id_mask[5] = {0, 0xff, 0xffff, 0xffffff, 0xffffffff};
@@ -175,7 +175,7 @@ static inline void decode_common_loop(struct lull_stream *stream, const struct l
     stream->next = event;
 }
 
-static void decode_common(struct lull_stream *stream, const struct lull_event *last)
+static void decode_common(struct otf2_stream *stream, const struct lull_event *last)
 {
     if (stream->decoder->local.n_offsets >= 2)
         decode_common_loop(stream, last, true);
@@ -185,7 +185,7 @@ static void decode_common(struct lull_stream *stream, const struct lull_event *l
 
 /* ---- all other records ----------------------------------------------------------------------- */
 
-static lull_status read_time_stamp(struct lull_stream *stream, struct lull_error *err)
+static lull_status read_time_stamp(struct otf2_stream *stream, struct lull_error *err)
 {
     struct lull_otf2_decoder *decoder = stream->decoder;
     if (decoder->end - decoder->at < TIME_STAMP_SIZE)
@@ -222,7 +222,7 @@ static bool find_record(const struct lull_otf2_decoder *decoder,
     return true;
 }
 
-static lull_status read_record(struct lull_stream *stream, struct lull_error *err)
+static lull_status read_record(struct otf2_stream *stream, struct lull_error *err)
 {
     struct lull_otf2_decoder *decoder = stream->decoder;
     struct lull_otf2_record record = {.type = *decoder->at};
@@ -244,7 +244,7 @@ static lull_status read_record(struct lull_stream *stream, struct lull_error *er
     return damaged(stream, begin, "the fields of a record do not fit into it", err);
 }
 
-static lull_status read_other(struct lull_stream *stream, struct lull_error *err)
+static lull_status read_other(struct otf2_stream *stream, struct lull_error *err)
 {
     struct lull_otf2_decoder *decoder = stream->decoder;
     switch (decoder->at < decoder->end ? *decoder->at : END_OF_CHUNK) {
@@ -263,13 +263,13 @@ static lull_status read_other(struct lull_stream *stream, struct lull_error *err
 /* ---- the decoder ----------------------------------------------------------------------------- */
 
 /* Whether the readings of the largest metric class would fit into this block. */
-static bool has_room(const struct lull_stream *stream)
+static bool has_room(const struct otf2_stream *stream)
 {
     return stream->most_readings == 0 ||
            stream->most_readings - stream->n_readings >= stream->archive->most_members;
 }
 
-lull_status lull_otf2_decoder_read(struct lull_stream *stream, const struct lull_event *end,
+lull_status lull_otf2_decoder_read(struct otf2_stream *stream, const struct lull_event *end,
                                    struct lull_error *err)
 {
     struct lull_otf2_decoder *decoder = stream->decoder;
@@ -286,7 +286,7 @@ lull_status lull_otf2_decoder_read(struct lull_stream *stream, const struct lull
 }
 
 /* Ids of regions in the file -> indices, through the location's own table. */
-static bool map_regions(struct lull_stream *stream)
+static bool map_regions(struct otf2_stream *stream)
 {
     struct lull_otf2_decoder *decoder = stream->decoder;
     const struct lull_otf2_map *archive = &stream->archive->regions;
@@ -309,7 +309,7 @@ static bool map_regions(struct lull_stream *stream)
     return true;
 }
 
-static lull_status read_local_definitions(struct lull_stream *stream, struct lull_error *err)
+static lull_status read_local_definitions(struct otf2_stream *stream, struct lull_error *err)
 {
     const struct lull_trace *trace = stream->trace;
     uint64_t id = trace->locations[stream->location].source_id;
@@ -327,7 +327,7 @@ static lull_status read_local_definitions(struct lull_stream *stream, struct lul
     return status;
 }
 
-static lull_status prepare(struct lull_stream *stream, bool *ret_usual, struct lull_error *err)
+static lull_status prepare(struct otf2_stream *stream, bool *ret_usual, struct lull_error *err)
 {
     struct lull_otf2_decoder *decoder = stream->decoder;
     const struct lull_otf2_archive *archive = stream->archive;
@@ -356,7 +356,7 @@ static lull_status prepare(struct lull_stream *stream, bool *ret_usual, struct l
     return begin_chunk(stream, decoder->mapping.data, err);
 }
 
-lull_status lull_otf2_decoder_open(struct lull_stream *stream, struct lull_error *err)
+lull_status lull_otf2_decoder_open(struct otf2_stream *stream, struct lull_error *err)
 {
     bool usual = false;
     stream->decoder = calloc(1, sizeof *stream->decoder);

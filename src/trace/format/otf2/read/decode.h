@@ -84,7 +84,7 @@ void lull_otf2_unwanted(const struct lull_otf2_callbacks *callbacks, uint8_t unw
 
 /* Has the record translated; false: stream->status and stream->error tell why it cannot be, or
  * with status LULL_OK the bytes are no such record. */
-bool lull_otf2_translate(struct lull_stream *stream, const struct lull_otf2_callbacks *callbacks,
+bool lull_otf2_translate(struct otf2_stream *stream, const struct lull_otf2_callbacks *callbacks,
                          struct lull_otf2_local *local, struct lull_otf2_record *record);
 
 /* Whether a number stands behind the type, and no length. */
@@ -93,9 +93,9 @@ bool lull_otf2_is_plain(uint8_t type);
 /* ---- the decoder ----------------------------------------------------------------------------- */
 
 /* Makes stream->decoder, or leaves it NULL where the location is one for libotf2. */
-lull_status lull_otf2_decoder_open(struct lull_stream *stream, struct lull_error *err);
+lull_status lull_otf2_decoder_open(struct otf2_stream *stream, struct lull_error *err);
 /* Adds events at stream->next up to `end`; sets stream->ended at the end of the file. */
-lull_status lull_otf2_decoder_read(struct lull_stream *stream, const struct lull_event *end,
+lull_status lull_otf2_decoder_read(struct otf2_stream *stream, const struct lull_event *end,
                                    struct lull_error *err);
 void lull_otf2_decoder_close(struct lull_otf2_decoder *decoder); /* NULL is allowed */
 

@@ -6,7 +6,7 @@
 
 /* ---- what is wrong --------------------------------------------------------------------------- */
 
-static OTF2_CallbackCode interrupt(struct lull_stream *stream, uint64_t position, const char *what,
+static OTF2_CallbackCode interrupt(struct otf2_stream *stream, uint64_t position, const char *what,
                                    uint64_t id)
 {
     stream->status = lull_fail(
@@ -17,7 +17,7 @@ static OTF2_CallbackCode interrupt(struct lull_stream *stream, uint64_t position
     return OTF2_CALLBACK_INTERRUPT;
 }
 
-void lull_otf2_add_quirk(const struct lull_stream *stream, const char *kind, const char *what,
+void lull_otf2_add_quirk(const struct otf2_stream *stream, const char *kind, const char *what,
                          uint64_t id)
 {
     if (!stream->probing)
@@ -30,7 +30,7 @@ void lull_otf2_add_quirk(const struct lull_stream *stream, const char *kind, con
 static OTF2_CallbackCode on_enter(COMMON, OTF2_RegionRef region)
 {
     IGNORE_COMMON;
-    struct lull_stream *stream = user;
+    struct otf2_stream *stream = user;
     uint32_t index = lull_otf2_find(&stream->archive->regions, region);
     if (index == LULL_NONE)
         return interrupt(stream, position, "region", region);
@@ -41,7 +41,7 @@ static OTF2_CallbackCode on_enter(COMMON, OTF2_RegionRef region)
 static OTF2_CallbackCode on_leave(COMMON, OTF2_RegionRef region)
 {
     IGNORE_COMMON;
-    struct lull_stream *stream = user;
+    struct otf2_stream *stream = user;
     uint32_t index = lull_otf2_find(&stream->archive->regions, region);
     if (index == LULL_NONE)
         return interrupt(stream, position, "region", region);
@@ -49,7 +49,7 @@ static OTF2_CallbackCode on_leave(COMMON, OTF2_RegionRef region)
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static uint32_t region_of_context(const struct lull_stream *stream, OTF2_CallingContextRef context)
+static uint32_t region_of_context(const struct otf2_stream *stream, OTF2_CallingContextRef context)
 {
     uint32_t index = lull_otf2_find(&stream->archive->contexts, context);
     return index == LULL_NONE ? LULL_NONE : stream->archive->context_regions[index];
@@ -59,7 +59,7 @@ static OTF2_CallbackCode on_context_enter(COMMON, OTF2_CallingContextRef context
 {
     IGNORE_COMMON;
     (void)distance;
-    struct lull_stream *stream = user;
+    struct otf2_stream *stream = user;
     uint32_t index = region_of_context(stream, context);
     if (index == LULL_NONE)
         return interrupt(stream, position, "calling context", context);
@@ -70,7 +70,7 @@ static OTF2_CallbackCode on_context_enter(COMMON, OTF2_CallingContextRef context
 static OTF2_CallbackCode on_context_leave(COMMON, OTF2_CallingContextRef context)
 {
     IGNORE_COMMON;
-    struct lull_stream *stream = user;
+    struct otf2_stream *stream = user;
     uint32_t index = region_of_context(stream, context);
     if (index == LULL_NONE)
         return interrupt(stream, position, "calling context", context);
@@ -80,7 +80,7 @@ static OTF2_CallbackCode on_context_leave(COMMON, OTF2_CallingContextRef context
 
 /* A span that begins at `begin` ends with the run at the latest; while the run's length is looked
  * for, with itself. What begins before the run is refused later. */
-static int64_t within_run(const struct lull_stream *stream, int64_t begin, int64_t length)
+static int64_t within_run(const struct otf2_stream *stream, int64_t begin, int64_t length)
 {
     if (stream->probing)
         return length;
@@ -94,7 +94,7 @@ static int64_t within_run(const struct lull_stream *stream, int64_t begin, int64
 static OTF2_CallbackCode on_flush(COMMON, OTF2_TimeStamp stop)
 {
     IGNORE_COMMON;
-    struct lull_stream *stream = user;
+    struct otf2_stream *stream = user;
     int64_t end = lull_otf2_ns(&stream->archive->clock, stop);
     struct lull_event *event = lull_otf2_add(stream, time, LULL_EVENT_FLUSH, LULL_NONE);
     event->duration = within_run(stream, event->time, stop > time ? end - event->time : 0);
@@ -104,7 +104,7 @@ static OTF2_CallbackCode on_flush(COMMON, OTF2_TimeStamp stop)
 static OTF2_CallbackCode on_measurement(COMMON, OTF2_MeasurementMode mode)
 {
     IGNORE_COMMON;
-    struct lull_stream *stream = user;
+    struct otf2_stream *stream = user;
     uint8_t kind = mode == OTF2_MEASUREMENT_OFF ? LULL_EVENT_MEASURE_OFF : LULL_EVENT_MEASURE_ON;
     return stream->mask & LULL_MASK(kind) ? lull_otf2_add_number(stream, time, kind, 0)
                                           : OTF2_CALLBACK_SUCCESS;
@@ -124,7 +124,7 @@ static uint64_t whole_number(OTF2_Type type, OTF2_MetricValue value)
     return 0; /* not a number, or none that means anything */
 }
 
-static uint64_t since_previous(struct lull_stream *stream, uint32_t counter, uint8_t mode,
+static uint64_t since_previous(struct otf2_stream *stream, uint32_t counter, uint8_t mode,
                                uint64_t value)
 {
     uint64_t previous = stream->previous[counter];
@@ -134,7 +134,7 @@ static uint64_t since_previous(struct lull_stream *stream, uint32_t counter, uin
     return mode == LULL_OTF2_DELAYED ? previous : value - previous;
 }
 
-static OTF2_CallbackCode add_state(struct lull_stream *stream, OTF2_TimeStamp time,
+static OTF2_CallbackCode add_state(struct otf2_stream *stream, OTF2_TimeStamp time,
                                    uint64_t position, uint64_t state, uint64_t duration)
 {
     if (state >= stream->trace->n_states)
@@ -145,7 +145,7 @@ static OTF2_CallbackCode add_state(struct lull_stream *stream, OTF2_TimeStamp ti
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode add_readings(struct lull_stream *stream, OTF2_TimeStamp time,
+static OTF2_CallbackCode add_readings(struct otf2_stream *stream, OTF2_TimeStamp time,
                                       const struct lull_otf2_class *class, uint32_t count,
                                       const OTF2_Type *types, const OTF2_MetricValue *values)
 {
@@ -168,7 +168,7 @@ static OTF2_CallbackCode on_metric(COMMON, OTF2_MetricRef metric, uint8_t count,
                                    const OTF2_Type *types, const OTF2_MetricValue *values)
 {
     IGNORE_COMMON;
-    struct lull_stream *stream = user;
+    struct otf2_stream *stream = user;
     uint32_t index = lull_otf2_find(&stream->archive->classes, metric);
     if (index == LULL_NONE) {
         lull_otf2_add_quirk(stream, "metrics of a class that is not defined are left out", "class",
@@ -189,7 +189,7 @@ static OTF2_CallbackCode on_metric(COMMON, OTF2_MetricRef metric, uint8_t count,
 
 /* ---- markers --------------------------------------------------------------------------------- */
 
-static OTF2_CallbackCode add_marker(struct lull_stream *stream, OTF2_TimeStamp time,
+static OTF2_CallbackCode add_marker(struct otf2_stream *stream, OTF2_TimeStamp time,
                                     OTF2_ParameterRef parameter, uint64_t value)
 {
     uint32_t index = lull_otf2_find(&stream->archive->parameters, parameter);

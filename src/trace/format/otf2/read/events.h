@@ -17,7 +17,7 @@
 
 /* Every callback adds one event at most, in the place that the stream provides; fields that the
  * kind does not use are left as they are. */
-static inline struct lull_event *lull_otf2_add(struct lull_stream *stream, OTF2_TimeStamp time,
+static inline struct lull_event *lull_otf2_add(struct otf2_stream *stream, OTF2_TimeStamp time,
                                                uint8_t kind, uint32_t id)
 {
     struct lull_event *event = stream->next++;
@@ -30,14 +30,14 @@ static inline struct lull_event *lull_otf2_add(struct lull_stream *stream, OTF2_
 }
 
 static inline OTF2_CallbackCode
-lull_otf2_add_number(struct lull_stream *stream, OTF2_TimeStamp time, uint8_t kind, uint64_t number)
+lull_otf2_add_number(struct otf2_stream *stream, OTF2_TimeStamp time, uint8_t kind, uint64_t number)
 {
     lull_otf2_add(stream, time, kind, LULL_NONE)->number = number;
     return OTF2_CALLBACK_SUCCESS;
 }
 
 /* One more oddity of this kind, at "location <its id>: <what> <id>". */
-void lull_otf2_add_quirk(const struct lull_stream *stream, const char *kind, const char *what,
+void lull_otf2_add_quirk(const struct otf2_stream *stream, const char *kind, const char *what,
                          uint64_t id);
 
 /* Set the callbacks that the mask needs, and no others: what has none is skipped fast. */

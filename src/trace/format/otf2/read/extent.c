@@ -140,7 +140,7 @@ static void widen(struct extent *extent, const struct lull_event *events, size_t
     }
 }
 
-static lull_status read_ends(const struct lull_trace *trace, struct lull_stream *stream,
+static lull_status read_ends(const struct lull_trace *trace, struct otf2_stream *stream,
                              uint64_t n_events, struct extent *extent, struct lull_error *err)
 {
     struct lull_event events[END_EVENTS];
@@ -182,7 +182,7 @@ static lull_status probe_location(const struct probe *probe, uint32_t location,
         last_event(probe->trace, probe->archive, location, probe->chunk_size, &n_events, err);
     if (status != LULL_OK || n_events == 0 || probe->headers_only)
         return status;
-    struct lull_stream *stream;
+    void *stream;
     status = lull_otf2_probe_open(probe->trace, location, &stream, err);
     if (status != LULL_OK)
         return status;

@@ -4,7 +4,7 @@
 
 /* ---- communicators and ranks ----------------------------------------------------------------- */
 
-static uint32_t comm_index(const struct lull_stream *stream, OTF2_CommRef comm)
+static uint32_t comm_index(const struct otf2_stream *stream, OTF2_CommRef comm)
 {
     uint32_t index = lull_otf2_find(&stream->archive->comms, comm);
     if (index == LULL_NONE)
@@ -16,14 +16,14 @@ static uint32_t comm_index(const struct lull_stream *stream, OTF2_CommRef comm)
     return index;
 }
 
-static int32_t process_in_world(const struct lull_stream *stream, uint32_t rank)
+static int32_t process_in_world(const struct otf2_stream *stream, uint32_t rank)
 {
     return rank < stream->trace->n_processes ? (int32_t)rank : LULL_PROC_NULL;
 }
 
 /* The group that ranks of a communicator refer to: between groups, the one that this process is
  * not in. */
-static const struct lull_comm *rank_group(const struct lull_stream *stream, uint32_t index)
+static const struct lull_comm *rank_group(const struct otf2_stream *stream, uint32_t index)
 {
     const struct lull_comm *comm = &stream->trace->comms[index];
     if (comm->remote == LULL_NONE)
@@ -32,7 +32,7 @@ static const struct lull_comm *rank_group(const struct lull_stream *stream, uint
                                                               : &stream->trace->comms[comm->remote];
 }
 
-static int32_t process_of_rank(const struct lull_stream *stream, uint32_t index, uint32_t rank)
+static int32_t process_of_rank(const struct otf2_stream *stream, uint32_t index, uint32_t rank)
 {
     if (index == LULL_NONE)
         return process_in_world(stream, rank);
@@ -54,14 +54,14 @@ static int32_t process_of_rank(const struct lull_stream *stream, uint32_t index,
 /* MPI_PROC_NULL and MPI_ANY_SOURCE are -1 to -3, depending on the MPI library. */
 enum { NEGATIVE_RANKS = 3 };
 
-static int32_t peer_process(const struct lull_stream *stream, uint32_t index, uint32_t rank)
+static int32_t peer_process(const struct otf2_stream *stream, uint32_t index, uint32_t rank)
 {
     if (rank > UINT32_MAX - NEGATIVE_RANKS)
         return LULL_PROC_NULL;
     return process_of_rank(stream, index, rank);
 }
 
-static int32_t root_process(const struct lull_stream *stream, uint32_t index, uint32_t root)
+static int32_t root_process(const struct otf2_stream *stream, uint32_t index, uint32_t root)
 {
     if (root == OTF2_COLLECTIVE_ROOT_SELF)
         return (int32_t)stream->process;
@@ -81,7 +81,7 @@ struct message {
     uint64_t request;
 };
 
-static OTF2_CallbackCode add_message(struct lull_stream *stream, OTF2_TimeStamp time, uint8_t kind,
+static OTF2_CallbackCode add_message(struct otf2_stream *stream, OTF2_TimeStamp time, uint8_t kind,
                                      const struct message *message)
 {
     uint32_t comm = comm_index(stream, message->comm);
@@ -105,7 +105,7 @@ static OTF2_CallbackCode on_isend(COMMON, uint32_t receiver, OTF2_CommRef comm, 
                                   uint64_t bytes, uint64_t request)
 {
     IGNORE_COMMON;
-    struct lull_stream *stream = user;
+    struct otf2_stream *stream = user;
     const struct message message = {receiver, comm, tag, bytes, request};
     stream->sends_posted++;
     return add_message(stream, time, LULL_EVENT_SEND, &message);
@@ -123,13 +123,13 @@ static OTF2_CallbackCode on_irecv(COMMON, uint32_t sender, OTF2_CommRef comm, ui
                                   uint64_t bytes, uint64_t request)
 {
     IGNORE_COMMON;
-    struct lull_stream *stream = user;
+    struct otf2_stream *stream = user;
     const struct message message = {sender, comm, tag, bytes, request};
     stream->receives_completed++;
     return add_message(stream, time, LULL_EVENT_RECV, &message);
 }
 
-static OTF2_CallbackCode add_request(struct lull_stream *stream, OTF2_TimeStamp time, uint8_t kind,
+static OTF2_CallbackCode add_request(struct otf2_stream *stream, OTF2_TimeStamp time, uint8_t kind,
                                      uint64_t request)
 {
     struct lull_event *event = lull_otf2_add(stream, time, kind, LULL_NONE);
@@ -143,7 +143,7 @@ static OTF2_CallbackCode add_request(struct lull_stream *stream, OTF2_TimeStamp 
 static OTF2_CallbackCode on_isend_complete(COMMON, uint64_t request)
 {
     IGNORE_COMMON;
-    struct lull_stream *stream = user;
+    struct otf2_stream *stream = user;
     stream->sends_completed++;
     return add_request(stream, time, LULL_EVENT_SEND_DONE, request);
 }
@@ -151,7 +151,7 @@ static OTF2_CallbackCode on_isend_complete(COMMON, uint64_t request)
 static OTF2_CallbackCode on_irecv_request(COMMON, uint64_t request)
 {
     IGNORE_COMMON;
-    struct lull_stream *stream = user;
+    struct otf2_stream *stream = user;
     stream->receives_posted++;
     return add_request(stream, time, LULL_EVENT_RECV_POST, request);
 }
@@ -170,7 +170,7 @@ static OTF2_CallbackCode on_request_cancelled(COMMON, uint64_t request)
 
 /* ---- collectives ----------------------------------------------------------------------------- */
 
-static OTF2_CallbackCode add_collective_begin(struct lull_stream *stream, OTF2_TimeStamp time,
+static OTF2_CallbackCode add_collective_begin(struct otf2_stream *stream, OTF2_TimeStamp time,
                                               uint64_t request)
 {
     struct lull_event *event = lull_otf2_add(stream, time, LULL_EVENT_COLLECTIVE_BEGIN, LULL_NONE);
@@ -192,7 +192,7 @@ struct collective {
     uint64_t request;
 };
 
-static void take_own_bytes(const struct lull_stream *stream, uint32_t comm,
+static void take_own_bytes(const struct otf2_stream *stream, uint32_t comm,
                            struct lull_event *event)
 {
     const struct lull_comm *group = rank_group(stream, comm);
@@ -205,7 +205,7 @@ static void take_own_bytes(const struct lull_stream *stream, uint32_t comm,
                            &event->collective.received);
 }
 
-static OTF2_CallbackCode add_collective_end(struct lull_stream *stream, OTF2_TimeStamp time,
+static OTF2_CallbackCode add_collective_end(struct otf2_stream *stream, OTF2_TimeStamp time,
                                             uint32_t comm, const struct collective *collective)
 {
     struct lull_event *event = lull_otf2_add(stream, time, LULL_EVENT_COLLECTIVE_END, comm);
@@ -252,7 +252,7 @@ static OTF2_CallbackCode on_collective_complete(COMMON, OTF2_CollectiveOp op, OT
 
 /* ---- one-sided ------------------------------------------------------------------------------- */
 
-static uint32_t window_comm(const struct lull_stream *stream, uint32_t window)
+static uint32_t window_comm(const struct otf2_stream *stream, uint32_t window)
 {
     return window == LULL_NONE ? LULL_NONE : stream->archive->window_comms[window];
 }
@@ -263,13 +263,13 @@ static OTF2_CallbackCode on_rma_collective_end(COMMON, OTF2_CollectiveOp op,
 {
     IGNORE_COMMON;
     (void)level;
-    struct lull_stream *stream = user;
+    struct otf2_stream *stream = user;
     const struct collective collective = {op, root, sent, received, LULL_NO_REQUEST};
     uint32_t comm = window_comm(stream, lull_otf2_find(&stream->archive->windows, window));
     return add_collective_end(stream, time, comm, &collective);
 }
 
-static OTF2_CallbackCode add_rma(struct lull_stream *stream, OTF2_TimeStamp time, uint8_t op,
+static OTF2_CallbackCode add_rma(struct otf2_stream *stream, OTF2_TimeStamp time, uint8_t op,
                                  OTF2_RmaWinRef window, uint32_t remote, uint64_t bytes)
 {
     uint32_t index = lull_otf2_find(&stream->archive->windows, window);
@@ -351,7 +351,7 @@ static OTF2_CallbackCode on_wait_change(COMMON, OTF2_RmaWinRef window)
 
 /* ---- input and output ------------------------------------------------------------------------ */
 
-static OTF2_CallbackCode add_io(struct lull_stream *stream, OTF2_TimeStamp time, uint8_t op,
+static OTF2_CallbackCode add_io(struct otf2_stream *stream, OTF2_TimeStamp time, uint8_t op,
                                 uint64_t bytes)
 {
     struct lull_event *event = lull_otf2_add(stream, time, LULL_EVENT_IO, LULL_NONE);
@@ -372,7 +372,7 @@ static OTF2_CallbackCode on_io_begin(COMMON, OTF2_IoHandleRef handle, OTF2_IoOpe
     (void)time;
     (void)flags;
     (void)bytes;
-    struct lull_stream *stream = user;
+    struct otf2_stream *stream = user;
     uint8_t op = mode == OTF2_IO_OPERATION_MODE_READ    ? LULL_IO_READ
                  : mode == OTF2_IO_OPERATION_MODE_WRITE ? LULL_IO_WRITE
                                                         : LULL_IO_OTHER;
@@ -385,7 +385,7 @@ static OTF2_CallbackCode on_io_complete(COMMON, OTF2_IoHandleRef handle, uint64_
                                         uint64_t matching_id)
 {
     IGNORE_COMMON;
-    struct lull_stream *stream = user;
+    struct otf2_stream *stream = user;
     unsigned kept = stream->n_io < LULL_OTF2_PENDING_IO ? stream->n_io : LULL_OTF2_PENDING_IO;
     uint8_t op = LULL_IO_OTHER;
     for (unsigned back = 1; back <= kept; back++) { /* most recent first */

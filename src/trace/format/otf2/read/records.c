@@ -171,7 +171,7 @@ static bool read_field(struct lull_otf2_record *record, struct lull_otf2_local *
 #define PROGRAM A1, 0, NULL /* a program's arguments mean nothing here */
 
 /* Calls back as libotf2 would; arguments take the width that the callback gives them. */
-static OTF2_CallbackCode call(struct lull_stream *stream,
+static OTF2_CallbackCode call(struct otf2_stream *stream,
                               const struct lull_otf2_callbacks *callbacks,
                               const struct lull_otf2_record *record, const struct fields *fields)
 {
@@ -189,7 +189,7 @@ static OTF2_CallbackCode call(struct lull_stream *stream,
     return OTF2_CALLBACK_SUCCESS;
 }
 
-bool lull_otf2_translate(struct lull_stream *stream, const struct lull_otf2_callbacks *callbacks,
+bool lull_otf2_translate(struct otf2_stream *stream, const struct lull_otf2_callbacks *callbacks,
                          struct lull_otf2_local *local, struct lull_otf2_record *record)
 {
     struct fields fields;

@@ -37,7 +37,7 @@ static lull_status open_handle(const struct lull_trace *trace,
     return LULL_OK;
 }
 
-static lull_status register_callbacks(struct lull_stream *stream, struct lull_error *err)
+static lull_status register_callbacks(struct otf2_stream *stream, struct lull_error *err)
 {
     struct lull_otf2_callbacks wanted = {0};
     OTF2_EvtReaderCallbacks *callbacks = OTF2_EvtReaderCallbacks_New();
@@ -56,7 +56,7 @@ static lull_status register_callbacks(struct lull_stream *stream, struct lull_er
 /* ---- stream ---------------------------------------------------------------------------------- */
 
 /* Room for the readings of one block; reading stops when the next event might not fit. */
-static bool make_readings(struct lull_stream *stream)
+static bool make_readings(struct otf2_stream *stream)
 {
     enum { READINGS = 4096 };
     uint32_t most = stream->archive->most_members;
@@ -68,7 +68,7 @@ static bool make_readings(struct lull_stream *stream)
     return stream->readings && stream->previous;
 }
 
-static lull_status open_library(struct lull_stream *stream, struct lull_error *err)
+static lull_status open_library(struct otf2_stream *stream, struct lull_error *err)
 {
     const struct lull_trace *trace = stream->trace;
     lull_status status = open_handle(
@@ -77,10 +77,9 @@ static lull_status open_library(struct lull_stream *stream, struct lull_error *e
 }
 
 static lull_status open_stream(const struct lull_trace *trace, uint32_t location, uint64_t mask,
-                               bool probing, struct lull_stream **ret_stream,
-                               struct lull_error *err)
+                               bool probing, void **ret_stream, struct lull_error *err)
 {
-    struct lull_stream *stream = calloc(1, sizeof *stream);
+    struct otf2_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     stream->trace = trace;
@@ -105,20 +104,20 @@ static lull_status open_stream(const struct lull_trace *trace, uint32_t location
 }
 
 lull_status lull_otf2_stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
-                                  struct lull_stream **ret_stream, struct lull_error *err)
+                                  void **ret_stream, struct lull_error *err)
 {
     return open_stream(trace, location, mask, false, ret_stream, err);
 }
 
 lull_status lull_otf2_probe_open(const struct lull_trace *trace, uint32_t location,
-                                 struct lull_stream **ret_stream, struct lull_error *err)
+                                 void **ret_stream, struct lull_error *err)
 {
     return open_stream(trace, location, LULL_MASK_ALL, true, ret_stream, err);
 }
 
 /* How many events may be read without overflowing anything: each gives one event at most, with
  * at most as many readings as the largest metric class has members. */
-static uint64_t budget(const struct lull_stream *stream, size_t room)
+static uint64_t budget(const struct otf2_stream *stream, size_t room)
 {
     if (stream->most_readings == 0)
         return room;
@@ -126,7 +125,7 @@ static uint64_t budget(const struct lull_stream *stream, size_t room)
     return fitting < room ? fitting : room;
 }
 
-static lull_status read_failed(const struct lull_stream *stream, OTF2_ErrorCode code,
+static lull_status read_failed(const struct otf2_stream *stream, OTF2_ErrorCode code,
                                struct lull_error *err)
 {
     if (stream->status != LULL_OK)
@@ -139,7 +138,7 @@ static lull_status read_failed(const struct lull_stream *stream, OTF2_ErrorCode 
 }
 
 /* What a location's records say together, when all have been seen. */
-static void report_missing(struct lull_stream *stream)
+static void report_missing(struct otf2_stream *stream)
 {
     const struct lull_trace *trace = stream->trace;
     uint64_t id = trace->locations[stream->location].source_id;
@@ -165,7 +164,7 @@ static void report_missing(struct lull_stream *stream)
 
 /* Where clock properties were trusted, do the events keep to them? Times go up within a block (the
  * scan checks that), so its ends tell. What lies behind the end of the run is moved to it. */
-static lull_status check_times(struct lull_stream *stream, struct lull_event *events, size_t count,
+static lull_status check_times(struct otf2_stream *stream, struct lull_event *events, size_t count,
                                struct lull_error *err)
 {
     const struct lull_trace *trace = stream->trace;
@@ -189,7 +188,7 @@ static lull_status check_times(struct lull_stream *stream, struct lull_event *ev
     return LULL_OK;
 }
 
-static lull_status read_library(struct lull_stream *stream, const struct lull_event *end,
+static lull_status read_library(struct otf2_stream *stream, const struct lull_event *end,
                                 struct lull_error *err)
 {
     lull_otf2_quiet();
@@ -207,9 +206,10 @@ static lull_status read_library(struct lull_stream *stream, const struct lull_ev
     return LULL_OK;
 }
 
-lull_status lull_otf2_stream_read(struct lull_stream *stream, struct lull_event *events,
-                                  size_t capacity, size_t *ret_count, struct lull_error *err)
+lull_status lull_otf2_stream_read(void *opened, struct lull_event *events, size_t capacity,
+                                  size_t *ret_count, struct lull_error *err)
 {
+    struct otf2_stream *stream = opened;
     bool ended = stream->ended;
     stream->next = events;
     stream->n_readings = 0;
@@ -223,8 +223,9 @@ lull_status lull_otf2_stream_read(struct lull_stream *stream, struct lull_event 
     return stream->probing ? LULL_OK : check_times(stream, events, *ret_count, err);
 }
 
-void lull_otf2_stream_close(struct lull_stream *stream)
+void lull_otf2_stream_close(void *opened)
 {
+    struct otf2_stream *stream = opened;
     lull_otf2_decoder_close(stream->decoder);
     lull_otf2_quiet();
     if (stream->handle.reader)

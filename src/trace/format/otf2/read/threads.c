@@ -18,7 +18,7 @@ static OTF2_CallbackCode on_join(COMMON, OTF2_Paradigm model)
 }
 
 /* Teams are often undefined: their events still tell who works in a parallel region. */
-static uint32_t team_index(const struct lull_stream *stream, OTF2_CommRef team)
+static uint32_t team_index(const struct otf2_stream *stream, OTF2_CommRef team)
 {
     uint32_t index = lull_otf2_find(&stream->archive->comms, team);
     bool is_team =

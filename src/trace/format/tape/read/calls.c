@@ -55,7 +55,7 @@ static bool open_request(struct tape_requests *requests, struct tape_request *re
     return true;
 }
 
-lull_status lull_tape_open_request(struct lull_stream *stream, struct tape_request *request,
+lull_status lull_tape_open_request(struct tape_stream *stream, struct tape_request *request,
                                    struct lull_error *err)
 {
     if (open_request(&stream->requests, request))
@@ -80,7 +80,7 @@ static struct tape_request *find_request(const struct tape_requests *requests, u
 }
 
 /* Opened by a record that was not kept. */
-static bool is_from_before(const struct lull_stream *stream, uint32_t number)
+static bool is_from_before(const struct tape_stream *stream, uint32_t number)
 {
     const uint64_t back = (uint64_t)(uint32_t)((uint32_t)stream->requests.next - 1 - number) + 1;
     return stream->file->lost > 0 && back > stream->requests.next - stream->first_request;
@@ -127,7 +127,7 @@ static void fill_completion(struct lull_event *event, const struct tape_request 
 }
 
 /* Fills in what a receive has matched. */
-static lull_status match(const struct lull_stream *stream, const union lull_tape_slot *slot,
+static lull_status match(const struct tape_stream *stream, const union lull_tape_slot *slot,
                          struct tape_request *request, struct lull_error *err)
 {
     bool large = slot->u32[3] & LULL_TAPE_LARGE;
@@ -136,7 +136,7 @@ static lull_status match(const struct lull_stream *stream, const union lull_tape
     return lull_tape_process_of(stream, slot->i32[1], request->comm, &request->peer, err);
 }
 
-void lull_tape_begin_wait(struct lull_stream *stream, unsigned extra, int64_t time)
+void lull_tape_begin_wait(struct tape_stream *stream, unsigned extra, int64_t time)
 {
     struct tape_waiting *waiting = &stream->waiting;
     *waiting =
@@ -150,7 +150,7 @@ void lull_tape_begin_wait(struct lull_stream *stream, unsigned extra, int64_t ti
 }
 
 /* Writes the completions of the CALL_WAIT in progress as far as they fit. */
-lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_event *events,
+lull_status lull_tape_continue_wait(struct tape_stream *stream, struct lull_event *events,
                                     size_t capacity, size_t *count, struct lull_error *err)
 {
     struct tape_waiting *waiting = &stream->waiting;
@@ -198,7 +198,7 @@ lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_even
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static void add_message(struct lull_stream *stream, struct tape_out *out, unsigned kind,
+static void add_message(struct tape_stream *stream, struct tape_out *out, unsigned kind,
                         int64_t time, const struct tape_request *message)
 {
     if (!tape_wanted(stream, kind))
@@ -210,7 +210,7 @@ static void add_message(struct lull_stream *stream, struct tape_out *out, unsign
     event->message.request = message->number;
 }
 
-static void add_collective(struct lull_stream *stream, struct tape_out *out, unsigned kind,
+static void add_collective(struct tape_stream *stream, struct tape_out *out, unsigned kind,
                            int64_t time, const struct tape_request *collective)
 {
     if (!tape_wanted(stream, kind))
@@ -227,7 +227,7 @@ static void add_collective(struct lull_stream *stream, struct tape_out *out, uns
  */
 
 /* The message in one slot. */
-static lull_status message_of(const struct lull_stream *stream, const union lull_tape_slot *slot,
+static lull_status message_of(const struct tape_stream *stream, const union lull_tape_slot *slot,
                               struct tape_request *ret_message, struct lull_error *err)
 {
     uint32_t id = (uint32_t)(slot->u64[1] >> 40);
@@ -241,7 +241,7 @@ static lull_status message_of(const struct lull_stream *stream, const union lull
     return lull_tape_process_of(stream, slot->i32[0], comm, &ret_message->peer, err);
 }
 
-static lull_status collective_of(const struct lull_stream *stream, uint32_t region,
+static lull_status collective_of(const struct tape_stream *stream, uint32_t region,
                                  const union lull_tape_slot *slot,
                                  struct tape_request *ret_collective, struct lull_error *err)
 {
@@ -262,19 +262,19 @@ static lull_status collective_of(const struct lull_stream *stream, uint32_t regi
 }
 
 /* The place of a record of a shaped kind that has its slots; NULL: no memory. */
-static struct tape_shape *place_of(struct lull_stream *stream, const union lull_tape_slot *at)
+static struct tape_shape *place_of(struct tape_stream *stream, const union lull_tape_slot *at)
 {
     if (!stream->shapes)
         stream->shapes = calloc(LULL_TAPE_SHAPES, sizeof *stream->shapes);
     return stream->shapes ? &stream->shapes[lull_tape_shape_of_record(at)] : NULL;
 }
 
-static lull_status no_memory(const struct lull_stream *stream, struct lull_error *err)
+static lull_status no_memory(const struct tape_stream *stream, struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
 }
 
-lull_status lull_tape_keep_region(struct lull_stream *stream, const union lull_tape_slot *at,
+lull_status lull_tape_keep_region(struct tape_stream *stream, const union lull_tape_slot *at,
                                   uint32_t region, struct lull_error *err)
 {
     const unsigned kind = lull_tape_kind_of(at->record.head);
@@ -289,7 +289,7 @@ lull_status lull_tape_keep_region(struct lull_stream *stream, const union lull_t
 }
 
 /* That of the record at stream->at, whose slots hold what is in it. */
-static lull_status make_shape(struct lull_stream *stream, unsigned kind, uint32_t region,
+static lull_status make_shape(struct tape_stream *stream, unsigned kind, uint32_t region,
                               const struct tape_shape **ret_shape, struct lull_error *err)
 {
     const union lull_tape_slot *slot = stream->at + 1;
@@ -319,7 +319,7 @@ static lull_status make_shape(struct lull_stream *stream, unsigned kind, uint32_
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 /* What happened in a call of that shape. */
-static lull_status add_operations(struct lull_stream *stream, const struct tape_shape *shape,
+static lull_status add_operations(struct tape_stream *stream, const struct tape_shape *shape,
                                   int64_t begin, int64_t end, struct tape_out *out,
                                   struct lull_error *err)
 {
@@ -360,7 +360,7 @@ static lull_status add_operations(struct lull_stream *stream, const struct tape_
 }
 
 /* The region of the call at stream->at, and what it is like; *ret_shape NULL: like none. */
-static lull_status region_of(const struct lull_stream *stream, unsigned kind, uint32_t *ret_region,
+static lull_status region_of(const struct tape_stream *stream, unsigned kind, uint32_t *ret_region,
                              const struct tape_shape **ret_shape, struct lull_error *err)
 {
     const uint32_t id = lull_tape_id_of(stream->at->record.head);
@@ -375,7 +375,7 @@ static lull_status region_of(const struct lull_stream *stream, unsigned kind, ui
 }
 
 /* The messages and operations of a call of a shaped kind, or like one. */
-static lull_status decode_operations(struct lull_stream *stream, unsigned kind, unsigned extra,
+static lull_status decode_operations(struct tape_stream *stream, unsigned kind, unsigned extra,
                                      uint32_t region, const struct tape_shape *like, int64_t begin,
                                      int64_t end, struct tape_out *out, struct lull_error *err)
 {
@@ -389,7 +389,7 @@ static lull_status decode_operations(struct lull_stream *stream, unsigned kind, 
     return status == LULL_OK ? add_operations(stream, like, begin, end, out, err) : status;
 }
 
-lull_status lull_tape_decode_call(struct lull_stream *stream, unsigned kind, unsigned extra,
+lull_status lull_tape_decode_call(struct tape_stream *stream, unsigned kind, unsigned extra,
                                   struct tape_out *out, struct lull_error *err)
 {
     const struct lull_tape_record *record = &stream->at->record;

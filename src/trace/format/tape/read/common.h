@@ -67,7 +67,7 @@ static void make_common_tables(void)
         make_common_table(common_tables[of], of);
 }
 
-static const uint8_t *common_table_for(const struct lull_stream *stream)
+static const uint8_t *common_table_for(const struct tape_stream *stream)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     const uint64_t transfers = LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO);
@@ -85,7 +85,7 @@ struct plain_clock {
     unsigned shift;
 };
 
-static struct plain_clock plain_clock_of(const struct lull_stream *stream)
+static struct plain_clock plain_clock_of(const struct tape_stream *stream)
 {
     if (!stream->ticks)
         return (struct plain_clock){.limit = UINT64_MAX,
@@ -119,7 +119,7 @@ static inline bool is_plain(const struct plain_clock *clock, bool ticks, uint64_
 }
 
 /* Where the slots end that are decoded before the pages behind them are asked for. */
-static inline const union lull_tape_slot *chunk_end(const struct lull_stream *stream)
+static inline const union lull_tape_slot *chunk_end(const struct tape_stream *stream)
 {
     const size_t slot = sizeof *stream->at;
     const size_t done = (size_t)(stream->at - stream->first) * slot;
@@ -128,7 +128,7 @@ static inline const union lull_tape_slot *chunk_end(const struct lull_stream *st
     return end < stream->end ? end : stream->end;
 }
 
-static inline lull_status decode_shaped_call(struct lull_stream *stream,
+static inline lull_status decode_shaped_call(struct tape_stream *stream,
                                              const union lull_tape_slot *at, struct tape_out *out,
                                              struct lull_event **event, struct lull_error *err)
 {
@@ -157,7 +157,7 @@ static inline void set_region_event(struct lull_event *event, uint8_t way, uint3
 enum fate { DONE, REGION, LEFT, FAILED };
 
 /* Of a record that is no region's event with one slot. */
-static ALWAYS_INLINE enum fate decode_longer(struct lull_stream *stream,
+static ALWAYS_INLINE enum fate decode_longer(struct tape_stream *stream,
                                              const union lull_tape_slot *at, uint8_t way,
                                              const struct plain_clock *clock, bool ticks,
                                              struct tape_out *out, struct lull_event **event,
@@ -185,7 +185,7 @@ static ALWAYS_INLINE enum fate decode_longer(struct lull_stream *stream,
     return *ret_status == LULL_OK ? REGION : FAILED;
 }
 
-static ALWAYS_INLINE lull_status decode_common_loop(struct lull_stream *stream,
+static ALWAYS_INLINE lull_status decode_common_loop(struct tape_stream *stream,
                                                     struct tape_out *out, size_t capacity,
                                                     bool ticks, struct lull_error *err)
 {
@@ -234,7 +234,7 @@ static ALWAYS_INLINE lull_status decode_common_loop(struct lull_stream *stream,
 }
 
 /* As many records from stream->at on as the loop can decode, into at most `capacity` events. */
-static inline lull_status tape_decode_common(struct lull_stream *stream, struct tape_out *out,
+static inline lull_status tape_decode_common(struct tape_stream *stream, struct tape_out *out,
                                              size_t capacity, struct lull_error *err)
 {
     return stream->ticks ? decode_common_loop(stream, out, capacity, true, err)

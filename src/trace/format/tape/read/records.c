@@ -31,7 +31,7 @@ static const uint8_t number_kinds[LULL_TAPE_NUMBERS] = {
     [LULL_TAPE_NUMBER_THREAD_WAIT_END] = LULL_EVENT_THREAD_WAIT_END,
 };
 
-static lull_status decode_counters(struct lull_stream *stream, int64_t time, unsigned extra,
+static lull_status decode_counters(struct tape_stream *stream, int64_t time, unsigned extra,
                                    struct tape_out *out, struct lull_error *err)
 {
     if (stream->trace->n_counters == 0)
@@ -53,7 +53,7 @@ static lull_status decode_counters(struct lull_stream *stream, int64_t time, uns
 }
 
 /* Several readings of counters that follow each other, two in a slot. */
-static lull_status decode_counts(struct lull_stream *stream, int64_t time, unsigned extra,
+static lull_status decode_counts(struct tape_stream *stream, int64_t time, unsigned extra,
                                  struct tape_out *out, struct lull_error *err)
 {
     const struct lull_tape_record *record = &stream->at->record;
@@ -76,7 +76,7 @@ static lull_status decode_counts(struct lull_stream *stream, int64_t time, unsig
 }
 
 /* STATE and FLUSH: a duration in the record or in a slot of its own. */
-static lull_status decode_span(struct lull_stream *stream, unsigned kind, unsigned extra,
+static lull_status decode_span(struct tape_stream *stream, unsigned kind, unsigned extra,
                                struct tape_out *out, struct lull_error *err)
 {
     const struct lull_tape_record *record = &stream->at->record;
@@ -97,7 +97,7 @@ static lull_status decode_span(struct lull_stream *stream, unsigned kind, unsign
 }
 
 /* The index behind the optional id of a record; LULL_TAPE_NO_ID stays LULL_NONE. */
-static lull_status optional_id(const struct lull_stream *stream, enum lull_tape_map map,
+static lull_status optional_id(const struct tape_stream *stream, enum lull_tape_map map,
                                uint32_t *ret_index, struct lull_error *err)
 {
     uint32_t id = lull_tape_id_of(stream->at->record.head);
@@ -109,7 +109,7 @@ static lull_status optional_id(const struct lull_stream *stream, enum lull_tape_
 }
 
 /* A request number that a general record carries; LULL_TAPE_NEXT_REQUEST opens one. */
-static lull_status take_request(struct lull_stream *stream, uint64_t number,
+static lull_status take_request(struct tape_stream *stream, uint64_t number,
                                 struct tape_request *request, struct lull_error *err)
 {
     request->number = number;
@@ -123,7 +123,7 @@ static uint8_t mode_of(const union lull_tape_slot *slot)
     return slot[1].u32[2] < LULL_SEND_MODES ? (uint8_t)slot[1].u32[2] : LULL_SEND_STANDARD;
 }
 
-static lull_status decode_general_message(struct lull_stream *stream, unsigned kind,
+static lull_status decode_general_message(struct tape_stream *stream, unsigned kind,
                                           struct tape_out *out, struct lull_error *err)
 {
     const union lull_tape_slot *slot = stream->at + 1;
@@ -148,7 +148,7 @@ static lull_status decode_general_message(struct lull_stream *stream, unsigned k
     return LULL_OK;
 }
 
-static lull_status decode_general_collective(struct lull_stream *stream, unsigned kind, unsigned op,
+static lull_status decode_general_collective(struct tape_stream *stream, unsigned kind, unsigned op,
                                              struct tape_out *out, struct lull_error *err)
 {
     const union lull_tape_slot *slot = stream->at + 1;
@@ -176,7 +176,7 @@ static lull_status decode_general_collective(struct lull_stream *stream, unsigne
 }
 
 /* The process with a number; false: there is none. */
-static inline bool find_shared_process(const struct lull_stream *stream, int32_t number,
+static inline bool find_shared_process(const struct tape_stream *stream, int32_t number,
                                        int32_t *ret_process)
 {
     const struct lull_trace *trace = stream->trace;
@@ -187,7 +187,7 @@ static inline bool find_shared_process(const struct lull_stream *stream, int32_t
            stream->data->process_numbers[number] == (uint32_t)number; /* as nearly always */
 }
 
-int lull_tape_decode_operation(const struct lull_stream *stream, const union lull_tape_slot *at,
+int lull_tape_decode_operation(const struct tape_stream *stream, const union lull_tape_slot *at,
                                int64_t time, struct lull_event *event)
 {
     const union lull_tape_slot *slot = at + 1;
@@ -226,7 +226,7 @@ int lull_tape_decode_operation(const struct lull_stream *stream, const union lul
 
 /* Targets are process numbers: windows have no definition that could give them ranks. One may not
  * have been recorded. */
-static lull_status decode_transfer(struct lull_stream *stream, unsigned kind, unsigned op,
+static lull_status decode_transfer(struct tape_stream *stream, unsigned kind, unsigned op,
                                    struct tape_out *out, struct lull_error *err)
 {
     const struct lull_tape_record *record = &stream->at->record;
@@ -259,7 +259,7 @@ static bool is_meeting(unsigned kind)
 }
 
 /* What is behind the number of a wait for threads. */
-static void decode_meeting(const struct lull_stream *stream, struct lull_event *event)
+static void decode_meeting(const struct tape_stream *stream, struct lull_event *event)
 {
     const union lull_tape_slot *slot = stream->at + 1;
     event->op = slot->u32[3] > 0 ? LULL_THREAD_WAIT_BARRIER : LULL_THREAD_WAIT_JOIN;
@@ -270,7 +270,7 @@ static void decode_meeting(const struct lull_stream *stream, struct lull_event *
             stream->trace, stream->trace->locations[stream->location].process, slot->u32[2]);
 }
 
-static lull_status decode_number(struct lull_stream *stream, unsigned kind, struct tape_out *out,
+static lull_status decode_number(struct tape_stream *stream, unsigned kind, struct tape_out *out,
                                  struct lull_error *err)
 {
     bool team = kind == LULL_EVENT_TEAM_BEGIN || kind == LULL_EVENT_TEAM_END;
@@ -288,7 +288,7 @@ static lull_status decode_number(struct lull_stream *stream, unsigned kind, stru
 }
 
 /* Everything that is neither a region nor a call. */
-lull_status lull_tape_decode_other(struct lull_stream *stream, unsigned kind, unsigned extra,
+lull_status lull_tape_decode_other(struct tape_stream *stream, unsigned kind, unsigned extra,
                                    struct tape_out *out, struct lull_error *err)
 {
     const struct lull_tape_record *record = &stream->at->record;

@@ -9,7 +9,7 @@
 
 enum { MOST_READINGS = 2 * LULL_TAPE_MOST_EXTRA /* of one record */ };
 
-lull_status lull_tape_bad_record(const struct lull_stream *stream, const char *what,
+lull_status lull_tape_bad_record(const struct tape_stream *stream, const char *what,
                                  unsigned long long value, struct lull_error *err)
 {
     char path[4096];
@@ -22,7 +22,7 @@ lull_status lull_tape_bad_record(const struct lull_stream *stream, const char *w
                      (unsigned long long)offset, what, value);
 }
 
-lull_status lull_tape_process_of(const struct lull_stream *stream, int32_t peer, uint32_t comm,
+lull_status lull_tape_process_of(const struct tape_stream *stream, int32_t peer, uint32_t comm,
                                  int32_t *ret_process, struct lull_error *err)
 {
     const struct lull_trace *trace = stream->trace;
@@ -53,7 +53,7 @@ lull_status lull_tape_process_of(const struct lull_stream *stream, int32_t peer,
 /* ---- the stream ------------------------------------------------------------------------------ */
 
 /* A process that died inside a call left its record open behind the committed ones. */
-static void decode_open_call(struct lull_stream *stream, struct tape_out *out)
+static void decode_open_call(struct tape_stream *stream, struct tape_out *out)
 {
     const struct lull_tape_file *file = stream->file;
     stream->at = NULL;
@@ -62,7 +62,7 @@ static void decode_open_call(struct lull_stream *stream, struct tape_out *out)
 }
 
 /* A region that is open at the begin of a chunk of a ring. */
-static lull_status decode_opened(struct lull_stream *stream, struct tape_out *out,
+static lull_status decode_opened(struct tape_stream *stream, struct tape_out *out,
                                  struct lull_error *err)
 {
     const uint32_t id = lull_tape_id_of(stream->at->record.head),
@@ -75,7 +75,7 @@ static lull_status decode_opened(struct lull_stream *stream, struct tape_out *ou
 }
 
 /* The rest of what is to be known there. */
-static void decode_resume(struct lull_stream *stream, struct tape_out *out)
+static void decode_resume(struct tape_stream *stream, struct tape_out *out)
 {
     if (!stream->joins)
         return;
@@ -87,7 +87,7 @@ static void decode_resume(struct lull_stream *stream, struct tape_out *out)
 }
 
 /* What was not kept is as if it had not been measured. */
-static void begin_in_ring(struct lull_stream *stream, struct tape_out *out)
+static void begin_in_ring(struct tape_stream *stream, struct tape_out *out)
 {
     stream->begins_late = false;
     if (tape_wanted(stream, LULL_EVENT_MEASURE_OFF))
@@ -96,7 +96,7 @@ static void begin_in_ring(struct lull_stream *stream, struct tape_out *out)
             ->number = 0;
 }
 
-static lull_status decode_one(struct lull_stream *stream, struct tape_out *out,
+static lull_status decode_one(struct tape_stream *stream, struct tape_out *out,
                               struct lull_error *err)
 {
     const struct lull_tape_record *record = &stream->at->record;
@@ -138,7 +138,7 @@ static lull_status decode_one(struct lull_stream *stream, struct tape_out *out,
 
 /* The scan sees to it that time runs forward, and that a call ends before the next region or call
  * begins. So the first event, the last one and the last of these say that all lie in the run. */
-static lull_status check_block(const struct lull_stream *stream, const struct lull_event *events,
+static lull_status check_block(const struct tape_stream *stream, const struct lull_event *events,
                                size_t count, struct lull_error *err)
 {
     if (count == 0)
@@ -161,7 +161,7 @@ static lull_status check_block(const struct lull_stream *stream, const struct lu
 }
 
 /* How many of the events, from the first, lie in the run, with the ends of calls. */
-static size_t count_in_run(const struct lull_stream *stream, const struct lull_event *events,
+static size_t count_in_run(const struct tape_stream *stream, const struct lull_event *events,
                            size_t count)
 {
     size_t i = 0;
@@ -172,7 +172,7 @@ static size_t count_in_run(const struct lull_stream *stream, const struct lull_e
 }
 
 /* The location ends where it is damaged: with what was good, and the measurement off. */
-static void end_at_damage(struct lull_stream *stream, struct tape_out *out)
+static void end_at_damage(struct tape_stream *stream, struct tape_out *out)
 {
     stream->at = NULL;
     stream->waiting = (struct tape_waiting){0};
@@ -204,7 +204,7 @@ static size_t count_whole(const union lull_tape_slot *slots, size_t n, bool ends
 }
 
 /* Whole records of the chunk that the next one is in take the place of those before. */
-static lull_status read_part(struct lull_stream *stream, struct lull_error *err)
+static lull_status read_part(struct tape_stream *stream, struct lull_error *err)
 {
     const struct lull_tape_file *file = stream->file;
     const uint64_t begin = stream->next, left = file->header.committed - begin;
@@ -228,14 +228,14 @@ static lull_status read_part(struct lull_stream *stream, struct lull_error *err)
     return status;
 }
 
-static bool has_more_parts(const struct lull_stream *stream)
+static bool has_more_parts(const struct tape_stream *stream)
 {
     return stream->part && stream->next < stream->file->header.committed;
 }
 
 enum { MOST_PER_RECORD = 3 };
 
-static lull_status decode_some(struct lull_stream *stream, size_t capacity, struct tape_out *out,
+static lull_status decode_some(struct tape_stream *stream, size_t capacity, struct tape_out *out,
                                struct lull_error *err)
 {
     lull_status status = LULL_OK;
@@ -266,9 +266,10 @@ static lull_status decode_some(struct lull_stream *stream, size_t capacity, stru
     return status;
 }
 
-lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event *events,
-                                  size_t capacity, size_t *ret_count, struct lull_error *err)
+lull_status lull_tape_stream_read(void *opened, struct lull_event *events, size_t capacity,
+                                  size_t *ret_count, struct lull_error *err)
 {
+    struct tape_stream *stream = opened;
     struct tape_out out = {events, 0};
     struct lull_error wrong;
     stream->n_readings = 0;
@@ -312,7 +313,7 @@ static size_t part_size(uint32_t n)
 
 /* For a part of its records; no more than there are, as thousands may be read in turns. What is
  * packed is unpacked by chunks. */
-static size_t room_of(const struct lull_stream *stream, uint32_t n)
+static size_t room_of(const struct tape_stream *stream, uint32_t n)
 {
     const bool packed = stream->source && stream->source->packed;
     const size_t most = packed ? LULL_TAPE_CHUNK : part_size(n), line = 64;
@@ -320,12 +321,12 @@ static size_t room_of(const struct lull_stream *stream, uint32_t n)
     return all == 0 ? line : all < most ? (size_t)all : most;
 }
 
-static lull_status no_memory(const struct lull_stream *stream, struct lull_error *err)
+static lull_status no_memory(const struct tape_stream *stream, struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
 }
 
-static lull_status copy_records(struct lull_stream *stream, struct lull_error *err)
+static lull_status copy_records(struct tape_stream *stream, struct lull_error *err)
 {
     const uint64_t size = stream->file->header.committed;
     stream->part = aligned_alloc(64, (size + 64) / 64 * 64);
@@ -337,7 +338,7 @@ static lull_status copy_records(struct lull_stream *stream, struct lull_error *e
     return lull_tape_copy_records(stream->trace, stream->file, stream->part, err);
 }
 
-static lull_status open_source(struct lull_stream *stream, struct lull_error *err)
+static lull_status open_source(struct tape_stream *stream, struct lull_error *err)
 {
     stream->source = malloc(sizeof *stream->source);
     if (!stream->source)
@@ -346,7 +347,7 @@ static lull_status open_source(struct lull_stream *stream, struct lull_error *er
     return lull_tape_open_records(stream->trace, stream->file, stream->source, err);
 }
 
-static lull_status open_records(struct lull_stream *stream, struct lull_error *err)
+static lull_status open_records(struct tape_stream *stream, struct lull_error *err)
 {
     const uint32_t n = atomic_fetch_add(&streams, 1) + 1;
     lull_status status = LULL_OK;
@@ -364,13 +365,13 @@ static lull_status open_records(struct lull_stream *stream, struct lull_error *e
 }
 
 lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
-                                  struct lull_stream **ret_stream, struct lull_error *err)
+                                  void **ret_stream, struct lull_error *err)
 {
     const struct lull_tape_data *data = trace->format_data;
     lull_status status = lull_tape_need(trace, location, err);
     if (status != LULL_OK)
         return status;
-    struct lull_stream *stream = calloc(1, sizeof *stream);
+    struct tape_stream *stream = calloc(1, sizeof *stream);
     enum { READINGS = 1024 };
     if (stream && trace->n_counters > 0) {
         stream->readings = malloc(READINGS * sizeof *stream->readings);
@@ -410,8 +411,9 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
     return LULL_OK;
 }
 
-void lull_tape_stream_close(struct lull_stream *stream)
+void lull_tape_stream_close(void *opened)
 {
+    struct tape_stream *stream = opened;
     atomic_fetch_sub(&streams, stream->counted);
     if (stream->source)
         lull_tape_source_close(stream->source);

@@ -43,7 +43,7 @@ struct tape_shape {
     uint64_t bytes;
 };
 
-struct lull_stream {
+struct tape_stream {
     const struct lull_trace *trace;
     const struct lull_tape_file *file;
     const struct lull_tape_data *data;
@@ -94,7 +94,7 @@ static inline struct lull_event *tape_add(struct tape_out *out, unsigned kind, i
 }
 
 /* The trace's index for an id, or LULL_NONE for one that is not defined. */
-static inline uint32_t tape_index_of(const struct lull_stream *stream, enum lull_tape_map map,
+static inline uint32_t tape_index_of(const struct tape_stream *stream, enum lull_tape_map map,
                                      uint32_t id)
 {
     const struct lull_tape_ids *ids = &stream->file->ids->maps[map];
@@ -102,7 +102,7 @@ static inline uint32_t tape_index_of(const struct lull_stream *stream, enum lull
 }
 
 /* Unsigned, as all arithmetic on times from a file: garbage wraps and is found by its range. */
-static inline int64_t tape_ns_of(struct lull_stream *stream, uint64_t ticks)
+static inline int64_t tape_ns_of(struct tape_stream *stream, uint64_t ticks)
 {
     uint64_t ns = ticks;
     if (stream->ticks)
@@ -112,7 +112,7 @@ static inline int64_t tape_ns_of(struct lull_stream *stream, uint64_t ticks)
 
 /* What began at `ticks`, which is `begin` in ns, and lasts that many ticks. A duration is the
  * difference of two converted times, so that what follows never overlaps. */
-static inline int64_t tape_duration_of(const struct lull_stream *stream, uint64_t ticks,
+static inline int64_t tape_duration_of(const struct tape_stream *stream, uint64_t ticks,
                                        int64_t begin, uint64_t length)
 {
     if (!stream->ticks)
@@ -123,30 +123,30 @@ static inline int64_t tape_duration_of(const struct lull_stream *stream, uint64_
 }
 
 /* Whether what begins at `begin` and lasts `duration` lies in the run. */
-static inline bool tape_in_run(const struct lull_stream *stream, int64_t begin, int64_t duration)
+static inline bool tape_in_run(const struct tape_stream *stream, int64_t begin, int64_t duration)
 {
     int64_t end = stream->trace->duration;
     return begin >= 0 && begin <= end && duration >= 0 && duration <= end - begin;
 }
 
-static inline bool tape_wanted(const struct lull_stream *stream, unsigned kind)
+static inline bool tape_wanted(const struct tape_stream *stream, unsigned kind)
 {
     return stream->mask >> kind & 1;
 }
 
 /* "FILE: offset N: what value" for the record at stream->at. */
-lull_status lull_tape_bad_record(const struct lull_stream *stream, const char *what,
+lull_status lull_tape_bad_record(const struct tape_stream *stream, const char *what,
                                  unsigned long long value, struct lull_error *err);
 
 /* Peers are process numbers or ranks in the communicator; wildcards are negative. */
-lull_status lull_tape_process_of(const struct lull_stream *stream, int32_t peer, uint32_t comm,
+lull_status lull_tape_process_of(const struct tape_stream *stream, int32_t peer, uint32_t comm,
                                  int32_t *ret_process, struct lull_error *err);
 
 /* CALL and its kin; the completions of a CALL_WAIT follow by lull_tape_continue_wait. */
-lull_status lull_tape_decode_call(struct lull_stream *stream, unsigned kind, unsigned extra,
+lull_status lull_tape_decode_call(struct tape_stream *stream, unsigned kind, unsigned extra,
                                   struct tape_out *out, struct lull_error *err);
 /* The shape of a CALL_LIKE with that id; NULL: there is none. */
-static inline const struct tape_shape *tape_shape_like(const struct lull_stream *stream,
+static inline const struct tape_shape *tape_shape_like(const struct tape_stream *stream,
                                                        uint32_t id)
 {
     return id < LULL_TAPE_SHAPES && stream->shapes && stream->shapes[id].kind ? &stream->shapes[id]
@@ -154,26 +154,26 @@ static inline const struct tape_shape *tape_shape_like(const struct lull_stream 
 }
 
 /* Keeps the region of a call of a shaped kind, where messages do not matter. */
-lull_status lull_tape_keep_region(struct lull_stream *stream, const union lull_tape_slot *at,
+lull_status lull_tape_keep_region(struct tape_stream *stream, const union lull_tape_slot *at,
                                   uint32_t region, struct lull_error *err);
 
 /* COMPLETE: completions by themselves, at `time`; they follow by lull_tape_continue_wait. */
-void lull_tape_begin_wait(struct lull_stream *stream, unsigned extra, int64_t time);
+void lull_tape_begin_wait(struct tape_stream *stream, unsigned extra, int64_t time);
 /* Writes the completions of the CALL_WAIT in progress as far as they fit. */
-lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_event *events,
+lull_status lull_tape_continue_wait(struct tape_stream *stream, struct lull_event *events,
                                     size_t capacity, size_t *count, struct lull_error *err);
 
 /* Opens the location's next request; request->number becomes its number. */
-lull_status lull_tape_open_request(struct lull_stream *stream, struct tape_request *request,
+lull_status lull_tape_open_request(struct tape_stream *stream, struct tape_request *request,
                                    struct lull_error *err);
 
 /* A MESSAGE or COLLECTIVE with two slots of a file whose ids are those of the run, the short way.
  * Returns how many events it made; -1: it needs the long way. */
-int lull_tape_decode_operation(const struct lull_stream *stream, const union lull_tape_slot *at,
+int lull_tape_decode_operation(const struct tape_stream *stream, const union lull_tape_slot *at,
                                int64_t time, struct lull_event *event);
 
 /* Everything that is neither a region nor a call. */
-lull_status lull_tape_decode_other(struct lull_stream *stream, unsigned kind, unsigned extra,
+lull_status lull_tape_decode_other(struct tape_stream *stream, unsigned kind, unsigned extra,
                                    struct tape_out *out, struct lull_error *err);
 
 #endif
