@@ -323,7 +323,7 @@ static void test_noise(void **state)
     enum { RANKS = 16, ITERATIONS = 2000 };
     struct lull_measured_marks marks[RANKS];
     struct lull_distribution noise;
-    struct lull_disturbance found;
+    struct lull_derived_disturbance found;
     struct lull_random random;
     lull_random_seed(&random, lull_test_seed());
     lull_distribution_exponential(1e-4, &noise, NULL);
