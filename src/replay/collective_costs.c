@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 enum { ENTERED, LEFT };
-enum { ENOUGH = 8 };
+enum { ENOUGH_OPERATIONS = 8 };
 
-struct process {
+struct process_costs {
     int64_t call_began;
     struct lull_hash numbers; /* by communicator: operations so far */
 };
@@ -17,12 +17,12 @@ struct process {
 struct lull_collective_costs {
     const struct lull_trace *trace;
     unsigned workers;
-    struct lull_sample **samples; /* [workers] */
-    struct process *processes;    /* [n_processes] */
+    struct lull_sample **samples;    /* [workers] */
+    struct process_costs *processes; /* [n_processes] */
 };
 
 /* What a sampled member says beside its times, in the place of bytes. */
-struct member {
+struct sampled_member {
     uint64_t bytes;
     uint32_t comm;
     uint8_t op;
@@ -31,7 +31,7 @@ struct member {
 
 enum { BYTES = 32, COMM = 24, OP = 7 }; /* bits */
 
-static uint64_t pack(const struct member *member)
+static uint64_t pack(const struct sampled_member *member)
 {
     uint64_t most = (UINT64_C(1) << BYTES) - 1;
     uint64_t packed = member->bytes < most ? member->bytes : most;
@@ -40,9 +40,9 @@ static uint64_t pack(const struct member *member)
     return packed << 1 | member->is_root;
 }
 
-static struct member unpack(uint64_t packed)
+static struct sampled_member unpack(uint64_t packed)
 {
-    struct member member = {.is_root = packed & 1};
+    struct sampled_member member = {.is_root = packed & 1};
     member.op = (packed >>= 1) & ((1 << OP) - 1);
     member.comm = (packed >>= OP) & ((1 << COMM) - 1);
     member.bytes = packed >> COMM;
@@ -64,8 +64,8 @@ static bool is_rooted(uint8_t op)
            op == LULL_COLLECTIVE_GATHER || op == LULL_COLLECTIVE_SCATTER;
 }
 
-static bool take_operation(struct lull_collective_costs *costs, unsigned worker, uint32_t process,
-                           const struct lull_step *step)
+static bool sample_operation(struct lull_collective_costs *costs, unsigned worker, uint32_t process,
+                             const struct lull_step *step)
 {
     const struct lull_trace *trace = costs->trace;
     if (step->comm >= trace->n_comms || step->comm >= UINT32_C(1) << COMM ||
@@ -73,16 +73,16 @@ static bool take_operation(struct lull_collective_costs *costs, unsigned worker,
         step->collective.request != LULL_NO_REQUEST)
         return true;
     uint32_t comm = lull_comm_canonical(trace, step->comm);
-    struct process *of = &costs->processes[process];
+    struct process_costs *of = &costs->processes[process];
     uint64_t *number = lull_hash_add(&of->numbers, &comm, sizeof comm, 0, NULL);
     if (!number)
         return false;
     uint64_t hash = lull_sample_mix(lull_sample_mix(0, comm), (*number)++);
     uint64_t sent = step->collective.sent, received = step->collective.received;
-    const struct member member = {.bytes = sent > received ? sent : received,
-                                  .comm = comm,
-                                  .op = step->op,
-                                  .is_root = step->collective.root == (int32_t)process};
+    const struct sampled_member member = {.bytes = sent > received ? sent : received,
+                                          .comm = comm,
+                                          .op = step->op,
+                                          .is_root = step->collective.root == (int32_t)process};
     const struct lull_sampled sampled = {.hash = hash * UINT64_C(0xc2b2ae3d27d4eb4f),
                                          .bytes = pack(&member),
                                          .times = {[ENTERED] = of->call_began, [LEFT] = step->time},
@@ -91,8 +91,8 @@ static bool take_operation(struct lull_collective_costs *costs, unsigned worker,
            lull_sample_add(&costs->samples[worker], &sampled);
 }
 
-static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
-                              struct lull_error *err)
+static lull_status take_steps_for_costs(void *context, unsigned worker,
+                                        const struct lull_steps *steps, struct lull_error *err)
 {
     struct lull_collective_costs *costs = context;
     const uint32_t process = costs->trace->locations[steps->location].process;
@@ -104,7 +104,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
         if (step->kind == LULL_STEP_CALL_BEGIN)
             costs->processes[process].call_began = step->time;
         else if (step->kind == LULL_STEP_COLLECTIVE_END)
-            fits = take_operation(costs, worker, process, step);
+            fits = sample_operation(costs, worker, process, step);
     }
     return fits ? LULL_OK
                 : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
@@ -116,7 +116,7 @@ struct lull_consumer lull_collective_costs_consumer(struct lull_collective_costs
     return (struct lull_consumer){.context = costs,
                                   .wants = LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) |
                                            LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END),
-                                  .steps = take_steps};
+                                  .steps = take_steps_for_costs};
 }
 
 bool lull_collective_costs_put(const struct lull_collective_costs *costs, struct lull_flow *flow)
@@ -167,12 +167,12 @@ static int64_t last_above(const int64_t *entered, uint32_t place)
 
 /* The times of the members by their places; false: who is who is not known. */
 static bool arrange(const struct lull_trace *trace, const struct lull_sampled *members,
-                    const struct member *of, int64_t *entered, int64_t *left)
+                    const struct sampled_member *of, int64_t *entered, int64_t *left)
 {
     const struct lull_comm *comm = &trace->comms[of->comm];
     uint32_t root = LULL_NONE;
     for (uint32_t i = 0; i < comm->size; i++) {
-        const struct member member = unpack(members[i].bytes);
+        const struct sampled_member member = unpack(members[i].bytes);
         if (member.op != of->op)
             return false;
         if (member.is_root)
@@ -190,7 +190,7 @@ static bool arrange(const struct lull_trace *trace, const struct lull_sampled *m
 }
 
 static void look_for_tree(const struct lull_trace *trace, const struct lull_sampled *members,
-                          const struct member *of, double latency, int64_t *times,
+                          const struct sampled_member *of, double latency, int64_t *times,
                           struct tree_evidence *evidence)
 {
     const uint32_t size = trace->comms[of->comm].size;
@@ -212,7 +212,7 @@ static void look_for_tree(const struct lull_trace *trace, const struct lull_samp
 
 /* ---- the delay ----------------------------------------------------------------------------- */
 
-struct sum {
+struct cost_sum {
     double ns;
     uint64_t messages; /* one after the other */
     uint32_t operations;
@@ -235,7 +235,7 @@ static bool find_span(const struct lull_sampled *members, uint32_t size, uint8_t
     bool has_root = needs == LULL_NEEDS_ALL;
     int64_t begin = INT64_MIN, end = INT64_MIN;
     for (uint32_t i = 0; i < size; i++) {
-        const struct member member = unpack(members[i].bytes);
+        const struct sampled_member member = unpack(members[i].bytes);
         bool is_root = member.is_root;
         if (member.op != op)
             return false;
@@ -251,8 +251,9 @@ static bool find_span(const struct lull_sampled *members, uint32_t size, uint8_t
     return has_root;
 }
 
-static void compare(const struct lull_sampled *members, uint32_t size, const struct member *of,
-                    double latency, double bandwidth, bool direct, struct sum *sum)
+static void compare_members(const struct lull_sampled *members, uint32_t size,
+                            const struct sampled_member *of, double latency, double bandwidth,
+                            bool direct, struct cost_sum *sum)
 {
     int64_t begin, end;
     const uint32_t count = direct ? 1 : rounds(size);
@@ -269,7 +270,7 @@ static void compare(const struct lull_sampled *members, uint32_t size, const str
  * there. */
 static bool next_operation(const struct lull_collective_costs *costs,
                            const struct lull_sample *sample, uint32_t from, uint32_t *ret_end,
-                           struct member *ret_first)
+                           struct sampled_member *ret_first)
 {
     uint32_t end = from;
     while (end < sample->count && sample->items[end].hash == sample->items[from].hash)
@@ -283,26 +284,27 @@ static void find_direct(const struct lull_collective_costs *costs, const struct 
                         double latency, int64_t *times, struct lull_collective_facts *facts)
 {
     struct tree_evidence evidence[LULL_COLLECTIVES] = {{0}};
-    struct member first;
+    struct sampled_member first;
     for (uint32_t i = 0, end; i < sample->count; i = end)
         if (next_operation(costs, sample, i, &end, &first))
             look_for_tree(costs->trace, &sample->items[i], &first, latency, times,
                           &evidence[first.op]);
     for (unsigned op = 0; op < LULL_COLLECTIVES; op++)
-        facts->direct[op] = evidence[op].went_on >= ENOUGH &&
+        facts->direct[op] = evidence[op].went_on >= ENOUGH_OPERATIONS &&
                             evidence[op].went_on >= 9 * (uint64_t)evidence[op].waited;
 }
 
 static void find_delay(const struct lull_collective_costs *costs, const struct lull_sample *sample,
                        double latency, double bandwidth, struct lull_collective_facts *facts)
 {
-    struct sum sum = {0};
-    struct member first;
+    struct cost_sum sum = {0};
+    struct sampled_member first;
     for (uint32_t i = 0, end; i < sample->count; i = end)
         if (next_operation(costs, sample, i, &end, &first))
-            compare(&sample->items[i], end - i, &first, latency, bandwidth, facts->direct[first.op],
-                    &sum);
-    facts->delay = sum.operations >= ENOUGH && sum.ns > 0 ? sum.ns / (double)sum.messages : 0;
+            compare_members(&sample->items[i], end - i, &first, latency, bandwidth,
+                            facts->direct[first.op], &sum);
+    facts->delay =
+        sum.operations >= ENOUGH_OPERATIONS && sum.ns > 0 ? sum.ns / (double)sum.messages : 0;
 }
 
 lull_status lull_collective_costs_conclude(struct lull_collective_costs *costs, double latency,

@@ -6,13 +6,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SIZES = LULL_EAGER_SIZES, REACHES = 2, ENOUGH = 8 };
+enum { EAGER_SIZES = LULL_EAGER_SIZES, EAGER_REACHES = 2, ENOUGH_SENDS = 8 };
 enum { SENT, RECEIVED, SIDES };
 enum { BEGAN, RETURNED };  /* times of a send */
 enum { POSTED, COMPLETE }; /* times of a receive */
 
 /* A send that has not returned, or a receive that was posted. */
-struct open {
+struct pending_send {
     uint64_t request; /* LULL_NO_REQUEST: the one of the call that goes on */
     struct lull_sampled item;
     uint8_t reach;
@@ -20,11 +20,11 @@ struct open {
 };
 
 struct open_list {
-    struct open *items;
+    struct pending_send *items;
     size_t count, capacity;
 };
 
-struct thread {
+struct eager_thread {
     uint8_t call;
     int64_t call_began;
     uint32_t *counts; /* by channel of the location: messages so far */
@@ -32,21 +32,22 @@ struct thread {
     struct open_list sends, receives;
 };
 
-struct tally {
-    struct lull_sample *of[REACHES][SIDES][SIZES];
+struct eager_tally {
+    struct lull_sample *of[EAGER_REACHES][SIDES][EAGER_SIZES];
 };
 
 struct lull_eager_evidence {
     const struct lull_trace *trace;
     unsigned workers;
-    struct tally *tallies;
-    struct thread *threads; /* by location */
+    struct eager_tally *tallies;
+    struct eager_thread *threads; /* by location */
 };
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
 /* The number of a message of its channel, from 0; false: no memory. */
-static bool count_message(struct thread *thread, uint32_t channel, uint32_t *ret_number)
+static bool count_message_of_channel(struct eager_thread *thread, uint32_t channel,
+                                     uint32_t *ret_number)
 {
     if (!lull_array_reserve(&thread->counts, &thread->capacity, channel + (size_t)1,
                             sizeof *thread->counts))
@@ -58,7 +59,7 @@ static bool count_message(struct thread *thread, uint32_t channel, uint32_t *ret
 }
 
 /* The same at both ends. */
-static uint64_t hash_message(const struct lull_channel *channel, uint32_t number)
+static uint64_t hash_message_number(const struct lull_channel *channel, uint32_t number)
 {
     uint64_t hash = lull_sample_mix(0, (uint64_t)channel->source << 32 | channel->target);
     hash = lull_sample_mix(hash, (uint64_t)channel->comm << 32 | (uint32_t)channel->tag);
@@ -70,8 +71,8 @@ static uint8_t reach_of(const struct lull_trace *trace, const struct lull_channe
     return trace->processes[channel->source].node != trace->processes[channel->target].node;
 }
 
-static bool add(struct lull_eager_evidence *evidence, unsigned worker, unsigned side,
-                const struct open *message)
+static bool add_message_end(struct lull_eager_evidence *evidence, unsigned worker, unsigned side,
+                            const struct pending_send *message)
 {
     uint64_t bytes = message->item.bytes;
     unsigned size = bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
@@ -79,7 +80,7 @@ static bool add(struct lull_eager_evidence *evidence, unsigned worker, unsigned 
                            &message->item);
 }
 
-static bool open_message(struct open_list *list, const struct open *message)
+static bool open_message(struct open_list *list, const struct pending_send *message)
 {
     if (!lull_array_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
         return false;
@@ -88,7 +89,8 @@ static bool open_message(struct open_list *list, const struct open *message)
 }
 
 /* The last one opened comes first: the list of a thread that never completes any may be long. */
-static bool close_message(struct open_list *list, uint64_t request, struct open *ret_message)
+static bool close_message(struct open_list *list, uint64_t request,
+                          struct pending_send *ret_message)
 {
     for (size_t i = list->count; i-- > 0;)
         if (list->items[i].request == request) {
@@ -101,36 +103,36 @@ static bool close_message(struct open_list *list, uint64_t request, struct open 
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
-static bool take_send(struct lull_eager_evidence *evidence, struct thread *thread,
+static bool take_send(struct lull_eager_evidence *evidence, struct eager_thread *thread,
                       const struct lull_steps *steps, const struct lull_step *step)
 {
     uint32_t number;
     if (step->channel == LULL_NONE)
         return true;
-    if (!count_message(thread, step->channel, &number))
+    if (!count_message_of_channel(thread, step->channel, &number))
         return false;
     if (step->op == LULL_SEND_BUFFERED)
         return true;
     const struct lull_channel *channel = lull_channels_at(steps->channels, step->channel);
-    const struct open message = {.request = step->message.request,
-                                 .item = {.hash = hash_message(channel, number),
-                                          .bytes = step->message.bytes,
-                                          .times = {[BEGAN] = step->time}},
-                                 .reach = reach_of(evidence->trace, channel),
-                                 .blocks = thread->call == LULL_CALL_SEND &&
-                                           step->message.request == LULL_NO_REQUEST};
+    const struct pending_send message = {.request = step->message.request,
+                                         .item = {.hash = hash_message_number(channel, number),
+                                                  .bytes = step->message.bytes,
+                                                  .times = {[BEGAN] = step->time}},
+                                         .reach = reach_of(evidence->trace, channel),
+                                         .blocks = thread->call == LULL_CALL_SEND &&
+                                                   step->message.request == LULL_NO_REQUEST};
     return open_message(&thread->sends, &message);
 }
 
-static bool end_send(struct lull_eager_evidence *evidence, unsigned worker, struct thread *thread,
-                     uint64_t request, int64_t time)
+static bool end_send(struct lull_eager_evidence *evidence, unsigned worker,
+                     struct eager_thread *thread, uint64_t request, int64_t time)
 {
-    struct open message;
+    struct pending_send message;
     while (close_message(&thread->sends, request, &message)) {
         message.item.times[RETURNED] = time;
         if (!message.blocks) /* what ends late need not have waited */
             message.item.times[BEGAN] = time;
-        if (!add(evidence, worker, SENT, &message))
+        if (!add_message_end(evidence, worker, SENT, &message))
             return false;
         if (request != LULL_NO_REQUEST)
             break;
@@ -139,32 +141,32 @@ static bool end_send(struct lull_eager_evidence *evidence, unsigned worker, stru
 }
 
 static bool take_receive(struct lull_eager_evidence *evidence, unsigned worker,
-                         struct thread *thread, const struct lull_steps *steps,
+                         struct eager_thread *thread, const struct lull_steps *steps,
                          const struct lull_step *step)
 {
-    struct open message = {.item.times = {thread->call_began}};
+    struct pending_send message = {.item.times = {thread->call_began}};
     bool posted = step->message.request != LULL_NO_REQUEST
                       ? close_message(&thread->receives, step->message.request, &message)
                       : thread->call == LULL_CALL_RECV || thread->call == LULL_CALL_SENDRECV;
     uint32_t number;
     if (step->channel == LULL_NONE)
         return true;
-    if (!count_message(thread, step->channel, &number))
+    if (!count_message_of_channel(thread, step->channel, &number))
         return false;
     if (!posted)
         return true;
     const struct lull_channel *channel = lull_channels_at(steps->channels, step->channel);
-    message.item.hash = hash_message(channel, number);
+    message.item.hash = hash_message_number(channel, number);
     message.item.bytes = step->message.bytes;
     message.item.times[COMPLETE] = step->time;
     message.reach = reach_of(evidence->trace, channel);
-    return add(evidence, worker, RECEIVED, &message);
+    return add_message_end(evidence, worker, RECEIVED, &message);
 }
 
-static bool take_step(struct lull_eager_evidence *evidence, unsigned worker,
-                      const struct lull_steps *steps, const struct lull_step *step)
+static bool take_step_for_eager(struct lull_eager_evidence *evidence, unsigned worker,
+                                const struct lull_steps *steps, const struct lull_step *step)
 {
-    struct thread *thread = &evidence->threads[steps->location];
+    struct eager_thread *thread = &evidence->threads[steps->location];
     switch (step->kind) {
     case LULL_STEP_CALL_BEGIN:
         thread->call = step->op;
@@ -178,7 +180,8 @@ static bool take_step(struct lull_eager_evidence *evidence, unsigned worker,
     case LULL_STEP_SEND_DONE:
         return end_send(evidence, worker, thread, step->message.request, step->time);
     case LULL_STEP_RECV_POST: {
-        const struct open posted = {.request = step->message.request, .item.times = {step->time}};
+        const struct pending_send posted = {.request = step->message.request,
+                                            .item.times = {step->time}};
         return posted.request == LULL_NO_REQUEST || open_message(&thread->receives, &posted);
     }
     case LULL_STEP_RECV:
@@ -188,13 +191,13 @@ static bool take_step(struct lull_eager_evidence *evidence, unsigned worker,
     }
 }
 
-static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
-                              struct lull_error *err)
+static lull_status take_steps_for_eager(void *context, unsigned worker,
+                                        const struct lull_steps *steps, struct lull_error *err)
 {
     struct lull_eager_evidence *evidence = context;
     bool fits = true;
     for (uint32_t i = 0; fits && i < steps->count; i++)
-        fits = take_step(evidence, worker, steps, &steps->steps[i]);
+        fits = take_step_for_eager(evidence, worker, steps, &steps->steps[i]);
     return fits ? LULL_OK
                 : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
                             evidence->trace->path);
@@ -207,24 +210,25 @@ struct lull_consumer lull_eager_evidence_consumer(struct lull_eager_evidence *ev
         .wants = LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END) |
                  LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_SEND_DONE) |
                  LULL_STEP_MASK(LULL_STEP_RECV_POST) | LULL_STEP_MASK(LULL_STEP_RECV),
-        .steps = take_steps};
+        .steps = take_steps_for_eager};
 }
 
 /* ---- from member to member ----------------------------------------------------------------- */
 
-enum { SAMPLES = REACHES * SIDES * SIZES };
+enum { EAGER_SAMPLES = EAGER_REACHES * SIDES * EAGER_SIZES };
 
-static struct lull_sample **sample_at(struct tally *tally, unsigned index)
+static struct lull_sample **sample_at(struct eager_tally *tally, unsigned index)
 {
-    return &tally->of[index / SIZES / SIDES][index / SIZES % SIDES][index % SIZES];
+    return &tally
+                ->of[index / EAGER_SIZES / SIDES][index / EAGER_SIZES % SIDES][index % EAGER_SIZES];
 }
 
 bool lull_eager_evidence_put(const struct lull_eager_evidence *evidence, struct lull_flow *flow)
 {
-    const unsigned end = SAMPLES;
+    const unsigned end = EAGER_SAMPLES;
     bool good = true;
     for (unsigned w = 0; good && w < evidence->workers; w++)
-        for (unsigned i = 0; good && i < SAMPLES; i++) {
+        for (unsigned i = 0; good && i < EAGER_SAMPLES; i++) {
             struct lull_sample *sample = *sample_at(&evidence->tallies[w], i);
             good = !sample || (lull_flow_put(flow, &i, sizeof i) && lull_sample_put(sample, flow));
         }
@@ -234,10 +238,10 @@ bool lull_eager_evidence_put(const struct lull_eager_evidence *evidence, struct 
 bool lull_eager_evidence_get(struct lull_eager_evidence *evidence, struct lull_flow *flow)
 {
     unsigned index = 0;
-    while (lull_flow_get(flow, &index, sizeof index) && index < SAMPLES)
+    while (lull_flow_get(flow, &index, sizeof index) && index < EAGER_SAMPLES)
         if (!lull_sample_get(sample_at(&evidence->tallies[0], index), flow))
             return false;
-    return index == SAMPLES;
+    return index == EAGER_SAMPLES;
 }
 
 /* ---- the limit ----------------------------------------------------------------------------- */
@@ -264,8 +268,8 @@ static void add_handshake(const struct lull_sampled *sent, const struct lull_sam
     handshakes->ns += ended - began;
 }
 
-static void compare(const struct lull_sampled *sent, const struct lull_sampled *received,
-                    struct finding *finding)
+static void compare_message_ends(const struct lull_sampled *sent,
+                                 const struct lull_sampled *received, struct finding *finding)
 {
     add_handshake(sent, received, &finding->handshakes);
     int64_t posted = received->times[POSTED];
@@ -277,7 +281,7 @@ static void compare(const struct lull_sampled *sent, const struct lull_sampled *
     }
 }
 
-static struct finding look_at(struct lull_sample *sent, struct lull_sample *received)
+static struct finding look_at_size(struct lull_sample *sent, struct lull_sample *received)
 {
     struct finding finding = {.eager = -1, .waited = (double)INFINITY};
     if (!sent || !received)
@@ -287,15 +291,15 @@ static struct finding look_at(struct lull_sample *sent, struct lull_sample *rece
     for (uint32_t s = 0, r = 0; s < sent->count && r < received->count;) {
         uint64_t a = sent->items[s].hash, b = received->items[r].hash;
         if (a == b)
-            compare(&sent->items[s], &received->items[r], &finding);
+            compare_message_ends(&sent->items[s], &received->items[r], &finding);
         s += a <= b;
         r += b <= a;
     }
     return finding;
 }
 
-static lull_status find(struct lull_eager_evidence *evidence, bool between_nodes, int size,
-                        struct finding *ret_finding, struct lull_error *err)
+static lull_status find_eager(struct lull_eager_evidence *evidence, bool between_nodes, int size,
+                              struct finding *ret_finding, struct lull_error *err)
 {
     struct lull_sample *sides[SIDES] = {NULL};
     bool fits = true;
@@ -303,7 +307,7 @@ static lull_status find(struct lull_eager_evidence *evidence, bool between_nodes
         for (int side = 0; side < SIDES; side++)
             fits &=
                 lull_sample_join(&sides[side], evidence->tallies[w].of[between_nodes][side][size]);
-    *ret_finding = look_at(sides[SENT], sides[RECEIVED]);
+    *ret_finding = look_at_size(sides[SENT], sides[RECEIVED]);
     free(sides[SENT]);
     free(sides[RECEIVED]);
     return fits ? LULL_OK
@@ -316,16 +320,16 @@ lull_status lull_eager_evidence_weigh(struct lull_eager_evidence *evidence, bool
                                       struct lull_error *err)
 {
     struct lull_eager_findings findings = {0, (double)INFINITY, {{0}}};
-    for (int size = 0; size < SIZES; size++) {
+    for (int size = 0; size < EAGER_SIZES; size++) {
         struct finding finding;
-        lull_status status = find(evidence, between_nodes, size, &finding, err);
+        lull_status status = find_eager(evidence, between_nodes, size, &finding, err);
         if (status != LULL_OK)
             return status;
         findings.handshakes[size] = finding.handshakes;
         if (finding.eager >= 0) { /* and so are smaller ones */
             findings.least = finding.eager;
             findings.most = (double)INFINITY;
-        } else if (finding.n_waited >= ENOUGH) {
+        } else if (finding.n_waited >= ENOUGH_SENDS) {
             findings.most = fmin(findings.most, finding.waited - 1);
         }
     }
@@ -364,8 +368,8 @@ void lull_eager_evidence_destroy(struct lull_eager_evidence *evidence)
     if (!evidence)
         return;
     for (unsigned w = 0; evidence->tallies && w < evidence->workers; w++)
-        for (int reach = 0; reach < REACHES; reach++)
-            for (int size = 0; size < SIZES; size++) {
+        for (int reach = 0; reach < EAGER_REACHES; reach++)
+            for (int size = 0; size < EAGER_SIZES; size++) {
                 free(evidence->tallies[w].of[reach][SENT][size]);
                 free(evidence->tallies[w].of[reach][RECEIVED][size]);
             }

@@ -7,14 +7,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SIZES = 65, ENOUGH = 8 };
-enum { IN_NODE, BETWEEN_NODES, REACHES };
+enum { NETWORK_SIZES = 65, ENOUGH_MESSAGES = 8 };
+enum { IN_NODE, BETWEEN_NODES, NETWORK_REACHES };
 /* Messages that their receiver waited for, all of them, and those that were there before a call
  * that was for them alone. */
 enum { WAITED_FOR, ALL, THERE, SETS };
 
 /* Of messages of about one size. */
-struct sum {
+struct message_sum {
     uint64_t count, bytes;
     int64_t ns;
 };
@@ -24,16 +24,17 @@ enum { AGES = 64 };
 
 /* All messages of about one size. */
 struct totals {
-    struct sum waited[2];  /* those that their receiver waited for and that ended its call, from
+    struct message_sum
+        waited[2]; /* those that their receiver waited for and that ended its call, from
                               send to receive; [1]: in calls that waited for sends to others, too */
-    struct sum sent[AGES]; /* those that were sent before the call and ended it, by age */
-    struct sum receives;   /* all, from when both sides had begun */
+    struct message_sum sent[AGES]; /* those that were sent before the call and ended it, by age */
+    struct message_sum receives;   /* all, from when both sides had begun */
 };
 
 /* What one worker has seen. */
-struct tally {
-    struct lull_sample *of[REACHES][SETS][SIZES];
-    struct totals totals[REACHES][SIZES];
+struct network_tally {
+    struct lull_sample *of[NETWORK_REACHES][SETS][NETWORK_SIZES];
+    struct totals totals[NETWORK_REACHES][NETWORK_SIZES];
     bool no_memory;
 };
 
@@ -47,14 +48,14 @@ struct last {
 struct lull_network_samples {
     const struct lull_trace *trace;
     unsigned workers;
-    struct tally *tallies;
+    struct network_tally *tallies;
     struct last *lasts; /* by location */
     bool pair;          /* there are two processes: sends go where messages come from */
 };
 
 /* ---- samples ------------------------------------------------------------------------------- */
 
-static uint64_t hash_message(const struct lull_ideal_message *message)
+static uint64_t hash_ideal_message(const struct lull_ideal_message *message)
 {
     uint64_t hash = lull_sample_mix(0, (uint64_t)message->source << 32 | message->target);
     hash = lull_sample_mix(hash, (uint64_t)message->sent);
@@ -68,12 +69,13 @@ static unsigned size_of(uint64_t bytes)
     return bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
 }
 
-static void add_timing(struct tally *tally, int reach, int set, const struct lull_sampled *timing)
+static void add_timing(struct network_tally *tally, int reach, int set,
+                       const struct lull_sampled *timing)
 {
     tally->no_memory |= !lull_sample_add(&tally->of[reach][set][size_of(timing->bytes)], timing);
 }
 
-static void add_to_sum(struct sum *sum, uint64_t bytes, int64_t ns)
+static void add_to_sum(struct message_sum *sum, uint64_t bytes, int64_t ns)
 {
     sum->count++;
     sum->bytes += bytes;
@@ -83,7 +85,8 @@ static void add_to_sum(struct sum *sum, uint64_t bytes, int64_t ns)
 /* A call is over. One for several messages lasts until the last of them is there, which tells how
  * long this one took if it was waited for. A call for one message tells how long it takes to copy
  * one that is there, if it was sent longer before the call than the call took. */
-static void end_call(struct lull_network_samples *samples, struct tally *tally, uint32_t location)
+static void end_sampled_call(struct lull_network_samples *samples, struct network_tally *tally,
+                             uint32_t location)
 {
     struct last *last = &samples->lasts[location];
     const struct lull_ideal_message *message = &last->message;
@@ -95,18 +98,18 @@ static void end_call(struct lull_network_samples *samples, struct tally *tally, 
                    message->bytes, message->received - message->sent);
     if (last->count == 1 && age > took) {
         const struct lull_sampled timing = {
-            .hash = hash_message(message), .bytes = message->bytes, .times = {took}};
+            .hash = hash_ideal_message(message), .bytes = message->bytes, .times = {took}};
         add_timing(tally, last->reach, THERE, &timing);
     }
     last->count = 0;
 }
 
-static void note_last(struct lull_network_samples *samples, struct tally *tally, uint8_t reach,
-                      const struct lull_ideal_message *message)
+static void note_last(struct lull_network_samples *samples, struct network_tally *tally,
+                      uint8_t reach, const struct lull_ideal_message *message)
 {
     struct last *last = &samples->lasts[message->location];
     if (last->count > 0 && last->message.called != message->called)
-        end_call(samples, tally, message->location);
+        end_sampled_call(samples, tally, message->location);
     uint32_t count = last->count + 1;
     bool latest = count == 1 || message->sent > last->message.sent ||
                   (message->sent == last->message.sent && message->source < last->message.source);
@@ -119,13 +122,13 @@ void lull_network_samples_take(void *context, unsigned worker,
                                const struct lull_ideal_message *message)
 {
     struct lull_network_samples *samples = context;
-    struct tally *tally = &samples->tallies[worker];
+    struct network_tally *tally = &samples->tallies[worker];
     const struct lull_process *processes = samples->trace->processes;
     uint32_t a = processes[message->source].node, b = processes[message->target].node;
     bool waited = message->called <= message->sent;
     int64_t from = waited ? message->sent : message->called;
     uint8_t reach = a == b ? IN_NODE : BETWEEN_NODES;
-    const struct lull_sampled timing = {.hash = hash_message(message),
+    const struct lull_sampled timing = {.hash = hash_ideal_message(message),
                                         .bytes = message->bytes,
                                         .times = {message->received - from}};
     if (message->received < from) /* clocks */
@@ -137,7 +140,7 @@ void lull_network_samples_take(void *context, unsigned worker,
     note_last(samples, tally, reach, message);
 }
 
-static void join_sum(struct sum *sum, const struct sum *part)
+static void join_sum(struct message_sum *sum, const struct message_sum *part)
 {
     sum->count += part->count;
     sum->bytes += part->bytes;
@@ -154,11 +157,11 @@ static void join_totals(struct totals *totals, const struct totals *part)
 }
 
 /* Those of all workers go to the first. */
-static void add_tally(struct tally *sum, const struct tally *part)
+static void add_tally(struct network_tally *sum, const struct network_tally *part)
 {
     sum->no_memory |= part->no_memory;
-    for (int reach = 0; reach < REACHES; reach++)
-        for (int size = 0; size < SIZES; size++) {
+    for (int reach = 0; reach < NETWORK_REACHES; reach++)
+        for (int size = 0; size < NETWORK_SIZES; size++) {
             join_totals(&sum->totals[reach][size], &part->totals[reach][size]);
             for (int set = 0; set < SETS; set++)
                 sum->no_memory |=
@@ -167,11 +170,11 @@ static void add_tally(struct tally *sum, const struct tally *part)
 }
 
 /* Of all locations and workers, in the tally of the first worker. */
-static struct tally *add_all(struct lull_network_samples *samples)
+static struct network_tally *add_all(struct lull_network_samples *samples)
 {
-    struct tally *tally = &samples->tallies[0];
+    struct network_tally *tally = &samples->tallies[0];
     for (uint32_t l = 0; l < samples->trace->n_locations; l++)
-        end_call(samples, tally, l);
+        end_sampled_call(samples, tally, l);
     for (unsigned w = 1; w < samples->workers; w++)
         add_tally(tally, &samples->tallies[w]);
     return tally;
@@ -182,7 +185,7 @@ lull_status lull_network_samples_create(const struct lull_trace *trace, unsigned
                                         struct lull_error *err)
 {
     struct lull_network_samples *samples = calloc(1, sizeof *samples);
-    struct tally *tallies = calloc(workers, sizeof *tallies);
+    struct network_tally *tallies = calloc(workers, sizeof *tallies);
     struct last *lasts = calloc(trace->n_locations + (size_t)1, sizeof *lasts);
     if (!samples || !tallies || !lasts) {
         free(samples);
@@ -204,9 +207,9 @@ void lull_network_samples_destroy(struct lull_network_samples *samples)
     if (!samples)
         return;
     for (unsigned w = 0; w < samples->workers; w++)
-        for (int reach = 0; reach < REACHES; reach++)
+        for (int reach = 0; reach < NETWORK_REACHES; reach++)
             for (int set = 0; set < SETS; set++)
-                for (int size = 0; size < SIZES; size++)
+                for (int size = 0; size < NETWORK_SIZES; size++)
                     free(samples->tallies[w].of[reach][set][size]);
     free(samples->tallies);
     free(samples->lasts);
@@ -216,7 +219,7 @@ void lull_network_samples_destroy(struct lull_network_samples *samples)
 /* ---- from member to member ----------------------------------------------------------------- */
 
 /* Of messages of one size: `receives` are all of them. */
-static bool put_size(struct tally *tally, int reach, int size, struct lull_flow *flow)
+static bool put_size(struct network_tally *tally, int reach, int size, struct lull_flow *flow)
 {
     const struct totals *totals = &tally->totals[reach][size];
     bool good = lull_flow_put(flow, &totals->receives, sizeof totals->receives);
@@ -230,15 +233,15 @@ static bool put_size(struct tally *tally, int reach, int size, struct lull_flow 
 
 bool lull_network_samples_put(struct lull_network_samples *samples, struct lull_flow *flow)
 {
-    struct tally *tally = add_all(samples);
+    struct network_tally *tally = add_all(samples);
     bool good = !tally->no_memory;
-    for (int reach = 0; reach < REACHES; reach++)
-        for (int size = 0; good && size < SIZES; size++)
+    for (int reach = 0; reach < NETWORK_REACHES; reach++)
+        for (int size = 0; good && size < NETWORK_SIZES; size++)
             good = put_size(tally, reach, size, flow);
     return good;
 }
 
-static bool get_size(struct tally *tally, int reach, int size, struct lull_flow *flow)
+static bool get_size(struct network_tally *tally, int reach, int size, struct lull_flow *flow)
 {
     struct totals part;
     bool good = lull_flow_get(flow, &part.receives, sizeof part.receives);
@@ -255,8 +258,8 @@ static bool get_size(struct tally *tally, int reach, int size, struct lull_flow 
 bool lull_network_samples_get(struct lull_network_samples *samples, struct lull_flow *flow)
 {
     bool good = true;
-    for (int reach = 0; reach < REACHES; reach++)
-        for (int size = 0; good && size < SIZES; size++)
+    for (int reach = 0; reach < NETWORK_REACHES; reach++)
+        for (int size = 0; good && size < NETWORK_SIZES; size++)
             good = get_size(&samples->tallies[0], reach, size, flow);
     return good;
 }
@@ -286,8 +289,8 @@ static struct line fit_sizes(struct lull_sample *const *of)
 {
     struct line line = {0, (double)INFINITY, false};
     double bytes[2] = {0, 0}, times[2] = {0, 0};
-    for (int size = 0; size < SIZES; size++) {
-        if (!of[size] || of[size]->count < ENOUGH)
+    for (int size = 0; size < NETWORK_SIZES; size++) {
+        if (!of[size] || of[size]->count < ENOUGH_MESSAGES)
             continue;
         add_size(of[size], &times[line.known], &bytes[line.known]);
         line.known = true;
@@ -302,7 +305,7 @@ static struct line fit_sizes(struct lull_sample *const *of)
     return line;
 }
 
-static struct line fit_reach(struct tally *tally, int reach)
+static struct line fit_reach(struct network_tally *tally, int reach)
 {
     struct line line = fit_sizes(tally->of[reach][WAITED_FOR]);
     return line.known ? line : fit_sizes(tally->of[reach][ALL]);
@@ -316,7 +319,7 @@ static void set_line(struct lull_network *network, enum lull_level level, struct
     lull_network_set(network, bandwidth, level, fmax(1, line.bandwidth));
 }
 
-static double mean_bytes(const struct sum *sum)
+static double mean_bytes(const struct message_sum *sum)
 {
     return sum->count ? (double)sum->bytes / (double)sum->count : 0;
 }
@@ -339,11 +342,11 @@ static struct line line_through(double bytes, double ns, double bandwidth)
 
 /* What is known of the messages between two processes that are so far from each other. */
 struct reach {
-    const struct totals *totals;            /* [SIZES] */
-    struct lull_sample *const (*of)[SIZES]; /* [SETS] */
-    struct line line;                       /* of those that nobody disturbed */
-    struct lull_eager_findings eager;       /* what is known of their limit */
-    double limit;                           /* the largest that are taken to be eager */
+    const struct totals *totals;                    /* [SIZES] */
+    struct lull_sample *const (*of)[NETWORK_SIZES]; /* [SETS] */
+    struct line line;                               /* of those that nobody disturbed */
+    struct lull_eager_findings eager;               /* what is known of their limit */
+    double limit;                                   /* the largest that are taken to be eager */
     struct lull_network_range_cost *ranges;
     uint32_t n_ranges;
 };
@@ -353,18 +356,19 @@ struct reach {
  * nobody waited for one. Where a call waited for sends to others, too, these may have ended it,
  * unless they were eager; they are taken to be of about the same size. What is not eager, its
  * sender knows best. */
-static struct sum find_flights(const struct reach *reach, int size, struct line usual)
+static struct message_sum find_flights(const struct reach *reach, int size, struct line usual)
 {
     const struct totals *totals = &reach->totals[size];
     const struct lull_handshakes *sends = &reach->eager.handshakes[size];
-    struct sum sum = totals->waited[0];
-    if (sends->count >= ENOUGH && (double)sends->bytes / (double)sends->count > reach->limit)
-        return (struct sum){sends->count, sends->bytes, sends->ns};
+    struct message_sum sum = totals->waited[0];
+    if (sends->count >= ENOUGH_MESSAGES &&
+        (double)sends->bytes / (double)sends->count > reach->limit)
+        return (struct message_sum){sends->count, sends->bytes, sends->ns};
     if (mean_bytes(&totals->waited[1]) <= lull_eager_limit(&reach->eager, LEAST_EAGER))
         join_sum(&sum, &totals->waited[1]);
-    bool waited = sum.count >= ENOUGH;
+    bool waited = sum.count >= ENOUGH_MESSAGES;
     for (int age = 0; age < AGES; age++) {
-        const struct sum *sent = &totals->sent[age];
+        const struct message_sum *sent = &totals->sent[age];
         double takes = waited ? (double)sum.ns / (double)sum.count
                               : (usual.known ? time_of(usual, mean_bytes(sent)) : 0);
         if (ldexp(1, age) < takes)
@@ -375,7 +379,7 @@ static struct sum find_flights(const struct reach *reach, int size, struct line 
 
 static bool is_enough(const struct lull_sample *sample)
 {
-    return sample && sample->count >= ENOUGH;
+    return sample && sample->count >= ENOUGH_MESSAGES;
 }
 
 /* What those of a sample cost that nobody disturbed. */
@@ -395,12 +399,12 @@ static void fit_ranges(struct reach *reach)
     struct line cost = {0}, copy = {0, (double)INFINITY, true};
     const double bandwidth = reach->line.bandwidth;
     bool waited = false;
-    for (int size = 0; size < SIZES; size++)
+    for (int size = 0; size < NETWORK_SIZES; size++)
         waited |= is_enough(reach->of[WAITED_FOR][size]);
-    for (int size = 0; size < SIZES; size++) {
+    for (int size = 0; size < NETWORK_SIZES; size++) {
         const struct totals *totals = &reach->totals[size];
-        struct sum sum = waited ? find_flights(reach, size, cost) : totals->receives;
-        if (sum.count >= ENOUGH)
+        struct message_sum sum = waited ? find_flights(reach, size, cost) : totals->receives;
+        if (sum.count >= ENOUGH_MESSAGES)
             cost = line_through(mean_bytes(&sum), (double)sum.ns / (double)sum.count, bandwidth);
         else if (is_enough(reach->of[WAITED_FOR][size]))
             cost = low_price(reach->of[WAITED_FOR][size], bandwidth);
@@ -456,19 +460,19 @@ lull_status lull_network_samples_fit(struct lull_network_samples *samples,
                                      struct lull_arena *arena, struct lull_network *ret_network,
                                      struct lull_error *err)
 {
-    struct tally *tally = add_all(samples);
-    struct reach reaches[REACHES];
+    struct network_tally *tally = add_all(samples);
+    struct reach reaches[NETWORK_REACHES];
     if (tally->no_memory)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
                          samples->trace->path);
     lull_network_init(ret_network, lull_network_find("ranges"));
     double usual = ret_network->values[0][lull_network_parameter(ret_network->class, "eager")];
-    for (int i = 0; i < REACHES; i++) {
-        reaches[i] =
-            (struct reach){.totals = tally->totals[i],
-                           .of = tally->of[i],
-                           .line = fit_reach(tally, i),
-                           .ranges = lull_arena_zero(arena, SIZES, sizeof *reaches[i].ranges)};
+    for (int i = 0; i < NETWORK_REACHES; i++) {
+        reaches[i] = (struct reach){
+            .totals = tally->totals[i],
+            .of = tally->of[i],
+            .line = fit_reach(tally, i),
+            .ranges = lull_arena_zero(arena, NETWORK_SIZES, sizeof *reaches[i].ranges)};
         reaches[i].eager.most = (double)INFINITY;
         lull_status status = evidence ? lull_eager_evidence_weigh(evidence, i == BETWEEN_NODES,
                                                                   &reaches[i].eager, err)
@@ -478,7 +482,7 @@ lull_status lull_network_samples_fit(struct lull_network_samples *samples,
         reaches[i].limit = lull_eager_limit(&reaches[i].eager, usual);
         fit_ranges(&reaches[i]);
     }
-    for (int i = 0; i < REACHES; i++)
+    for (int i = 0; i < NETWORK_REACHES; i++)
         if (!reaches[i].line.known && reaches[!i].line.known) {
             double limit = reaches[i].limit;
             reaches[i] = reaches[!i];

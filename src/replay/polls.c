@@ -10,13 +10,13 @@ enum { MOST_PLACES = 8 };
 /* A place waits if at most one of so many parts of its time was in vain. */
 enum { PARTS = 10 };
 
-struct place {
+struct poll_place {
     uint32_t region;
     int64_t in_vain, answered; /* ns */
 };
 
-struct thread {
-    struct place *places;
+struct poll_thread {
+    struct poll_place *places;
     size_t n_places, capacity;
     /* The series: since[a][b] is the time of the queries of its place b from the first of its place
      * a on. */
@@ -31,7 +31,7 @@ struct thread {
 
 struct lull_polls {
     uint32_t n_locations;
-    struct thread **threads; /* [n_locations]; NULL: has not queried */
+    struct poll_thread **threads; /* [n_locations]; NULL: has not queried */
 };
 
 static bool is_query(uint8_t call)
@@ -42,10 +42,10 @@ static bool is_query(uint8_t call)
 /* ---- series -------------------------------------------------------------------------------- */
 
 /* Ends with the answer to its place `a`, or to none (MOST_PLACES). */
-static void end_series(struct thread *thread, uint32_t a)
+static void end_series(struct poll_thread *thread, uint32_t a)
 {
     for (uint32_t b = 0; b < thread->n_series; b++) {
-        struct place *place = &thread->places[thread->series[b]];
+        struct poll_place *place = &thread->places[thread->series[b]];
         int64_t answered = a < MOST_PLACES ? thread->since[a][b] : 0;
         place->answered += answered;
         place->in_vain += thread->since[b][b] - answered;
@@ -54,7 +54,7 @@ static void end_series(struct thread *thread, uint32_t a)
 }
 
 /* Ends with a blocking wait: all had their answer. */
-static void answer_series(struct thread *thread)
+static void answer_series(struct poll_thread *thread)
 {
     for (uint32_t b = 0; b < thread->n_series; b++)
         thread->places[thread->series[b]].answered += thread->since[b][b];
@@ -62,7 +62,7 @@ static void answer_series(struct thread *thread)
 }
 
 /* Which place of the series a region is; n_series: none. */
-static uint32_t find_in_series(const struct thread *thread, uint32_t region)
+static uint32_t find_in_series(const struct poll_thread *thread, uint32_t region)
 {
     uint32_t b = 0;
     while (b < thread->n_series && thread->places[thread->series[b]].region != region)
@@ -70,7 +70,7 @@ static uint32_t find_in_series(const struct thread *thread, uint32_t region)
     return b;
 }
 
-static bool find_place(struct thread *thread, uint32_t region, uint32_t *ret_index)
+static bool find_poll_place(struct poll_thread *thread, uint32_t region, uint32_t *ret_index)
 {
     uint32_t index = 0;
     while (index < thread->n_places && thread->places[index].region != region)
@@ -79,19 +79,19 @@ static bool find_place(struct thread *thread, uint32_t region, uint32_t *ret_ind
         if (!lull_array_reserve(&thread->places, &thread->capacity, thread->n_places + 1,
                                 sizeof *thread->places))
             return false;
-        thread->places[thread->n_places++] = (struct place){.region = region};
+        thread->places[thread->n_places++] = (struct poll_place){.region = region};
     }
     *ret_index = index;
     return true;
 }
 
-static bool add_query(struct thread *thread)
+static bool add_query(struct poll_thread *thread)
 {
     uint32_t b = find_in_series(thread, thread->region);
     if (b == MOST_PLACES)
         b = thread->n_series = 0;
     if (b == thread->n_series) {
-        if (!find_place(thread, thread->region, &thread->series[b]))
+        if (!find_poll_place(thread, thread->region, &thread->series[b]))
             return false;
         thread->n_series++;
         memset(thread->since[b], 0, sizeof thread->since[b]);
@@ -105,7 +105,7 @@ static bool add_query(struct thread *thread)
 
 /* ---- calls --------------------------------------------------------------------------------- */
 
-static bool begin_call(struct thread *thread, const struct lull_step *step)
+static bool begin_polled_call(struct poll_thread *thread, const struct lull_step *step)
 {
     bool open = thread->open, probed = open && thread->call == LULL_CALL_IPROBE;
     thread->open = thread->found = false;
@@ -135,7 +135,7 @@ static bool begin_call(struct thread *thread, const struct lull_step *step)
     return true;
 }
 
-static void end_call(struct thread *thread, const struct lull_step *step)
+static void end_polled_call(struct poll_thread *thread, const struct lull_step *step)
 {
     if (!is_query(step->op))
         return;
@@ -153,7 +153,7 @@ static void end_call(struct thread *thread, const struct lull_step *step)
 
 bool lull_polls_take(struct lull_polls *polls, uint32_t location, const struct lull_step *step)
 {
-    struct thread *thread = polls->threads[location];
+    struct poll_thread *thread = polls->threads[location];
     if (!thread) {
         if (step->kind != LULL_STEP_CALL_BEGIN || !is_query(step->op))
             return true;
@@ -162,9 +162,9 @@ bool lull_polls_take(struct lull_polls *polls, uint32_t location, const struct l
             return false;
     }
     if (step->kind == LULL_STEP_CALL_BEGIN)
-        return begin_call(thread, step);
+        return begin_polled_call(thread, step);
     if (step->kind == LULL_STEP_CALL_END)
-        end_call(thread, step);
+        end_polled_call(thread, step);
     else
         thread->found = true;
     return true;
@@ -175,7 +175,7 @@ bool lull_polls_put(const struct lull_polls *polls, struct lull_flow *flow)
     const uint32_t last = UINT32_MAX;
     bool good = true;
     for (uint32_t l = 0; polls && good && l < polls->n_locations; l++) {
-        const struct thread *thread = polls->threads[l];
+        const struct poll_thread *thread = polls->threads[l];
         if (thread)
             good =
                 lull_flow_put(flow, &l, sizeof l) &&
@@ -188,7 +188,7 @@ bool lull_polls_get(struct lull_polls *polls, struct lull_flow *flow)
 {
     uint32_t l = 0;
     while (lull_flow_get(flow, &l, sizeof l) && polls && l < polls->n_locations) {
-        struct thread *thread = polls->threads[l] = calloc(1, sizeof *thread);
+        struct poll_thread *thread = polls->threads[l] = calloc(1, sizeof *thread);
         if (!thread || !(thread->places =
                              lull_flow_get_items(flow, sizeof *thread->places, &thread->n_places)))
             return false;
@@ -199,9 +199,9 @@ bool lull_polls_get(struct lull_polls *polls, struct lull_flow *flow)
 
 bool lull_polls_wait(const struct lull_polls *polls, uint32_t location, uint32_t region)
 {
-    const struct thread *thread = polls ? polls->threads[location] : NULL;
+    const struct poll_thread *thread = polls ? polls->threads[location] : NULL;
     for (size_t i = 0; thread && i < thread->n_places; i++) {
-        const struct place *place = &thread->places[i];
+        const struct poll_place *place = &thread->places[i];
         if (place->region == region)
             return place->in_vain <= (place->in_vain + place->answered) / PARTS;
     }

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-static int compare(const void *a, const void *b)
+static int compare_sampled(const void *a, const void *b)
 {
     const struct lull_sampled *x = a, *y = b;
     if (x->hash != y->hash)
@@ -17,7 +17,7 @@ static int compare(const void *a, const void *b)
 
 void lull_sample_settle(struct lull_sample *sample)
 {
-    qsort(sample->items, sample->count, sizeof *sample->items, compare);
+    qsort(sample->items, sample->count, sizeof *sample->items, compare_sampled);
     if (sample->count > LULL_SAMPLE) {
         sample->count = LULL_SAMPLE;
         sample->most = sample->items[LULL_SAMPLE - 1].hash;

@@ -76,8 +76,9 @@ static lull_status put_span(struct lull_sim_tape *tape, uint32_t rank, uint32_t 
     return status == LULL_OK ? put_region(tape, rank, false, region, end, err) : status;
 }
 
-static lull_status compute(void *context, uint32_t rank, const struct lull_op *op, int64_t begin,
-                           int64_t end, int64_t noise, int64_t delay, struct lull_error *err)
+static lull_status write_computation(void *context, uint32_t rank, const struct lull_op *op,
+                                     int64_t begin, int64_t end, int64_t noise, int64_t delay,
+                                     struct lull_error *err)
 {
     struct lull_sim_tape *tape = context;
     lull_status status = end_communication(tape, rank, begin, err);
@@ -301,7 +302,7 @@ lull_status lull_sim_tape_open(const struct lull_program *program,
     tape->program = program;
     tape->trace = trace;
     tape->sink = (struct lull_sim_sink){
-        .context = tape, .compute = compute, .call = call, .start = start, .done = done};
+        .context = tape, .compute = write_computation, .call = call, .start = start, .done = done};
     tape->ranks = lull_arena_zero(trace->arena, program->n_ranks, sizeof *tape->ranks);
     lull_status status = LULL_OK;
     if (program->n_streams != program->n_ranks)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static lull_status no_memory(const struct lull_survey *survey, struct lull_error *err)
+static lull_status no_memory_for_survey(const struct lull_survey *survey, struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
                      survey->trace->path);
@@ -149,7 +149,8 @@ static unsigned life_of(const struct lull_step *step)
     }
 }
 
-static bool take_barrier(struct lull_survey *survey, uint32_t process, const struct lull_step *step)
+static bool survey_barrier(struct lull_survey *survey, uint32_t process,
+                           const struct lull_step *step)
 {
     pthread_mutex_lock(&survey->lock);
     bool fits =
@@ -166,7 +167,7 @@ static bool take_thread(struct lull_survey *survey, uint32_t location, const str
         return true;
     survey->meets[location] = true;
     if (step->kind == LULL_STEP_THREAD_WAIT_BEGIN && step->op == LULL_THREAD_WAIT_BARRIER)
-        return take_barrier(survey, (uint32_t)key.process, step);
+        return survey_barrier(survey, (uint32_t)key.process, step);
     if (life_of(step) == 0)
         return true;
     pthread_mutex_lock(&survey->lock);
@@ -215,8 +216,8 @@ static bool take_collective(struct lull_survey *survey, uint32_t process,
     return take_passage(survey, process, step) && take_root(survey, process, step);
 }
 
-static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
-                              struct lull_error *err)
+static lull_status take_steps_for_survey(void *context, unsigned worker,
+                                         const struct lull_steps *steps, struct lull_error *err)
 {
     (void)worker;
     struct lull_survey *survey = context;
@@ -229,15 +230,15 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
         const struct lull_step *step = &steps->steps[i];
         if (survey->polls && LULL_STEP_MASK(step->kind) & LULL_STEPS_OF_POLLS &&
             !lull_polls_take(survey->polls, steps->location, step))
-            return no_memory(survey, err);
+            return no_memory_for_survey(survey, err);
         if (LULL_STEP_MASK(step->kind) & LULL_STEPS_OF_THREADS &&
             !take_thread(survey, steps->location, step))
-            return no_memory(survey, err);
+            return no_memory_for_survey(survey, err);
         if (LULL_STEP_MASK(step->kind) & OF_REQUESTS)
             take_request(survey, steps->location, step);
         else if (master && LULL_STEP_MASK(step->kind) & OF_COLLECTIVES &&
                  !take_collective(survey, process, step))
-            return no_memory(survey, err);
+            return no_memory_for_survey(survey, err);
     }
     return LULL_OK;
 }
@@ -248,7 +249,7 @@ struct lull_consumer lull_survey_consumer(struct lull_survey *survey)
                                   .wants = OF_REQUESTS | OF_COLLECTIVES |
                                            (survey->polls ? LULL_STEPS_OF_POLLS : 0) |
                                            (survey->makes_threads ? LULL_STEPS_OF_THREADS : 0),
-                                  .steps = take_steps};
+                                  .steps = take_steps_for_survey};
 }
 
 lull_status lull_survey_take(const struct lull_trace *trace, uint32_t application, bool callers,
@@ -296,7 +297,7 @@ lull_status lull_survey_create(const struct lull_trace *trace, uint32_t applicat
         survey->polls = lull_polls_create(trace);
     if ((polls && !survey->polls) || !survey->visitors || !survey->passages || !survey->shifts ||
         !survey->roots || !survey->requests || !survey->meets) {
-        lull_status status = no_memory(survey, err);
+        lull_status status = no_memory_for_survey(survey, err);
         lull_survey_destroy(survey);
         return status;
     }

@@ -94,7 +94,7 @@ static bool get_roots(struct lull_survey *survey, struct lull_flow *flow)
     return c == LULL_NONE;
 }
 
-struct life {
+struct told_life {
     struct lull_survey_life_key key;
     uint64_t what;
 };
@@ -104,7 +104,7 @@ static bool put_lives(const struct lull_survey *survey, struct lull_flow *flow)
     const uint64_t count = survey->lives.count;
     bool good = lull_flow_put(flow, &count, sizeof count);
     for (size_t i = 0; good && i < count; i++) {
-        struct life life = {.what = survey->lives.entries[i].value};
+        struct told_life life = {.what = survey->lives.entries[i].value};
         memcpy(&life.key, lull_hash_key(&survey->lives, i), sizeof life.key);
         good = lull_flow_put(flow, &life, sizeof life);
     }
@@ -116,7 +116,7 @@ static bool get_lives(struct lull_survey *survey, struct lull_flow *flow)
     uint64_t count;
     bool good = lull_flow_get(flow, &count, sizeof count);
     for (uint64_t i = 0; good && i < count; i++) {
-        struct life life;
+        struct told_life life;
         good = lull_flow_get(flow, &life, sizeof life) &&
                lull_hash_add(&survey->lives, &life.key, sizeof life.key, life.what, NULL);
     }

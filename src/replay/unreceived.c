@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct rest {
+struct channel_rest {
     struct lull_channel channel;
     int64_t count; /* above 0 */
 };
 
 struct lull_unreceived {
-    struct rest *rests; /* sorted by target, communicator, source, tag */
+    struct channel_rest *rests; /* sorted by target, communicator, source, tag */
     size_t n_rests;
 };
 
@@ -26,8 +26,8 @@ struct counting {
     struct lull_hash counts;
 };
 
-static bool count_message(struct counting *counting, const struct lull_steps *steps,
-                          const struct lull_step *step)
+static bool count_unreceived(struct counting *counting, const struct lull_steps *steps,
+                             const struct lull_step *step)
 {
     if (step->channel == LULL_NONE)
         return true;
@@ -38,8 +38,8 @@ static bool count_message(struct counting *counting, const struct lull_steps *st
     return count;
 }
 
-static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
-                              struct lull_error *err)
+static lull_status take_steps_for_unreceived(void *context, unsigned worker,
+                                             const struct lull_steps *steps, struct lull_error *err)
 {
     (void)worker;
     struct counting *counting = context;
@@ -50,7 +50,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     pthread_mutex_lock(&counting->lock);
     for (uint32_t i = 0; fits && i < steps->count; i++)
         if (steps->steps[i].kind == LULL_STEP_SEND || steps->steps[i].kind == LULL_STEP_RECV)
-            fits = count_message(counting, steps, &steps->steps[i]);
+            fits = count_unreceived(counting, steps, &steps->steps[i]);
     pthread_mutex_unlock(&counting->lock);
     return fits ? LULL_OK
                 : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
@@ -70,7 +70,8 @@ static int compare_channels(const struct lull_channel *a, const struct lull_chan
 
 static int by_channel(const void *a, const void *b)
 {
-    return compare_channels(&((const struct rest *)a)->channel, &((const struct rest *)b)->channel);
+    return compare_channels(&((const struct channel_rest *)a)->channel,
+                            &((const struct channel_rest *)b)->channel);
 }
 
 /* Keeps the channels on which more was sent than received; false: no memory. */
@@ -83,7 +84,7 @@ static bool keep_rests(struct lull_unreceived *unreceived, const struct lull_has
     if (!unreceived->rests)
         return false;
     for (size_t i = 0; i < counts->count; i++) {
-        struct rest rest = {.count = (int64_t)counts->entries[i].value};
+        struct channel_rest rest = {.count = (int64_t)counts->entries[i].value};
         memcpy(&rest.channel, lull_hash_key(counts, i), sizeof rest.channel); /* anywhere */
         if (rest.count > 0)
             unreceived->rests[unreceived->n_rests++] = rest;
@@ -100,7 +101,7 @@ lull_status lull_unreceived_create(const struct lull_trace *trace, uint32_t appl
     const struct lull_consumer consumer = {.context = &counting,
                                            .wants = LULL_STEP_MASK(LULL_STEP_SEND) |
                                                     LULL_STEP_MASK(LULL_STEP_RECV),
-                                           .steps = take_steps};
+                                           .steps = take_steps_for_unreceived};
     pthread_mutex_init(&counting.lock, NULL);
     lull_status status = lull_pass_run(trace, &options, &consumer, 1, err);
     struct lull_unreceived *unreceived = calloc(1, sizeof *unreceived);

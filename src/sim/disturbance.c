@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_RANKS (UINT32_C(1) << 28)
+#define MOST_DISTURBED_RANKS (UINT32_C(1) << 28)
 
 struct lull_disturbance lull_disturbance_none(struct lull_arena *arena, uint64_t seed)
 {
@@ -47,7 +47,8 @@ static lull_status add_noise(struct lull_disturbance *disturbance, struct lull_s
     if (disturbance->noise)
         return lull_fail(err, LULL_ERR_RANGE, "'%s': there is a noise already",
                          lull_spec_text(spec));
-    return lull_noise_read(spec, MOST_RANKS, disturbance->arena, &disturbance->noise, err);
+    return lull_noise_read(spec, MOST_DISTURBED_RANKS, disturbance->arena, &disturbance->noise,
+                           err);
 }
 
 static lull_status add_iterations(struct lull_disturbance *disturbance, struct lull_spec *spec,
@@ -81,8 +82,8 @@ static lull_status add_delay(struct lull_disturbance *disturbance, const char *t
 
 /* ---- any ------------------------------------------------------------------------------------- */
 
-static lull_status add_named(struct lull_disturbance *disturbance, const char *text,
-                             struct lull_error *err)
+static lull_status add_named_spec(struct lull_disturbance *disturbance, const char *text,
+                                  struct lull_error *err)
 {
     struct lull_spec *spec;
     lull_status status = lull_spec_parse(text, disturbance->arena, &spec, err);
@@ -109,7 +110,7 @@ lull_status lull_disturbance_add(struct lull_disturbance *disturbance, const cha
 {
     const char *at = strchr(text, '@'), *colon = strchr(text, ':');
     lull_status status = at && colon && at < colon ? add_delay(disturbance, text, err)
-                                                   : add_named(disturbance, text, err);
+                                                   : add_named_spec(disturbance, text, err);
     if (status == LULL_OK)
         disturbance->text = lull_arena_printf(disturbance->arena, "%s%s%s", disturbance->text,
                                               *disturbance->text ? "\n" : "", text);

@@ -95,8 +95,9 @@ lull_status lull_placement_read(struct lull_spec *spec, uint32_t n_ranks, struct
 
 /* ---- network --------------------------------------------------------------------------------- */
 
-static lull_status find_class(const struct lull_spec *spec,
-                              const struct lull_network_class **ret_class, struct lull_error *err)
+static lull_status find_network_class(const struct lull_spec *spec,
+                                      const struct lull_network_class **ret_class,
+                                      struct lull_error *err)
 {
     const char *names[64] = {NULL};
     for (unsigned i = 0; i < 63 && lull_networks[i]; i++)
@@ -156,7 +157,7 @@ lull_status lull_network_read(struct lull_spec *spec, struct lull_spec *placemen
         "cpu-speed", "how much faster this machine computes", LULL_FACTOR, 1, 1e-3, 1e3, false};
     const struct lull_network_class *class;
     struct lull_network network;
-    lull_status status = find_class(spec, &class, err);
+    lull_status status = find_network_class(spec, &class, err);
     if (status != LULL_OK)
         return status;
     lull_network_init(&network, class);

@@ -130,9 +130,9 @@ static lull_status check_range(const struct lull_spec *spec, const char *key, co
                      least, most);
 }
 
-static lull_status read_number(struct lull_spec *spec, const char *key,
-                               const struct lull_parameter *parameter, double *ret_value,
-                               struct lull_error *err)
+static lull_status read_parameter_value(struct lull_spec *spec, const char *key,
+                                        const struct lull_parameter *parameter, double *ret_value,
+                                        struct lull_error *err)
 {
     const char *text = ask(spec, key);
     if (!text)
@@ -153,7 +153,7 @@ lull_status lull_spec_number(struct lull_spec *spec, const struct lull_parameter
                              double *ret_value, struct lull_error *err)
 {
     double value = parameter->value;
-    lull_status status = read_number(spec, parameter->name, parameter, &value, err);
+    lull_status status = read_parameter_value(spec, parameter->name, parameter, &value, err);
     if (status == LULL_OK)
         *ret_value = value;
     return status;
@@ -164,7 +164,7 @@ lull_status lull_spec_level_number(struct lull_spec *spec, const char *level,
                                    struct lull_error *err)
 {
     const char *key = lull_arena_printf(spec->arena, "%s.%s", level, parameter->name);
-    return read_number(spec, key, parameter, ret_value, err);
+    return read_parameter_value(spec, key, parameter, ret_value, err);
 }
 
 lull_status lull_spec_count(struct lull_spec *spec, const char *key, uint64_t fallback,
@@ -186,8 +186,8 @@ lull_status lull_spec_count(struct lull_spec *spec, const char *key, uint64_t fa
 /* ---- words ----------------------------------------------------------------------------------- */
 
 /* "a, b, c", or with the last joined by "or". */
-static const char *join(struct lull_arena *arena, const char *const *words, size_t count,
-                        const char *last)
+static const char *join_words(struct lull_arena *arena, const char *const *words, size_t count,
+                              const char *last)
 {
     const char *text = "";
     for (size_t i = 0; i < count; i++)
@@ -217,7 +217,7 @@ lull_status lull_spec_choice(struct lull_spec *spec, const char *key, const char
             ;
         if (!words[choice])
             return lull_fail(err, LULL_ERR_RANGE, "%s: %s is '%s', expected %s", spec->name, key,
-                             text, join(spec->arena, words, count_words(words), " or "));
+                             text, join_words(spec->arena, words, count_words(words), " or "));
     }
     *ret_choice = choice;
     return LULL_OK;
@@ -246,7 +246,7 @@ lull_status lull_spec_finish(const struct lull_spec *spec, struct lull_error *er
         for (a = 0; a < spec->n_asked; a++) /* keys of levels would be too many to print */
             if (!strchr(spec->asked[a], '.'))
                 plain[n_plain++] = spec->asked[a];
-        const char *list = n_plain > 0 ? join(spec->arena, plain, n_plain, ", ") : "none";
+        const char *list = n_plain > 0 ? join_words(spec->arena, plain, n_plain, ", ") : "none";
         lull_status status =
             unknown("key", spec->entries[i].key, spec->asked, spec->n_asked, list, err);
         return lull_fail_prefix(err, status, "%s", spec->name);
@@ -258,7 +258,8 @@ lull_status lull_spec_unknown_name(const struct lull_spec *spec, const char *wha
                                    const char *const *names, struct lull_error *err)
 {
     size_t count = count_words(names);
-    return unknown(what, spec->name, names, count, join(spec->arena, names, count, ", "), err);
+    return unknown(what, spec->name, names, count, join_words(spec->arena, names, count, ", "),
+                   err);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */

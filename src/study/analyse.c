@@ -19,7 +19,7 @@ lull_status lull_run_fail(const struct lull_run *run, lull_status status, struct
 
 /* ---- the numbers --------------------------------------------------------------------------- */
 
-static void measure(struct lull_run *run)
+static void count_threads_of_run(struct lull_run *run)
 {
     const struct lull_breakdown *breakdown = run->breakdown;
     run->processes = breakdown->n_processes;
@@ -60,7 +60,7 @@ lull_status lull_run_evaluate(struct lull_run *run, const struct lull_runs_optio
                               struct lull_notices *notices, struct lull_arena *arena,
                               struct lull_error *err)
 {
-    measure(run);
+    count_threads_of_run(run);
     lull_status status =
         lull_pop_from_breakdown(run->breakdown, options->force, arena, &run->input, err);
     if (status != LULL_OK)
@@ -221,14 +221,14 @@ static bool wants_ideal(const struct lull_run *run, const struct lull_runs_optio
 }
 
 /* Who looks for files and for waits rides on the reading of the run, behind another companion. */
-struct rider {
+struct file_rider {
     const struct lull_runs_options *options;
     struct lull_file_reader *files; /* NULL: not wanted ... */
     struct lull_waits *waits;       /* ... likewise */
     struct lull_arena *arena;
 };
 
-static void join_files(struct rider *rider, struct lull_joint_pass *joint)
+static void join_files(struct file_rider *rider, struct lull_joint_pass *joint)
 {
     rider->files =
         lull_file_reader_create(joint->trace, joint->pass.windows, joint->workers, rider->arena);
@@ -236,7 +236,7 @@ static void join_files(struct rider *rider, struct lull_joint_pass *joint)
     joint->consumers[joint->n_consumers++] = lull_file_reader_consumer(rider->files);
 }
 
-static lull_status join_waits(struct rider *rider, struct lull_joint_pass *joint,
+static lull_status join_waits(struct file_rider *rider, struct lull_joint_pass *joint,
                               struct lull_error *err)
 {
     const struct lull_wait_options wanted = {.application = rider->options->application,
@@ -255,7 +255,7 @@ static lull_status join_waits(struct rider *rider, struct lull_joint_pass *joint
 
 static lull_status join_riders(void *context, struct lull_joint_pass *joint, struct lull_error *err)
 {
-    struct rider *rider = context;
+    struct file_rider *rider = context;
     const struct lull_companion *other = rider->options->companion;
     lull_status status = other ? other->join(other->context, joint, err) : LULL_OK;
     if (status == LULL_OK && rider->options->files)
@@ -266,7 +266,7 @@ static lull_status join_riders(void *context, struct lull_joint_pass *joint, str
 }
 
 /* A pass for waits alone, in which each thread is followed. */
-static lull_status read_waits(const struct rider *rider, const struct lull_run *run,
+static lull_status read_waits(const struct file_rider *rider, const struct lull_run *run,
                               const struct lull_breakdown_options *wanted,
                               struct lull_wait_result *ret_result, struct lull_error *err)
 {
@@ -297,7 +297,7 @@ static lull_status read_waits(const struct rider *rider, const struct lull_run *
 }
 
 /* Where threads communicate beside the masters, against presumption, the run is read once more. */
-static lull_status conclude_waits(const struct rider *rider, struct lull_run *run,
+static lull_status conclude_waits(const struct file_rider *rider, struct lull_run *run,
                                   const struct lull_breakdown_options *wanted,
                                   struct lull_error *err)
 {
@@ -312,7 +312,7 @@ static lull_status conclude_waits(const struct rider *rider, struct lull_run *ru
     return status;
 }
 
-static lull_status conclude_riders(const struct rider *rider, struct lull_run *run,
+static lull_status conclude_riders(const struct file_rider *rider, struct lull_run *run,
                                    const struct lull_breakdown_options *wanted,
                                    struct lull_error *err)
 {
@@ -329,12 +329,12 @@ static lull_status conclude_riders(const struct rider *rider, struct lull_run *r
     return status;
 }
 
-static lull_status read_events(struct lull_run *run, const struct lull_runs_options *options,
-                               const struct lull_breakdown_options *wanted,
-                               const struct lull_ideal_options *ideal, struct lull_arena *arena,
-                               struct lull_error *err)
+static lull_status read_events_of_run(struct lull_run *run, const struct lull_runs_options *options,
+                                      const struct lull_breakdown_options *wanted,
+                                      const struct lull_ideal_options *ideal,
+                                      struct lull_arena *arena, struct lull_error *err)
 {
-    struct rider rider = {.options = options, .arena = arena};
+    struct file_rider rider = {.options = options, .arena = arena};
     const struct lull_companion riders = {join_riders, &rider};
     lull_status status = lull_joint_pass_run(run->trace, wanted, ideal, &riders, arena,
                                              &run->breakdown, &run->ideal, err);
@@ -383,7 +383,7 @@ static lull_status read_run(struct lull_run *run, const struct lull_runs_options
     if (source == LULL_FROM_SUMS)
         status = lull_breakdown_compute(run->trace, &wanted, arena, &run->breakdown, err);
     else
-        status = read_events(run, options, &wanted, has_ideal ? &ideal : NULL, arena, err);
+        status = read_events_of_run(run, options, &wanted, has_ideal ? &ideal : NULL, arena, err);
     if (status == LULL_OK && source == LULL_FROM_SUMS)
         status = read_files(run, options, arena, err);
     progress->end(progress->context);

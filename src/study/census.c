@@ -5,7 +5,7 @@
 #include "trace/scan.h"
 
 /* One census per worker, added up at the end, so that workers share nothing. */
-struct counting {
+struct census_counting {
     const struct lull_trace *trace;
     struct lull_census *parts; /* [workers] */
 };
@@ -24,12 +24,12 @@ static void count_collective(struct lull_census *census, const struct lull_event
     census->collective_bytes[op] += sent;
 }
 
-static uint64_t believe(const struct counting *counting, uint32_t location, uint64_t bytes)
+static uint64_t believe(const struct census_counting *counting, uint32_t location, uint64_t bytes)
 {
     return lull_believed_bytes(counting->trace, location, bytes);
 }
 
-static void count_event(const struct counting *counting, unsigned worker, uint32_t location,
+static void count_event(const struct census_counting *counting, unsigned worker, uint32_t location,
                         const struct lull_event *event)
 {
     struct lull_census *census = &counting->parts[worker];
@@ -134,7 +134,8 @@ lull_status lull_census_take(const struct lull_trace *trace, const struct lull_d
                                         .progress = progress,
                                         .progress_context = progress_context};
     unsigned parts = lull_scan_workers(trace, &options);
-    struct counting counting = {trace, lull_arena_zero(arena, parts, sizeof(*counting.parts))};
+    struct census_counting counting = {trace,
+                                       lull_arena_zero(arena, parts, sizeof(*counting.parts))};
     for (unsigned i = 0; i < parts; i++)
         counting.parts[i].readings =
             lull_arena_zero(arena, trace->n_counters + 1, sizeof(*counting.parts[i].readings));

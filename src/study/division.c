@@ -32,8 +32,8 @@ static struct sight look_at(const struct lull_trace *trace)
     return sight;
 }
 
-static lull_status compare(struct lull_team *team, const struct lull_trace *trace,
-                           struct lull_error *err)
+static lull_status compare_sights(struct lull_team *team, const struct lull_trace *trace,
+                                  struct lull_error *err)
 {
     const struct sight own = look_at(trace);
     struct sight first = own;
@@ -109,7 +109,7 @@ lull_status lull_division_open(struct lull_team *team, const char *path,
     if (!opening.parted)
         status = meet(&opening, (struct step){LAST_STEP, 0}, status, err);
     if (status == LULL_OK)
-        status = compare(team, trace, err);
+        status = compare_sights(team, trace, err);
     if (status == LULL_OK)
         *ret_trace = trace;
     else

@@ -56,9 +56,9 @@ static lull_status conclude_ideal(const struct lull_joint_pass *joint, const str
     return lull_ideal_runtime(joint->trace, &options, arena, ideal, err);
 }
 
-static lull_status conclude(const struct lull_joint_pass *joint, const struct parts *parts,
-                            struct lull_arena *arena, struct lull_breakdown **ret_breakdown,
-                            struct lull_ideal_result **ret_ideal, struct lull_error *err)
+static lull_status conclude_parts(const struct lull_joint_pass *joint, const struct parts *parts,
+                                  struct lull_arena *arena, struct lull_breakdown **ret_breakdown,
+                                  struct lull_ideal_result **ret_ideal, struct lull_error *err)
 {
     struct lull_ideal_result *ideal = NULL;
     lull_status status = lull_collector_gather(parts->collector, err);
@@ -107,7 +107,7 @@ lull_status lull_joint_pass_run(const struct lull_trace *trace,
         status = lull_pass_run(trace, &joint.pass, joint.consumers, joint.n_consumers, err);
     status = lull_team_agree(team, status, err);
     if (status == LULL_OK)
-        status = conclude(&joint, &parts, arena, ret_breakdown, ret_ideal, err);
+        status = conclude_parts(&joint, &parts, arena, ret_breakdown, ret_ideal, err);
     lull_ideal_destroy(parts.ideal);
     lull_collector_destroy(parts.collector);
     if (status == LULL_OK)

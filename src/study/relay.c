@@ -37,8 +37,8 @@ static void end(void *context)
     lull_team_give_back(&passing->last);
 }
 
-static lull_status put(void *context, uint32_t to, const void *bytes, size_t size,
-                       struct lull_error *err)
+static lull_status put_passed(void *context, uint32_t to, const void *bytes, size_t size,
+                              struct lull_error *err)
 {
     struct passing *passing = context;
     struct lull_team *team = passing->division->team;
@@ -55,8 +55,8 @@ static lull_status put(void *context, uint32_t to, const void *bytes, size_t siz
                              : status;
 }
 
-static lull_status get(void *context, const void **ret_bytes, size_t *ret_size,
-                       struct lull_error *err)
+static lull_status get_passed(void *context, const void **ret_bytes, size_t *ret_size,
+                              struct lull_error *err)
 {
     struct passing *passing = context;
     struct lull_team *team = passing->division->team;
@@ -82,8 +82,8 @@ void lull_relay_attach(const struct lull_trace *trace, const struct lull_divisio
                                           .owner = owner,
                                           .begin = begin,
                                           .end = end,
-                                          .put = put,
-                                          .get = get},
+                                          .put = put_passed,
+                                          .get = get_passed},
                                 .division = division};
     if (passing->relay.index == 0)
         passing->underway = lull_arena_zero(arena, members, sizeof *passing->underway);

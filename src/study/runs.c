@@ -189,7 +189,7 @@ static lull_status load_saved(const char *path, const struct lull_runs_options *
 }
 
 /* By execution units, then processes, then as given. */
-static int compare_runs(const void *left, const void *right)
+static int compare_run_sizes(const void *left, const void *right)
 {
     const struct lull_run *a = left, *b = right;
     if (a->threads != b->threads)
@@ -214,7 +214,7 @@ lull_status lull_runs_load(const char *const *paths, uint32_t count,
     }
     if (!lull_team_is_first(options->team))
         return LULL_OK;
-    qsort(ret_runs->runs, ret_runs->count, sizeof(*ret_runs->runs), compare_runs);
+    qsort(ret_runs->runs, ret_runs->count, sizeof(*ret_runs->runs), compare_run_sizes);
     lull_run_make_names_differ(ret_runs, arena);
     tell_of_parts(ret_runs, options->application, notices);
     return LULL_OK;

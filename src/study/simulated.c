@@ -29,8 +29,8 @@ lull_status lull_simulate_specs_read(const char *const texts[LULL_SIMULATE_SPECS
     return lull_sweep_make(specs, LULL_SIMULATE_SPECS, arena, ret_sweep, err);
 }
 
-static lull_status check_delays(const struct lull_simulate_inputs *inputs, uint32_t n_ranks,
-                                struct lull_error *err)
+static lull_status check_delayed_ranks(const struct lull_simulate_inputs *inputs, uint32_t n_ranks,
+                                       struct lull_error *err)
 {
     for (uint32_t d = 0; d < inputs->n_delays; d++)
         if (inputs->delays[d].rank >= n_ranks)
@@ -110,12 +110,12 @@ lull_status lull_simulate_prepare(const struct lull_simulate_inputs *inputs, uin
     if (status == LULL_OK && specs[LULL_SIMULATE_MEMORY])
         status = lull_memory_read(specs[LULL_SIMULATE_MEMORY], inputs->machine, point->arena,
                                   &setup->memory, &point->err);
-    return status == LULL_OK ? check_delays(inputs, n_ranks, &point->err) : status;
+    return status == LULL_OK ? check_delayed_ranks(inputs, n_ranks, &point->err) : status;
 }
 
-static lull_status simulate(const struct lull_simulate_inputs *inputs,
-                            const struct lull_simulate_setup *setup, unsigned workers,
-                            struct lull_simulate_point *point)
+static lull_status simulate_point(const struct lull_simulate_inputs *inputs,
+                                  const struct lull_simulate_setup *setup, unsigned workers,
+                                  struct lull_simulate_point *point)
 {
     struct lull_sim_tape *tape = NULL;
     if (inputs->tape) {
@@ -176,7 +176,7 @@ static void release_point(const struct lull_simulate_inputs *inputs,
     point->result.path_compute = NULL;
 }
 
-struct work {
+struct simulation_work {
     const struct lull_simulate_inputs *inputs;
     struct lull_simulate_point *points;
     unsigned workers_each; /* threads of one simulation */
@@ -185,7 +185,7 @@ struct work {
 
 static void run_points(void *context, unsigned worker)
 {
-    struct work *work = context;
+    struct simulation_work *work = context;
     (void)worker;
     for (;;) {
         uint64_t number = atomic_fetch_add(&work->next, 1);
@@ -198,7 +198,7 @@ static void run_points(void *context, unsigned worker)
         point->usage = point->usage && point->status == LULL_ERR_RANGE;
         if (point->status != LULL_OK)
             continue;
-        point->status = simulate(work->inputs, &setup, work->workers_each, point);
+        point->status = simulate_point(work->inputs, &setup, work->workers_each, point);
         if (point->status == LULL_OK)
             keep_ends(point);
         if (point->status == LULL_OK && work->inputs->sweep->n_axes > 0)
@@ -211,7 +211,8 @@ void lull_simulate_run(const struct lull_simulate_inputs *inputs,
 {
     uint64_t n_points = inputs->sweep->n_points;
     workers = workers ? workers : lull_worker_count();
-    struct work work = {inputs, points, n_points < workers ? workers / (unsigned)n_points : 1, 0};
+    struct simulation_work work = {inputs, points,
+                                   n_points < workers ? workers / (unsigned)n_points : 1, 0};
     atomic_init(&work.next, 0);
     if (workers > n_points)
         workers = (unsigned)n_points;

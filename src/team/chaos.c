@@ -131,7 +131,7 @@ static lull_status open_chaos(const struct lull_team_start *start, void **ret_st
 
 /* ---- sockets --------------------------------------------------------------------------------- */
 
-static bool append(struct bytes *to, const void *bytes, size_t size)
+static bool append_bytes(struct bytes *to, const void *bytes, size_t size)
 {
     if (to->end + size > to->capacity && to->begin > to->end / 2) {
         memmove(to->bytes, to->bytes + to->begin, to->end - to->begin);
@@ -176,7 +176,7 @@ static void pull_in(struct peer *peer)
     ssize_t got = sizeof room;
     while (peer->socket >= 0 && got == sizeof room) {
         got = recv(peer->socket, room, sizeof room, MSG_DONTWAIT);
-        if (got > 0 && !append(&peer->in, room, (size_t)got))
+        if (got > 0 && !append_bytes(&peer->in, room, (size_t)got))
             got = 0;
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
             leave(peer);
@@ -205,8 +205,8 @@ static bool send_chaos(void *state, uint32_t to, const void *head, size_t head_s
     struct chaos *chaos = state;
     struct peer *peer = &chaos->peers[to];
     const uint64_t all = head_size + size;
-    if (!append(&peer->out, &all, sizeof all) || !append(&peer->out, head, head_size) ||
-        !append(&peer->out, bytes, size))
+    if (!append_bytes(&peer->out, &all, sizeof all) || !append_bytes(&peer->out, head, head_size) ||
+        !append_bytes(&peer->out, bytes, size))
         return false;
     push_out(peer);
     return true;

@@ -46,7 +46,7 @@ static lull_status no_memory(struct lull_error *err)
 
 /* ---- mail, under the lock -------------------------------------------------------------------- */
 
-static void append(struct lull_mail_list *list, struct lull_mail *mail)
+static void append_mail(struct lull_mail_list *list, struct lull_mail *mail)
 {
     mail->next = NULL;
     if (list->first)
@@ -90,14 +90,14 @@ void lull_team_drop(struct lull_team *team, uint32_t kind)
 static void sort_in(struct lull_team *team, struct lull_mail *mail)
 {
     if (mail->head.kind <= LULL_MAIL_PARCEL_LAST) {
-        append(&team->parcels[mail->head.kind - LULL_MAIL_PARCEL], mail);
+        append_mail(&team->parcels[mail->head.kind - LULL_MAIL_PARCEL], mail);
         return;
     }
     switch (mail->head.kind) {
     case LULL_MAIL_AGREED:
         /* The sender has this member's word, which came behind what it sent before. */
         lull_team_drop(team, LULL_MAIL_DOWN);
-        append(&team->others, mail);
+        append_mail(&team->others, mail);
         return;
     case LULL_MAIL_FAILED:
         if (mail->head.number > team->failed)
@@ -114,7 +114,7 @@ static void sort_in(struct lull_team *team, struct lull_mail *mail)
             team->gone = mail->head.number - 1;
         break;
     default:
-        append(&team->others, mail);
+        append_mail(&team->others, mail);
         return;
     }
     free(mail);
@@ -290,8 +290,9 @@ static bool is_stopped(const struct lull_team *team, enum lull_team_channel chan
 }
 
 /* *ret_more: something has come, of whatever kind. */
-static lull_status take(struct lull_team *team, enum lull_team_channel channel,
-                        struct lull_team_parcel *ret_parcel, bool *ret_more, struct lull_error *err)
+static lull_status take_parcel(struct lull_team *team, enum lull_team_channel channel,
+                               struct lull_team_parcel *ret_parcel, bool *ret_more,
+                               struct lull_error *err)
 {
     *ret_parcel = (struct lull_team_parcel){0};
     pthread_mutex_lock(&team->lock);
@@ -315,20 +316,20 @@ lull_status lull_team_take(struct lull_team *team, enum lull_team_channel channe
 {
     bool more;
     *ret_parcel = (struct lull_team_parcel){0};
-    return team ? take(team, channel, ret_parcel, &more, err) : LULL_OK;
+    return team ? take_parcel(team, channel, ret_parcel, &more, err) : LULL_OK;
 }
 
 lull_status lull_team_await(struct lull_team *team, enum lull_team_channel channel,
                             struct lull_team_parcel *ret_parcel, struct lull_error *err)
 {
     bool more;
-    lull_status status = take(team, channel, ret_parcel, &more, err);
+    lull_status status = take_parcel(team, channel, ret_parcel, &more, err);
     for (unsigned looks = 0; status == LULL_OK && !ret_parcel->bytes;) {
         if (more)
             looks = 0;
         else
             wait_a_little(&looks);
-        status = take(team, channel, ret_parcel, &more, err);
+        status = take_parcel(team, channel, ret_parcel, &more, err);
     }
     return status;
 }
@@ -398,9 +399,9 @@ static bool release(struct lull_team *team, bool orderly)
     return good;
 }
 
-static lull_status join(const struct lull_team_backend *backend,
-                        const struct lull_team_start *start, struct lull_team **ret_team,
-                        struct lull_error *err)
+static lull_status join_team(const struct lull_team_backend *backend,
+                             const struct lull_team_start *start, struct lull_team **ret_team,
+                             struct lull_error *err)
 {
     struct lull_team *team = calloc(1, sizeof *team);
     if (!team)
@@ -431,7 +432,7 @@ lull_status lull_team_open(const struct lull_team_start *start, struct lull_team
     while (!backends[i]->recognise(start))
         i++;
     *ret_team = NULL;
-    return backends[i]->open ? join(backends[i], start, ret_team, err) : LULL_OK;
+    return backends[i]->open ? join_team(backends[i], start, ret_team, err) : LULL_OK;
 }
 
 static void send_last(struct lull_team *team)

@@ -295,7 +295,7 @@ bool lull_timeline_grid_get_leaf(struct lull_timeline_grid *grid, uint32_t leaf,
 }
 
 /* Where a plane of fine cells belongs. */
-struct place {
+struct plane_place {
     uint32_t row, activity; /* row: LULL_NONE behind the last one */
 };
 
@@ -330,13 +330,13 @@ static size_t numbers_of(const struct lull_timeline_grid *grid, uint32_t row)
 
 bool lull_timeline_grid_put(const struct lull_timeline_grid *grid, struct lull_flow *flow)
 {
-    const struct place last = {LULL_NONE, 0};
+    const struct plane_place last = {LULL_NONE, 0};
     int64_t *numbers = malloc((2 * (size_t)fine_bins(grid) + 1) * sizeof *numbers);
     bool good = numbers != NULL;
     for (uint32_t row = 0; row < grid->layout.n_fine_rows; row++)
         for (uint32_t a = 0; good && a < LULL_STEP_ACTIVITIES; a++) {
             const struct lull_timeline_plane *plane = atomic_load(&grid->fine[row].planes[a]);
-            const struct place place = {row, a};
+            const struct plane_place place = {row, a};
             if (!plane)
                 continue;
             write_plane(plane, fine_bins(grid), numbers);
@@ -349,7 +349,7 @@ bool lull_timeline_grid_put(const struct lull_timeline_grid *grid, struct lull_f
 
 bool lull_timeline_grid_get(struct lull_timeline_grid *grid, struct lull_flow *flow)
 {
-    struct place place = {0, 0};
+    struct plane_place place = {0, 0};
     int64_t *numbers = malloc((2 * (size_t)fine_bins(grid) + 1) * sizeof *numbers);
     bool good = numbers != NULL;
     while (good && (good = lull_flow_get(flow, &place, sizeof place)) &&

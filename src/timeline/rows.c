@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* A process in the order of rows. */
-struct place {
+struct process_place {
     uint32_t process, node; /* node: LULL_NONE where nodes are not told */
     uint32_t order;         /* of the first process of its node */
 };
@@ -13,14 +13,14 @@ struct layout {
     const struct lull_trace *trace;
     struct lull_timeline *timeline;
     struct lull_timeline_layout *out;
-    struct place *places;
+    struct process_place *places;
     uint32_t n_places, n_tops; /* tops: rows below no node or band */
     uint8_t *generation;       /* [row]: 0 thread, 1 process, 2 node, 3 band */
 };
 
 static int compare_places(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct process_place *x = a, *y = b;
     if (x->order != y->order)
         return x->order < y->order ? -1 : 1;
     return x->process < y->process ? -1 : x->process > y->process;
@@ -44,7 +44,7 @@ static void find_places(struct layout *layout, uint32_t application, struct lull
         if (node != LULL_NONE && first[node] == LULL_NONE)
             first[node] = p;
         layout->places[layout->n_places++] =
-            (struct place){p, node, node == LULL_NONE ? p : first[node]};
+            (struct process_place){p, node, node == LULL_NONE ? p : first[node]};
     }
     if (several && known) {
         qsort(layout->places, layout->n_places, sizeof *layout->places, compare_places);

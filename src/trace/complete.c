@@ -62,7 +62,7 @@ static lull_status check_comms(const struct lull_trace *trace, struct lull_error
 
 /* A thread that is not the master is an OpenMP worker where there is OpenMP, else the program's
  * own. */
-static void decide_thread_roles(struct lull_trace *trace)
+static void decide_unknown_roles(struct lull_trace *trace)
 {
     bool openmp = false;
     for (uint32_t r = 0; r < trace->n_regions; r++)
@@ -103,6 +103,6 @@ lull_status lull_trace_complete(struct lull_trace *trace, struct lull_error *err
     for (uint32_t c = 0; c < trace->n_counters; c++)
         if (trace->counters[c].role == LULL_COUNTER_OTHER)
             trace->counters[c].role = lull_classify_counter(trace->counters[c].name);
-    decide_thread_roles(trace);
+    decide_unknown_roles(trace);
     return LULL_OK;
 }

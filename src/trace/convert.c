@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static lull_status forward_block(void *context, unsigned worker, const struct lull_block *block,
+static lull_status pass_block_on(void *context, unsigned worker, const struct lull_block *block,
                                  struct lull_error *err)
 {
     const struct lull_writer *writer = context;
@@ -19,7 +19,7 @@ struct progress {
 static lull_status write_by_location(const struct lull_trace *trace, struct lull_writer *writer,
                                      const struct progress *progress, struct lull_error *err)
 {
-    struct lull_visitor visitor = {.context = writer, .block = forward_block};
+    struct lull_visitor visitor = {.context = writer, .block = pass_block_on};
     struct lull_scan_options options = {.workers = 1,
                                         .application = LULL_NONE,
                                         .progress = progress->report,
@@ -36,15 +36,15 @@ struct item {
     uint32_t next; /* event in the block */
 };
 
-static int64_t time_of(const struct item *item)
+static int64_t time_of_item(const struct item *item)
 {
     return item->block.events[item->next].time;
 }
 
-static bool before(const struct item *a, const struct item *b)
+static bool is_item_before(const struct item *a, const struct item *b)
 {
-    if (time_of(a) != time_of(b))
-        return time_of(a) < time_of(b);
+    if (time_of_item(a) != time_of_item(b))
+        return time_of_item(a) < time_of_item(b);
     return a->block.location < b->block.location;
 }
 
@@ -55,9 +55,9 @@ static void sift_down(struct item *heap, size_t count, size_t at)
         size_t child = 2 * at + 1;
         if (child >= count)
             break;
-        if (child + 1 < count && before(&heap[child + 1], &heap[child]))
+        if (child + 1 < count && is_item_before(&heap[child + 1], &heap[child]))
             child++;
-        if (!before(&heap[child], &moved))
+        if (!is_item_before(&heap[child], &moved))
             break;
         heap[at] = heap[child];
         at = child;
@@ -71,12 +71,12 @@ static lull_status write_run(struct item *heap, size_t count, struct lull_writer
 {
     struct item *item = &heap[0];
     const struct item *rival = count > 1 ? &heap[1] : NULL;
-    if (count > 2 && before(&heap[2], rival))
+    if (count > 2 && is_item_before(&heap[2], rival))
         rival = &heap[2];
     uint32_t first = item->next;
     do
         item->next++;
-    while (item->next < item->block.count && (!rival || before(item, rival)));
+    while (item->next < item->block.count && (!rival || is_item_before(item, rival)));
     struct lull_block run = {.location = item->block.location,
                              .count = item->next - first,
                              .events = item->block.events + first};
@@ -107,7 +107,7 @@ static lull_status merge(struct item *heap, size_t count, struct lull_writer *wr
             sift_down(heap, count, 0);
         if (progress->report && runs % 65536 == 0 && count > 0 && trace->duration > 0)
             progress->report(progress->context,
-                             (double)time_of(&heap[0]) / (double)trace->duration);
+                             (double)time_of_item(&heap[0]) / (double)trace->duration);
     }
     return LULL_OK;
 }

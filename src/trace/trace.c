@@ -63,7 +63,7 @@ static size_t inflate_head(const uint8_t *packed, size_t size, uint8_t *head)
     return HEAD_SIZE - stream.avail_out;
 }
 
-static const struct lull_format *recognise(const struct lull_candidate *candidate)
+static const struct lull_format *recognise_format(const struct lull_candidate *candidate)
 {
     for (int i = 0; lull_formats[i]; i++) {
         const struct lull_reader *reader = lull_formats[i]->reader;
@@ -108,7 +108,7 @@ lull_status lull_trace_recognise(const char *path, const struct lull_format **re
             candidate.head = unpacked;
         }
     }
-    const struct lull_format *format = recognise(&candidate);
+    const struct lull_format *format = recognise_format(&candidate);
     if (!format) {
         char expected[256];
         list_expected(expected, sizeof expected);

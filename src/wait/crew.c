@@ -66,7 +66,7 @@ static bool comes_before(const struct crew_note *a, const struct crew_note *b)
 
 /* The thread with the first of all notes, the lower one of two; LULL_NONE: of a thread that has not
  * ended none is known. */
-static uint32_t find_first(const struct wait_crew *crew)
+static uint32_t find_earliest_thread(const struct wait_crew *crew)
 {
     uint32_t first = LULL_NONE;
     for (uint32_t t = 0; t < crew->n_threads; t++) {
@@ -81,7 +81,7 @@ static uint32_t find_first(const struct wait_crew *crew)
 
 static void take_notes(struct lull_waits *waits, struct wait_crew *crew)
 {
-    for (uint32_t t; !crew->no_memory && (t = find_first(crew)) != LULL_NONE;) {
+    for (uint32_t t; !crew->no_memory && (t = find_earliest_thread(crew)) != LULL_NONE;) {
         const struct crew_note note = *first_note(&crew->threads[t]);
         lull_ring_pop(&crew->threads[t].notes);
         lull_wait_crew_note(waits, crew, t, &note);

@@ -37,7 +37,8 @@ struct writing {
     size_t count;
 };
 
-static void put(struct writing *out, uint8_t kind, int64_t began, int64_t time, uint32_t region)
+static void put_crew_note(struct writing *out, uint8_t kind, int64_t began, int64_t time,
+                          uint32_t region)
 {
     out->notes[out->count++] =
         (struct crew_note){.kind = kind, .began = began, .time = time, .region = region};
@@ -45,7 +46,7 @@ static void put(struct writing *out, uint8_t kind, int64_t began, int64_t time, 
 
 static void leave_barrier(struct writing *out, struct crew_reading *reading)
 {
-    put(out, CREW_LEAVE, 0, reading->left, LULL_NONE);
+    put_crew_note(out, CREW_LEAVE, 0, reading->left, LULL_NONE);
     reading->in_barrier = false;
     reading->left = 0;
 }
@@ -57,23 +58,23 @@ static void wait_in_barrier(struct writing *out, struct crew_reading *reading,
     int64_t begin = step->time;
     if (reading->in_barrier && reading->left > 0 && reading->left <= end) {
         if (reading->left > begin)
-            put(out, CREW_SYNC, begin, reading->left, step->region);
+            put_crew_note(out, CREW_SYNC, begin, reading->left, step->region);
         begin = reading->left;
         leave_barrier(out, reading);
     }
     if (begin == end)
         return;
     if (!reading->in_barrier)
-        put(out, CREW_ARRIVE, 0, begin, step->region);
+        put_crew_note(out, CREW_ARRIVE, 0, begin, step->region);
     reading->in_barrier = true;
-    put(out, CREW_SYNC, begin, end, step->region);
+    put_crew_note(out, CREW_SYNC, begin, end, step->region);
 }
 
 /* ---- ends of parallel regions whose barrier is not told ------------------------------------ */
 
 static void arrive_at_end(struct writing *out, int64_t time, uint32_t region)
 {
-    put(out, CREW_ARRIVE, 0, time, region);
+    put_crew_note(out, CREW_ARRIVE, 0, time, region);
     out->notes[out->count - 1].number = 1;
 }
 
@@ -96,12 +97,12 @@ static void end_region(struct writing *out, struct crew_reading *reading,
     reading->scheduling.time = 0;
     if (waited.time == step->time) {
         arrive_at_end(out, waited.began, step->region);
-        put(out, CREW_AT_END, waited.began, waited.time, step->region);
+        put_crew_note(out, CREW_AT_END, waited.began, waited.time, step->region);
     } else {
         arrive_at_end(out, step->time, step->region);
     }
     if (is_master)
-        put(out, CREW_LEAVE, 0, step->time, LULL_NONE);
+        put_crew_note(out, CREW_LEAVE, 0, step->time, LULL_NONE);
     else
         reading->at_end = true;
 }
@@ -109,7 +110,7 @@ static void end_region(struct writing *out, struct crew_reading *reading,
 static void leave_end(struct writing *out, struct crew_reading *reading, int64_t time)
 {
     if (reading->at_end)
-        put(out, CREW_LEAVE, 0, time, LULL_NONE);
+        put_crew_note(out, CREW_LEAVE, 0, time, LULL_NONE);
     reading->at_end = false;
 }
 
@@ -122,7 +123,7 @@ static bool take_span_at_end(struct writing *out, struct crew_reading *reading,
     end_scheduling(out, reading);
     if (reading->at_end && (nothing || unseen)) {
         if (nothing)
-            put(out, CREW_AT_END, step->time, step->span.end, step->region);
+            put_crew_note(out, CREW_AT_END, step->time, step->span.end, step->region);
         return true;
     }
     leave_end(out, reading, step->time);
@@ -157,18 +158,18 @@ static void take_span(const struct lull_trace *trace, struct writing *out,
     if (take_span_at_end(out, reading, step, place_of_span(step)))
         return;
     if (step->activity == LULL_OMP_SYNC && reading->joins)
-        put(out, CREW_SYNC, begin, end, step->region);
+        put_crew_note(out, CREW_SYNC, begin, end, step->region);
     else if (step->activity == LULL_OMP_SYNC && is_barrier(region))
         wait_in_barrier(out, reading, step);
     else if (step->activity == LULL_OMP_LOCK) {
-        put(out, CREW_LOCK_BEGIN, 0, begin, LULL_NONE);
-        put(out, CREW_LOCK_END, begin, end, place_of_span(step));
+        put_crew_note(out, CREW_LOCK_BEGIN, 0, begin, LULL_NONE);
+        put_crew_note(out, CREW_LOCK_END, begin, end, place_of_span(step));
         out->notes[out->count - 1].lock =
             reading->acquired_at > begin ? reading->acquired : lock_of(region);
     } else {
         const bool in_mpi = step->activity >= LULL_MPI_P2P && step->activity <= LULL_MPI_OTHER;
-        put(out, step->activity == LULL_OMP_SYNC ? CREW_REST : CREW_WORK, begin, end,
-            in_mpi ? WAIT_IN_MPI : place_of_span(step));
+        put_crew_note(out, step->activity == LULL_OMP_SYNC ? CREW_REST : CREW_WORK, begin, end,
+                      in_mpi ? WAIT_IN_MPI : place_of_span(step));
     }
 }
 
@@ -179,14 +180,14 @@ static void take_visit(const struct lull_trace *trace, struct writing *out,
     const int64_t end = step->visit.end;
     if (held_in(region) != CREW_NO_LOCK) {
         end_scheduling(out, reading);
-        put(out, CREW_HELD, step->time, end,
-            reading->user == LULL_NONE ? step->region : reading->user);
+        put_crew_note(out, CREW_HELD, step->time, end,
+                      reading->user == LULL_NONE ? step->region : reading->user);
         out->notes[out->count - 1].lock = held_in(region);
         out->notes[out->count - 1].number = step->region;
     } else if (is_barrier(region) && end > step->time && !reading->joins) {
         reading->meets |= region->role == LULL_ROLE_IMPLICIT_BARRIER;
         if (!reading->in_barrier)
-            put(out, CREW_ARRIVE, 0, step->time, step->region);
+            put_crew_note(out, CREW_ARRIVE, 0, step->time, step->region);
         reading->in_barrier = true;
         reading->left = end;
     }
@@ -229,7 +230,7 @@ static void release_lock(struct writing *out, struct crew_reading *reading,
     if (place == CREW_LOCKS || reading->held[place].times == 0 || --reading->held[place].times > 0)
         return;
     end_scheduling(out, reading);
-    put(out, CREW_HELD, reading->held[place].began, step->time, reading->user);
+    put_crew_note(out, CREW_HELD, reading->held[place].began, step->time, reading->user);
     out->notes[out->count - 1].lock = lock;
     out->notes[out->count - 1].number = LULL_NONE;
 }
@@ -241,7 +242,7 @@ static void take_wait(struct writing *out, struct crew_reading *reading,
 {
     if (step->op != LULL_THREAD_WAIT_JOIN)
         return;
-    put(out, begins ? CREW_JOIN_BEGIN : CREW_JOIN_END, 0, step->time, LULL_NONE);
+    put_crew_note(out, begins ? CREW_JOIN_BEGIN : CREW_JOIN_END, 0, step->time, LULL_NONE);
     out->notes[out->count - 1].number = step->meeting.number;
     reading->joins = begins;
 }
@@ -296,7 +297,7 @@ size_t lull_wait_crew_notes_of_step(const struct lull_trace *trace, struct crew_
     default:
         return 0;
     }
-    put(&out, kind, 0, step->time, LULL_NONE);
+    put_crew_note(&out, kind, 0, step->time, LULL_NONE);
     notes[out.count - 1].number = kind == CREW_FORK || kind == CREW_END ? 0 : step->number;
     return out.count;
 }

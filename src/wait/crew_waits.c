@@ -89,7 +89,7 @@ static void arrive(struct wait_crew *crew, uint32_t t, const struct crew_note *n
 }
 
 /* All of the time before an arrival that came since was waited. */
-static void settle(struct crew_thread *thread)
+static void settle_pending_wait(struct crew_thread *thread)
 {
     if (thread->meeting->last_time <= thread->stamp)
         return;
@@ -111,7 +111,7 @@ static void leave(struct lull_waits *waits, struct wait_crew *crew, uint32_t t, 
     struct crew_meeting *meeting = thread->meeting;
     if (!meeting)
         return;
-    settle(thread);
+    settle_pending_wait(thread);
     if (crew->open == meeting)
         crew->open = NULL;
     const struct thread_wait wait = {.thread = t,
@@ -293,7 +293,7 @@ static void spend_at_end(struct crew_thread *thread, const struct crew_note *not
 {
     if (!thread->meeting)
         return;
-    settle(thread);
+    settle_pending_wait(thread);
     const int64_t before = part_before(thread->meeting->last_time, note);
     thread->settled += before;
     thread->pending += note->time - note->began - before;
@@ -310,7 +310,7 @@ static void spend_waiting(struct wait_crew *crew, struct crew_thread *thread,
         const struct crew_life *life = find_life(crew, thread->joined);
         before = life && life->ended >= 0 ? part_before(life->ended, note) : ns;
     } else if (thread->meeting) {
-        settle(thread);
+        settle_pending_wait(thread);
         before = part_before(thread->meeting->last_time, note);
     } else {
         thread->sums.threads_rest_ns += ns;

@@ -96,7 +96,7 @@ static void learn_series(struct lull_waits *waits)
 /* ---- both ---------------------------------------------------------------------------------- */
 
 /* All that members have told each other has come. */
-static lull_status settle(struct lull_waits *waits, struct lull_error *err)
+static lull_status settle_letters(struct lull_waits *waits, struct lull_error *err)
 {
     return waits->office ? lull_wait_office_settle(waits, err) : LULL_OK;
 }
@@ -108,11 +108,11 @@ static lull_status learn_ends(struct lull_waits *waits, struct lull_error *err)
     if (status != LULL_OK || waits->no_memory)
         return status;
     announce_series(waits);
-    status = settle(waits, err);
+    status = settle_letters(waits, err);
     if (status != LULL_OK || waits->no_memory)
         return status;
     learn_series(waits);
-    return settle(waits, err);
+    return settle_letters(waits, err);
 }
 
 bool lull_wait_never_comes(const struct lull_waits *waits, const struct wait_pending *pending)
@@ -146,7 +146,7 @@ bool lull_wait_never_comes(const struct lull_waits *waits, const struct wait_pen
 /* ---- what is left ---------------------------------------------------------------------------- */
 
 /* Those who wait for a message or an operation look once more whether it is there. */
-static void look_again(struct lull_waits *waits, struct wait_stream *stream)
+static void recheck_stream(struct lull_waits *waits, struct wait_stream *stream)
 {
     const struct wait_pending *pending = &stream->pending[stream->pending_at];
     if (pending->is_post)
@@ -166,7 +166,7 @@ static void release(struct lull_waits *waits, struct wait_stream *stream)
         lull_wait_give_up(waits, stream);
         return;
     }
-    look_again(waits, stream);
+    recheck_stream(waits, stream);
     stream->pending_at++;
     lull_wait_go_without(waits, stream);
 }
@@ -193,7 +193,7 @@ static lull_status stand_still(struct lull_waits *waits, struct standstill *stil
                                struct lull_error *err)
 {
     struct lull_team *team = lull_wait_team(waits);
-    lull_status status = settle(waits, err);
+    lull_status status = settle_letters(waits, err);
     int64_t counts[] = {0, (int64_t)(waits->unmatched_operations - still->before)};
     for (uint32_t l = 0; l < waits->trace->n_locations; l++)
         counts[0] += waits->streams[l] && waits->streams[l]->blocked;
@@ -218,7 +218,7 @@ static lull_status go_on_without(struct lull_waits *waits, struct lull_error *er
         if (learned)
             status = learn_ends(waits, err);
         if (status == LULL_OK && !waits->no_memory)
-            go_on_all(waits, learned ? look_again : release);
+            go_on_all(waits, learned ? recheck_stream : release);
         if (status == LULL_OK)
             status = stand_still(waits, &still, err);
     }

@@ -43,7 +43,7 @@ void lull_wait_lanes_free(struct lull_waits *waits)
 
 /* The thread with the first of all notes, the lower one of two; NULL: of a thread that has not
  * ended none is known. */
-static struct lane_thread *find_first(struct wait_lane *lane)
+static struct lane_thread *find_earliest_lane_thread(struct wait_lane *lane)
 {
     struct lane_thread *first = NULL;
     int64_t time = 0;
@@ -88,7 +88,8 @@ void lull_wait_lane_take(struct lull_waits *waits, struct wait_stream *stream,
         waits->no_memory |= !lull_wait_notes_push(&own->notes, &notes[i], 1);
         own->ended |= notes[i].kind == NOTE_END;
     }
-    for (struct lane_thread *first; !waits->no_memory && (first = find_first(lane)) != NULL;) {
+    for (struct lane_thread *first;
+         !waits->no_memory && (first = find_earliest_lane_thread(lane)) != NULL;) {
         struct wait_note note = *lull_wait_notes_first(&first->notes);
         lull_wait_notes_drop(&first->notes);
         number_note(waits, first->stream, &note);

@@ -110,7 +110,7 @@ static void tell_watcher(struct lull_waits *waits, uint32_t queue, uint32_t numb
 }
 
 /* Those who may go on, do. `alone`: whoever sends from that process goes on without. */
-static void look_again(struct lull_waits *waits, uint32_t receiver, uint32_t alone)
+static void recheck_watchers(struct lull_waits *waits, uint32_t receiver, uint32_t alone)
 {
     struct wait_watcher **at = &waits->watchers[receiver];
     while (*at) {
@@ -193,13 +193,13 @@ void lull_wait_reach(struct lull_waits *waits, uint32_t process, int64_t time)
 {
     waits->reached[process] = time;
     if (waits->watchers[process])
-        look_again(waits, process, LULL_NONE);
+        recheck_watchers(waits, process, LULL_NONE);
 }
 
 void lull_wait_blocked_by(struct lull_waits *waits, uint32_t process, uint32_t source)
 {
     if (waits->watchers[process])
-        look_again(waits, process, source);
+        recheck_watchers(waits, process, source);
 }
 
 void lull_wait_watch_from(struct lull_waits *waits, uint32_t member, uint32_t far_queue,

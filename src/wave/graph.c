@@ -180,7 +180,7 @@ static int compare_links(const void *a, const void *b)
     return x->peer < y->peer ? -1 : x->peer > y->peer;
 }
 
-static lull_status no_memory(struct lull_error *err)
+static lull_status no_memory_for_graph(struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the graph of messages");
 }
@@ -201,7 +201,7 @@ lull_status lull_wave_graph_make(const struct lull_wave_field *field,
     uint64_t *places = lull_arena_try(arena, n + (size_t)1, sizeof *places);
     int64_t *scratch = lull_arena_try(arena, n + (size_t)1, sizeof *scratch);
     if (!first || !places || !scratch || !sort_messages(&work, arena))
-        return no_memory(err);
+        return no_memory_for_graph(err);
     go_over_messages(&work, places);
     for (uint32_t r = 0; r < n; r++) {
         first[r + 1] = first[r] + places[r];
@@ -209,7 +209,7 @@ lull_status lull_wave_graph_make(const struct lull_wave_field *field,
     }
     work.links = lull_arena_try(arena, first[n] + 1, sizeof *work.links);
     if (!work.links)
-        return no_memory(err);
+        return no_memory_for_graph(err);
     go_over_messages(&work, places);
     for (uint32_t r = 0; r < n; r++)
         qsort(work.links + first[r], first[r + 1] - first[r], sizeof *work.links, compare_links);
@@ -314,7 +314,7 @@ lull_status lull_wave_predict(const struct lull_wave_graph *graph, uint32_t rank
     free(moments);
     free(queue.ranks);
     free(queue.there);
-    return good ? LULL_OK : no_memory(err);
+    return good ? LULL_OK : no_memory_for_graph(err);
 }
 
 lull_status lull_wave_hops(const struct lull_wave_graph *graph, uint32_t rank, uint32_t *ret_hops,
@@ -323,7 +323,7 @@ lull_status lull_wave_hops(const struct lull_wave_graph *graph, uint32_t rank, u
     uint32_t n = graph->n_ranks, begin = 0, end = 1;
     uint32_t *queue = malloc((n + (size_t)1) * sizeof *queue);
     if (!queue)
-        return no_memory(err);
+        return no_memory_for_graph(err);
     for (uint32_t r = 0; r < n; r++)
         ret_hops[r] = UINT32_MAX;
     ret_hops[rank] = 0;

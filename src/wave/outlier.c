@@ -294,7 +294,7 @@ static int64_t least_of(const struct lull_wave_usual *usual)
     return usual->least_idle < least ? usual->least_idle : least;
 }
 
-static lull_status no_memory(struct lull_error *err)
+static lull_status no_memory_for_outliers(struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for unusual iterations");
 }
@@ -303,7 +303,7 @@ static lull_status find_all(struct search *search, struct lull_error *err)
 {
     struct lull_team *team = search->field->team;
     const struct lull_freight freight = {put_found, get_found, search, "unusual iterations"};
-    lull_status status = search_own(search) ? LULL_OK : no_memory(err);
+    lull_status status = search_own(search) ? LULL_OK : no_memory_for_outliers(err);
     status = lull_team_agree(team, status, err);
     if (status == LULL_OK)
         status = lull_team_sum(team, &search->sums.span.low, 7, err);
@@ -324,7 +324,7 @@ lull_status lull_wave_outliers_find(const struct lull_wave_field *field, int64_t
     status = find_all(&search, err);
     if (status == LULL_OK) {
         const bool kept = !lull_team_is_first(field->team) || keep(&search, arena, ret_outliers);
-        status = lull_team_agree(field->team, kept ? LULL_OK : no_memory(err), err);
+        status = lull_team_agree(field->team, kept ? LULL_OK : no_memory_for_outliers(err), err);
     }
     free(search.counts);
     free(search.list);

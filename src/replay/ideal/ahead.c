@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOKS, AT_CALL_END, STAYS }; /* stream->look */
+enum { LOOKS_AHEAD, AT_CALL_END, STAYS }; /* stream->look */
 
 /* What a tail takes of the notes that may wait: a block of its own, and itself. */
 enum { NOTES_OF_TAIL = NOTES_OF_BLOCK + sizeof(struct stream) / sizeof(struct note) };
@@ -98,7 +98,7 @@ void lull_ahead_end_tail(struct share *share, struct stream *tail)
     share->spare_tails = tail;
 }
 
-static void free_list(struct stream *tail)
+static void free_tails(struct stream *tail)
 {
     for (struct stream *next; tail; tail = next) {
         next = tail->next_tail;
@@ -114,10 +114,10 @@ void lull_ahead_free(struct share *share)
         struct stream *stream = ideal->streams[l];
         if (!stream || ideal->share_of[stream->process->index] != share->index)
             continue;
-        free_list(stream->first_tail);
+        free_tails(stream->first_tail);
         stream->first_tail = NULL;
     }
-    free_list(share->spare_tails);
+    free_tails(share->spare_tails);
     share->spare_tails = NULL;
 }
 
@@ -168,7 +168,7 @@ static void go_ahead(struct share *share, struct stream *stream, const struct no
     lull_stream_set(stream, RUNNABLE);
 }
 
-static uint8_t look_at(struct share *share, struct stream *stream, const struct note *note)
+static uint8_t look_at_note(struct share *share, struct stream *stream, const struct note *note)
 {
     switch (note->kind) {
     case LULL_STEP_SEND:
@@ -178,7 +178,8 @@ static uint8_t look_at(struct share *share, struct stream *stream, const struct 
         return note->flags & NOTE_LOST ? STAYS : stream->look;
     case LULL_STEP_COLLECTIVE_END:
         stream->ends = arrival_of(note);
-        return stream->look == LOOKS && stream->ends.in_call && lull_read_is_known(share, note) &&
+        return stream->look == LOOKS_AHEAD && stream->ends.in_call &&
+                       lull_read_is_known(share, note) &&
                        lull_gather_ends_epoch(share, stream, &stream->ends)
                    ? AT_CALL_END
                    : STAYS;
@@ -191,10 +192,11 @@ void lull_ahead_look(struct share *share, struct stream *stream, const struct no
                      bool is_first)
 {
     if (is_first)
-        stream->look = share->ideal->most_epochs == 0 || share->ideal->synchronous ? STAYS : LOOKS;
+        stream->look =
+            share->ideal->most_epochs == 0 || share->ideal->synchronous ? STAYS : LOOKS_AHEAD;
     if (stream->look == STAYS)
         return;
-    stream->look = look_at(share, stream, note);
+    stream->look = look_at_note(share, stream, note);
     if (stream->look != AT_CALL_END || note->kind != LULL_STEP_CALL_END)
         return;
     if (stream->blocked == ON_MESSAGE)

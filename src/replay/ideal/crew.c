@@ -160,7 +160,7 @@ static bool meet_before(struct share *share, struct stream *stream, const struct
 
 /* ---- evaluation of what is in order -------------------------------------------------------- */
 
-static void go_on(struct share *share, struct stream *stream)
+static void go_on_in_order(struct share *share, struct stream *stream)
 {
     while (!lull_notes_at_middle(&stream->notes) && share->status == LULL_OK) {
         const struct note note = *lull_notes_front(&stream->notes);
@@ -182,14 +182,14 @@ void lull_crew_resume(struct share *share, struct stream *stream)
         if (crew->left_at > stream->time)
             stream->time = crew->left_at;
     }
-    go_on(share, stream);
+    go_on_in_order(share, stream);
 }
 
 /* ---- the common order ---------------------------------------------------------------------- */
 
 /* Messages, collective operations, and calls that are of these; making threads, and waiting for
  * them. */
-static bool communicates(const struct share *share, const struct note *note)
+static bool note_communicates(const struct share *share, const struct note *note)
 {
     const struct lull_trace *trace = share->ideal->trace;
     if (lull_is_of_threads(note->kind))
@@ -252,7 +252,7 @@ static void order_note(struct share *share, struct crew *crew, struct stream *st
     lull_synchronous_foresee(share, stream, note);
     if (!stream->calls) {
         pass_over(crew, stream, note);
-        if (!communicates(share, note)) {
+        if (!note_communicates(share, note)) {
             lull_notes_advance_middle(&stream->notes);
             lull_notes_pop(&share->pool, &stream->notes);
             return;
@@ -326,7 +326,7 @@ static void bring_into_order(struct share *share, struct crew *crew)
             order_note(share, crew, stream);
         put_off(crew, thread);
         if (stream->calls)
-            go_on(share, stream);
+            go_on_in_order(share, stream);
     }
 }
 

@@ -11,7 +11,7 @@
 enum { BITS = 62, LEAST_BITS = 38, MOST_BITS = 44 };
 enum { EPOCHS_AT_ONCE = 4096 }; /* that are compared with those of other members */
 
-static bool is_wanted(const struct lull_ideal *ideal)
+static bool are_epochs_wanted(const struct lull_ideal *ideal)
 {
     const char *wish = getenv("LULL_IDEAL_EPOCHS"); /* for tests: 0: never; 1: always */
     if (ideal->options->without_epochs || ideal->has_crews || ideal->has_span ||
@@ -24,7 +24,7 @@ void lull_epochs_begin(struct lull_ideal *ideal)
 {
     unsigned bits = LEAST_BITS;
     ideal->epoch_bits = BITS;
-    if (!is_wanted(ideal))
+    if (!are_epochs_wanted(ideal))
         return;
     while (bits < MOST_BITS && ideal->trace->duration >> bits)
         bits++;

@@ -13,7 +13,8 @@ struct conclusion {
     struct lull_ideal_result result;
 };
 
-static void give_up(struct conclusion *conclusion, const char *absent, const char *detail)
+static void leave_without_result(struct conclusion *conclusion, const char *absent,
+                                 const char *detail)
 {
     conclusion->result.absent = absent;
     conclusion->result.detail = detail;
@@ -55,21 +56,23 @@ static void explain_message(struct conclusion *conclusion, const struct lull_blo
     const struct lull_ideal *ideal = conclusion->ideal;
     const struct lull_process *source = &ideal->trace->processes[blocked->source];
     if (source->application != ideal->options->application)
-        give_up(conclusion, "messages come from another application",
-                lull_arena_printf(conclusion->arena,
-                                  "%s waits for a message of '%s', which "
-                                  "belongs to another application",
-                                  place, source->name));
+        leave_without_result(conclusion, "messages come from another application",
+                             lull_arena_printf(conclusion->arena,
+                                               "%s waits for a message of '%s', which "
+                                               "belongs to another application",
+                                               place, source->name));
     else
-        give_up(conclusion, "messages were not recorded",
-                lull_arena_printf(conclusion->arena,
-                                  "%s waits for a message of rank %u with tag %d that is "
-                                  "not sent in this trace",
-                                  place, source->rank, blocked->tag));
+        leave_without_result(
+            conclusion, "messages were not recorded",
+            lull_arena_printf(conclusion->arena,
+                              "%s waits for a message of rank %u with tag %d that is "
+                              "not sent in this trace",
+                              place, source->rank, blocked->tag));
 }
 
 /* What a stream waits for. */
-static struct lull_blocked describe(const struct lull_ideal *ideal, const struct stream *stream)
+static struct lull_blocked describe_blocked(const struct lull_ideal *ideal,
+                                            const struct stream *stream)
 {
     struct lull_blocked blocked = {.any = stream != NULL};
     if (!stream)
@@ -99,15 +102,17 @@ static void explain_blocked(struct conclusion *conclusion, const struct lull_blo
     if (blocked->blocked == ON_MESSAGE)
         explain_message(conclusion, blocked, place);
     else if (blocked->blocked == ON_GATHERING)
-        give_up(conclusion, "collectives were not recorded",
-                lull_arena_printf(conclusion->arena,
-                                  "%s waits in %s on '%s' for processes that do not come in "
-                                  "this trace",
-                                  place, lull_collective_name(blocked->op),
-                                  trace->comms[blocked->comm].name));
+        leave_without_result(
+            conclusion, "collectives were not recorded",
+            lull_arena_printf(conclusion->arena,
+                              "%s waits in %s on '%s' for processes that do not come in "
+                              "this trace",
+                              place, lull_collective_name(blocked->op),
+                              trace->comms[blocked->comm].name));
     else
-        give_up(conclusion, "the threads do not meet",
-                lull_arena_printf(conclusion->arena, "%s waits for threads of its process", place));
+        leave_without_result(
+            conclusion, "the threads do not meet",
+            lull_arena_printf(conclusion->arena, "%s waits for threads of its process", place));
 }
 
 /* ---- collective operations that contradict each other -------------------------------------- */
@@ -140,7 +145,7 @@ static void explain_complaint(struct conclusion *conclusion, const struct compla
             : lull_arena_printf(conclusion->arena, "%s: %s on '%.60s', where others call %s", place,
                                 lull_collective_name(complaint->op), comm,
                                 lull_collective_name(complaint->other_op));
-    give_up(conclusion, "collectives do not match", detail);
+    leave_without_result(conclusion, "collectives do not match", detail);
 }
 
 /* ---- lost time ----------------------------------------------------------------------------- */
@@ -171,11 +176,12 @@ static void judge_losses(struct conclusion *conclusion)
         (double)result->lost_ns <= LULL_IDEAL_LOST_MOST * (double)(ideal->to - ideal->from))
         return;
     result->incomplete = true;
-    give_up(conclusion, "records of MPI calls are missing",
-            lull_arena_printf(conclusion->arena,
-                              "it is not recorded what calls such as %s waited for, in which a "
-                              "thread spent %s",
-                              result->lost, lull_format_time(result->lost_ns, lost, sizeof lost)));
+    leave_without_result(
+        conclusion, "records of MPI calls are missing",
+        lull_arena_printf(conclusion->arena,
+                          "it is not recorded what calls such as %s waited for, in which a "
+                          "thread spent %s",
+                          result->lost, lull_format_time(result->lost_ns, lost, sizeof lost)));
 }
 
 /* ---- the sum ------------------------------------------------------------------------------- */
@@ -210,8 +216,8 @@ static struct lull_facts find_facts(const struct lull_ideal *ideal, const bool *
     const struct complaint *complaint = find_complaint(ideal);
     if (complaint)
         facts.complaint = *complaint;
-    facts.blocked = describe(ideal, ideal->first_blocked ? ideal->first_blocked
-                                                         : lull_ideal_first_blocked(ideal));
+    facts.blocked = describe_blocked(ideal, ideal->first_blocked ? ideal->first_blocked
+                                                                 : lull_ideal_first_blocked(ideal));
     return facts;
 }
 

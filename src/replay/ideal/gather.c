@@ -51,7 +51,7 @@ static void close_gatherings(struct share *share, struct series *series)
     }
 }
 
-static void wake_waiting(struct share *share, struct gathering *gathering)
+static void wake_gathering(struct share *share, struct gathering *gathering)
 {
     struct stream *waiting = gathering->waiting;
     gathering->waiting = NULL;
@@ -157,7 +157,7 @@ static void note_scan(struct share *share, struct gathering *gathering,
         if (to != share->index)
             tell_share(share, to, &news);
     }
-    wake_waiting(share, gathering);
+    wake_gathering(share, gathering);
 }
 
 static bool is_between(const struct share *share, uint32_t comm)
@@ -171,7 +171,7 @@ static enum lull_collective_needs needs_of(const struct share *share, uint32_t c
 }
 
 /* Which of two groups a rank belongs to. */
-static unsigned group_of(const struct share *share, uint32_t comm, uint32_t rank)
+static unsigned side_of_rank(const struct share *share, uint32_t comm, uint32_t rank)
 {
     return rank >= share->ideal->trace->comms[comm].size;
 }
@@ -181,7 +181,7 @@ static void note_group(struct share *share, struct gathering *gathering,
                        const struct letter *arrival)
 {
     const uint32_t first = share->ideal->trace->comms[arrival->a].size;
-    const unsigned group = group_of(share, arrival->a, arrival->c);
+    const unsigned group = side_of_rank(share, arrival->a, arrival->c);
     const uint32_t size = group ? share->circles[arrival->a].size - first : first;
     if (arrival->time > gathering->latest_of[group])
         gathering->latest_of[group] = arrival->time;
@@ -195,7 +195,7 @@ static void note_group(struct share *share, struct gathering *gathering,
                                 .c = group,
                                 .time = gathering->all_of[group]};
     tell_others(share, &news);
-    wake_waiting(share, gathering);
+    wake_gathering(share, gathering);
 }
 
 /* All have arrived. */
@@ -217,7 +217,7 @@ static void complete(struct share *share, struct gathering *gathering, const str
     } else if (gathering->root_share != LULL_NONE && gathering->root_share != share->index) {
         tell_share(share, gathering->root_share, &news);
     }
-    wake_waiting(share, gathering);
+    wake_gathering(share, gathering);
 }
 
 static void arrive_at_home(struct share *share, uint32_t from, uint32_t index,
@@ -243,7 +243,7 @@ static void arrive_at_home(struct share *share, uint32_t from, uint32_t index,
                                     .b = arrival->b,
                                     .time = arrival->time};
         tell_others(share, &news);
-        wake_waiting(share, gathering);
+        wake_gathering(share, gathering);
     }
     if (needs == LULL_NEEDS_LOWER)
         note_scan(share, gathering, arrival);
@@ -359,7 +359,7 @@ static bool is_ready(const struct share *share, const struct gathering *gatherin
             return true;
         /* fall through */
     case LULL_NEEDS_OTHERS: {
-        int64_t all = gathering->all_of[!group_of(share, pending->comm, pending->rank)];
+        int64_t all = gathering->all_of[!side_of_rank(share, pending->comm, pending->rank)];
         *ret_time = all > pending->time ? all : pending->time;
         return all >= 0;
     }
@@ -423,7 +423,7 @@ void lull_gather_letter(struct share *share, uint32_t from, const struct letter 
             return;
         gathering->below[letter->c] = letter->time;
     }
-    wake_waiting(share, gathering);
+    wake_gathering(share, gathering);
 }
 
 /* ---- the end ------------------------------------------------------------------------------- */

@@ -18,7 +18,7 @@ enum {
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
-static lull_status no_memory(const struct lull_trace *trace, struct lull_error *err)
+static lull_status no_memory_for_ideal(const struct lull_trace *trace, struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
 }
@@ -72,12 +72,12 @@ static lull_status number_shares(struct lull_ideal *ideal, struct lull_error *er
     lull_team_begin(division->team, LULL_TEAM_REPLAY);
     if (!workers || !ideal->workers_of) {
         free(workers);
-        return no_memory(ideal->trace, err);
+        return no_memory_for_ideal(ideal->trace, err);
     }
     workers[lull_team_index(division->team)] = ideal->n_readers;
     lull_status status = lull_team_sum_to_all(division->team, workers, n_members, err);
     if (status == LULL_OK && !number_members(ideal, workers, n_members))
-        status = no_memory(ideal->trace, err);
+        status = no_memory_for_ideal(ideal->trace, err);
     free(workers);
     return status;
 }
@@ -140,7 +140,7 @@ lull_status lull_ideal_create(const struct lull_trace *trace,
 {
     struct lull_ideal *ideal = calloc(1, sizeof *ideal);
     if (!ideal)
-        return no_memory(trace, err);
+        return no_memory_for_ideal(trace, err);
     ideal->trace = trace;
     lull_quirk_tally_begin(&ideal->tally, trace);
     ideal->options = options;
@@ -161,7 +161,7 @@ lull_status lull_ideal_create(const struct lull_trace *trace,
     atomic_init(&ideal->unsettled, workers);
     lull_status status = number_shares(ideal, err);
     if (status == LULL_OK)
-        status = deal_out(ideal) ? LULL_OK : no_memory(trace, err);
+        status = deal_out(ideal) ? LULL_OK : no_memory_for_ideal(trace, err);
     if (options->division)
         status = lull_team_agree(options->division->team, status, err);
     if (status == LULL_OK)
@@ -238,8 +238,8 @@ static bool is_master(const struct lull_trace *trace, uint32_t location)
     return trace->processes[trace->locations[location].process].first_location == location;
 }
 
-static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
-                              struct lull_error *err)
+static lull_status take_steps_for_ideal(void *context, unsigned worker,
+                                        const struct lull_steps *steps, struct lull_error *err)
 {
     struct lull_ideal *ideal = context;
     struct reader *reader = ideal->readers[worker];
@@ -302,7 +302,7 @@ static lull_status failure_of(struct share *share, struct lull_error *err)
     return status == LULL_OK ? lull_mail_failure(share->ideal->mail, err) : status;
 }
 
-static lull_status rest(void *context, unsigned worker, struct lull_error *err)
+static lull_status rest_worker(void *context, unsigned worker, struct lull_error *err)
 {
     struct lull_ideal *ideal = context;
     struct reader *reader = ideal->readers[worker];
@@ -312,7 +312,7 @@ static lull_status rest(void *context, unsigned worker, struct lull_error *err)
     return failure_of(reader->share, err);
 }
 
-static lull_status finish(void *context, unsigned worker, struct lull_error *err)
+static lull_status finish_worker(void *context, unsigned worker, struct lull_error *err)
 {
     struct lull_ideal *ideal = context;
     struct reader *reader = ideal->readers[worker];
@@ -352,10 +352,10 @@ void lull_ideal_consumer(struct lull_ideal *ideal, struct lull_consumer *ret_con
                                            .abreast = true,
                                            /* to know how far quiet threads have been read */
                                            .wants_ledger = ideal->has_crews,
-                                           .steps = take_steps,
+                                           .steps = take_steps_for_ideal,
                                            .welcome = is_welcome,
-                                           .rest = rest,
-                                           .finish = finish,
+                                           .rest = rest_worker,
+                                           .finish = finish_worker,
                                            .stop = stop};
 }
 

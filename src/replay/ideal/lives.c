@@ -98,7 +98,7 @@ void lull_lives_order(struct share *share, struct crew *crew, struct note *note)
 
 /* ---- evaluation ---------------------------------------------------------------------------- */
 
-static void wake_waiting(struct share *share, struct stream **waiting)
+static void wake_waiting_streams(struct share *share, struct stream **waiting)
 {
     struct stream *stream = *waiting;
     *waiting = NULL;
@@ -123,7 +123,7 @@ static void wait_until(struct stream *stream, const struct note *note, int64_t t
     lull_stream_set(stream, ON_LIFE);
 }
 
-static void take_barrier(struct share *share, struct stream *stream, const struct note *note)
+static void take_barrier_note(struct share *share, struct stream *stream, const struct note *note)
 {
     struct barrier *barrier = &stream->process->crew->barriers[note->what];
     if (note->kind == LULL_STEP_THREAD_WAIT_END) {
@@ -135,7 +135,7 @@ static void take_barrier(struct share *share, struct stream *stream, const struc
     }
     barrier->latest = stream->time > barrier->latest ? stream->time : barrier->latest;
     if (++barrier->arrived == barrier->size)
-        wake_waiting(share, &barrier->waiting);
+        wake_waiting_streams(share, &barrier->waiting);
 }
 
 void lull_lives_take(struct share *share, struct stream *stream, const struct note *note)
@@ -143,18 +143,18 @@ void lull_lives_take(struct share *share, struct stream *stream, const struct no
     if (note->what == LULL_NONE)
         return;
     if (is_barrier(note)) {
-        take_barrier(share, stream, note);
+        take_barrier_note(share, stream, note);
         return;
     }
     struct life *life = &stream->process->crew->lives[note->what];
     switch (note->kind) {
     case LULL_STEP_THREAD_CREATE:
         life->made_at = stream->time;
-        wake_waiting(share, &life->waiting);
+        wake_waiting_streams(share, &life->waiting);
         return;
     case LULL_STEP_THREAD_END:
         life->ended_at = stream->time;
-        wake_waiting(share, &life->waiting);
+        wake_waiting_streams(share, &life->waiting);
         return;
     case LULL_STEP_THREAD_BEGIN:
         wait_until(stream, note, life->made_at, &life->waiting);

@@ -80,7 +80,7 @@ static void receive_guessed(struct share *share, struct stream *stream, const st
 }
 
 /* A wait of whose completions nothing was recorded, although receives are open. */
-static void receive_lost(struct share *share, struct stream *stream, const struct note *call)
+static void count_lost_receives(struct share *share, struct stream *stream, const struct note *call)
 {
     const struct lull_lost_send *sends;
     if (share->ideal->most_epochs > 0) { /* or what is guessed would be told, and may be void */
@@ -111,7 +111,7 @@ static void look_at_wait(struct share *share, struct stream *stream, const struc
             losses->open -= call->op == LULL_CALL_WAIT ? 1 : losses->open;
     }
     if (waits && stream->open_receives > 0)
-        receive_lost(share, stream, call);
+        count_lost_receives(share, stream, call);
 }
 
 void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,

@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-enum { LOOKS = 50 };
+enum { MAIL_LOOKS = 50 };
 
-enum kind { BATCH, NOTE, READ_TO };
+enum mail_kind { MAIL_BATCH, MAIL_NOTE, READ_TO };
 
 /* In front of letters, or all of a parcel. */
-struct head {
+struct mail_head {
     uint32_t kind;
     uint32_t era;
     uint32_t from, to; /* BATCH: shares */
@@ -41,11 +41,11 @@ struct mail {
 
 /* ---- rest ------------------------------------------------------------------------------------ */
 
-static lull_status tell_note(void *context, uint32_t to, const struct lull_ending_note *note,
-                             struct lull_error *err)
+static lull_status tell_mail_note(void *context, uint32_t to, const struct lull_ending_note *note,
+                                  struct lull_error *err)
 {
     const struct mail *mail = context;
-    const struct head head = {.kind = NOTE, .era = mail->era, .note = *note};
+    const struct mail_head head = {.kind = MAIL_NOTE, .era = mail->era, .note = *note};
     return lull_team_post(mail->team, LULL_TEAM_REPLAY, to, &head, sizeof head, err);
 }
 
@@ -65,9 +65,9 @@ struct mail *lull_mail_create(struct lull_ideal *ideal)
         return NULL;
     mail->ideal = ideal;
     mail->team = team;
-    mail->patience.at_once = LOOKS;
+    mail->patience.at_once = MAIL_LOOKS;
     mail->ending = (struct lull_ending){
-        .team = team, .tell = tell_note, .look = look_at_rest, .context = mail};
+        .team = team, .tell = tell_mail_note, .look = look_at_rest, .context = mail};
     pthread_mutex_init(&mail->lock, NULL);
     if (lull_ending_open(&mail->ending))
         return mail;
@@ -110,17 +110,17 @@ lull_status lull_mail_failure(struct mail *mail, struct lull_error *err)
 void lull_mail_send(struct share *share, uint32_t to, const struct batch *batch)
 {
     struct {
-        struct head head;
+        struct mail_head head;
         struct letter letters[LETTERS_OF_BATCH];
     } parcel;
     struct lull_ideal *ideal = share->ideal;
     struct lull_error err;
     /* The era changes while all of the member sleep, or read on in any case. */
-    parcel.head = (struct head){.kind = BATCH,
-                                .era = ideal->mail->era,
-                                .from = share->index,
-                                .to = to,
-                                .count = batch->count};
+    parcel.head = (struct mail_head){.kind = MAIL_BATCH,
+                                     .era = ideal->mail->era,
+                                     .from = share->index,
+                                     .to = to,
+                                     .count = batch->count};
     memcpy(parcel.letters, batch->letters, batch->count * sizeof batch->letters[0]);
     atomic_fetch_add(&ideal->mail->sent, 1);
     lull_lead_posted(share, batch->count);
@@ -134,7 +134,7 @@ void lull_mail_send(struct share *share, uint32_t to, const struct batch *batch)
 /* Now and then, how far this member has been read. */
 static void tell_read_to(struct mail *mail)
 {
-    struct head head = {.kind = READ_TO, .era = mail->era};
+    struct mail_head head = {.kind = READ_TO, .era = mail->era};
     struct lull_error err;
     lull_status status = LULL_OK;
     if (!lull_lead_to_tell(mail->ideal->leads, &head.time))
@@ -169,7 +169,7 @@ static void look_whether_over(struct mail *mail, lull_status status, const struc
     lull_post_decide(mail->ideal, lull_rest_judge(mail->ending.findings));
 }
 
-static void hear_note(struct mail *mail, uint32_t from, const struct head *head)
+static void hear_note(struct mail *mail, uint32_t from, const struct mail_head *head)
 {
     struct lull_error err;
     if (head->era == mail->era) /* else it is of before the last decision */
@@ -189,7 +189,7 @@ static void report(struct mail *mail)
 
 static void deliver(struct mail *mail, const struct lull_team_parcel *parcel)
 {
-    const struct head *head = parcel->bytes;
+    const struct mail_head *head = parcel->bytes;
     struct share *target = mail->ideal->shares[head->to];
     struct batch *batch = malloc(sizeof *batch);
     if (!batch) {
@@ -207,7 +207,7 @@ static void deliver(struct mail *mail, const struct lull_team_parcel *parcel)
     mail->ending.received++;
 }
 
-static void hold(struct mail *mail, const struct lull_team_parcel *parcel)
+static void hold_parcel(struct mail *mail, const struct lull_team_parcel *parcel)
 {
     struct lull_error err;
     if (lull_array_reserve(&mail->held, &mail->held_capacity, mail->n_held + 1,
@@ -221,12 +221,12 @@ static void hold(struct mail *mail, const struct lull_team_parcel *parcel)
 
 static void take_parcel(struct mail *mail, struct lull_team_parcel *parcel)
 {
-    const struct head *head = parcel->bytes;
+    const struct mail_head *head = parcel->bytes;
     if (head->era > mail->era) {
-        hold(mail, parcel);
+        hold_parcel(mail, parcel);
         return;
     }
-    if (head->kind == BATCH)
+    if (head->kind == MAIL_BATCH)
         deliver(mail, parcel);
     else if (head->kind == READ_TO)
         lull_lead_heard(mail->ideal->leads, parcel->from, head->time);
@@ -242,7 +242,7 @@ static void take_held(struct mail *mail)
     const size_t n = mail->n_held;
     for (size_t i = 0; i < n; i++) {
         struct lull_team_parcel parcel = mail->held[i];
-        if (((const struct head *)parcel.bytes)->era > mail->era)
+        if (((const struct mail_head *)parcel.bytes)->era > mail->era)
             mail->held[kept++] = parcel;
         else
             take_parcel(mail, &parcel);

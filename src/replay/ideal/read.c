@@ -4,13 +4,13 @@
 #include "replay/ideal/channels.h"
 
 /* New channels are made known to the share, which the reader of a crew holds already. */
-static void hold(struct share *share, const struct stream *stream)
+static void hold_share(struct share *share, const struct stream *stream)
 {
     if (!stream->process->crew)
         pthread_mutex_lock(&share->evaluation);
 }
 
-static void let_go(struct share *share, const struct stream *stream)
+static void let_go_share(struct share *share, const struct stream *stream)
 {
     if (!stream->process->crew)
         pthread_mutex_unlock(&share->evaluation);
@@ -32,24 +32,24 @@ static struct route *find_route(struct share *share, struct stream *stream, uint
 uint32_t lull_read_link(struct share *share, struct stream *stream, uint32_t channel,
                         const struct lull_channels *channels)
 {
-    hold(share, stream);
+    hold_share(share, stream);
     struct route *route = find_route(share, stream, channel);
     uint32_t link = LULL_NONE;
     if (route)
         link = route->link = lull_channel_link(share, lull_channels_at(channels, channel));
-    let_go(share, stream);
+    let_go_share(share, stream);
     return link;
 }
 
 uint32_t lull_read_queue(struct share *share, struct stream *stream, uint32_t channel,
                          const struct lull_channels *channels)
 {
-    hold(share, stream);
+    hold_share(share, stream);
     struct route *route = find_route(share, stream, channel);
     uint32_t queue = LULL_NONE;
     if (route)
         queue = route->queue = lull_channel_queue(share, lull_channels_at(channels, channel));
-    let_go(share, stream);
+    let_go_share(share, stream);
     return queue;
 }
 
@@ -60,9 +60,9 @@ uint32_t lull_read_post(struct share *share, struct stream *stream, uint64_t req
         return LULL_NONE;
     if (!lull_array_reserve(&reading->open, &reading->open_capacity, reading->n_open + 1,
                             sizeof *reading->open)) {
-        hold(share, stream);
+        hold_share(share, stream);
         lull_share_no_memory(share);
-        let_go(share, stream);
+        let_go_share(share, stream);
         return LULL_NONE;
     }
     reading->open[reading->n_open++] = (struct read_post){request, reading->n_posts};

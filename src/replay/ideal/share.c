@@ -38,7 +38,7 @@ struct share *lull_share_create(struct lull_ideal *ideal, unsigned index)
     return NULL;
 }
 
-static void free_list(struct batch *batch)
+static void free_batch_list(struct batch *batch)
 {
     for (struct batch *next; batch; batch = next) {
         next = batch->next;
@@ -48,8 +48,8 @@ static void free_list(struct batch *batch)
 
 static void free_batches(struct share *share)
 {
-    free_list(share->inbox);
-    free_list(share->spare);
+    free_batch_list(share->inbox);
+    free_batch_list(share->spare);
     for (unsigned s = 0; s < share->ideal->n_shares; s++) {
         if (share->outboxes)
             free(share->outboxes[s].batch);

@@ -66,8 +66,8 @@ static void send_message(struct share *share, struct stream *stream, const struc
         share->n_nobody++;
 }
 
-static bool take_message(struct share *share, const struct stream *stream,
-                         const struct pending *wanted, int64_t *ret_time)
+static bool take_awaited_message(struct share *share, const struct stream *stream,
+                                 const struct pending *wanted, int64_t *ret_time)
 {
     const struct lull_ideal_options *options = share->ideal->options;
     struct message message;
@@ -98,7 +98,7 @@ void lull_ideal_stream_receive(struct share *share, struct stream *stream,
     int64_t time;
     share->n_received++;
     if (share->ideal->options->message || stream->first_tail ||
-        !take_message(share, stream, wanted, &time))
+        !take_awaited_message(share, stream, wanted, &time))
         add_pending(share, stream, wanted);
     else if (time > stream->done)
         stream->done = time;
@@ -215,7 +215,7 @@ static bool is_there(struct share *share, struct stream *stream, const struct pe
             lull_stream_set(stream, ON_MESSAGE);
             return false;
         }
-        if (take_message(share, stream, pending, ret_time))
+        if (take_awaited_message(share, stream, pending, ret_time))
             return true;
         struct queue *queue = &share->queues[pending->what];
         lull_stream_set(stream, ON_MESSAGE);
@@ -284,7 +284,7 @@ static inline void move_on(struct stream *stream, int64_t kept)
     stream->kept = kept;
 }
 
-static void end_call(struct share *share, struct stream *stream, const struct note *note)
+static void end_noted_call(struct share *share, struct stream *stream, const struct note *note)
 {
     stream->stopped_at = (int64_t)note->value;
     stream->waits_for_sends = note->flags & NOTE_SENDS;
@@ -294,7 +294,8 @@ static void end_call(struct share *share, struct stream *stream, const struct no
     wait_for_all(share, stream);
 }
 
-static void take_operation(struct share *share, struct stream *stream, const struct note *note)
+static void take_noted_operation(struct share *share, struct stream *stream,
+                                 const struct note *note)
 {
     switch (note->kind) {
     case LULL_STEP_SEND:
@@ -334,7 +335,7 @@ void lull_ideal_stream_take(struct share *share, struct stream *stream, const st
         stream->call_began = note->time;
         return;
     case LULL_STEP_CALL_END:
-        end_call(share, stream, note);
+        end_noted_call(share, stream, note);
         return;
     case LULL_STEP_FORK:
     case LULL_STEP_JOIN:
@@ -356,7 +357,7 @@ void lull_ideal_stream_take(struct share *share, struct stream *stream, const st
         lull_lives_take(share, stream, note);
         return;
     default:
-        take_operation(share, stream, note);
+        take_noted_operation(share, stream, note);
         if (note->flags & NOTE_WAITS) {
             stream->stopped_at = note->time;
             wait_for_all(share, stream);
@@ -397,7 +398,7 @@ void lull_ideal_stream_notes(struct share *share, struct stream *stream, const s
     }
 }
 
-static void go_on(struct share *share, struct stream *stream)
+static void go_on_with_notes(struct share *share, struct stream *stream)
 {
     while (stream->blocked == RUNNABLE && !lull_notes_empty(&stream->notes) &&
            share->status == LULL_OK) {
@@ -420,7 +421,7 @@ void lull_ideal_stream_resume(struct share *share, struct stream *stream)
     if (stream->process->crew)
         lull_crew_resume(share, stream);
     else
-        go_on(share, stream);
+        go_on_with_notes(share, stream);
     const unsigned char now = stream->blocked;
     struct reader *reader = stream->reader;
     if (stream->owner && now == RUNNABLE && lull_notes_empty(&stream->notes))

@@ -9,7 +9,7 @@
 
 /* ---- lists --------------------------------------------------------------------------------- */
 
-static void add_item(struct share *share, uint32_t *list, const struct message *item)
+static void add_to_list(struct share *share, uint32_t *list, const struct message *item)
 {
     const uint32_t place = lull_channel_place(share);
     if (place == LULL_NONE) {
@@ -43,7 +43,7 @@ static bool remove_item(struct share *share, uint32_t *list, uint32_t number,
 static void take_answer(struct share *share, uint32_t index, uint32_t number, int64_t time)
 {
     const struct message answer = {.time = time, .number = number};
-    add_item(share, &share->links[index].answers, &answer);
+    add_to_list(share, &share->links[index].answers, &answer);
     for (struct stream **at = &share->links[index].waiting; *at; at = &(*at)->next_waiting)
         if ((*at)->pending[(*at)->pending_at].number == number) {
             struct stream *stream = *at;
@@ -86,7 +86,7 @@ static void begin_receive(struct share *share, uint32_t queue, uint32_t number, 
     if (remove_item(share, &share->queues[queue].asked, number, &asked))
         tell_sender(share, (uint64_t)asked.sent, number, time);
     else
-        add_item(share, &share->queues[queue].begun, &begun);
+        add_to_list(share, &share->queues[queue].begun, &begun);
 }
 
 static void take_question(struct share *share, uint32_t queue, uint32_t number, uint64_t asker)
@@ -96,7 +96,7 @@ static void take_question(struct share *share, uint32_t queue, uint32_t number, 
     if (remove_item(share, &share->queues[queue].begun, number, &begun))
         tell_sender(share, asker, number, begun.time);
     else
-        add_item(share, &share->queues[queue].asked, &asked);
+        add_to_list(share, &share->queues[queue].asked, &asked);
 }
 
 void lull_synchronous_taken(struct share *share, uint32_t queue, uint32_t number)

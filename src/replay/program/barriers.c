@@ -11,18 +11,19 @@ struct lull_barrier {
     size_t begin, end, capacity;
 };
 
-struct key {
+struct barrier_key {
     uint32_t process, barrier;
 };
 
-static struct key key_of(uint32_t process, uint64_t meeting)
+static struct barrier_key key_of(uint32_t process, uint64_t meeting)
 {
-    return (struct key){process, (uint32_t)(meeting >> 32)};
+    return (struct barrier_key){process, (uint32_t)(meeting >> 32)};
 }
 
-static struct lull_barrier *find(struct lull_barriers *barriers, uint32_t process, uint64_t meeting)
+static struct lull_barrier *find_or_add_meeting(struct lull_barriers *barriers, uint32_t process,
+                                                uint64_t meeting)
 {
-    const struct key key = key_of(process, meeting);
+    const struct barrier_key key = key_of(process, meeting);
     bool is_new;
     uint64_t *index = lull_hash_add(&barriers->by_key, &key, sizeof key, barriers->count, &is_new);
     if (!index)
@@ -58,7 +59,7 @@ static bool reserve(struct lull_barrier *barrier, size_t count)
 bool lull_barriers_come(struct lull_barriers *barriers, uint32_t process, uint64_t meeting,
                         uint32_t threads)
 {
-    struct lull_barrier *barrier = find(barriers, process, meeting);
+    struct lull_barrier *barrier = find_or_add_meeting(barriers, process, meeting);
     if (!barrier)
         return false;
     const uint32_t number = (uint32_t)meeting;
@@ -78,7 +79,7 @@ bool lull_barriers_come(struct lull_barriers *barriers, uint32_t process, uint64
 bool lull_barriers_all_came(const struct lull_barriers *barriers, uint32_t process,
                             uint64_t meeting, uint32_t threads)
 {
-    const struct key key = key_of(process, meeting);
+    const struct barrier_key key = key_of(process, meeting);
     const uint64_t *index = lull_hash_find(&barriers->by_key, &key, sizeof key);
     if (!index)
         return false;
@@ -97,9 +98,10 @@ bool lull_barriers_put(const struct lull_barriers *barriers, struct lull_flow *f
     for (size_t i = 0; good && i < count; i++) {
         const struct lull_barrier *barrier = &barriers->items[i];
         const uint32_t *came = barrier->came ? barrier->came + barrier->begin : NULL;
-        good = lull_flow_put(flow, lull_hash_key(&barriers->by_key, i), sizeof(struct key)) &&
-               lull_flow_put(flow, &barrier->complete, sizeof barrier->complete) &&
-               lull_flow_put_items(flow, came, barrier->end - barrier->begin, sizeof *came);
+        good =
+            lull_flow_put(flow, lull_hash_key(&barriers->by_key, i), sizeof(struct barrier_key)) &&
+            lull_flow_put(flow, &barrier->complete, sizeof barrier->complete) &&
+            lull_flow_put_items(flow, came, barrier->end - barrier->begin, sizeof *came);
     }
     return good;
 }
@@ -109,10 +111,10 @@ bool lull_barriers_get(struct lull_barriers *barriers, struct lull_flow *flow)
     uint64_t count;
     bool good = lull_flow_get(flow, &count, sizeof count);
     for (uint64_t i = 0; good && i < count; i++) {
-        struct key key;
+        struct barrier_key key;
         good = lull_flow_get(flow, &key, sizeof key);
         struct lull_barrier *barrier =
-            good ? find(barriers, key.process, (uint64_t)key.barrier << 32) : NULL;
+            good ? find_or_add_meeting(barriers, key.process, (uint64_t)key.barrier << 32) : NULL;
         good = barrier && lull_flow_get(flow, &barrier->complete, sizeof barrier->complete) &&
                (barrier->came = lull_flow_get_items(flow, sizeof *barrier->came, &barrier->end));
         if (good)

@@ -32,8 +32,8 @@ static struct counter *begin_counter(struct lull_bursts *bursts, uint32_t proces
     return counter;
 }
 
-static bool take_item(struct lull_bursts *bursts, struct counter *counter,
-                      const struct lull_item *item)
+static bool take_burst_item(struct lull_bursts *bursts, struct counter *counter,
+                            const struct lull_item *item)
 {
     if (item->kind == LULL_ITEM_STEP &&
         lull_is_epoch(bursts->trace, item->step, bursts->n_processes)) {
@@ -57,8 +57,8 @@ static bool take_item(struct lull_bursts *bursts, struct counter *counter,
     return bursts->options.take(bursts->options.context, &burst);
 }
 
-static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
-                              struct lull_error *err)
+static lull_status take_steps_for_bursts(void *context, unsigned worker,
+                                         const struct lull_steps *steps, struct lull_error *err)
 {
     (void)worker;
     struct lull_bursts *bursts = context;
@@ -73,7 +73,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
         struct lull_item items[LULL_ITEMS_OF_A_STEP];
         uint32_t count = lull_items_take(&counter->maker, &steps->steps[i], items);
         for (uint32_t k = 0; fits && k < count; k++)
-            fits = take_item(bursts, counter, &items[k]);
+            fits = take_burst_item(bursts, counter, &items[k]);
     }
     return fits ? LULL_OK
                 : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
@@ -82,7 +82,8 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
 
 struct lull_consumer lull_bursts_consumer(struct lull_bursts *bursts)
 {
-    return (struct lull_consumer){.context = bursts, .wants = LULL_ITEMS_WANT, .steps = take_steps};
+    return (struct lull_consumer){
+        .context = bursts, .wants = LULL_ITEMS_WANT, .steps = take_steps_for_bursts};
 }
 
 lull_status lull_bursts_create(const struct lull_trace *trace,

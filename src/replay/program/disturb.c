@@ -34,7 +34,7 @@ static const char *name_of(const struct lull_disturbed *disturbed, const struct 
 }
 
 /* Making and freeing communicators, windows and files is left alone, like all that is OTHER. */
-static bool communicates(const struct lull_step *step)
+static bool call_communicates(const struct lull_step *step)
 {
     return step->op != LULL_CALL_OTHER && step->op != LULL_CALL_REQUEST_FREE &&
            step->op != LULL_CALL_TEST && step->op != LULL_CALL_IPROBE;
@@ -63,7 +63,7 @@ static int64_t before_call(struct lull_disturbed *disturbed, const struct lull_s
     const int64_t since = disturbed->began - disturbed->origin;
     const int64_t duration = call->time - disturbed->began;
     int64_t noise = 0;
-    if (!communicates(call))
+    if (!call_communicates(call))
         return 0;
     if (disturbance->iterations &&
         strcasecmp(name_of(disturbed, call), disturbance->iterations) == 0)
@@ -101,7 +101,7 @@ int64_t lull_disturbed_add(struct lull_disturbed *disturbed, const struct lull_s
     case LULL_STEP_CALL_BEGIN:
         return take_pending(disturbed) + before_call(disturbed, step);
     case LULL_STEP_CALL_END:
-        if (communicates(step))
+        if (call_communicates(step))
             disturbed->began = step->time;
         return 0;
     case LULL_STEP_MARKER:

@@ -28,7 +28,7 @@ static uint32_t add_ranks(const struct lull_replay *replay, uint32_t comm, uint3
     return n;
 }
 
-static struct lull_group group_of(const uint32_t *ranks, uint32_t n)
+static struct lull_group group_of_ranks(const uint32_t *ranks, uint32_t n)
 {
     bool contiguous = true;
     for (uint32_t i = 1; i < n; i++)
@@ -55,7 +55,7 @@ static bool make_group(const struct lull_replay *replay, struct lull_arena *aren
     uint32_t own = n;
     if (local->remote != LULL_NONE)
         n = add_ranks(replay, local->remote, ranks, n);
-    *ret_group = group_of(ranks, n);
+    *ret_group = group_of_ranks(ranks, n);
     if (local->remote != LULL_NONE && lull_comm_canonical(trace, comm) == comm)
         ret_group->split = own;
     return true;
@@ -80,7 +80,7 @@ static bool make_rooted_group(const struct lull_replay *replay, struct lull_aren
     if (!ranks)
         return false;
     ranks[0] = replay->ranks[rooted->root];
-    *ret_group = group_of(ranks, add_ranks(replay, other, ranks, ranks[0] != LULL_NONE));
+    *ret_group = group_of_ranks(ranks, add_ranks(replay, other, ranks, ranks[0] != LULL_NONE));
     return true;
 }
 

@@ -2,7 +2,7 @@
 
 enum { BURST = LULL_STRETCH_BURST, FIXED = LULL_STRETCH_FIXED, NOT_KEPT = LULL_STRETCH_WAIT };
 
-static struct lull_item *add_item(struct lull_items *m, uint8_t kind, int64_t time)
+static struct lull_item *add_item_out(struct lull_items *m, uint8_t kind, int64_t time)
 {
     struct lull_item *item = &m->out[m->count++];
     *item = (struct lull_item){.kind = kind, .begin = time, .end = time};
@@ -13,7 +13,8 @@ static void hand_out(struct lull_items *m, unsigned kind, int64_t now, bool alwa
 {
     if (m->ns[kind] == 0 && !always)
         return;
-    struct lull_item *item = add_item(m, kind == BURST ? LULL_ITEM_BURST : LULL_ITEM_FIXED, now);
+    struct lull_item *item =
+        add_item_out(m, kind == BURST ? LULL_ITEM_BURST : LULL_ITEM_FIXED, now);
     item->begin = m->began[kind];
     item->ns = m->ns[kind];
     item->mark = m->mark;
@@ -47,7 +48,7 @@ static void take_stretch(struct lull_items *m, const struct lull_step *stretch)
     m->ns[kind] += stretch->span.end - stretch->time;
 }
 
-static void begin_call(struct lull_items *m, int64_t now)
+static void begin_call_of_items(struct lull_items *m, int64_t now)
 {
     hand_out(m, FIXED, now, false);
     if (m->ns[BURST] == 0)
@@ -61,7 +62,7 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* A clock that was put forward has less time behind its last event. */
-static void finish(struct lull_items *m, const struct lull_step *end)
+static void finish_items(struct lull_items *m, const struct lull_step *end)
 {
     const int64_t tail = least(end->time - end->last_time, m->ns[BURST]);
     m->ns[BURST] -= least(tail, m->options.shift);
@@ -72,13 +73,13 @@ static void take_other(struct lull_items *m, const struct lull_step *step)
 {
     switch (step->kind) {
     case LULL_STEP_CALL_BEGIN:
-        begin_call(m, step->time);
+        begin_call_of_items(m, step->time);
         break;
     case LULL_STEP_FORK:
     case LULL_STEP_JOIN:
         if (m->options.master) {
             hand_out_all(m, step->time);
-            add_item(m, LULL_ITEM_MEET, step->time);
+            add_item_out(m, LULL_ITEM_MEET, step->time);
         }
         return;
     case LULL_STEP_CALL_END:
@@ -91,12 +92,12 @@ static void take_other(struct lull_items *m, const struct lull_step *step)
         hand_out_all(m, step->time);
         break;
     case LULL_STEP_END:
-        finish(m, step);
+        finish_items(m, step);
         return;
     default:
         break;
     }
-    add_item(m, LULL_ITEM_STEP, step->time)->step = step;
+    add_item_out(m, LULL_ITEM_STEP, step->time)->step = step;
 }
 
 uint32_t lull_items_take(struct lull_items *m, const struct lull_step *step,

@@ -12,7 +12,7 @@ struct target {
     bool has_completions;
 };
 
-struct list {
+struct lost_list {
     struct lull_lost_send *items;
     size_t count, capacity;
 };
@@ -20,15 +20,15 @@ struct list {
 struct lull_lost {
     const struct lull_trace *trace;
     pthread_mutex_t lock; /* while these are collected */
-    struct list sends;
-    struct list received;   /* by blocking receives */
-    struct target *targets; /* [n_processes] */
-    uint32_t *epochs;       /* [n_locations] */
-    uint32_t n_processes;   /* of the application */
+    struct lost_list sends;
+    struct lost_list received; /* by blocking receives */
+    struct target *targets;    /* [n_processes] */
+    uint32_t *epochs;          /* [n_locations] */
+    uint32_t n_processes;      /* of the application */
     bool has_epochs;
 };
 
-static bool add(struct list *list, const struct lull_lost_send *item)
+static bool add_lost_send(struct lost_list *list, const struct lull_lost_send *item)
 {
     if (!lull_array_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
         return false;
@@ -36,7 +36,8 @@ static bool add(struct list *list, const struct lull_lost_send *item)
     return true;
 }
 
-static bool take_message(struct lull_lost *lost, const struct lull_step *step, uint32_t location)
+static bool take_lost_message(struct lull_lost *lost, const struct lull_step *step,
+                              uint32_t location)
 {
     uint32_t process = lost->trace->locations[location].process;
     bool completes = step->kind == LULL_STEP_RECV && step->message.request != LULL_NO_REQUEST;
@@ -54,11 +55,11 @@ static bool take_message(struct lull_lost *lost, const struct lull_step *step, u
                                   .tag = step->message.tag,
                                   .epoch = lost->epochs[location],
                                   .bytes = step->message.bytes};
-    return add(sent ? &lost->sends : &lost->received, &item);
+    return add_lost_send(sent ? &lost->sends : &lost->received, &item);
 }
 
-static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
-                              struct lull_error *err)
+static lull_status take_steps_for_lost(void *context, unsigned worker,
+                                       const struct lull_steps *steps, struct lull_error *err)
 {
     (void)worker;
     struct lull_lost *lost = context;
@@ -67,7 +68,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     for (uint32_t i = 0; fits && i < steps->count; i++) {
         const struct lull_step *step = &steps->steps[i];
         if (step->kind == LULL_STEP_SEND || step->kind == LULL_STEP_RECV) {
-            fits = take_message(lost, step, steps->location);
+            fits = take_lost_message(lost, step, steps->location);
         } else if (lull_is_epoch(lost->trace, step, lost->n_processes)) {
             lost->epochs[steps->location]++;
             lost->has_epochs = true;
@@ -109,7 +110,7 @@ static int by_turn(const void *a, const void *b)
     return compare_keys(x, y);
 }
 
-static void sort(struct list *list, int (*compare)(const void *a, const void *b))
+static void sort(struct lost_list *list, int (*compare)(const void *a, const void *b))
 {
     if (list->count)
         qsort(list->items, list->count, sizeof *list->items, compare);
@@ -145,7 +146,7 @@ static void number(struct lull_lost *lost)
 
 static void index_targets(struct lull_lost *lost)
 {
-    const struct list *sends = &lost->sends;
+    const struct lost_list *sends = &lost->sends;
     for (size_t i = 0; i < sends->count;) {
         uint32_t process = sends->items[i].target;
         struct target *target = &lost->targets[process];
@@ -178,7 +179,7 @@ lull_status lull_lost_create(const struct lull_trace *trace, uint32_t applicatio
                                            .wants = LULL_STEP_MASK(LULL_STEP_SEND) |
                                                     LULL_STEP_MASK(LULL_STEP_RECV) |
                                                     LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END),
-                                           .steps = take_steps};
+                                           .steps = take_steps_for_lost};
     lull_status status = lull_pass_run(trace, &options, &consumer, 1, err);
     if (status != LULL_OK) {
         lull_lost_destroy(lost);

@@ -7,7 +7,7 @@ static uint32_t rank_of(const stream_t *s, int32_t peer)
                                                                        : LULL_NONE;
 }
 
-static void describe(const stream_t *s, struct entry *entry, const struct lull_step *step)
+static void describe_message(const stream_t *s, struct entry *entry, const struct lull_step *step)
 {
     entry->op.peer = rank_of(s, step->message.peer);
     entry->op.tag = (uint32_t)step->message.tag;
@@ -56,7 +56,7 @@ static lull_status push_send(stream_t *s, const struct lull_step *step, struct l
     struct entry *entry = lull_replay_push(s, LULL_OP_SEND, s->call_region, step->time);
     if (!entry)
         return lull_replay_no_memory(s, err);
-    describe(s, entry, step);
+    describe_message(s, entry, step);
     if (!s->in_call) /* begun before the trace: nobody waits for it */
         return LULL_OK;
     entry->op.request = lull_request_number(s);
@@ -98,7 +98,7 @@ static lull_status post_receive(stream_t *s, const struct lull_step *step, int64
     entry->pending = !step || step->message.peer < 0 || step->message.tag < 0 ||
                      step->comm >= s->replay->trace->n_comms || s->withdraws;
     if (step && step->comm < s->replay->trace->n_comms)
-        describe(s, entry, step);
+        describe_message(s, entry, step);
     else
         entry->op.comm = LULL_NONE;
     return LULL_OK;
@@ -132,7 +132,7 @@ static lull_status complete_receive(stream_t *s, struct open *open, const struct
         entry->pending = true;
     }
     if (entry && entry->pending) {
-        describe(s, entry, step);
+        describe_message(s, entry, step);
         entry->pending = false;
     }
     return lull_request_wait(s, number) ? LULL_OK : lull_replay_no_memory(s, err);
@@ -215,7 +215,7 @@ lull_status lull_replay_take_unreceived(stream_t *s, struct open *open, bool *re
 }
 
 /* A receive is given up. If nothing came for it, it is taken not to have been active. */
-static lull_status give_up(stream_t *s, struct open *open, struct lull_error *err)
+static lull_status give_up_receive(stream_t *s, struct open *open, struct lull_error *err)
 {
     bool taken;
     lull_status status = lull_replay_take_unreceived(s, open, &taken, err);
@@ -239,7 +239,8 @@ static lull_status finish_request(stream_t *s, uint64_t request, struct lull_err
 /* ---- what was not recorded ----------------------------------------------------------------- */
 
 /* A wait with open receives, of which nothing says that they are complete. */
-static lull_status receive_lost(stream_t *s, const struct lull_step *call, struct lull_error *err)
+static lull_status complete_lost_receives(stream_t *s, const struct lull_step *call,
+                                          struct lull_error *err)
 {
     struct lull_replay *replay = s->replay;
     const struct lull_lost_send *sends;
@@ -296,7 +297,7 @@ lull_status lull_replay_guess(stream_t *s, const struct lull_step *call, struct 
     if (call->op == LULL_CALL_IRECV && !s->posted && !s->received)
         return post_receive(s, NULL, call->call_began, err);
     if (waits && !s->has_records && !lull_survey_completes_receives(s->replay->survey))
-        status = receive_lost(s, call, err);
+        status = complete_lost_receives(s, call, err);
     bool some = s->n_call_waits > 0;
     if (status == LULL_OK && waits && !lull_survey_completes_sends(s->replay->survey) &&
         (call->op == LULL_CALL_WAITALL || !some))
@@ -325,7 +326,7 @@ lull_status lull_replay_take_operation(stream_t *s, const struct lull_step *step
         struct open *open = lull_request_find(s, step->message.request);
         if (!open)
             return LULL_OK;
-        return step->kind == LULL_STEP_FREE ? give_up(s, open, err)
+        return step->kind == LULL_STEP_FREE ? give_up_receive(s, open, err)
                                             : lull_request_drop(s, open, err);
     }
     case LULL_STEP_COLLECTIVE_BEGIN:

@@ -81,8 +81,8 @@ bool lull_replay_was_delayed(const struct lull_program *program, uint32_t delay)
     return stream && lull_replay_stream_was_delayed(stream, delay);
 }
 
-static const char *place(const struct lull_program *program, uint32_t rank,
-                         const struct lull_op *op, char *text, unsigned size)
+static const char *place_in_replay(const struct lull_program *program, uint32_t rank,
+                                   const struct lull_op *op, char *text, unsigned size)
 {
     const char *call = op->region < program->n_regions ? program->regions[op->region] : "";
     if (op->kind == LULL_OP_WAIT || op->kind == LULL_OP_COLLECTIVE)
@@ -93,8 +93,11 @@ static const char *place(const struct lull_program *program, uint32_t rank,
     return text;
 }
 
-static const struct lull_program_class class_trace = {
-    .name = "trace", .next = next, .rewind = rewind_all, .close = close_program, .place = place};
+static const struct lull_program_class class_trace = {.name = "trace",
+                                                      .next = next,
+                                                      .rewind = rewind_all,
+                                                      .close = close_program,
+                                                      .place = place_in_replay};
 
 static bool has_stream(const struct lull_replay *replay, uint32_t location)
 {

@@ -188,7 +188,8 @@ static lull_status push_sync(stream_t *s, struct lull_error *err)
     return LULL_OK;
 }
 
-static lull_status end_call(stream_t *s, const struct lull_step *call, struct lull_error *err)
+static lull_status end_call_of_stream(stream_t *s, const struct lull_step *call,
+                                      struct lull_error *err)
 {
     lull_status status = lull_replay_guess(s, call, err);
     if (status == LULL_OK)
@@ -215,7 +216,8 @@ static lull_status push_disturbance(stream_t *s, const struct lull_step *step,
     return LULL_OK;
 }
 
-static lull_status take_step(stream_t *s, const struct lull_step *step, struct lull_error *err)
+static lull_status take_stream_step(stream_t *s, const struct lull_step *step,
+                                    struct lull_error *err)
 {
     if (s->disturbed.disturbance) {
         lull_status status = push_disturbance(s, step, err);
@@ -223,7 +225,7 @@ static lull_status take_step(stream_t *s, const struct lull_step *step, struct l
             return status;
     }
     if (step->kind == LULL_STEP_CALL_END)
-        return end_call(s, step, err);
+        return end_call_of_stream(s, step, err);
     if (step->kind == LULL_STEP_CALL_BEGIN) {
         judge_poll(s, step->op);
         s->in_call = true;
@@ -239,10 +241,11 @@ static lull_status take_step(stream_t *s, const struct lull_step *step, struct l
     return status == LULL_OK && !s->in_call ? lull_request_push_wait(s, err) : status;
 }
 
-static lull_status take_item(stream_t *s, const struct lull_item *item, struct lull_error *err)
+static lull_status take_stream_item(stream_t *s, const struct lull_item *item,
+                                    struct lull_error *err)
 {
     if (item->kind == LULL_ITEM_STEP)
-        return take_step(s, item->step, err);
+        return take_stream_step(s, item->step, err);
     if (item->kind == LULL_ITEM_MEET) {
         s->meets++;
         return push_sync(s, err);
@@ -283,7 +286,7 @@ static lull_status read_items(stream_t *s, struct lull_error *err)
         return status;
     s->ended = count == 0;
     for (uint32_t i = 0; i < count && status == LULL_OK; i++)
-        status = take_item(s, &items[i], err);
+        status = take_stream_item(s, &items[i], err);
     if (s->ended) {
         judge_poll(s, LULL_CALL_OTHER);
         lull_item_cursor_close(s->cursor);
@@ -294,7 +297,7 @@ static lull_status read_items(stream_t *s, struct lull_error *err)
 
 /* Nothing more comes of it: thousands of others may go on, and the run that all of them make is
  * read while the program is still there. */
-static void let_go(stream_t *s)
+static void let_go_stream(stream_t *s)
 {
     free(s->queue);
     free(s->open);
@@ -356,7 +359,7 @@ lull_status lull_replay_stream_next(stream_t *s, struct lull_op *ops, uint32_t r
         }
     }
     if (count == 0)
-        let_go(s);
+        let_go_stream(s);
     *ret_count = count;
     return LULL_OK;
 }
@@ -413,7 +416,7 @@ void lull_replay_stream_close(struct lull_replay_stream *s)
         return;
     lull_item_cursor_close(s->cursor);
     lull_disturbed_close(&s->disturbed);
-    let_go(s);
+    let_go_stream(s);
     free(s->free_numbers);
     free(s->call_waits);
     lull_hash_free(&s->collectives);

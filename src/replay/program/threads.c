@@ -4,12 +4,12 @@
 
 enum { BEGINS = UINT32_MAX, ENDS = UINT32_MAX - 1 }; /* barriers count from 1, meets are 0 */
 
-struct meeting {
+struct thread_meeting {
     uint32_t kind, number, size; /* size: who comes; of the life of a thread it is one of two */
 };
 
-static lull_status push_part(stream_t *s, enum lull_sync_part part, const struct meeting *meeting,
-                             struct lull_error *err)
+static lull_status push_part(stream_t *s, enum lull_sync_part part,
+                             const struct thread_meeting *meeting, struct lull_error *err)
 {
     struct entry *entry = lull_replay_push(s, LULL_OP_SYNC, LULL_OP_NO_REGION, 0);
     if (!entry)
@@ -27,9 +27,9 @@ static lull_status push_part(stream_t *s, enum lull_sync_part part, const struct
 static lull_status meet_at_barrier(stream_t *s, const struct lull_step *step,
                                    struct lull_error *err)
 {
-    const struct meeting meeting = {.kind = 1 + (uint32_t)(step->meeting.number >> 32),
-                                    .number = (uint32_t)step->meeting.number,
-                                    .size = step->meeting.threads};
+    const struct thread_meeting meeting = {.kind = 1 + (uint32_t)(step->meeting.number >> 32),
+                                           .number = (uint32_t)step->meeting.number,
+                                           .size = step->meeting.threads};
     if (!lull_survey_all_came(s->replay->survey, s->process, step))
         return LULL_OK;
     return push_part(
@@ -41,7 +41,7 @@ static lull_status meet_at_barrier(stream_t *s, const struct lull_step *step,
 static lull_status push_known(stream_t *s, enum lull_sync_part part, const struct lull_step *step,
                               uint32_t kind, enum lull_life other, struct lull_error *err)
 {
-    const struct meeting meeting = {kind, (uint32_t)step->number, 1};
+    const struct thread_meeting meeting = {kind, (uint32_t)step->number, 1};
     return lull_survey_knows(s->replay->survey, s->process, step->number, other)
                ? push_part(s, part, &meeting, err)
                : LULL_OK;

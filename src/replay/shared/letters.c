@@ -6,25 +6,25 @@
 #include <stdlib.h>
 
 enum {
-    LETTERS_OF_BATCH = 84,    /* 4 KiB */
+    LETTERS_OF_PARCEL = 84,   /* 4 KiB */
     ON_THEIR_WAY = 16384,     /* batches to a member, from all others, that it has not taken */
     FEWEST_ON_THEIR_WAY = 16, /* from one */
     MOST_KEPT = 1 << 20       /* messages: 64 MiB of records */
 };
 
-enum { LOOKS = 1000 };
+enum { LETTERS_LOOKS = 1000 };
 
-enum kind { BATCH, TAKEN, NOTE };
+enum letters_kind { LETTERS_BATCH, TAKEN, LETTERS_NOTE };
 
-struct head {
+struct letters_head {
     uint32_t kind;
     uint32_t count;               /* BATCH: of letters; TAKEN: of batches */
     struct lull_ending_note note; /* NOTE */
 };
 
 struct parcel {
-    struct head head;
-    struct lull_sim_letter letters[LETTERS_OF_BATCH];
+    struct letters_head head;
+    struct lull_sim_letter letters[LETTERS_OF_PARCEL];
 };
 
 /* Another member. */
@@ -72,7 +72,7 @@ static lull_status post(void *context, uint32_t to, const struct lull_sim_letter
         return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for a replay");
     struct parcel *parcel = other->next;
     parcel->letters[parcel->head.count++] = *letter;
-    return parcel->head.count == LETTERS_OF_BATCH ? post_batch(letters, to, err) : LULL_OK;
+    return parcel->head.count == LETTERS_OF_PARCEL ? post_batch(letters, to, err) : LULL_OK;
 }
 
 static lull_status flush(struct lull_letters *letters, struct lull_error *err)
@@ -92,7 +92,7 @@ static lull_status tell_taken(struct lull_letters *letters, struct lull_error *e
     letters->n_owing = 0;
     for (uint32_t m = 0; m < lull_team_size(letters->team) && status == LULL_OK; m++) {
         struct other *other = &letters->others[m];
-        const struct head head = {.kind = TAKEN, .count = other->owed};
+        const struct letters_head head = {.kind = TAKEN, .count = other->owed};
         if (other->owed < letters->most_untaken / 2)
             continue;
         other->owed = 0;
@@ -101,11 +101,11 @@ static lull_status tell_taken(struct lull_letters *letters, struct lull_error *e
     return status;
 }
 
-static lull_status tell_note(void *context, uint32_t to, const struct lull_ending_note *note,
-                             struct lull_error *err)
+static lull_status tell_letters_note(void *context, uint32_t to,
+                                     const struct lull_ending_note *note, struct lull_error *err)
 {
     const struct lull_letters *letters = context;
-    const struct head head = {.kind = NOTE, .note = *note};
+    const struct letters_head head = {.kind = LETTERS_NOTE, .note = *note};
     return lull_team_post(letters->team, LULL_TEAM_REPLAY, to, &head, sizeof head, err);
 }
 
@@ -136,8 +136,8 @@ static lull_status take_parcels(struct lull_letters *letters, struct lull_error 
         status = lull_team_take(letters->team, LULL_TEAM_REPLAY, &parcel, err);
         if (status != LULL_OK || !parcel.bytes)
             return status;
-        const struct head *head = parcel.bytes;
-        if (head->kind == BATCH) {
+        const struct letters_head *head = parcel.bytes;
+        if (head->kind == LETTERS_BATCH) {
             letters->held = parcel;
             letters->ending.received++;
             letters->n_owing += ++letters->others[parcel.from].owed == letters->most_untaken / 2;
@@ -206,10 +206,10 @@ struct lull_letters *lull_letters_create(struct lull_team *team)
     *letters = (struct lull_letters){
         .team = team,
         .others = calloc(n, sizeof *letters->others),
-        .ending = {.team = team, .tell = tell_note, .context = letters},
+        .ending = {.team = team, .tell = tell_letters_note, .context = letters},
         .most_untaken =
             ON_THEIR_WAY / n > FEWEST_ON_THEIR_WAY ? ON_THEIR_WAY / n : FEWEST_ON_THEIR_WAY,
-        .patience = {.at_once = LOOKS}};
+        .patience = {.at_once = LETTERS_LOOKS}};
     if (letters->others && lull_ending_open(&letters->ending))
         return letters;
     lull_letters_destroy(letters);

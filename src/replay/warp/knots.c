@@ -14,7 +14,7 @@
 #define BLOCK ((size_t)64) /* knots */
 #define STEP  ((size_t)16 << 20)
 
-struct list {
+struct knot_list {
     struct lull_knot *newest; /* [BLOCK] */
     uint32_t *blocks;         /* which of the file, for all before */
     size_t n_blocks, capacity;
@@ -22,7 +22,7 @@ struct list {
 };
 
 struct lull_knots {
-    struct list *lists;
+    struct knot_list *lists;
     uint32_t n_lists;
     int fd;                 /* -1: no file yet */
     struct lull_knot *file; /* mapped up to `size` bytes */
@@ -33,7 +33,7 @@ struct lull_knots {
 struct lull_knots *lull_knots_create(uint32_t n_processes)
 {
     struct lull_knots *knots = calloc(1, sizeof *knots);
-    struct list *lists = calloc(n_processes + (size_t)1, sizeof *lists);
+    struct knot_list *lists = calloc(n_processes + (size_t)1, sizeof *lists);
     if (!knots || !lists) {
         free(knots);
         free(lists);
@@ -89,7 +89,7 @@ static lull_status grow_file(struct lull_knots *knots, struct lull_error *err)
     return LULL_OK;
 }
 
-static lull_status spill(struct lull_knots *knots, struct list *list, struct lull_error *err)
+static lull_status spill(struct lull_knots *knots, struct knot_list *list, struct lull_error *err)
 {
     if (!lull_array_reserve(&list->blocks, &list->capacity, list->n_blocks + (size_t)1,
                             sizeof *list->blocks))
@@ -108,7 +108,7 @@ static lull_status spill(struct lull_knots *knots, struct list *list, struct lul
 lull_status lull_knots_add(struct lull_knots *knots, uint32_t process, int64_t measured,
                            int64_t simulated, struct lull_error *err)
 {
-    struct list *list = &knots->lists[process];
+    struct knot_list *list = &knots->lists[process];
     if (list->count > 0) {
         const struct lull_knot *last = &list->newest[(list->count - 1) % BLOCK];
         if (last->measured == measured && last->simulated == simulated)
@@ -132,7 +132,7 @@ size_t lull_knots_count(const struct lull_knots *knots, uint32_t process)
 
 const struct lull_knot *lull_knots_at(const struct lull_knots *knots, uint32_t process, size_t i)
 {
-    const struct list *list = &knots->lists[process];
+    const struct knot_list *list = &knots->lists[process];
     size_t block = i / BLOCK;
     if (block < list->n_blocks)
         return &knots->file[list->blocks[block] * BLOCK + i % BLOCK];

@@ -15,8 +15,9 @@ struct lull_warp {
 
 /* ---- making -------------------------------------------------------------------------------- */
 
-static lull_status compute(void *context, uint32_t stream, const struct lull_op *op, int64_t begin,
-                           int64_t end, int64_t noise, int64_t delay, struct lull_error *err)
+static lull_status warp_computation(void *context, uint32_t stream, const struct lull_op *op,
+                                    int64_t begin, int64_t end, int64_t noise, int64_t delay,
+                                    struct lull_error *err)
 {
     struct lull_warp *warp = context;
     uint32_t process = lull_replay_process(warp->program, stream);
@@ -55,7 +56,7 @@ struct lull_warp *lull_warp_create(const struct lull_program *replay,
     }
     *warp = (struct lull_warp){.program = replay, .trace = trace, .knots = knots};
     warp->sink = (struct lull_sim_sink){
-        .context = warp, .any_order = true, .again = again, .compute = compute};
+        .context = warp, .any_order = true, .again = again, .compute = warp_computation};
     return warp;
 }
 
@@ -117,7 +118,7 @@ static size_t seek(const struct map *map, size_t at, int64_t measured)
     return at;
 }
 
-static size_t find(const struct map *map, int64_t measured)
+static size_t find_knot(const struct map *map, int64_t measured)
 {
     size_t low = 0, high = map->count;
     while (high - low > 1) {
@@ -133,7 +134,7 @@ static size_t find(const struct map *map, int64_t measured)
 int64_t lull_warp_time(const struct lull_warp *warp, uint32_t process, int64_t measured)
 {
     struct map map = map_of(warp, process);
-    return map.count ? between(&map, find(&map, measured), measured) : measured;
+    return map.count ? between(&map, find_knot(&map, measured), measured) : measured;
 }
 
 /* ---- the trace ----------------------------------------------------------------------------- */

@@ -22,12 +22,12 @@ struct balance {
     struct work works[];
 };
 
-static bool is_wanted(const struct lull_what_if_options *wanted)
+static bool is_balance_wanted(const struct lull_what_if_options *wanted)
 {
     return wanted->balance;
 }
 
-static void *create(const struct lull_what_if_scene *scene)
+static void *create_balance(const struct lull_what_if_scene *scene)
 {
     struct balance *balance = calloc(1, sizeof *balance + scene->n_streams * sizeof(struct work));
     if (!balance)
@@ -39,7 +39,7 @@ static void *create(const struct lull_what_if_scene *scene)
     return balance;
 }
 
-static void forget(void *state)
+static void forget_balance(void *state)
 {
     struct balance *balance = state;
     for (uint32_t s = 0; s < balance->n_streams; s++) {
@@ -48,15 +48,15 @@ static void forget(void *state)
     }
 }
 
-static void destroy(void *state)
+static void destroy_balance(void *state)
 {
     struct balance *balance = state;
-    forget(balance);
+    forget_balance(balance);
     free(balance->mean);
     free(balance);
 }
 
-static bool learn(void *state, const struct lull_replay_burst *burst, int64_t ns)
+static bool learn_balance(void *state, const struct lull_replay_burst *burst, int64_t ns)
 {
     struct balance *balance = state;
     struct work *work = &balance->works[burst->stream];
@@ -71,13 +71,13 @@ static bool learn(void *state, const struct lull_replay_burst *burst, int64_t ns
 }
 
 /* What all processes computed in an epoch, and how many did. */
-struct sum {
+struct epoch_sum {
     struct lull_wide_sum ns;
     int64_t working;
 };
-static_assert(sizeof(struct sum) == 3 * sizeof(int64_t), "summed as integers");
+static_assert(sizeof(struct epoch_sum) == 3 * sizeof(int64_t), "summed as integers");
 
-static void add_work(const struct work *work, struct sum *sums)
+static void add_work(const struct work *work, struct epoch_sum *sums)
 {
     for (size_t phase = 0; phase < work->count; phase++) {
         if (work->ns[phase] <= 0)
@@ -87,7 +87,7 @@ static void add_work(const struct work *work, struct sum *sums)
     }
 }
 
-static lull_status find_means(struct balance *balance, struct sum *sums, size_t phases,
+static lull_status find_means(struct balance *balance, struct epoch_sum *sums, size_t phases,
                               struct lull_error *err)
 {
     for (uint32_t s = 0; s < balance->n_streams; s++)
@@ -103,7 +103,7 @@ static lull_status find_means(struct balance *balance, struct sum *sums, size_t 
                              : status;
 }
 
-static lull_status conclude(void *state, struct lull_error *err)
+static lull_status conclude_balance(void *state, struct lull_error *err)
 {
     struct balance *balance = state;
     int64_t phases = 0;
@@ -113,7 +113,7 @@ static lull_status conclude(void *state, struct lull_error *err)
     lull_status status = lull_team_max_to_all(balance->team, &phases, 1, err);
     if (status != LULL_OK)
         return status;
-    struct sum *sums = calloc((size_t)phases + 1, sizeof *sums);
+    struct epoch_sum *sums = calloc((size_t)phases + 1, sizeof *sums);
     balance->mean = calloc((size_t)phases + 1, sizeof *balance->mean);
     status = sums && balance->mean ? find_means(balance, sums, (size_t)phases, err)
                                    : lull_what_if_no_memory(balance->trace, err);
@@ -121,7 +121,7 @@ static lull_status conclude(void *state, struct lull_error *err)
     return status;
 }
 
-static int64_t apply(void *state, const struct lull_replay_burst *burst, int64_t ns)
+static int64_t apply_balance(void *state, const struct lull_replay_burst *burst, int64_t ns)
 {
     struct balance *balance = state;
     struct work *work = &balance->works[burst->stream];
@@ -145,11 +145,11 @@ static void rewind_works(void *state)
     }
 }
 
-const struct lull_what_if_kind lull_kind_balance = {.is_wanted = is_wanted,
-                                                    .create = create,
-                                                    .destroy = destroy,
-                                                    .learn = learn,
-                                                    .conclude = conclude,
-                                                    .forget = forget,
-                                                    .apply = apply,
+const struct lull_what_if_kind lull_kind_balance = {.is_wanted = is_balance_wanted,
+                                                    .create = create_balance,
+                                                    .destroy = destroy_balance,
+                                                    .learn = learn_balance,
+                                                    .conclude = conclude_balance,
+                                                    .forget = forget_balance,
+                                                    .apply = apply_balance,
                                                     .rewind = rewind_works};

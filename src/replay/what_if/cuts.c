@@ -8,7 +8,7 @@
 
 /* One stream in one cut. Once it is concluded, the values of its units are what is left of them, as
  * a share. */
-struct member {
+struct cut_member {
     struct lull_units units;
     uint32_t location; /* LULL_NONE: it has no bursts */
     bool meant;
@@ -22,17 +22,17 @@ struct cuts {
     const struct lull_treatments *treatments;
     struct lull_team *team;
     uint32_t n_streams, n;
-    struct member members[]; /* [n][n_streams] */
+    struct cut_member members[]; /* [n][n_streams] */
 };
 
 /* ---- a state ------------------------------------------------------------------------------- */
 
-static bool is_wanted(const struct lull_what_if_options *wanted)
+static bool are_cuts_wanted(const struct lull_what_if_options *wanted)
 {
     return wanted->n_cuts > 0;
 }
 
-static void *create(const struct lull_what_if_scene *scene)
+static void *create_cuts(const struct lull_what_if_scene *scene)
 {
     const size_t n = (size_t)scene->wanted->n_cuts * scene->n_streams;
     struct cuts *cuts = calloc(1, sizeof *cuts + n * sizeof *cuts->members);
@@ -49,7 +49,7 @@ static void *create(const struct lull_what_if_scene *scene)
     return cuts;
 }
 
-static void forget(void *state)
+static void forget_cuts(void *state)
 {
     struct cuts *cuts = state;
     for (size_t i = 0; i < (size_t)cuts->n * cuts->n_streams; i++) {
@@ -58,9 +58,9 @@ static void forget(void *state)
     }
 }
 
-static void destroy(void *state)
+static void destroy_cuts(void *state)
 {
-    forget(state);
+    forget_cuts(state);
     free(state);
 }
 
@@ -73,12 +73,12 @@ static void rewind_members(void *state)
     }
 }
 
-static bool learn(void *state, const struct lull_replay_burst *burst, int64_t ns)
+static bool learn_cuts(void *state, const struct lull_replay_burst *burst, int64_t ns)
 {
     struct cuts *cuts = state;
     const uint64_t which = cuts->treatments->treatments[burst->mark].cuts;
     for (uint32_t i = 0; i < cuts->n; i++) {
-        struct member *member = &cuts->members[(size_t)i * cuts->n_streams + burst->stream];
+        struct cut_member *member = &cuts->members[(size_t)i * cuts->n_streams + burst->stream];
         member->location = burst->location;
         if (which >> i & 1 && !lull_units_add(&member->units, burst->phase, ns))
             return false;
@@ -99,21 +99,22 @@ static bool is_meant(const struct lull_trace *trace, const struct lull_what_if_c
 }
 
 /* Which thread of its process: those of all are numbered alike. */
-static uint32_t number_of(const struct cuts *cuts, const struct member *member)
+static uint32_t number_of(const struct cuts *cuts, const struct cut_member *member)
 {
     const struct lull_location *location = &cuts->trace->locations[member->location];
     return member->location - cuts->trace->processes[location->process].first_location;
 }
 
 /* What all members of a team know of the streams of one thread number. */
-struct comparison {
+struct cut_comparison {
     int64_t units; /* 1 + the shift of the longest; 0: nobody has such a stream */
     int64_t epochs;
 };
-static_assert(sizeof(struct comparison) == 2 * sizeof(int64_t), "largest values are taken of both");
+static_assert(sizeof(struct cut_comparison) == 2 * sizeof(int64_t),
+              "largest values are taken of both");
 
 /* Streams of this member with one thread number. */
-static uint32_t find_peers(const struct cuts *cuts, struct member *members, uint32_t number,
+static uint32_t find_peers(const struct cuts *cuts, struct cut_member *members, uint32_t number,
                            struct lull_peer *peers)
 {
     uint32_t n = 0;
@@ -124,15 +125,16 @@ static uint32_t find_peers(const struct cuts *cuts, struct member *members, uint
 }
 
 /* Each thread number by itself. */
-static lull_status compare(const struct cuts *cuts, struct member *members, bool all_meant,
-                           struct comparison *comparisons, uint32_t count, struct lull_error *err)
+static lull_status compare_thread_numbers(const struct cuts *cuts, struct cut_member *members,
+                                          bool all_meant, struct cut_comparison *comparisons,
+                                          uint32_t count, struct lull_error *err)
 {
     struct lull_peer *own = calloc(cuts->n_streams + (size_t)1, sizeof *own);
     lull_status status = own ? LULL_OK : lull_what_if_no_memory(cuts->trace, err);
     for (uint32_t s = 0; s < cuts->n_streams; s++) {
         if (members[s].location == LULL_NONE)
             continue;
-        struct comparison *of = &comparisons[number_of(cuts, &members[s])];
+        struct cut_comparison *of = &comparisons[number_of(cuts, &members[s])];
         const struct lull_units *units = &members[s].units;
         of->units = units->shift + 1 > of->units ? units->shift + 1 : of->units;
         of->epochs = (int64_t)units->n_epochs > of->epochs ? (int64_t)units->n_epochs : of->epochs;
@@ -140,7 +142,7 @@ static lull_status compare(const struct cuts *cuts, struct member *members, bool
     if (status == LULL_OK)
         status = lull_team_max_to_all(cuts->team, (int64_t *)comparisons, 2 * (size_t)count, err);
     for (uint32_t number = 0; number < count && status == LULL_OK; number++) {
-        const struct comparison *of = &comparisons[number];
+        const struct cut_comparison *of = &comparisons[number];
         struct lull_peers peers = {.team = cuts->team,
                                    .own = own,
                                    .n_epochs = (size_t)of->epochs,
@@ -158,7 +160,7 @@ static lull_status compare(const struct cuts *cuts, struct member *members, bool
 static lull_status conclude_cut(struct cuts *cuts, uint32_t index, struct lull_error *err)
 {
     const struct lull_what_if_cut *cut = &cuts->wanted->cuts[index];
-    struct member *members = &cuts->members[(size_t)index * cuts->n_streams];
+    struct cut_member *members = &cuts->members[(size_t)index * cuts->n_streams];
     int64_t count = 0; /* of thread numbers */
     for (uint32_t s = 0; s < cuts->n_streams; s++) {
         if (members[s].location == LULL_NONE)
@@ -170,10 +172,11 @@ static lull_status conclude_cut(struct cuts *cuts, uint32_t index, struct lull_e
     lull_status status = lull_team_max_to_all(cuts->team, &count, 1, err);
     if (status != LULL_OK)
         return status;
-    struct comparison *comparisons = calloc((size_t)count + 1, sizeof *comparisons);
-    status = comparisons ? compare(cuts, members, !cut->node && cut->rank == LULL_NONE, comparisons,
-                                   (uint32_t)count, err)
-                         : lull_what_if_no_memory(cuts->trace, err);
+    struct cut_comparison *comparisons = calloc((size_t)count + 1, sizeof *comparisons);
+    status = comparisons
+                 ? compare_thread_numbers(cuts, members, !cut->node && cut->rank == LULL_NONE,
+                                          comparisons, (uint32_t)count, err)
+                 : lull_what_if_no_memory(cuts->trace, err);
     free(comparisons);
     for (uint32_t s = 0; s < cuts->n_streams; s++)
         if (!members[s].meant)
@@ -181,7 +184,7 @@ static lull_status conclude_cut(struct cuts *cuts, uint32_t index, struct lull_e
     return status;
 }
 
-static lull_status conclude(void *state, struct lull_error *err)
+static lull_status conclude_cuts(void *state, struct lull_error *err)
 {
     struct cuts *cuts = state;
     lull_status status = LULL_OK;
@@ -192,7 +195,7 @@ static lull_status conclude(void *state, struct lull_error *err)
 
 /* ---- a burst ------------------------------------------------------------------------------- */
 
-static int64_t cut_burst(struct member *member, uint32_t epoch, int64_t ns)
+static int64_t cut_burst(struct cut_member *member, uint32_t epoch, int64_t ns)
 {
     const struct lull_units *units = &member->units;
     if (member->epoch != epoch) {
@@ -208,7 +211,7 @@ static int64_t cut_burst(struct member *member, uint32_t epoch, int64_t ns)
     return left < 1 ? lull_stretch_on(&member->burst, ns, left, 1) : ns;
 }
 
-static int64_t apply(void *state, const struct lull_replay_burst *burst, int64_t ns)
+static int64_t apply_cuts(void *state, const struct lull_replay_burst *burst, int64_t ns)
 {
     struct cuts *cuts = state;
     const uint64_t which = cuts->treatments->treatments[burst->mark].cuts;
@@ -216,18 +219,18 @@ static int64_t apply(void *state, const struct lull_replay_burst *burst, int64_t
     for (uint32_t i = 0; i < cuts->n; i++) {
         if (!(which >> i & 1))
             continue;
-        struct member *member = &cuts->members[(size_t)i * cuts->n_streams + burst->stream];
+        struct cut_member *member = &cuts->members[(size_t)i * cuts->n_streams + burst->stream];
         const int64_t length = cut_burst(member, burst->phase, ns);
         shortest = length < shortest ? length : shortest;
     }
     return shortest;
 }
 
-const struct lull_what_if_kind lull_kind_cuts = {.is_wanted = is_wanted,
-                                                 .create = create,
-                                                 .destroy = destroy,
-                                                 .learn = learn,
-                                                 .conclude = conclude,
-                                                 .forget = forget,
-                                                 .apply = apply,
+const struct lull_what_if_kind lull_kind_cuts = {.is_wanted = are_cuts_wanted,
+                                                 .create = create_cuts,
+                                                 .destroy = destroy_cuts,
+                                                 .learn = learn_cuts,
+                                                 .conclude = conclude_cuts,
+                                                 .forget = forget_cuts,
+                                                 .apply = apply_cuts,
                                                  .rewind = rewind_members};

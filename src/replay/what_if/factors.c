@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* A state with nothing but the scene. */
-static void *create(const struct lull_what_if_scene *scene)
+static void *copy_scene(const struct lull_what_if_scene *scene)
 {
     struct lull_what_if_scene *copy = malloc(sizeof *copy);
     if (copy)
@@ -28,7 +28,7 @@ static int64_t apply_factor(void *state, const struct lull_replay_burst *burst, 
 }
 
 const struct lull_what_if_kind lull_kind_factors = {
-    .is_wanted = are_factors_wanted, .create = create, .destroy = free, .apply = apply_factor};
+    .is_wanted = are_factors_wanted, .create = copy_scene, .destroy = free, .apply = apply_factor};
 
 /* ---- serial parts -------------------------------------------------------------------------- */
 

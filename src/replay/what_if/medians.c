@@ -16,7 +16,7 @@ struct row {
     double level; /* ... and its longest units become as long as that */
 };
 
-struct comparison {
+struct median_comparison {
     struct row *rows; /* [count] */
     uint32_t count;
     unsigned shift;
@@ -24,13 +24,13 @@ struct comparison {
     double *scratch; /* [count] */
 };
 
-static bool is_peer(const struct comparison *c, uint32_t i)
+static bool is_peer(const struct median_comparison *c, uint32_t i)
 {
     return c->rows[i].sum > 0 && (c->all_meant || !c->rows[i].meant);
 }
 
 /* Of the sums of peers; 0: there are none. */
-static double median_sum(const struct comparison *c)
+static double median_sum(const struct median_comparison *c)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < c->count; i++)
@@ -41,7 +41,7 @@ static double median_sum(const struct comparison *c)
 }
 
 /* The values of a unit of the peers among [from, to), sorted; how many. */
-static size_t sort_unit(const struct comparison *c, uint32_t from, uint32_t to, size_t unit)
+static size_t sort_unit(const struct median_comparison *c, uint32_t from, uint32_t to, size_t unit)
 {
     size_t n = 0;
     for (uint32_t i = from; i < to; i++)
@@ -52,7 +52,7 @@ static size_t sort_unit(const struct comparison *c, uint32_t from, uint32_t to, 
 }
 
 /* The median of what is sorted; of the others, where the value itself is one of them. */
-static double median_of_peers(const struct comparison *c, size_t n, double value)
+static double median_of_peers(const struct median_comparison *c, size_t n, double value)
 {
     size_t own = 0;
     if (!c->all_meant)
@@ -96,7 +96,7 @@ static bool is_cut(const struct row *row, double sum)
 }
 
 /* Rows [from, to) have as many bursts. What is left of their units replaces them, as a share. */
-static void cut_alike(struct comparison *c, uint32_t from, uint32_t to, double sum)
+static void cut_alike(struct median_comparison *c, uint32_t from, uint32_t to, double sum)
 {
     const size_t units = lull_units_of(c->rows[from].bursts, c->shift);
     size_t n = 0;
@@ -150,7 +150,7 @@ static void take_slice(const struct lull_slice *slice, uint32_t epoch, unsigned 
     ret_row->sum = add_up(ret_row->values, lull_units_of(ret_row->bursts, shift));
 }
 
-static void cut_epoch(struct comparison *c)
+static void cut_epoch(struct median_comparison *c)
 {
     qsort(c->rows, c->count, sizeof *c->rows, compare_bursts);
     const double sum = median_sum(c);
@@ -163,11 +163,11 @@ static void cut_epoch(struct comparison *c)
 
 bool lull_slices_cut(struct lull_slice *slices, uint32_t count, unsigned shift, bool all_meant)
 {
-    struct comparison c = {.rows = calloc(count + (size_t)1, sizeof *c.rows),
-                           .count = count,
-                           .shift = shift,
-                           .all_meant = all_meant,
-                           .scratch = calloc(count + (size_t)1, sizeof *c.scratch)};
+    struct median_comparison c = {.rows = calloc(count + (size_t)1, sizeof *c.rows),
+                                  .count = count,
+                                  .shift = shift,
+                                  .all_meant = all_meant,
+                                  .scratch = calloc(count + (size_t)1, sizeof *c.scratch)};
     const bool fits = c.rows && c.scratch;
     uint32_t n_epochs = 0;
     for (uint32_t i = 0; i < count; i++)

@@ -6,23 +6,23 @@
 
 #include <stdlib.h>
 
-enum { SAMPLES = 64 };
+enum { NOISE_SAMPLES = 64 };
 
 /* The bursts at one place: a sample that is thinned out, then its median. */
-struct place {
+struct noise_place {
     uint32_t count, step, seen;
     double median;
-    double times[SAMPLES];
+    double times[NOISE_SAMPLES];
 };
 
 /* The places of one stream. */
 struct places {
     struct lull_hash numbers; /* of a struct key */
-    struct place **items;
+    struct noise_place **items;
     size_t count, capacity;
 };
 
-struct key {
+struct noise_key {
     uint32_t region, ordinal;
 };
 
@@ -31,12 +31,12 @@ struct noise {
     struct places streams[];
 };
 
-static bool is_wanted(const struct lull_what_if_options *wanted)
+static bool is_no_noise_wanted(const struct lull_what_if_options *wanted)
 {
     return wanted->no_noise;
 }
 
-static void *create(const struct lull_what_if_scene *scene)
+static void *create_noise(const struct lull_what_if_scene *scene)
 {
     struct noise *noise = calloc(1, sizeof *noise + scene->n_streams * sizeof *noise->streams);
     if (noise)
@@ -44,7 +44,7 @@ static void *create(const struct lull_what_if_scene *scene)
     return noise;
 }
 
-static void forget(void *state)
+static void forget_noise(void *state)
 {
     struct noise *noise = state;
     for (uint32_t s = 0; s < noise->n_streams; s++) {
@@ -57,26 +57,27 @@ static void forget(void *state)
     }
 }
 
-static void destroy(void *state)
+static void destroy_noise(void *state)
 {
-    forget(state);
+    forget_noise(state);
     free(state);
 }
 
-static struct place *find_place(const struct places *places, const struct lull_replay_burst *burst)
+static struct noise_place *find_noise_place(const struct places *places,
+                                            const struct lull_replay_burst *burst)
 {
-    const struct key key = {burst->region, burst->ordinal};
+    const struct noise_key key = {burst->region, burst->ordinal};
     const uint64_t *number = lull_hash_find(&places->numbers, &key, sizeof key);
     return number ? places->items[*number] : NULL;
 }
 
-static struct place *add_place(struct places *places, const struct lull_replay_burst *burst)
+static struct noise_place *add_place(struct places *places, const struct lull_replay_burst *burst)
 {
-    const struct key key = {burst->region, burst->ordinal};
-    struct place *place = calloc(1, sizeof *place);
+    const struct noise_key key = {burst->region, burst->ordinal};
+    struct noise_place *place = calloc(1, sizeof *place);
     if (!place ||
         !lull_array_reserve(&places->items, &places->capacity, places->count + 1,
-                            sizeof(struct place *)) ||
+                            sizeof(struct noise_place *)) ||
         !lull_hash_add(&places->numbers, &key, sizeof key, places->count, NULL)) {
         free(place);
         return NULL;
@@ -86,51 +87,51 @@ static struct place *add_place(struct places *places, const struct lull_replay_b
     return place;
 }
 
-static bool learn(void *state, const struct lull_replay_burst *burst, int64_t ns)
+static bool learn_noise(void *state, const struct lull_replay_burst *burst, int64_t ns)
 {
     struct noise *noise = state;
     struct places *places = &noise->streams[burst->stream];
-    struct place *p = find_place(places, burst);
+    struct noise_place *p = find_noise_place(places, burst);
     if (!p)
         p = add_place(places, burst);
     if (!p)
         return false;
     if (p->seen++ % p->step != 0)
         return true;
-    if (p->count == SAMPLES) {
-        for (uint32_t i = 0; i < SAMPLES / 2; i++)
+    if (p->count == NOISE_SAMPLES) {
+        for (uint32_t i = 0; i < NOISE_SAMPLES / 2; i++)
             p->times[i] = p->times[2 * i];
-        p->count = SAMPLES / 2;
+        p->count = NOISE_SAMPLES / 2;
         p->step *= 2;
     }
     p->times[p->count++] = (double)ns;
     return true;
 }
 
-static lull_status conclude(void *state, struct lull_error *err)
+static lull_status conclude_noise(void *state, struct lull_error *err)
 {
     (void)err;
     struct noise *noise = state;
     for (uint32_t s = 0; s < noise->n_streams; s++)
         for (size_t i = 0; i < noise->streams[s].count; i++) {
-            struct place *p = noise->streams[s].items[i];
+            struct noise_place *p = noise->streams[s].items[i];
             lull_sort(p->times, p->count);
             p->median = lull_median(p->times, p->count);
         }
     return LULL_OK;
 }
 
-static int64_t apply(void *state, const struct lull_replay_burst *burst, int64_t ns)
+static int64_t apply_noise(void *state, const struct lull_replay_burst *burst, int64_t ns)
 {
     const struct noise *noise = state;
-    const struct place *p = find_place(&noise->streams[burst->stream], burst);
+    const struct noise_place *p = find_noise_place(&noise->streams[burst->stream], burst);
     return p && p->median < (double)ns ? llround(p->median) : ns;
 }
 
-const struct lull_what_if_kind lull_kind_noise = {.is_wanted = is_wanted,
-                                                  .create = create,
-                                                  .destroy = destroy,
-                                                  .learn = learn,
-                                                  .conclude = conclude,
-                                                  .forget = forget,
-                                                  .apply = apply};
+const struct lull_what_if_kind lull_kind_noise = {.is_wanted = is_no_noise_wanted,
+                                                  .create = create_noise,
+                                                  .destroy = destroy_noise,
+                                                  .learn = learn_noise,
+                                                  .conclude = conclude_noise,
+                                                  .forget = forget_noise,
+                                                  .apply = apply_noise};

@@ -19,7 +19,7 @@ struct block {
     size_t count, capacity, members_capacity;
 };
 
-static lull_status no_memory(struct lull_error *err)
+static lull_status no_memory_for_peers(struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "not enough memory to compare computations");
 }
@@ -187,11 +187,11 @@ static lull_status cut_block(struct block *block, struct lull_error *err)
     const struct lull_freight there = {put_own, get_others, block, what};
     const struct lull_freight back = {put_left, get_left, block, what};
     if (!open_block(block))
-        return no_memory(err);
+        return no_memory_for_peers(err);
     lull_status status = lull_team_bring(peers->team, &there, err);
     if (status == LULL_OK && lull_team_is_first(peers->team) &&
         !lull_slices_cut(block->slices, (uint32_t)block->count, peers->shift, peers->all_meant))
-        return no_memory(err);
+        return no_memory_for_peers(err);
     return status == LULL_OK ? lull_team_spread(peers->team, &back, err) : status;
 }
 
@@ -222,7 +222,7 @@ lull_status lull_peers_cut(const struct lull_peers *peers, struct lull_error *er
     for (uint32_t i = 0; i < peers->count; i++)
         lull_units_merge(peers->own[i].units, peers->shift);
     int64_t *counts = calloc(peers->n_epochs + 1, sizeof *counts);
-    lull_status status = counts ? count_units(peers, counts, err) : no_memory(err);
+    lull_status status = counts ? count_units(peers, counts, err) : no_memory_for_peers(err);
     for (size_t from = 0, to; from < peers->n_epochs && status == LULL_OK; from = to) {
         struct block block = {.peers = peers, .from = from};
         block.to = to = end_of_block(peers, counts, from);

@@ -15,7 +15,7 @@ struct piece {
     bool last; /* no barrier follows */
 };
 
-struct thread {
+struct team_thread {
     struct piece *pieces; /* [first, count) wait */
     size_t first, count, capacity;
     struct piece open; /* the one that goes on */
@@ -39,7 +39,7 @@ struct lull_shortenings {
     size_t first, count, capacity;
     double *left;
     size_t n_left, left_capacity;
-    struct thread threads[];
+    struct team_thread threads[];
 };
 
 struct lull_shortenings *lull_shortenings_create(uint32_t n_threads, uint32_t n_regions,
@@ -112,14 +112,14 @@ static double shorter_by(const struct part *part)
 
 /* ---- an execution -------------------------------------------------------------------------- */
 
-static const struct piece *piece_at(const struct thread *thread, size_t index)
+static const struct piece *piece_at(const struct team_thread *thread, size_t index)
 {
     return &thread->pieces[thread->first + index];
 }
 
 /* What of a thread belongs to an execution: the pieces that end in it, and one that goes on beyond
  * it. */
-static size_t pieces_in(const struct thread *thread, const struct execution *execution)
+static size_t pieces_in(const struct team_thread *thread, const struct execution *execution)
 {
     size_t n = 0;
     while (thread->first + n < thread->count && piece_at(thread, n)->begin < execution->join &&
@@ -129,7 +129,7 @@ static size_t pieces_in(const struct thread *thread, const struct execution *exe
 }
 
 /* Leaves out what is over when the execution begins. */
-static void drop_early(struct thread *thread, const struct execution *execution)
+static void drop_early(struct team_thread *thread, const struct execution *execution)
 {
     while (thread->first < thread->count && piece_at(thread, 0)->arrival <= execution->fork &&
            (piece_at(thread, 0)->last || piece_at(thread, 0)->arrival < execution->fork))
@@ -137,7 +137,7 @@ static void drop_early(struct thread *thread, const struct execution *execution)
 }
 
 /* Barriers among so many pieces. */
-static size_t barriers_in(const struct thread *thread, size_t pieces)
+static size_t barriers_in(const struct team_thread *thread, size_t pieces)
 {
     return pieces > 0 && piece_at(thread, pieces - 1)->last ? pieces - 1 : pieces;
 }
@@ -255,7 +255,7 @@ static bool make_room(void *array, size_t *first, size_t *count, size_t *capacit
     return lull_array_reserve(array, capacity, *count + 1, size);
 }
 
-static bool end_piece(struct thread *thread, int64_t arrival, int64_t end, bool last)
+static bool end_piece(struct team_thread *thread, int64_t arrival, int64_t end, bool last)
 {
     if (!make_room(&thread->pieces, &thread->first, &thread->count, &thread->capacity,
                    sizeof *thread->pieces))
@@ -269,7 +269,7 @@ static bool end_piece(struct thread *thread, int64_t arrival, int64_t end, bool 
 }
 
 /* A barrier of two spans (in one region, then in another) is one. */
-static bool pass_barrier(struct thread *thread, const struct lull_step *span)
+static bool pass_barrier(struct team_thread *thread, const struct lull_step *span)
 {
     struct piece *before =
         thread->count > thread->first ? &thread->pieces[thread->count - 1] : NULL;
@@ -280,7 +280,7 @@ static bool pass_barrier(struct thread *thread, const struct lull_step *span)
     return end_piece(thread, span->time, span->span.end, false);
 }
 
-static bool take_span(struct thread *thread, const struct lull_step *span)
+static bool take_span(struct team_thread *thread, const struct lull_step *span)
 {
     const int64_t length = span->span.end - span->time;
     thread->known = span->span.end - 1; /* steps of the same time may follow */
@@ -318,9 +318,10 @@ static void close_execution(struct lull_shortenings *s, const struct lull_step *
     s->waiting[s->count - 1].region = join->region;
 }
 
-static bool take_step(struct lull_shortenings *s, uint32_t number, const struct lull_step *step)
+static bool take_thread_step(struct lull_shortenings *s, uint32_t number,
+                             const struct lull_step *step)
 {
-    struct thread *thread = &s->threads[number];
+    struct team_thread *thread = &s->threads[number];
     const bool master = number == 0;
     switch (step->kind) {
     case LULL_STEP_SPAN:
@@ -352,7 +353,7 @@ bool lull_shortenings_take(struct lull_shortenings *s, uint32_t thread,
     bool fits = true;
     pthread_mutex_lock(&s->lock);
     for (uint32_t i = 0; i < steps->count && fits; i++)
-        fits = take_step(s, thread, &steps->steps[i]);
+        fits = take_thread_step(s, thread, &steps->steps[i]);
     /* Of a span that goes on nothing is known, but outside parallel regions nothing matters. */
     if (!s->threads[thread].inside && s->threads[thread].known < steps->ledger->now)
         s->threads[thread].known = steps->ledger->now;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* Where a stream is. */
-struct place {
+struct stream_place {
     uint32_t execution;
     struct lull_stretched bursts; /* of it */
 };
@@ -17,7 +17,7 @@ struct threads {
     uint32_t *numbers;             /* [n_locations]: among the threads of OpenMP of its process;
                                       LULL_NONE: it is none */
     struct lull_shortenings **shortenings; /* [n_processes] */
-    struct place places[];                 /* [n_streams] */
+    struct stream_place places[];          /* [n_streams] */
 };
 
 static bool is_of_executions(const struct lull_what_if_threads *threads)
@@ -25,7 +25,7 @@ static bool is_of_executions(const struct lull_what_if_threads *threads)
     return threads->change != LULL_THREADS_NO_SERIAL;
 }
 
-static bool is_wanted(const struct lull_what_if_options *wanted)
+static bool are_threads_wanted(const struct lull_what_if_options *wanted)
 {
     bool any = false;
     for (uint32_t i = 0; i < wanted->n_threads; i++)
@@ -33,7 +33,7 @@ static bool is_wanted(const struct lull_what_if_options *wanted)
     return any;
 }
 
-static void destroy(void *state)
+static void destroy_threads(void *state)
 {
     struct threads *threads = state;
     for (uint32_t p = 0; threads->shortenings && p < threads->trace->n_processes; p++)
@@ -78,7 +78,7 @@ static bool number_threads(struct threads *threads, uint32_t p)
     return threads->shortenings[p] != NULL;
 }
 
-static void *create(const struct lull_what_if_scene *scene)
+static void *create_threads(const struct lull_what_if_scene *scene)
 {
     const struct lull_trace *trace = scene->trace;
     struct threads *threads =
@@ -96,7 +96,7 @@ static void *create(const struct lull_what_if_scene *scene)
     for (uint32_t p = 0; fits && p < trace->n_processes; p++)
         fits = !lull_in_range(scene->part.range, p) || number_threads(threads, p);
     if (!fits) {
-        destroy(threads);
+        destroy_threads(threads);
         return NULL;
     }
     find_changes(threads, scene->wanted);
@@ -105,8 +105,8 @@ static void *create(const struct lull_what_if_scene *scene)
 
 /* ---- learning ------------------------------------------------------------------------------ */
 
-static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
-                              struct lull_error *err)
+static lull_status take_steps_for_threads(void *context, unsigned worker,
+                                          const struct lull_steps *steps, struct lull_error *err)
 {
     (void)worker;
     const struct threads *threads = context;
@@ -126,15 +126,15 @@ static struct lull_consumer consumer(void *state)
     return (struct lull_consumer){.context = state,
                                   .wants = LULL_SHORTENINGS_WANT,
                                   .wants_ledger = true,
-                                  .steps = take_steps};
+                                  .steps = take_steps_for_threads};
 }
 
 /* ---- a burst ------------------------------------------------------------------------------- */
 
-static int64_t apply(void *state, const struct lull_replay_burst *burst, int64_t ns)
+static int64_t apply_threads(void *state, const struct lull_replay_burst *burst, int64_t ns)
 {
     struct threads *threads = state;
-    struct place *place = &threads->places[burst->stream];
+    struct stream_place *place = &threads->places[burst->stream];
     if (burst->execution == LULL_NONE)
         return ns;
     if (place->execution != burst->execution) {
@@ -150,12 +150,12 @@ static void rewind_places(void *state)
 {
     struct threads *threads = state;
     for (uint32_t s = 0; s < threads->n_streams; s++)
-        threads->places[s] = (struct place){0};
+        threads->places[s] = (struct stream_place){0};
 }
 
-const struct lull_what_if_kind lull_kind_threads = {.is_wanted = is_wanted,
-                                                    .create = create,
-                                                    .destroy = destroy,
+const struct lull_what_if_kind lull_kind_threads = {.is_wanted = are_threads_wanted,
+                                                    .create = create_threads,
+                                                    .destroy = destroy_threads,
                                                     .consumer = consumer,
-                                                    .apply = apply,
+                                                    .apply = apply_threads,
                                                     .rewind = rewind_places};

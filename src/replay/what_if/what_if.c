@@ -34,7 +34,7 @@ lull_status lull_what_if_no_memory(const struct lull_trace *trace, struct lull_e
     return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
 }
 
-static lull_status no_memory(const struct lull_what_if *w, struct lull_error *err)
+static lull_status no_memory_for_what_if(const struct lull_what_if *w, struct lull_error *err)
 {
     return lull_what_if_no_memory(w->scene.trace, err);
 }
@@ -122,7 +122,7 @@ static lull_status read_program(const struct lull_what_if *w,
             status = program->class->next(program, s, ops, 64, &count, err);
     }
     lull_program_close(program);
-    return status == LULL_OK && w->no_memory ? no_memory(w, err) : status;
+    return status == LULL_OK && w->no_memory ? no_memory_for_what_if(w, err) : status;
 }
 
 lull_status lull_what_if_consumer(struct lull_what_if *w, struct lull_consumer *ret_consumer,
@@ -185,8 +185,9 @@ static lull_status end_ride(struct lull_what_if *w, bool masters, struct lull_er
     return LULL_OK;
 }
 
-static lull_status learn(struct lull_what_if *w, const struct lull_replay_options *options,
-                         struct lull_error *err)
+static lull_status learn_all_kinds(struct lull_what_if *w,
+                                   const struct lull_replay_options *options,
+                                   struct lull_error *err)
 {
     const bool masters = are_masters(w, options);
     lull_status status = w->rides ? end_ride(w, masters, err) : LULL_OK;
@@ -208,7 +209,7 @@ static lull_status create_kinds(struct lull_what_if *w, struct lull_error *err)
         w->kinds[w->n] = kinds[i];
         w->states[w->n] = kinds[i]->create(&w->scene);
         if (!w->states[w->n])
-            return no_memory(w, err);
+            return no_memory_for_what_if(w, err);
         w->n++;
     }
     begin_stage(w);
@@ -273,7 +274,7 @@ lull_status lull_what_if_conclude(struct lull_what_if *w, struct lull_replay_opt
         read.survey = survey;
     }
     if (status == LULL_OK && lull_what_if_learns(w))
-        status = learn(w, &read, err);
+        status = learn_all_kinds(w, &read, err);
     lull_survey_destroy(survey);
     return status;
 }

@@ -35,7 +35,7 @@ static uint32_t subtree(const struct lull_collective_call *call, uint32_t rank)
     return rank + full > call->size ? call->size - rank : (uint32_t)full;
 }
 
-static uint32_t two(const struct lull_collective_call *call)
+static uint32_t two_tree_steps(const struct lull_collective_call *call)
 {
     (void)call;
     return 2;
@@ -87,7 +87,7 @@ static void up_blocks(const struct lull_collective_call *call, uint32_t step, ui
     tree(call, step == 1, i, step == 1, true, ret);
 }
 
-const struct lull_rounds lull_rounds_tree_down = {two, down_count, down};
-const struct lull_rounds lull_rounds_tree_up = {two, up_count, up};
-const struct lull_rounds lull_rounds_tree_down_blocks = {two, down_count, down_blocks};
-const struct lull_rounds lull_rounds_tree_up_blocks = {two, up_count, up_blocks};
+const struct lull_rounds lull_rounds_tree_down = {two_tree_steps, down_count, down};
+const struct lull_rounds lull_rounds_tree_up = {two_tree_steps, up_count, up};
+const struct lull_rounds lull_rounds_tree_down_blocks = {two_tree_steps, down_count, down_blocks};
+const struct lull_rounds lull_rounds_tree_up_blocks = {two_tree_steps, up_count, up_blocks};

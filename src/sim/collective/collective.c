@@ -16,13 +16,13 @@
 #define REDUCE_SCATTERS (OP(REDUCE_SCATTER) | OP(REDUCE_SCATTER_BLOCK))
 #define SCANS           (OP(SCAN) | OP(EXSCAN))
 
-enum { MOST_PIECES = 4 };
+enum { MOST_ROUND_PIECES = 4 };
 
 /* What goes through a rank that is no root of the operation goes through rank 0. */
 static const struct algorithm {
     const char *name;
     uint32_t operations;
-    const struct lull_rounds *pieces[MOST_PIECES];
+    const struct lull_rounds *pieces[MOST_ROUND_PIECES];
 } algorithms[] = {
     {"linear", BARRIERS | OP(ALLREDUCE), {&lull_rounds_star_in, &lull_rounds_star_out}},
     {"linear", OP(BCAST), {&lull_rounds_star_out}},
@@ -101,7 +101,7 @@ static const char *by_size(unsigned operation, uint32_t size, uint64_t bytes)
     return bit & SCANS ? "recursive-doubling" : "local";
 }
 
-static unsigned find(unsigned operation, const char *name, size_t length)
+static unsigned find_algorithm(unsigned operation, const char *name, size_t length)
 {
     for (unsigned a = 0; a < N_ALGORITHMS; a++)
         if ((algorithms[a].operations >> operation & 1) && strlen(algorithms[a].name) == length &&
@@ -139,7 +139,7 @@ static unsigned wanted(const char *text, unsigned operation)
     for (const char *at = text, *next; at; at = next) {
         next = next_choice(at, &word, &name, &length);
         if (find_operation(at, word) == operation)
-            found = find(operation, name, length);
+            found = find_algorithm(operation, name, length);
     }
     return found;
 }
@@ -147,7 +147,7 @@ static unsigned wanted(const char *text, unsigned operation)
 static bool needs_power_of_two(const struct algorithm *algorithm)
 {
     bool needs = false;
-    for (unsigned p = 0; p < MOST_PIECES; p++)
+    for (unsigned p = 0; p < MOST_ROUND_PIECES; p++)
         needs |= algorithm->pieces[p] == &lull_rounds_doubling_blocks;
     return needs;
 }
@@ -158,17 +158,18 @@ uint8_t lull_collective_choose(const struct lull_network *network, uint8_t opera
     unsigned chosen = wanted(network->algorithms, operation);
     if (chosen == N_ALGORITHMS) {
         const char *name = by_size(operation, size, bytes);
-        chosen = find(operation, name, strlen(name));
+        chosen = find_algorithm(operation, name, strlen(name));
     }
     if (needs_power_of_two(&algorithms[chosen]) && (size & (size - 1)))
-        chosen = operation == LULL_COLLECTIVE_BCAST ? find(operation, "scatter-allgather", 17)
-                                                    : find(operation, "bruck", 5);
+        chosen = operation == LULL_COLLECTIVE_BCAST
+                     ? find_algorithm(operation, "scatter-allgather", 17)
+                     : find_algorithm(operation, "bruck", 5);
     return (uint8_t)chosen;
 }
 
 uint8_t lull_collective_linear(uint8_t operation)
 {
-    return (uint8_t)find(operation, "linear", 6);
+    return (uint8_t)find_algorithm(operation, "linear", 6);
 }
 
 const char *lull_collective_algorithm_name(uint8_t algorithm)
@@ -200,7 +201,7 @@ lull_status lull_collective_check(const char *text, struct lull_error *err)
                              "allreduce:ring+bcast:binomial",
                              (int)word, at);
         char known[200];
-        if (find(operation, name, length) == N_ALGORITHMS)
+        if (find_algorithm(operation, name, length) == N_ALGORITHMS)
             return lull_fail(err, LULL_ERR_RANGE,
                              "algorithms: '%.*s' is no algorithm of %s, known: %s", (int)length,
                              name, lull_collective_name(operation),
@@ -215,7 +216,7 @@ lull_status lull_collective_check(const char *text, struct lull_error *err)
 static const struct lull_rounds *locate(const struct lull_collective_call *call, uint32_t *step)
 {
     const struct algorithm *algorithm = &algorithms[call->algorithm];
-    for (unsigned p = 0; p < MOST_PIECES && algorithm->pieces[p]; p++) {
+    for (unsigned p = 0; p < MOST_ROUND_PIECES && algorithm->pieces[p]; p++) {
         uint32_t steps = algorithm->pieces[p]->steps(call);
         if (*step < steps)
             return algorithm->pieces[p];
@@ -250,7 +251,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static uint64_t share(uint64_t bytes, uint32_t size)
+static uint64_t share_of_vector(uint64_t bytes, uint32_t size)
 {
     return bytes / size + (bytes % size != 0);
 }
@@ -265,12 +266,12 @@ uint64_t lull_collective_block(const struct lull_collective_call *call)
     uint32_t bit = UINT32_C(1) << call->operation;
     bool root = call->me == call->root;
     if (bit & GATHERS)
-        return call->sent || !root ? call->sent : share(call->received, call->size);
+        return call->sent || !root ? call->sent : share_of_vector(call->received, call->size);
     if (bit & SCATTERS)
-        return root ? share(call->sent, call->size) : call->received;
+        return root ? share_of_vector(call->sent, call->size) : call->received;
     if (bit & ALLGATHERS)
-        return call->received ? share(call->received, call->size) : call->sent;
-    return share(larger(call->sent, call->received), call->size);
+        return call->received ? share_of_vector(call->received, call->size) : call->sent;
+    return share_of_vector(larger(call->sent, call->received), call->size);
 }
 
 uint32_t lull_log2_up(uint32_t n)

@@ -2,12 +2,12 @@
  * the same edges. */
 #include "sim/collective/rounds.h"
 
-static uint32_t steps(const struct lull_collective_call *call)
+static uint32_t dissemination_steps(const struct lull_collective_call *call)
 {
     return lull_log2_up(call->size);
 }
 
-static uint32_t two(const struct lull_collective_call *call, uint32_t step)
+static uint32_t two_transfers(const struct lull_collective_call *call, uint32_t step)
 {
     (void)call, (void)step;
     return 2;
@@ -47,6 +47,9 @@ static void bruck_exchange(const struct lull_collective_call *call, uint32_t ste
     around(call, step, i, call->size / cycle * bit + (rest > bit ? rest - bit : 0), ret);
 }
 
-const struct lull_rounds lull_rounds_dissemination = {steps, two, disseminate};
-const struct lull_rounds lull_rounds_bruck_gather = {steps, two, bruck_gather};
-const struct lull_rounds lull_rounds_bruck_exchange = {steps, two, bruck_exchange};
+const struct lull_rounds lull_rounds_dissemination = {dissemination_steps, two_transfers,
+                                                      disseminate};
+const struct lull_rounds lull_rounds_bruck_gather = {dissemination_steps, two_transfers,
+                                                     bruck_gather};
+const struct lull_rounds lull_rounds_bruck_exchange = {dissemination_steps, two_transfers,
+                                                       bruck_exchange};

@@ -72,7 +72,7 @@ static void exchange(const struct lull_collective_call *call, uint32_t step, uin
 }
 
 /* A prefix sum passed on from rank to rank. */
-static uint32_t two(const struct lull_collective_call *call)
+static uint32_t two_line_steps(const struct lull_collective_call *call)
 {
     (void)call;
     return 2;
@@ -97,4 +97,4 @@ const struct lull_rounds lull_rounds_star_in = {one, star_count, star_in};
 const struct lull_rounds lull_rounds_star_out_blocks = {one, star_count, star_out_blocks};
 const struct lull_rounds lull_rounds_star_in_blocks = {one, star_count, star_in_blocks};
 const struct lull_rounds lull_rounds_exchange = {one, exchange_count, exchange};
-const struct lull_rounds lull_rounds_line = {two, line_count, line};
+const struct lull_rounds lull_rounds_line = {two_line_steps, line_count, line};

@@ -1,12 +1,12 @@
 /* Pairwise exchange: one partner to send to and one to receive from at a time. */
 #include "sim/collective/rounds.h"
 
-static uint32_t steps(const struct lull_collective_call *call)
+static uint32_t pairwise_steps(const struct lull_collective_call *call)
 {
     return call->size - 1;
 }
 
-static uint32_t two(const struct lull_collective_call *call, uint32_t step)
+static uint32_t two_transfers(const struct lull_collective_call *call, uint32_t step)
 {
     (void)call, (void)step;
     return 2;
@@ -23,4 +23,4 @@ static void pairwise(const struct lull_collective_call *call, uint32_t step, uin
         .bytes = lull_collective_block(call)};
 }
 
-const struct lull_rounds lull_rounds_pairwise = {steps, two, pairwise};
+const struct lull_rounds lull_rounds_pairwise = {pairwise_steps, two_transfers, pairwise};

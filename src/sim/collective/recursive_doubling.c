@@ -51,8 +51,8 @@ static uint32_t doubling_count(const struct lull_collective_call *call, uint32_t
     return lull_place(call, call->me) == LULL_NO_PLACE ? 0 : 2;
 }
 
-static void swap(const struct lull_collective_call *call, uint32_t step, uint32_t i, uint64_t bytes,
-                 struct lull_collective_transfer *ret)
+static void swap_vectors(const struct lull_collective_call *call, uint32_t step, uint32_t i,
+                         uint64_t bytes, struct lull_collective_transfer *ret)
 {
     uint32_t place = lull_place(call, call->me) ^ (UINT32_C(1) << step);
     *ret = (struct lull_collective_transfer){
@@ -62,14 +62,14 @@ static void swap(const struct lull_collective_call *call, uint32_t step, uint32_
 static void doubling(const struct lull_collective_call *call, uint32_t step, uint32_t i,
                      struct lull_collective_transfer *ret)
 {
-    swap(call, step, i, lull_collective_whole(call), ret);
+    swap_vectors(call, step, i, lull_collective_whole(call), ret);
 }
 
 /* All blocks that a rank has: 1, 2, 4, ...; for groups of a power of two. */
 static void doubling_blocks(const struct lull_collective_call *call, uint32_t step, uint32_t i,
                             struct lull_collective_transfer *ret)
 {
-    swap(call, step, i, lull_collective_block(call) << step, ret);
+    swap_vectors(call, step, i, lull_collective_block(call) << step, ret);
 }
 
 /* Prefix sums: to the rank 2^step above, from the one below; not around the group. */

@@ -9,7 +9,7 @@ static uint32_t ring_steps(const struct lull_collective_call *call)
     return call->size - 1;
 }
 
-static uint32_t two(const struct lull_collective_call *call, uint32_t step)
+static uint32_t two_transfers(const struct lull_collective_call *call, uint32_t step)
 {
     (void)call, (void)step;
     return 2;
@@ -93,7 +93,7 @@ static void pipeline(const struct lull_collective_call *call, uint32_t step, uin
                                              .bytes = whole / n + (number < whole % n)};
 }
 
-const struct lull_rounds lull_rounds_ring = {ring_steps, two, ring};
+const struct lull_rounds lull_rounds_ring = {ring_steps, two_transfers, ring};
 const struct lull_rounds lull_rounds_double_ring = {double_ring_steps, double_ring_count,
                                                     double_ring};
 const struct lull_rounds lull_rounds_pipeline = {pipeline_steps, pipeline_count, pipeline};

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-enum { NONE = LULL_NO_TRANSFER, FIRST_ROOM = 64 };
+enum { NO_MESSAGE = LULL_NO_TRANSFER, FIRST_ROOM = 64 };
 
 struct channel {
     uint32_t source, target, comm, tag;
@@ -42,8 +42,8 @@ void lull_channel_close(struct lull_engine *engine)
     free(engine->channels);
 }
 
-static struct channel *find(const struct lull_engine_channels *all,
-                            const struct lull_transfer *message)
+static struct channel *find_channel(const struct lull_engine_channels *all,
+                                    const struct lull_transfer *message)
 {
     uint64_t hash = (uint64_t)message->source << 32 | message->target;
     hash = (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -58,7 +58,7 @@ static struct channel *find(const struct lull_engine_channels *all,
     }
 }
 
-static bool grow(struct lull_engine_channels *all)
+static bool grow_channels(struct lull_engine_channels *all)
 {
     struct lull_engine_channels larger = {.room = all->room ? 2 * all->room : FIRST_ROOM,
                                           .n = all->n};
@@ -68,10 +68,10 @@ static bool grow(struct lull_engine_channels *all)
     for (size_t i = 0; i < all->room; i++) {
         const struct channel *old = &all->channels[i];
         if (old->used)
-            *find(&larger, &(struct lull_transfer){.source = old->source,
-                                                   .target = old->target,
-                                                   .comm = old->comm,
-                                                   .tag = old->tag}) = *old;
+            *find_channel(&larger, &(struct lull_transfer){.source = old->source,
+                                                           .target = old->target,
+                                                           .comm = old->comm,
+                                                           .tag = old->tag}) = *old;
     }
     free(all->channels);
     *all = larger;
@@ -82,18 +82,18 @@ static bool grow(struct lull_engine_channels *all)
 static struct channel *find_or_add(struct lull_engine *engine, const struct lull_transfer *message)
 {
     struct lull_engine_channels *all = engine->channels;
-    if (2 * all->n >= all->room && !grow(all)) {
+    if (2 * all->n >= all->room && !grow_channels(all)) {
         lull_run_out_of_memory(engine);
         return NULL;
     }
-    struct channel *channel = find(all, message);
+    struct channel *channel = find_channel(all, message);
     if (!channel->used) {
         *channel = (struct channel){.source = message->source,
                                     .target = message->target,
                                     .comm = message->comm,
                                     .tag = message->tag,
                                     .used = true,
-                                    .held = NONE};
+                                    .held = NO_MESSAGE};
         all->n++;
     }
     return channel;
@@ -136,12 +136,12 @@ bool lull_channel_is_next(struct lull_engine *engine, uint32_t id)
 
 uint32_t lull_channel_held(struct lull_engine *engine, const struct lull_transfer *before)
 {
-    struct channel *channel = find(engine->channels, before);
+    struct channel *channel = find_channel(engine->channels, before);
     uint32_t *link = &channel->held;
-    while (*link != NONE && lull_transfer_at(engine, *link)->child != channel->arrived + 1)
+    while (*link != NO_MESSAGE && lull_transfer_at(engine, *link)->child != channel->arrived + 1)
         link = &lull_transfer_at(engine, *link)->link;
     uint32_t id = *link;
-    if (id != NONE) {
+    if (id != NO_MESSAGE) {
         *link = lull_transfer_at(engine, id)->link;
         channel->arrived++;
     }

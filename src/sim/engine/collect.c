@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = UINT32_MAX, PRIVATE = 0x40000000 };
+enum { NO_INSTANCE = UINT32_MAX, PRIVATE = 0x40000000 };
 
 /* In closed form, ranks that leave together when certain others have come. */
 struct side {
@@ -146,7 +146,7 @@ static uint32_t position_of(const struct lull_engine *engine, uint32_t index, ui
 {
     const struct lull_group *of = &engine->program->groups[index];
     if (!of->ranks)
-        return rank - of->first < of->size ? rank - of->first : NONE;
+        return rank - of->first < of->size ? rank - of->first : NO_INSTANCE;
     const uint32_t *positions = engine->collectives->groups[index].by_rank;
     uint32_t low = 0, high = of->size;
     while (low < high) {
@@ -156,7 +156,7 @@ static uint32_t position_of(const struct lull_engine *engine, uint32_t index, ui
         else
             high = middle;
     }
-    return low < of->size && of->ranks[positions[low]] == rank ? positions[low] : NONE;
+    return low < of->size && of->ranks[positions[low]] == rank ? positions[low] : NO_INSTANCE;
 }
 
 static struct lull_instance *instance_at(const struct group *group, uint32_t number)
@@ -185,7 +185,7 @@ static struct lull_instance *new_instance(struct group *group)
 static void drop_complete(struct group *group)
 {
     while (group->n && group->instances[group->at].arrived == group->n_own &&
-           group->instances[group->at].sides[0].waiting == NONE) {
+           group->instances[group->at].sides[0].waiting == NO_INSTANCE) {
         group->at = (group->at + 1) & (group->room - 1);
         group->first++;
         group->n--;
@@ -207,7 +207,7 @@ void lull_collect_roots(struct lull_engine *engine)
 
 /* --- taking part --------------------------------------------------------------------------- */
 
-static void describe(const struct lull_op *op, char *text, size_t size)
+static void describe_collective(const struct lull_op *op, char *text, size_t size)
 {
     if (op->peer == LULL_OP_ANY)
         snprintf(text, size, "%s", lull_collective_name(op->collective));
@@ -220,8 +220,8 @@ static lull_status mismatch(struct lull_engine *engine, const struct lull_instan
 {
     const struct lull_program *program = engine->program;
     char place_a[200], place_b[200], a[80], b[80];
-    describe(&instance->op, a, sizeof a);
-    describe(op, b, sizeof b);
+    describe_collective(&instance->op, a, sizeof a);
+    describe_collective(op, b, sizeof b);
     return lull_fail(
         engine->err, LULL_ERR_FORMAT,
         "%s: collective operation %u of group %u: rank %u calls %s (%s), rank %u calls %s (%s)",
@@ -240,7 +240,7 @@ static bool is_closed(const struct lull_engine *engine, uint8_t operation)
            (all || !engine->class->waits_as_needed);
 }
 
-static uint8_t choose(const struct lull_engine *engine, const struct lull_op *op)
+static uint8_t choose_algorithm(const struct lull_engine *engine, const struct lull_op *op)
 {
     struct lull_collectives *all = engine->collectives;
     uint64_t bytes = op->bytes > op->received ? op->bytes : op->received;
@@ -264,10 +264,11 @@ static void begin_instance(struct lull_engine *engine, struct lull_instance *ins
                            const struct lull_op *op, uint32_t number, uint32_t rank)
 {
     uint32_t size = engine->program->groups[op->comm].size;
-    *instance = (struct lull_instance){.op = *op,
-                                       .first_rank = rank,
-                                       .number = number,
-                                       .sides = {{.waiting = NONE}, {.waiting = NONE}}};
+    *instance =
+        (struct lull_instance){.op = *op,
+                               .first_rank = rank,
+                               .number = number,
+                               .sides = {{.waiting = NO_INSTANCE}, {.waiting = NO_INSTANCE}}};
     instance->comm =
         PRIVATE | ((op->comm * (PRIVATE / engine->program->n_groups) + number) & (PRIVATE - 1));
     instance->shape =
@@ -276,7 +277,7 @@ static void begin_instance(struct lull_engine *engine, struct lull_instance *ins
                                        .n_ranks = size,
                                        .sent_least = UINT64_MAX,
                                        .received_least = UINT64_MAX};
-    instance->algorithm = choose(engine, op);
+    instance->algorithm = choose_algorithm(engine, op);
     struct group *group = &engine->collectives->groups[op->comm];
     uint64_t what = (uint64_t)op->peer << 16 | (uint64_t)op->collective << 8 | instance->algorithm;
     group->begun++;
@@ -306,7 +307,7 @@ static lull_status take_part(struct lull_engine *engine, uint32_t rank, const st
     if (!group->open && !open_group(engine, op->comm))
         return lull_run_out_of_memory(engine);
     uint32_t position = position_of(engine, op->comm, rank);
-    if (position == NONE)
+    if (position == NO_INSTANCE)
         return lull_fail(engine->err, LULL_ERR_FORMAT,
                          "%s: rank %u calls %s on group %u, which it does not belong to",
                          program->name, rank, lull_collective_name(op->collective), op->comm);
@@ -316,7 +317,7 @@ static lull_status take_part(struct lull_engine *engine, uint32_t rank, const st
         instance = instance_at(group, number);
         if (instance->op.collective != op->collective || instance->op.peer != op->peer)
             return mismatch(engine, instance, number, rank, op);
-        if (!engine->by_time && choose(engine, op) != instance->algorithm) {
+        if (!engine->by_time && choose_algorithm(engine, op) != instance->algorithm) {
             engine->needs_order = true; /* the first in time chooses for all */
             return LULL_ERR_UNSUPPORTED;
         }
@@ -359,8 +360,8 @@ static void leave(struct lull_engine *engine, const struct lull_collective_shape
     moment = lull_hop(&engine->fabric, moment, latency);
     moment = lull_after(&engine->fabric, moment, LULL_PATH_BANDWIDTH, cost - latency);
     uint32_t id = side->waiting;
-    side->waiting = NONE;
-    for (uint32_t next; id != NONE; id = next) {
+    side->waiting = NO_INSTANCE;
+    for (uint32_t next; id != NO_INSTANCE; id = next) {
         next = lull_transfer_at(engine, id)->link;
         lull_collect_over(engine, id, moment);
     }
@@ -508,7 +509,7 @@ lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
         return status;
     }
     uint32_t root = op->peer == LULL_OP_ANY ? 0 : position_of(engine, op->comm, op->peer);
-    if (root == NONE)
+    if (root == NO_INSTANCE)
         return lull_fail(engine->err, LULL_ERR_FORMAT,
                          "%s: rank %u: root %u does not belong to group %u", engine->program->name,
                          rank, op->peer, op->comm);
@@ -519,7 +520,7 @@ lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
                                        .comm = instance->comm,
                                        .path = moment.path};
     uint32_t id = lull_script_new(engine, &script);
-    if (id == NONE)
+    if (id == NO_INSTANCE)
         return engine->status;
     drop_complete(&engine->collectives->groups[op->comm]);
     lull_script_step(engine, id);
@@ -532,7 +533,7 @@ static bool waits_in(const struct lull_engine *engine, const struct lull_instanc
                      uint32_t record)
 {
     for (int side = 0; side < 2; side++)
-        for (uint32_t id = instance->sides[side].waiting; id != NONE;
+        for (uint32_t id = instance->sides[side].waiting; id != NO_INSTANCE;
              id = lull_transfer_at(engine, id)->link)
             if (id == record)
                 return true;
@@ -552,5 +553,5 @@ uint32_t lull_collect_missing(const struct lull_engine *engine, uint32_t record)
                 if (group->next[p] <= number)
                     return lull_group_rank(&engine->program->groups[g], p);
         }
-    return NONE;
+    return NO_INSTANCE;
 }

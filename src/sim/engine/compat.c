@@ -10,7 +10,7 @@
  */
 #include "sim/engine/run.h"
 
-enum { NONE = LULL_NO_TRANSFER };
+enum { EMPTY_LINE = LULL_NO_TRANSFER };
 
 static uint32_t meld(struct lull_transfer *transfers, uint32_t a, uint32_t b)
 {
@@ -26,36 +26,36 @@ static uint32_t meld(struct lull_transfer *transfers, uint32_t a, uint32_t b)
 
 static void line_add(struct lull_transfer *transfers, uint32_t *root, uint32_t id)
 {
-    transfers[id].link = transfers[id].child = NONE;
-    *root = *root == NONE ? id : meld(transfers, *root, id);
+    transfers[id].link = transfers[id].child = EMPTY_LINE;
+    *root = *root == EMPTY_LINE ? id : meld(transfers, *root, id);
 }
 
 static void line_pop(struct lull_transfer *transfers, uint32_t *root)
 {
-    uint32_t pairs = NONE, id = transfers[*root].child;
-    while (id != NONE) { /* in pairs, from the front, collected back to front */
-        uint32_t second = transfers[id].link, next = NONE;
-        transfers[id].link = NONE;
-        if (second != NONE) {
+    uint32_t pairs = EMPTY_LINE, id = transfers[*root].child;
+    while (id != EMPTY_LINE) { /* in pairs, from the front, collected back to front */
+        uint32_t second = transfers[id].link, next = EMPTY_LINE;
+        transfers[id].link = EMPTY_LINE;
+        if (second != EMPTY_LINE) {
             next = transfers[second].link;
-            transfers[second].link = NONE;
+            transfers[second].link = EMPTY_LINE;
             id = meld(transfers, id, second);
         }
         transfers[id].link = pairs;
         pairs = id;
         id = next;
     }
-    uint32_t result = NONE;
-    while (pairs != NONE) {
+    uint32_t result = EMPTY_LINE;
+    while (pairs != EMPTY_LINE) {
         uint32_t next = transfers[pairs].link;
-        transfers[pairs].link = NONE;
-        result = result == NONE ? pairs : meld(transfers, result, pairs);
+        transfers[pairs].link = EMPTY_LINE;
+        result = result == EMPTY_LINE ? pairs : meld(transfers, result, pairs);
         pairs = next;
     }
     *root = result;
 }
 
-static struct lull_moment later(struct lull_clock a, struct lull_clock b)
+static struct lull_moment later_clock(struct lull_clock a, struct lull_clock b)
 {
     struct lull_clock clock = *a.busy >= *b.busy ? a : b;
     return (struct lull_moment){*clock.busy, clock.path ? *clock.path : 0};
@@ -71,8 +71,8 @@ static struct lull_moment free_for(const struct lull_engine *engine,
     uint32_t rank = own_source ? transfer->source : transfer->target;
     struct lull_clock cpu = lull_cpu(fabric, rank, transfer->cpu);
     if (transfer->flags & (LULL_TRANSFER_RECEIVE | LULL_TRANSFER_COMPUTE))
-        return later(cpu, cpu);
-    return later(cpu, lull_nic(fabric, rank, transfer->nic, LULL_CLOCK_SEND));
+        return later_clock(cpu, cpu);
+    return later_clock(cpu, lull_nic(fabric, rank, transfer->nic, LULL_CLOCK_SEND));
 }
 
 /* The line of an operation; NULL: it has none and comes again by itself. */
@@ -101,7 +101,7 @@ void lull_compat_insert(struct lull_engine *engine, uint32_t id)
     transfer->seq = engine->seq++;
     uint32_t *line = line_of(engine, transfer);
     if (line) {
-        bool first = *line == NONE;
+        bool first = *line == EMPTY_LINE;
         line_add(engine->fabric.transfers, line, id);
         if (!first)
             return; /* it is behind the one that stands in the queue */
@@ -128,7 +128,7 @@ void lull_compat_start(struct lull_engine *engine, const struct lull_entry *entr
     if (line)
         line_pop(engine->fabric.transfers, line);
     lull_run_execute(engine, entry->id, moment);
-    if (line && *line != NONE)
+    if (line && *line != EMPTY_LINE)
         push_start(engine, *line);
 }
 
@@ -138,8 +138,8 @@ static struct lull_moment free_for_message(const struct lull_engine *engine,
                                            const struct lull_transfer *message)
 {
     const struct lull_fabric *fabric = &engine->fabric;
-    return later(lull_cpu(fabric, message->target, message->cpu),
-                 lull_nic(fabric, message->target, message->nic, LULL_CLOCK_RECEIVE));
+    return later_clock(lull_cpu(fabric, message->target, message->cpu),
+                       lull_nic(fabric, message->target, message->nic, LULL_CLOCK_RECEIVE));
 }
 
 /* The line of a message that uses the first processor and NIC of its target. */
@@ -159,7 +159,7 @@ static void push_unblock(struct lull_engine *engine, uint32_t id)
     lull_push_numbered(engine, LULL_RUN_UNBLOCK, message->time, message->seq, message->target, id);
 }
 
-static void advance(struct lull_engine *engine, const struct lull_entry *entry)
+static void advance_in_line(struct lull_engine *engine, const struct lull_entry *entry)
 {
     if (engine->fabric.path) {
         struct lull_moment at = free_for_message(engine, lull_transfer_at(engine, entry->id));
@@ -173,7 +173,7 @@ void lull_compat_advance(struct lull_engine *engine, const struct lull_entry *en
 {
     struct lull_transfer *message = lull_transfer_at(engine, entry->id);
     if (free_for_message(engine, message).time <= entry->time) {
-        advance(engine, entry);
+        advance_in_line(engine, entry);
         return;
     }
     uint32_t *line = message_line(engine, message);
@@ -199,7 +199,7 @@ void lull_compat_unblock(struct lull_engine *engine, const struct lull_entry *en
     }
     if (line)
         line_pop(engine->fabric.transfers, line);
-    advance(engine, entry);
-    if (line && *line != NONE)
+    advance_in_line(engine, entry);
+    if (line && *line != EMPTY_LINE)
         push_unblock(engine, *line);
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = UINT32_MAX, MOST_PROBLEMS = 10, MOST_NAMED = 8 };
+enum { NO_RANK = UINT32_MAX, MOST_PROBLEMS = 10, MOST_NAMED = 8 };
 
 struct edge {
     uint32_t from, to;
@@ -75,7 +75,7 @@ static void number_or_any(uint32_t number, char *text, size_t size)
 }
 
 /* "line 3: rank 0, label l1: send of 8 bytes to rank 1, tag 5" */
-static void describe(const struct lull_engine *engine, uint32_t id, char *text, size_t size)
+static void describe_waiting(const struct lull_engine *engine, uint32_t id, char *text, size_t size)
 {
     const struct lull_transfer *transfer = lull_transfer_at(engine, id);
     char place[300], peer[16], tag[16];
@@ -104,11 +104,11 @@ static uint32_t waited_for(const struct lull_engine *engine, uint32_t id)
     if (is_collective(transfer))
         return lull_collect_missing(engine, id);
     if (transfer->flags & LULL_TRANSFER_OVER)
-        return NONE; /* an eager send */
+        return NO_RANK; /* an eager send */
     return is_receive(transfer) ? transfer->source : transfer->target;
 }
 
-static void count(struct leftovers *left, const struct lull_transfer *transfer)
+static void count_leftover(struct leftovers *left, const struct lull_transfer *transfer)
 {
     if (is_collective(transfer) || (transfer->flags & LULL_TRANSFER_OF_SCRIPT))
         left->n_collectives++;
@@ -126,7 +126,7 @@ static int by_from(const void *a, const void *b)
     return (x->transfer > y->transfer) - (x->transfer < y->transfer);
 }
 
-static bool collect(struct lull_engine *engine, struct leftovers *left)
+static bool collect_leftovers(struct lull_engine *engine, struct leftovers *left)
 {
     uint32_t n = engine->n_transfers;
     if (engine->n_gone == n) /* as it should be */
@@ -147,9 +147,9 @@ static bool collect(struct lull_engine *engine, struct leftovers *left)
         if (is_free[id] || settled)
             continue;
         left->open[left->n_open++] = id;
-        count(left, transfer);
+        count_leftover(left, transfer);
         uint32_t to = waited_for(engine, id);
-        if (to != NONE)
+        if (to != NO_RANK)
             left->edges[left->n_edges++] = (struct edge){rank_of(transfer), to, id};
     }
     free(is_free);
@@ -174,8 +174,8 @@ static size_t first_edge(const struct leftovers *left, uint32_t rank)
 
 /* Depth first from `start`; `stack` holds edges, `on_stack` their position + 1 by rank, or
  * SIZE_MAX: done. Returns the length of a circle whose edges begin at *ret_circle; 0: none. */
-static size_t find_circle(const struct leftovers *left, uint32_t start, size_t *stack,
-                          size_t *on_stack, const size_t **ret_circle)
+static size_t find_circle_of_waits(const struct leftovers *left, uint32_t start, size_t *stack,
+                                   size_t *on_stack, const size_t **ret_circle)
 {
     size_t depth = 1;
     if (on_stack[start])
@@ -242,7 +242,7 @@ static lull_status look_for_circle(struct lull_engine *engine, const struct left
     if (!stack || !on_stack)
         status = lull_run_out_of_memory(engine);
     for (size_t i = 0; i < left->n_edges && status == LULL_OK && !length; i++)
-        length = find_circle(left, left->edges[i].from, stack, on_stack, &circle);
+        length = find_circle_of_waits(left, left->edges[i].from, stack, on_stack, &circle);
     if (length)
         status = fail_circle(engine, left, circle, length);
     free(stack);
@@ -252,13 +252,13 @@ static lull_status look_for_circle(struct lull_engine *engine, const struct left
 
 /* --- telling ------------------------------------------------------------------------------- */
 
-static void list(const struct lull_engine *engine, const struct leftovers *left,
-                 struct lull_arena *arena, const char *const **ret_problems)
+static void list_problems(const struct lull_engine *engine, const struct leftovers *left,
+                          struct lull_arena *arena, const char *const **ret_problems)
 {
     const char **problems = lull_arena_zero(arena, MOST_PROBLEMS + 1, sizeof *problems);
     for (size_t i = 0; i < left->n_open && i < MOST_PROBLEMS; i++) {
         char text[512];
-        describe(engine, left->open[i], text, sizeof text);
+        describe_waiting(engine, left->open[i], text, sizeof text);
         problems[i] = lull_arena_strdup(arena, text);
     }
     *ret_problems = problems;
@@ -301,7 +301,7 @@ static lull_status fail_stuck(struct lull_engine *engine)
 static lull_status fail_unmatched(struct lull_engine *engine, const struct leftovers *left)
 {
     char first[512];
-    describe(engine, left->open[0], first, sizeof first);
+    describe_waiting(engine, left->open[0], first, sizeof first);
     if (left->n_sends + left->n_receives == 0)
         return lull_fail(engine->err, LULL_ERR_FORMAT, "%s: a collective operation lacks ranks: %s",
                          engine->program->name, first);
@@ -313,7 +313,7 @@ static lull_status fail_unmatched(struct lull_engine *engine, const struct lefto
 bool lull_run_has_left_over(struct lull_engine *engine)
 {
     struct leftovers left = {0};
-    bool has = !collect(engine, &left) || left.n_open > 0;
+    bool has = !collect_leftovers(engine, &left) || left.n_open > 0;
     free(left.edges);
     free(left.open);
     return has;
@@ -323,12 +323,12 @@ lull_status lull_run_diagnose(struct lull_engine *engine, struct lull_arena *are
                               const char *const **ret_problems)
 {
     struct leftovers left = {0};
-    lull_status status =
-        collect(engine, &left) ? look_for_circle(engine, &left) : lull_run_out_of_memory(engine);
+    lull_status status = collect_leftovers(engine, &left) ? look_for_circle(engine, &left)
+                                                          : lull_run_out_of_memory(engine);
     if (status == LULL_OK && left.n_open)
         status = fail_unmatched(engine, &left);
     if (status != LULL_OK && left.n_open && ret_problems)
-        list(engine, &left, arena, ret_problems);
+        list_problems(engine, &left, arena, ret_problems);
     if (status == LULL_OK)
         status = fail_stuck(engine);
     free(left.edges);

@@ -46,7 +46,7 @@ static bool is_before(const struct computation *a, const struct computation *b)
 }
 
 /* Room for one more; the engine has failed if there is none. */
-static bool reserve(struct lull_engine *engine, struct computations *heap)
+static bool reserve_computation(struct lull_engine *engine, struct computations *heap)
 {
     if (lull_run_grow((void **)&heap->items, &heap->room, heap->count + 1, sizeof *heap->items))
         return true;
@@ -57,7 +57,7 @@ static bool reserve(struct lull_engine *engine, struct computations *heap)
 static void push(struct lull_engine *engine, struct computations *heap,
                  const struct computation *computation)
 {
-    if (!reserve(engine, heap))
+    if (!reserve_computation(engine, heap))
         return;
     size_t at = heap->count++;
     for (; at > 0 && is_before(computation, &heap->items[(at - 1) / 2]); at = (at - 1) / 2)
@@ -220,7 +220,7 @@ static void take_over(struct lull_engine *engine, struct lull_domain *domain)
     double pace = pace_of(engine, domain);
     domain->over.count = 0;
     while (domain->running.count > 0 && is_over(left_of(domain, &domain->running.items[0]), pace) &&
-           reserve(engine, &domain->over))
+           reserve_computation(engine, &domain->over))
         domain->over.items[domain->over.count++] = pop(&domain->running);
     if (domain->over.count > 1)
         qsort(domain->over.items, domain->over.count, sizeof *domain->over.items, compare_serials);

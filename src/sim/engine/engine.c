@@ -311,21 +311,21 @@ static lull_status check_delays(const struct lull_engine *engine)
 }
 
 /* Of some ranks: the first of those that end last, and the first whose end cannot be told. */
-struct latest {
+struct latest_ranks {
     struct lull_moment end;
     uint32_t rank, beyond;
 };
 
 struct rank_results {
     struct lull_sim_rank *ranks;
-    struct latest *latest; /* [pieces] */
+    struct latest_ranks *latest; /* [pieces] */
 };
 
 static void take_piece(struct lull_engine *engine, void *context, uint32_t piece, uint32_t first,
                        uint32_t end)
 {
     const struct rank_results *results = context;
-    struct latest latest = {.beyond = UINT32_MAX};
+    struct latest_ranks latest = {.beyond = UINT32_MAX};
     clip(engine, &first, &end);
     for (uint32_t r = first; r < end; r++) {
         const struct lull_rank_state *rank = &engine->fabric.ranks[r];
@@ -361,7 +361,7 @@ static lull_status take_result(struct lull_engine *engine, struct lull_arena *ar
     lull_run_pieces(engine, take_piece, &results);
     lull_status status = LULL_OK;
     for (uint32_t i = 0; i < n_pieces && status == LULL_OK; i++) {
-        const struct latest *latest = &results.latest[i];
+        const struct latest_ranks *latest = &results.latest[i];
         if (latest->beyond != UINT32_MAX)
             status =
                 lull_fail(engine->err, LULL_ERR_RANGE,

@@ -141,7 +141,7 @@ void lull_graph_close(struct lull_engine *engine)
         lull_large_free(engine->waits, engine->program->graph->n_ops * sizeof *engine->waits);
 }
 
-static void release(struct lull_engine *engine, uint32_t rank, uint32_t op, uint32_t path)
+static void release_op(struct lull_engine *engine, uint32_t rank, uint32_t op, uint32_t path)
 {
     if (engine->n_released == engine->released_room &&
         !lull_run_grow((void **)&engine->released, &engine->released_room, engine->n_released + 1,
@@ -158,7 +158,7 @@ static lull_status release_first(struct lull_engine *engine, uint32_t r)
     const struct lull_graph_rank *rank = &engine->program->graph->ranks[r];
     for (uint32_t i = 0; i < rank->n_ops; i++)
         if (rank->ops[i].requires == 0)
-            release(engine, r, i, 0);
+            release_op(engine, r, i, 0);
     lull_graph_start_released(engine);
     return engine->status;
 }
@@ -206,7 +206,7 @@ static inline void meet(struct lull_engine *engine, uint32_t r, uint32_t op, uin
             return;
         }
     }
-    release(engine, r, op, path);
+    release_op(engine, r, op, path);
 }
 
 /* It is known that `end` comes later; an event is only needed for the last requirement. Returns
@@ -253,7 +253,7 @@ static void release_at_end(struct lull_engine *engine, uint32_t r, uint32_t op, 
     else if (lull_step_waits(step) > 0 || wait->time != engine->now || wait->edge != edge ||
              wait->number != engine->key >> LULL_RUN_KIND_BITS)
         return;
-    release(engine, r, op, 0);
+    release_op(engine, r, op, 0);
 }
 
 void lull_graph_done_event(struct lull_engine *engine, uint32_t r, uint32_t op)
@@ -381,7 +381,7 @@ static void keep_op(struct lull_engine *engine, uint32_t id, uint32_t rank, uint
                                                 .measured = op->line};
 }
 
-static void start(struct lull_engine *engine, const struct lull_released *released)
+static void start_op(struct lull_engine *engine, const struct lull_released *released)
 {
     uint32_t rank = released->rank, id = lull_transfer_new(engine);
     engine->at = rank;
@@ -430,7 +430,7 @@ static void start_sorted(struct lull_engine *engine)
                 if (released[i].kind != kind || released[i].rank != rank || released[i].started)
                     continue;
                 released[i].started = true;
-                start(engine, &released[i]);
+                start_op(engine, &released[i]);
             }
         while (first < engine->n_released && released[first].started)
             first++;
@@ -444,7 +444,7 @@ void lull_graph_start_released(struct lull_engine *engine)
     else /* starting may release more */
         for (size_t i = 0; i < engine->n_released && engine->status == LULL_OK; i++) {
             struct lull_released released = engine->released[i];
-            start(engine, &released);
+            start_op(engine, &released);
         }
     engine->n_released = 0;
 }

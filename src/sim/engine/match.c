@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { NONE = LULL_NO_TRANSFER };
+enum { NO_PARTNER = LULL_NO_TRANSFER };
 enum { HASHED_POSTED = 1, HASHED_UNEXPECTED = 2 }; /* bits of lull_rank_state.hashed */
 enum { MOST_STEPS = 16, FIRST_CHAINS = 1024 };
 
@@ -59,8 +59,8 @@ static void chain_append(struct lull_matcher *matcher, uint32_t id)
     struct lull_transfer *transfers = matcher->fabric->transfers;
     struct key key = key_of(&transfers[id]);
     struct lull_chain *chain = chain_of(matcher, &key);
-    transfers[id].child = NONE;
-    if (chain->first == NONE)
+    transfers[id].child = NO_PARTNER;
+    if (chain->first == NO_PARTNER)
         chain->first = id;
     else
         transfers[chain->last].child = id;
@@ -74,12 +74,12 @@ static bool rehash(struct lull_matcher *matcher)
     if (!chains)
         return false;
     for (uint32_t i = 0; i < n_new; i++)
-        chains[i] = (struct lull_chain){NONE, NONE};
+        chains[i] = (struct lull_chain){NO_PARTNER, NO_PARTNER};
     matcher->chains = chains;
     matcher->n_chains = n_new;
     /* Entries of one key stay in order: they were all in one chain. */
     for (uint32_t i = 0; i < n_old; i++)
-        for (uint32_t id = old[i].first, next; id != NONE; id = next) {
+        for (uint32_t id = old[i].first, next; id != NO_PARTNER; id = next) {
             next = matcher->fabric->transfers[id].child;
             chain_append(matcher, id);
         }
@@ -102,8 +102,8 @@ static void hash_add(struct lull_matcher *matcher, uint32_t id)
 static uint32_t hash_find(const struct lull_matcher *matcher, const struct key *key,
                           uint32_t *ret_before)
 {
-    uint32_t before = NONE, id = chain_of(matcher, key)->first;
-    for (; id != NONE; before = id, id = matcher->fabric->transfers[id].child)
+    uint32_t before = NO_PARTNER, id = chain_of(matcher, key)->first;
+    for (; id != NO_PARTNER; before = id, id = matcher->fabric->transfers[id].child)
         if (same_key(&matcher->fabric->transfers[id], key))
             break;
     *ret_before = before;
@@ -115,7 +115,7 @@ static void hash_remove(struct lull_matcher *matcher, const struct key *key, uin
 {
     struct lull_transfer *transfers = matcher->fabric->transfers;
     struct lull_chain *chain = chain_of(matcher, key);
-    if (before == NONE)
+    if (before == NO_PARTNER)
         chain->first = transfers[id].child;
     else
         transfers[before].child = transfers[id].child;
@@ -141,10 +141,10 @@ static void hash_posted(struct lull_matcher *matcher, struct lull_rank_state *ra
 {
     uint32_t id = rank->posted;
     rank->posted = 0;
-    rank->posted_last = NONE;
+    rank->posted_last = NO_PARTNER;
     rank->wild = 0;
     rank->hashed |= HASHED_POSTED;
-    for (uint32_t next; id != NONE && !matcher->out_of_memory; id = next) {
+    for (uint32_t next; id != NO_PARTNER && !matcher->out_of_memory; id = next) {
         next = matcher->fabric->transfers[id].link;
         post_hashed(matcher, id);
     }
@@ -154,7 +154,7 @@ static uint32_t find_posted_hashed(struct lull_matcher *matcher, struct lull_ran
                                    const struct lull_transfer *message)
 {
     const struct lull_transfer *transfers = matcher->fabric->transfers;
-    uint32_t found = NONE, found_before = NONE;
+    uint32_t found = NO_PARTNER, found_before = NO_PARTNER;
     struct key found_key = {0};
     for (unsigned kind = 0; kind < 4; kind++) {
         if (!(rank->wild & 1u << kind))
@@ -162,18 +162,19 @@ static uint32_t find_posted_hashed(struct lull_matcher *matcher, struct lull_ran
         struct key key = {message->target, message->comm, kind & 1 ? LULL_OP_ANY : message->source,
                           kind & 2 ? LULL_OP_ANY : message->tag, true};
         uint32_t before, id = hash_find(matcher, &key, &before);
-        if (id == NONE || (found != NONE && transfers[id].bytes > transfers[found].bytes))
+        if (id == NO_PARTNER ||
+            (found != NO_PARTNER && transfers[id].bytes > transfers[found].bytes))
             continue;
         found = id;
         found_before = before;
         found_key = key;
     }
-    if (found == NONE)
-        return NONE;
+    if (found == NO_PARTNER)
+        return NO_PARTNER;
     hash_remove(matcher, &found_key, found, found_before);
     if (--rank->posted == 0) {
         rank->hashed &= (uint8_t)~HASHED_POSTED;
-        rank->posted = NONE;
+        rank->posted = NO_PARTNER;
     }
     return found;
 }
@@ -185,15 +186,15 @@ static uint32_t find_posted(struct lull_matcher *matcher, struct lull_rank_state
     if (rank->hashed & HASHED_POSTED)
         return find_posted_hashed(matcher, rank, message);
     unsigned steps = 0;
-    for (uint32_t before = NONE, id = rank->posted; id != NONE;
+    for (uint32_t before = NO_PARTNER, id = rank->posted; id != NO_PARTNER;
          before = id, id = transfers[id].link, steps++) {
         if (steps == MOST_STEPS) {
             hash_posted(matcher, rank);
-            return matcher->out_of_memory ? NONE : find_posted_hashed(matcher, rank, message);
+            return matcher->out_of_memory ? NO_PARTNER : find_posted_hashed(matcher, rank, message);
         }
         if (!accepts(&transfers[id], message))
             continue;
-        if (before == NONE)
+        if (before == NO_PARTNER)
             rank->posted = transfers[id].link;
         else
             transfers[before].link = transfers[id].link;
@@ -201,7 +202,7 @@ static uint32_t find_posted(struct lull_matcher *matcher, struct lull_rank_state
             rank->posted_last = before;
         return id;
     }
-    return NONE;
+    return NO_PARTNER;
 }
 
 static void post(struct lull_matcher *matcher, struct lull_rank_state *rank, uint32_t id)
@@ -212,8 +213,8 @@ static void post(struct lull_matcher *matcher, struct lull_rank_state *rank, uin
         post_hashed(matcher, id);
         return;
     }
-    transfers[id].link = NONE;
-    if (rank->posted == NONE)
+    transfers[id].link = NO_PARTNER;
+    if (rank->posted == NO_PARTNER)
         rank->posted = id;
     else
         transfers[rank->posted_last].link = id;
@@ -226,8 +227,8 @@ static void hash_unexpected(struct lull_matcher *matcher, struct lull_rank_state
 {
     struct lull_transfer *transfers = matcher->fabric->transfers;
     rank->hashed |= HASHED_UNEXPECTED;
-    for (uint32_t before = NONE, id = rank->unexpected; id != NONE && !matcher->out_of_memory;
-         before = id, id = transfers[id].link) {
+    for (uint32_t before = NO_PARTNER, id = rank->unexpected;
+         id != NO_PARTNER && !matcher->out_of_memory; before = id, id = transfers[id].link) {
         transfers[id].partner = before;
         hash_add(matcher, id);
     }
@@ -238,17 +239,17 @@ static void take_unexpected(struct lull_matcher *matcher, struct lull_rank_state
 {
     struct lull_transfer *transfers = matcher->fabric->transfers;
     uint32_t next = transfers[id].link;
-    if (before == NONE)
+    if (before == NO_PARTNER)
         rank->unexpected = next;
     else
         transfers[before].link = next;
-    if (next == NONE)
+    if (next == NO_PARTNER)
         rank->unexpected_last = before;
     if (!(rank->hashed & HASHED_UNEXPECTED))
         return;
-    if (next != NONE)
+    if (next != NO_PARTNER)
         transfers[next].partner = before;
-    if (rank->unexpected == NONE)
+    if (rank->unexpected == NO_PARTNER)
         rank->hashed &= (uint8_t)~HASHED_UNEXPECTED;
 }
 
@@ -256,19 +257,19 @@ static uint32_t find_unexpected_hashed(struct lull_matcher *matcher, struct lull
                                        const struct lull_transfer *receive)
 {
     struct lull_transfer *transfers = matcher->fabric->transfers;
-    uint32_t id = NONE;
+    uint32_t id = NO_PARTNER;
     if (receive->source == LULL_OP_ANY || receive->tag == LULL_OP_ANY) {
-        for (id = rank->unexpected; id != NONE && !accepts(receive, &transfers[id]);)
+        for (id = rank->unexpected; id != NO_PARTNER && !accepts(receive, &transfers[id]);)
             id = transfers[id].link;
-        if (id == NONE)
-            return NONE;
+        if (id == NO_PARTNER)
+            return NO_PARTNER;
     }
-    struct key key = key_of(id == NONE ? receive : &transfers[id]);
+    struct key key = key_of(id == NO_PARTNER ? receive : &transfers[id]);
     key.receive = false;
     uint32_t chain_before; /* the first of its key is the first that fits, too */
     id = hash_find(matcher, &key, &chain_before);
-    if (id == NONE)
-        return NONE;
+    if (id == NO_PARTNER)
+        return NO_PARTNER;
     hash_remove(matcher, &key, id, chain_before);
     take_unexpected(matcher, rank, transfers[id].partner, id);
     return id;
@@ -281,26 +282,27 @@ static uint32_t find_unexpected(struct lull_matcher *matcher, struct lull_rank_s
     if (rank->hashed & HASHED_UNEXPECTED)
         return find_unexpected_hashed(matcher, rank, receive);
     unsigned steps = 0;
-    for (uint32_t before = NONE, id = rank->unexpected; id != NONE;
+    for (uint32_t before = NO_PARTNER, id = rank->unexpected; id != NO_PARTNER;
          before = id, id = transfers[id].link, steps++) {
         if (steps == MOST_STEPS) {
             hash_unexpected(matcher, rank);
-            return matcher->out_of_memory ? NONE : find_unexpected_hashed(matcher, rank, receive);
+            return matcher->out_of_memory ? NO_PARTNER
+                                          : find_unexpected_hashed(matcher, rank, receive);
         }
         if (!accepts(receive, &transfers[id]))
             continue;
         take_unexpected(matcher, rank, before, id);
         return id;
     }
-    return NONE;
+    return NO_PARTNER;
 }
 
 static void keep_unexpected(struct lull_matcher *matcher, struct lull_rank_state *rank, uint32_t id)
 {
     struct lull_transfer *transfers = matcher->fabric->transfers;
-    transfers[id].link = NONE;
-    transfers[id].partner = rank->unexpected == NONE ? NONE : rank->unexpected_last;
-    if (rank->unexpected == NONE)
+    transfers[id].link = NO_PARTNER;
+    transfers[id].partner = rank->unexpected == NO_PARTNER ? NO_PARTNER : rank->unexpected_last;
+    if (rank->unexpected == NO_PARTNER)
         rank->unexpected = id;
     else
         transfers[rank->unexpected_last].link = id;
@@ -313,8 +315,9 @@ uint32_t lull_match_message(struct lull_matcher *matcher, uint32_t message)
 {
     const struct lull_transfer *transfer = &matcher->fabric->transfers[message];
     struct lull_rank_state *rank = &matcher->fabric->ranks[transfer->target];
-    uint32_t receive = rank->posted == NONE ? NONE : find_posted(matcher, rank, transfer);
-    if (receive == NONE)
+    uint32_t receive =
+        rank->posted == NO_PARTNER ? NO_PARTNER : find_posted(matcher, rank, transfer);
+    if (receive == NO_PARTNER)
         keep_unexpected(matcher, rank, message);
     return receive;
 }
@@ -323,8 +326,9 @@ uint32_t lull_match_receive(struct lull_matcher *matcher, uint32_t receive)
 {
     const struct lull_transfer *transfer = &matcher->fabric->transfers[receive];
     struct lull_rank_state *rank = &matcher->fabric->ranks[transfer->target];
-    uint32_t message = rank->unexpected == NONE ? NONE : find_unexpected(matcher, rank, transfer);
-    if (message == NONE)
+    uint32_t message =
+        rank->unexpected == NO_PARTNER ? NO_PARTNER : find_unexpected(matcher, rank, transfer);
+    if (message == NO_PARTNER)
         post(matcher, rank, receive);
     return message;
 }

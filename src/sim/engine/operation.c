@@ -167,7 +167,7 @@ void lull_computed(struct lull_engine *engine, uint32_t id, struct lull_moment s
     compute_over(engine, id, start, end);
 }
 
-static void compute(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
+static void start_computation(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
 {
     const struct lull_transfer *transfer = lull_transfer_at(engine, id);
     struct lull_clock cpu = lull_cpu(&engine->fabric, transfer->source, transfer->cpu);
@@ -190,7 +190,7 @@ static void tell_start(struct lull_engine *engine, uint32_t id, int64_t time)
                                          &engine->transfer_ops[id], time, engine->err);
 }
 
-static void receive(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
+static void start_receive(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
 {
     struct lull_transfer *transfer = lull_transfer_at(engine, id);
     engine->result.n_receives++;
@@ -207,7 +207,7 @@ static void receive(struct lull_engine *engine, uint32_t id, struct lull_moment 
     engine->class->match(&engine->fabric, message, id, moment.time);
 }
 
-static void send(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
+static void start_send(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
 {
     struct lull_transfer *transfer = lull_transfer_at(engine, id);
     struct lull_rank_state *rank = &engine->fabric.ranks[transfer->source];
@@ -227,11 +227,11 @@ void lull_run_execute(struct lull_engine *engine, uint32_t id, struct lull_momen
     if (engine->fabric.path)
         engine->fabric.transfer_path[id] = moment.path;
     if (flags & LULL_TRANSFER_COMPUTE)
-        compute(engine, id, moment);
+        start_computation(engine, id, moment);
     else if (flags & LULL_TRANSFER_RECEIVE)
-        receive(engine, id, moment);
+        start_receive(engine, id, moment);
     else
-        send(engine, id, moment);
+        start_send(engine, id, moment);
 }
 
 void lull_run_release(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
@@ -253,7 +253,7 @@ static void release_record(struct lull_engine *engine, uint32_t id)
 }
 
 /* Whether a message goes to a rank of another process: there it arrives and is received. */
-static bool hand_over(struct lull_engine *engine, uint32_t message, int64_t time)
+static bool hand_over_message(struct lull_engine *engine, uint32_t message, int64_t time)
 {
     if (!engine->options->part || lull_is_own(engine, lull_transfer_at(engine, message)->target))
         return false;
@@ -267,7 +267,7 @@ void lull_schedule(struct lull_fabric *fabric, uint32_t message, uint32_t rank,
                    struct lull_moment moment)
 {
     struct lull_engine *engine = lull_engine_of(fabric);
-    if (hand_over(engine, message, moment.time))
+    if (hand_over_message(engine, message, moment.time))
         return;
     uint64_t number = lull_next_number(engine);
     if (engine->compat)
@@ -302,7 +302,7 @@ static void match_arrived(struct lull_engine *engine, uint32_t message, struct l
 void lull_arrived(struct lull_fabric *fabric, uint32_t message, struct lull_moment moment)
 {
     struct lull_engine *engine = lull_engine_of(fabric);
-    if (hand_over(engine, message, moment.time))
+    if (hand_over_message(engine, message, moment.time))
         return;
     if (!engine->holds_back) {
         match_arrived(engine, message, moment);

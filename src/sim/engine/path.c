@@ -9,26 +9,26 @@
 enum { HOP = LULL_PATH_PARTS, JOINED, REGION };
 enum { FEWEST_NODES = 1 << 16 };
 
-struct node {
+struct path_node {
     int64_t amount;
     uint32_t parent, what;
 };
 
-struct share {
+struct region_share {
     uint32_t region;
     int64_t ns;
 };
 
 struct joined {
     struct lull_path_sum sum;
-    struct share *shares; /* by region, ascending */
+    struct region_share *shares; /* by region, ascending */
     uint32_t n_shares, room;
 };
 
 struct lull_path {
     uint32_t n_regions;
     uint32_t n_nodes, room, full;
-    struct node *nodes;
+    struct path_node *nodes;
     struct joined *joined;
     uint32_t n_joined, joined_room, joined_free; /* the free ones by `room` of the struct */
     uint32_t **roots;
@@ -73,11 +73,11 @@ size_t lull_path_nodes(const struct lull_path *path)
     return path->n_nodes;
 }
 
-static uint32_t add(struct lull_path *path, uint32_t parent, uint32_t what, int64_t ns)
+static uint32_t add_node(struct lull_path *path, uint32_t parent, uint32_t what, int64_t ns)
 {
     if (path->n_nodes == path->room) {
         size_t room = path->room < UINT32_MAX / 2 ? 2 * (size_t)path->room : 0;
-        struct node *nodes = room ? realloc(path->nodes, room * sizeof *nodes) : NULL;
+        struct path_node *nodes = room ? realloc(path->nodes, room * sizeof *nodes) : NULL;
         if (!nodes) {
             path->out_of_memory = 1;
             return parent;
@@ -85,30 +85,30 @@ static uint32_t add(struct lull_path *path, uint32_t parent, uint32_t what, int6
         path->nodes = nodes;
         path->room = (uint32_t)room;
     }
-    path->nodes[path->n_nodes] = (struct node){ns, parent, what};
+    path->nodes[path->n_nodes] = (struct path_node){ns, parent, what};
     return path->n_nodes++;
 }
 
 uint32_t lull_path_add(struct lull_path *path, uint32_t parent, enum lull_path_part part,
                        int64_t ns)
 {
-    return ns ? add(path, parent, part, ns) : parent;
+    return ns ? add_node(path, parent, part, ns) : parent;
 }
 
 uint32_t lull_path_hop(struct lull_path *path, uint32_t parent, int64_t ns)
 {
-    return add(path, parent, HOP, ns);
+    return add_node(path, parent, HOP, ns);
 }
 
 uint32_t lull_path_compute(struct lull_path *path, uint32_t parent, uint32_t region, int64_t ns)
 {
     uint32_t what = region < path->n_regions ? REGION + region : LULL_PATH_COMPUTE;
-    return ns ? add(path, parent, what, ns) : parent;
+    return ns ? add_node(path, parent, what, ns) : parent;
 }
 
 /* --- sums ---------------------------------------------------------------------------------- */
 
-static void sum_node(const struct lull_path *path, const struct node *node,
+static void sum_node(const struct lull_path *path, const struct path_node *node,
                      struct lull_path_sum *sum, int64_t *regions)
 {
     if (node->what == JOINED) {
@@ -228,7 +228,7 @@ static void add_share(struct lull_path *path, struct joined *joined, uint32_t re
     }
     if (joined->n_shares == joined->room) {
         uint32_t room = joined->room ? 2 * joined->room : 4;
-        struct share *shares = realloc(joined->shares, room * sizeof *shares);
+        struct region_share *shares = realloc(joined->shares, room * sizeof *shares);
         if (!shares) {
             path->out_of_memory = 1;
             return;
@@ -238,11 +238,11 @@ static void add_share(struct lull_path *path, struct joined *joined, uint32_t re
     }
     memmove(&joined->shares[low + 1], &joined->shares[low],
             (joined->n_shares - low) * sizeof *joined->shares);
-    joined->shares[low] = (struct share){region, ns};
+    joined->shares[low] = (struct region_share){region, ns};
     joined->n_shares++;
 }
 
-static void add_to_joined(struct lull_path *path, uint32_t id, const struct node *node)
+static void add_to_joined(struct lull_path *path, uint32_t id, const struct path_node *node)
 {
     struct joined *joined = &path->joined[id];
     sum_node(path, node, &joined->sum, NULL);
@@ -256,7 +256,8 @@ static void add_to_joined(struct lull_path *path, uint32_t id, const struct node
 }
 
 /* The amounts of `parent`, which only `child` hangs on, become part of `child`. */
-static void join(struct lull_path *path, const struct node *parent, struct node *child)
+static void join_nodes(struct lull_path *path, const struct path_node *parent,
+                       struct path_node *child)
 {
     child->parent = parent->parent;
     if (parent->what == child->what && child->what != JOINED && child->what != HOP) {
@@ -279,7 +280,7 @@ static void join(struct lull_path *path, const struct node *parent, struct node 
  * its new number already. Chains are joined into their last node. */
 static uint32_t sweep(struct lull_path *path, uint32_t *numbers)
 {
-    struct node *nodes = path->nodes;
+    struct path_node *nodes = path->nodes;
     uint32_t n = 1;
     numbers[0] = 0;
     for (uint32_t i = 1; i < path->n_nodes; i++) {
@@ -294,7 +295,7 @@ static uint32_t sweep(struct lull_path *path, uint32_t *numbers)
             parent && !(path->marks[parent] & ROOT) && (path->marks[parent] & CHILDREN) == 1;
         /* A node that will be joined into its child waits at its old place. */
         if (joins)
-            join(path, &nodes[parent], &nodes[i]);
+            join_nodes(path, &nodes[parent], &nodes[i]);
         else
             nodes[i].parent = numbers[parent];
         if ((mark & ROOT) || (mark & CHILDREN) >= 2)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* A bucket of so few entries is sorted at once instead of being distributed further. */
-enum { SORTED_AT_ONCE = 64, SLAB_CHUNKS = 512, MOST_PIECES = 1 << 16 };
+enum { SORTED_AT_ONCE = 64, SLAB_CHUNKS = 512, MOST_RADIX_PIECES = 1 << 16 };
 
 void lull_queue_open(struct lull_queue *queue, int64_t window)
 {
@@ -21,7 +21,7 @@ static size_t slab_chunks(size_t slab)
     return slab < 4 ? (size_t)SLAB_CHUNKS / 16 : SLAB_CHUNKS;
 }
 
-static void release(const struct lull_entries *entries)
+static void free_entries(const struct lull_entries *entries)
 {
     lull_large_free(entries->entries, entries->capacity * sizeof *entries->entries);
 }
@@ -31,9 +31,9 @@ void lull_queue_close(struct lull_queue *queue)
     for (size_t i = 0; i < queue->n_slabs; i++)
         lull_large_free(queue->slabs[i], slab_chunks(i) * sizeof(struct lull_chunk));
     free(queue->slabs);
-    release(&queue->run);
-    release(&queue->side);
-    release(&queue->scratch);
+    free_entries(&queue->run);
+    free_entries(&queue->side);
+    free_entries(&queue->scratch);
     free(queue->counts);
     memset(queue, 0, sizeof *queue);
 }
@@ -93,7 +93,7 @@ static void drop_first(struct lull_queue *queue, struct lull_bucket *bucket)
 
 /* --- what comes before the end of the run -------------------------------------------------- */
 
-static bool reserve(struct lull_queue *queue, struct lull_entries *entries, size_t capacity)
+static bool reserve_entries(struct lull_queue *queue, struct lull_entries *entries, size_t capacity)
 {
     if (capacity <= entries->capacity)
         return true;
@@ -114,7 +114,8 @@ bool lull_queue_run_push(struct lull_queue *queue, const struct lull_entry *entr
     struct lull_entries *run = &queue->run;
     if (queue->run_at == run->count)
         queue->run_at = run->count = 0;
-    if (run->count == run->capacity && !reserve(queue, run, run->capacity ? 2 * run->capacity : 64))
+    if (run->count == run->capacity &&
+        !reserve_entries(queue, run, run->capacity ? 2 * run->capacity : 64))
         return false;
     run->entries[run->count++] = *entry;
     return true;
@@ -124,7 +125,7 @@ void lull_queue_side_push(struct lull_queue *queue, const struct lull_entry *ent
 {
     struct lull_entries *side = &queue->side;
     if (side->count == side->capacity &&
-        !reserve(queue, side, side->capacity ? 2 * side->capacity : 64))
+        !reserve_entries(queue, side, side->capacity ? 2 * side->capacity : 64))
         return;
     size_t at = side->count++;
     for (; at > 0 && lull_queue_less(queue, entry, &side->entries[(at - 1) / 2]); at = (at - 1) / 2)
@@ -207,7 +208,8 @@ static void sort(struct lull_queue *queue, struct lull_entry *entries, size_t co
 {
     if (count <= SORTED_AT_ONCE)
         insertion_sort(queue, entries, count);
-    else if (piece_end(queue, entries, 0, count) < count && reserve(queue, &queue->scratch, count))
+    else if (piece_end(queue, entries, 0, count) < count &&
+             reserve_entries(queue, &queue->scratch, count))
         merge_sort(queue, entries, count, queue->scratch.entries);
 }
 
@@ -230,7 +232,7 @@ static struct spread spread_of(const struct lull_bucket *bucket)
             spread.least = rank < spread.least ? rank : spread.least;
             most = rank > most ? rank : most;
         }
-    size_t wanted = bucket->count < MOST_PIECES ? bucket->count : (size_t)MOST_PIECES;
+    size_t wanted = bucket->count < MOST_RADIX_PIECES ? bucket->count : (size_t)MOST_RADIX_PIECES;
     while ((most - spread.least) >> spread.shift >= wanted)
         spread.shift++;
     spread.n = ((most - spread.least) >> spread.shift) + (size_t)1;
@@ -259,13 +261,13 @@ static void deal_out(struct lull_queue *queue, const struct lull_bucket *bucket)
 }
 
 /* The bucket becomes the run. */
-static bool take(struct lull_queue *queue, struct lull_bucket *bucket)
+static bool take_bucket(struct lull_queue *queue, struct lull_bucket *bucket)
 {
     size_t count = bucket->count, n = 0;
-    if (!reserve(queue, &queue->run, count))
+    if (!reserve_entries(queue, &queue->run, count))
         return false;
     if (queue->scale && !queue->counts) {
-        queue->counts = malloc((MOST_PIECES + 2) * sizeof *queue->counts);
+        queue->counts = malloc((MOST_RADIX_PIECES + 2) * sizeof *queue->counts);
         if (!queue->counts) {
             queue->out_of_memory = true;
             return false;
@@ -286,7 +288,7 @@ static bool take(struct lull_queue *queue, struct lull_bucket *bucket)
     return true;
 }
 
-static int64_t latest(const struct lull_bucket *bucket)
+static int64_t latest_in_bucket(const struct lull_bucket *bucket)
 {
     int64_t most = 0;
     for (const struct lull_chunk *chunk = bucket->first; chunk; chunk = chunk->next)
@@ -312,7 +314,7 @@ static void distribute(struct lull_queue *queue, unsigned level, unsigned digit)
         drop_first(queue, bucket);
     }
     if (now.first)
-        take(queue, &now);
+        take_bucket(queue, &now);
 }
 
 static unsigned lowest_level(const struct lull_queue *queue)
@@ -336,9 +338,9 @@ bool lull_queue_refill(struct lull_queue *queue)
         if (level > 0 && (queue->scale || bucket->count > SORTED_AT_ONCE)) {
             distribute(queue, level, digit);
         } else { /* at level 0 all have the same window */
-            queue->last =
-                level ? latest(bucket) : lull_queue_window(queue, bucket->first->entries[0].time);
-            take(queue, bucket);
+            queue->last = level ? latest_in_bucket(bucket)
+                                : lull_queue_window(queue, bucket->first->entries[0].time);
+            take_bucket(queue, bucket);
         }
     }
     queue->n_runs++;

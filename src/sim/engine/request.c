@@ -3,7 +3,7 @@
  * for sends, their message was received. */
 #include "sim/engine/run.h"
 
-enum { NONE = LULL_NO_TRANSFER };
+enum { NO_RECORD = LULL_NO_TRANSFER };
 
 /* Waits are over at the latest of the moments of what they wait for; of several that are equally
  * late the one of the highest request counts, in whatever order they became known. */
@@ -110,15 +110,15 @@ void lull_request_await(struct lull_engine *engine, uint32_t s, uint32_t id)
 static uint32_t take_request(struct lull_engine *engine, struct lull_engine_stream *stream,
                              uint32_t request)
 {
-    uint32_t before = NONE, id = stream->open;
-    while (id != NONE && lull_transfer_at(engine, id)->owner != request) {
+    uint32_t before = NO_RECORD, id = stream->open;
+    while (id != NO_RECORD && lull_transfer_at(engine, id)->owner != request) {
         before = id;
         id = lull_transfer_at(engine, id)->open_next;
     }
-    if (id == NONE)
-        return NONE;
+    if (id == NO_RECORD)
+        return NO_RECORD;
     uint32_t next = lull_transfer_at(engine, id)->open_next;
-    if (before == NONE)
+    if (before == NO_RECORD)
         stream->open = next;
     else
         lull_transfer_at(engine, before)->open_next = next;
@@ -138,8 +138,8 @@ lull_status lull_request_await_named(struct lull_engine *engine, uint32_t s,
         engine->stream_path[engine->program->n_streams + s] = begin.path;
     if (op->flags & LULL_OP_WAIT_ALL) {
         uint32_t id = stream->open;
-        stream->open = stream->open_last = NONE;
-        for (uint32_t next; id != NONE; id = next) {
+        stream->open = stream->open_last = NO_RECORD;
+        for (uint32_t next; id != NO_RECORD; id = next) {
             next = lull_transfer_at(engine, id)->open_next;
             lull_request_await(engine, s, id);
         }
@@ -147,7 +147,7 @@ lull_status lull_request_await_named(struct lull_engine *engine, uint32_t s,
     }
     for (uint32_t i = 0; i < op->n_requests; i++) {
         uint32_t id = take_request(engine, stream, op->requests[i]);
-        if (id == NONE) {
+        if (id == NO_RECORD) {
             char place[256];
             return lull_fail(engine->err, LULL_ERR_FORMAT,
                              "%s: %s: waits for request %u, which was not started",
@@ -165,18 +165,18 @@ uint32_t lull_request_new(struct lull_engine *engine, uint32_t s, const struct l
 {
     struct lull_engine_stream *stream = &engine->streams[s];
     uint32_t id = lull_transfer_new(engine);
-    if (id == NONE)
-        return NONE;
+    if (id == NO_RECORD)
+        return NO_RECORD;
     struct lull_transfer *transfer = lull_transfer_at(engine, id);
     transfer->cpu = stream->cpu;
     transfer->owner = op->request;
-    transfer->open_next = NONE;
+    transfer->open_next = NO_RECORD;
     if (engine->keeps_ops)
         engine->transfer_ops[id] = *op;
     if (op->request == LULL_OP_NO_REQUEST)
         return id;
     transfer->flags = LULL_TRANSFER_OPEN;
-    if (stream->open == NONE)
+    if (stream->open == NO_RECORD)
         stream->open = id;
     else
         lull_transfer_at(engine, stream->open_last)->open_next = id;

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { NONE = LULL_NO_TRANSFER, SPINS = 2000 };
+enum { NO_RECORD_YET = LULL_NO_TRANSFER, SPINS = 2000 };
 
 /* More shards than threads even out what the ranks have to do, as trees need it; but what passes
  * between shards is copied, so they must be large. */
@@ -83,7 +83,7 @@ static uint32_t *other_record(const struct lull_engine *engine, struct lull_tran
     return lull_is_own(engine, message->source) ? &message->partner : &message->open_next;
 }
 
-static bool grow(struct box *box)
+static bool grow_box(struct box *box)
 {
     size_t room = box->room ? 2 * box->room : 64;
     struct parcel *parcels =
@@ -102,7 +102,7 @@ void lull_shard_send(struct lull_engine *engine, const struct lull_entry *entry)
     struct lull_transfer *message = lull_transfer_at(engine, entry->id);
     unsigned turn = atomic_load_explicit(&shard->turn, memory_order_relaxed) & 1;
     struct box *box = &shard->boxes[turn][entry->rank / all->block];
-    if (box->n == box->room && !grow(box)) {
+    if (box->n == box->room && !grow_box(box)) {
         lull_run_out_of_memory(engine);
         return;
     }
@@ -114,13 +114,13 @@ void lull_shard_send(struct lull_engine *engine, const struct lull_entry *entry)
         message->flags &= (uint8_t)~LULL_TRANSFER_HELD; /* it is received elsewhere */
 }
 
-static void receive(struct lull_engine *engine, const struct parcel *parcel)
+static void receive_parcel(struct lull_engine *engine, const struct parcel *parcel)
 {
     struct lull_entry entry = parcel->entry;
     entry.id = parcel->to;
-    if (entry.id == NONE) {
+    if (entry.id == NO_RECORD_YET) {
         entry.id = lull_transfer_new(engine);
-        if (entry.id == NONE)
+        if (entry.id == NO_RECORD_YET)
             return;
         *lull_transfer_at(engine, entry.id) = parcel->message;
         lull_transfer_at(engine, entry.id)->flags =
@@ -135,7 +135,7 @@ static void receive(struct lull_engine *engine, const struct parcel *parcel)
 
 /* --- windows ------------------------------------------------------------------------------- */
 
-static void start(struct lull_engine *engine)
+static void start_shard(struct lull_engine *engine)
 {
     lull_status status = engine->graph ? lull_graph_start(engine) : lull_stream_start(engine);
     if (engine->status == LULL_OK)
@@ -149,11 +149,11 @@ static void run_window(struct lull_shards *all, struct lull_shard *shard, uint_f
     for (uint32_t i = 0; i < all->n && turn > 1; i++) {
         struct box *box = &all->shards[i].boxes[(turn & 1) ^ 1][engine->shard];
         for (size_t k = 0; k < box->n; k++)
-            receive(engine, &box->parcels[k]);
+            receive_parcel(engine, &box->parcels[k]);
         box->n = 0;
     }
     if (turn == 1)
-        start(engine);
+        start_shard(engine);
     if (lull_queue_first(&engine->queue) == all->window && engine->status == LULL_OK)
         engine->status = lull_run_window(engine);
     int64_t first = lull_queue_first(&engine->queue);
@@ -208,7 +208,7 @@ static void lead(struct lull_shards *all)
     atomic_store(&all->turn, LAST);
 }
 
-static void work(void *context, unsigned worker)
+static void work_on_shards(void *context, unsigned worker)
 {
     struct lull_shards *all = context;
     if (worker == 0) {
@@ -305,7 +305,7 @@ lull_status lull_shards_run(struct lull_engine *leader, unsigned n_threads)
         if (!open_shard(&all, leader, i))
             status = lull_run_out_of_memory(leader);
     if (status == LULL_OK) {
-        lull_parallel_run(all.n_threads, work, &all);
+        lull_parallel_run(all.n_threads, work_on_shards, &all);
         status = gather(&all, leader);
     }
     close_shards(&all);

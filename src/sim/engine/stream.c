@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { NONE = LULL_NO_TRANSFER, BATCH = 64 };
+enum { NO_NEW_TRANSFER = LULL_NO_TRANSFER, BATCH = 64 };
 
 static size_t room_of_streams(const struct lull_program *program)
 {
@@ -36,7 +36,7 @@ lull_status lull_stream_start(struct lull_engine *engine)
         for (uint32_t cpu = 0; s < end; s++, cpu++) {
             struct lull_engine_stream *stream = &engine->streams[s];
             *stream = (struct lull_engine_stream){.rank = r, .cpu = (uint8_t)cpu};
-            stream->open = stream->open_last = stream->awaited = NONE;
+            stream->open = stream->open_last = stream->awaited = NO_NEW_TRANSFER;
             lull_stream_resume(engine, s, (struct lull_moment){0, 0});
         }
     }
@@ -79,14 +79,14 @@ static void advance_clock(struct lull_engine *engine, uint32_t s, int64_t time)
 static void tell_awaited(struct lull_engine *engine, uint32_t s)
 {
     struct lull_engine_stream *stream = &engine->streams[s];
-    uint32_t reversed = NONE;
-    for (uint32_t id = stream->awaited, next; id != NONE; id = next) {
+    uint32_t reversed = NO_NEW_TRANSFER;
+    for (uint32_t id = stream->awaited, next; id != NO_NEW_TRANSFER; id = next) {
         next = lull_transfer_at(engine, id)->open_next;
         lull_transfer_at(engine, id)->open_next = reversed;
         reversed = id;
     }
-    stream->awaited = NONE;
-    for (uint32_t id = reversed, next; id != NONE; id = next) {
+    stream->awaited = NO_NEW_TRANSFER;
+    for (uint32_t id = reversed, next; id != NO_NEW_TRANSFER; id = next) {
         const struct lull_transfer *transfer = lull_transfer_at(engine, id);
         next = transfer->open_next;
         if (engine->sink->done && engine->status == LULL_OK)
@@ -145,7 +145,7 @@ static lull_status communicate(struct lull_engine *engine, uint32_t s, const str
     if (status != LULL_OK)
         return status;
     uint32_t id = lull_request_new(engine, s, op);
-    if (id == NONE)
+    if (id == NO_NEW_TRANSFER)
         return engine->status;
     struct lull_transfer *transfer = lull_transfer_at(engine, id);
     transfer->source = receives ? op->peer : rank;
@@ -183,11 +183,11 @@ static void release_deferred(struct lull_engine *engine, struct lull_moment mome
     engine->n_deferred = 0;
 }
 
-static lull_status compute(struct lull_engine *engine, uint32_t s, const struct lull_op *op,
-                           struct lull_moment moment)
+static lull_status begin_computation(struct lull_engine *engine, uint32_t s,
+                                     const struct lull_op *op, struct lull_moment moment)
 {
     uint32_t id = lull_transfer_new(engine);
-    if (id == NONE)
+    if (id == NO_NEW_TRANSFER)
         return engine->status;
     if (op->duration < 0) {
         char place[256];
@@ -210,11 +210,11 @@ static lull_status compute(struct lull_engine *engine, uint32_t s, const struct 
 }
 
 /* A collective operation is waited for like a request, at once when it has none. */
-static lull_status collective(struct lull_engine *engine, uint32_t s, const struct lull_op *op,
-                              struct lull_moment moment)
+static lull_status begin_collective(struct lull_engine *engine, uint32_t s,
+                                    const struct lull_op *op, struct lull_moment moment)
 {
     uint32_t id = lull_request_new(engine, s, op);
-    if (id == NONE)
+    if (id == NO_NEW_TRANSFER)
         return engine->status;
     struct lull_transfer *transfer = lull_transfer_at(engine, id);
     transfer->source = transfer->target = engine->streams[s].rank;
@@ -251,13 +251,13 @@ static lull_status begin_op(struct lull_engine *engine, uint32_t s, const struct
         status = communicate(engine, s, op, moment);
         break;
     case LULL_OP_COMPUTE:
-        status = compute(engine, s, op, moment);
+        status = begin_computation(engine, s, op, moment);
         break;
     case LULL_OP_WAIT:
         status = lull_request_await_named(engine, s, op, moment);
         break;
     case LULL_OP_COLLECTIVE:
-        status = collective(engine, s, op, moment);
+        status = begin_collective(engine, s, op, moment);
         break;
     case LULL_OP_SYNC:
         status = lull_sync_begin(engine, s, op, moment);
@@ -285,7 +285,7 @@ static void end_stream(struct lull_engine *engine, uint32_t s, struct lull_momen
     stream->resume = moment.time;
     if (engine->stream_path)
         engine->stream_path[s] = moment.path;
-    while (stream->open != NONE) { /* nobody waits for these any more */
+    while (stream->open != NO_NEW_TRANSFER) { /* nobody waits for these any more */
         uint32_t id = stream->open;
         stream->open = lull_transfer_at(engine, id)->open_next;
         lull_request_forget(engine, id);

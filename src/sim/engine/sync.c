@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { NONE = UINT32_MAX };
+enum { NO_SYNC = UINT32_MAX };
 
 struct lull_sync {
     uint64_t number;
@@ -27,10 +27,10 @@ static bool open_syncs(struct lull_engine *engine)
     struct lull_syncs *all = engine->syncs = calloc(1, sizeof *all);
     if (!all)
         return false;
-    all->free = NONE;
+    all->free = NO_SYNC;
     all->of_rank = malloc((engine->fabric.n_ranks + (size_t)1) * sizeof *all->of_rank);
     for (uint32_t r = 0; all->of_rank && r < engine->fabric.n_ranks; r++)
-        all->of_rank[r] = NONE;
+        all->of_rank[r] = NO_SYNC;
     return all->of_rank;
 }
 
@@ -52,14 +52,14 @@ void lull_sync_close(struct lull_engine *engine)
 static uint32_t new_sync(struct lull_syncs *all, uint32_t rank, uint64_t number)
 {
     uint32_t id = all->free;
-    if (id != NONE)
+    if (id != NO_SYNC)
         all->free = all->syncs[id].next;
     else if (lull_run_grow((void **)&all->syncs, &all->room, all->n + 1, sizeof *all->syncs))
         id = (uint32_t)all->n++;
     else
-        return NONE;
+        return NO_SYNC;
     all->syncs[id] = (struct lull_sync){
-        .number = number, .waiting = NONE, .next = all->of_rank[rank], .last = NONE};
+        .number = number, .waiting = NO_SYNC, .next = all->of_rank[rank], .last = NO_SYNC};
     all->of_rank[rank] = id;
     return id;
 }
@@ -72,7 +72,7 @@ static void close_sync(struct lull_syncs *all, uint32_t *before)
     all->free = id;
 }
 
-static struct lull_moment later(struct lull_moment a, struct lull_moment b)
+static struct lull_moment later_moment(struct lull_moment a, struct lull_moment b)
 {
     return b.time > a.time ? b : a;
 }
@@ -81,17 +81,17 @@ static struct lull_moment later(struct lull_moment a, struct lull_moment b)
 static uint32_t wake_all(struct lull_engine *engine, struct lull_sync *sync, bool apart)
 {
     uint32_t woken = 0;
-    for (uint32_t s = sync->waiting, next; s != NONE; s = next, woken++) {
+    for (uint32_t s = sync->waiting, next; s != NO_SYNC; s = next, woken++) {
         struct lull_moment moment = sync->moment;
         next = engine->streams[s].link;
         if (apart) {
             const struct lull_moment own = {engine->streams[s].resume,
                                             engine->stream_path ? engine->stream_path[s] : 0};
-            moment = later(own, moment);
+            moment = later_moment(own, moment);
         }
         lull_stream_resume(engine, s, moment);
     }
-    sync->waiting = NONE;
+    sync->waiting = NO_SYNC;
     return woken;
 }
 
@@ -102,19 +102,19 @@ static uint32_t *find_sync(struct lull_engine *engine, uint32_t rank, uint64_t n
         return NULL;
     struct lull_syncs *all = engine->syncs;
     uint32_t *before = &all->of_rank[rank];
-    while (*before != NONE && all->syncs[*before].number != number)
+    while (*before != NO_SYNC && all->syncs[*before].number != number)
         before = &all->syncs[*before].next;
-    if (*before == NONE) {
-        if (new_sync(all, rank, number) == NONE)
+    if (*before == NO_SYNC) {
+        if (new_sync(all, rank, number) == NO_SYNC)
             return NULL;
         before = &all->of_rank[rank];
     }
     return before;
 }
 
-static void arrive(struct lull_sync *sync, uint32_t s, struct lull_moment moment)
+static void arrive_at_sync(struct lull_sync *sync, uint32_t s, struct lull_moment moment)
 {
-    if (sync->last == NONE || moment.time > sync->moment.time ||
+    if (sync->last == NO_SYNC || moment.time > sync->moment.time ||
         (moment.time == sync->moment.time && s < sync->last)) {
         sync->last = s;
         sync->moment = moment;
@@ -144,7 +144,7 @@ lull_status lull_sync_begin(struct lull_engine *engine, uint32_t s, const struct
     struct lull_sync *sync = &engine->syncs->syncs[*before];
     const bool apart = op->collective != LULL_SYNC_BOTH;
     if (op->collective != LULL_SYNC_WAITS)
-        arrive(sync, s, moment);
+        arrive_at_sync(sync, s, moment);
     if (op->collective != LULL_SYNC_ARRIVES)
         await_sync(engine, sync, s, moment);
     if (sync->arrived < op->peer)

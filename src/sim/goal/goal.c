@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST (UINT64_C(1) << 62)
+#define MOST_GOAL_NUMBER (UINT64_C(1) << 62)
 
 enum { MOST_UNIT = 255, RANKS_FOR_FREE = 4096 };
 
@@ -155,7 +155,7 @@ static lull_status get_message(struct reader *reader, struct lull_graph_op *op,
 {
     struct goal_text *text = &reader->text;
     bool is_send = op->kind == LULL_OP_SEND;
-    lull_status status = get_number(text, "a size in bytes", MOST, &op->size, err);
+    lull_status status = get_number(text, "a size in bytes", MOST_GOAL_NUMBER, &op->size, err);
     if (status == LULL_OK)
         status = expect(text, "b", err);
     if (status == LULL_OK)
@@ -172,7 +172,7 @@ static lull_status get_message(struct reader *reader, struct lull_graph_op *op,
 static const struct {
     const char *name;
     uint8_t kind;
-} operations[] = {{"calc", LULL_OP_COMPUTE}, {"send", LULL_OP_SEND}, {"recv", LULL_OP_RECV}};
+} goal_operations[] = {{"calc", LULL_OP_COMPUTE}, {"send", LULL_OP_SEND}, {"recv", LULL_OP_RECV}};
 
 static lull_status get_operation(struct reader *reader, const struct goal_label *word,
                                  uint64_t line, struct lull_graph_op *ret_op,
@@ -181,8 +181,8 @@ static lull_status get_operation(struct reader *reader, const struct goal_label 
     struct goal_text *text = &reader->text;
     struct lull_graph_op op = {.kind = LULL_OP_KINDS, .line = (uint32_t)line};
     for (unsigned i = 0; i < 3 && word->length == 4; i++)
-        if (memcmp(word->name, operations[i].name, 4) == 0)
-            op.kind = operations[i].kind;
+        if (memcmp(word->name, goal_operations[i].name, 4) == 0)
+            op.kind = goal_operations[i].kind;
     if (op.kind == LULL_OP_KINDS) {
         text->at = word->name;
         return lull_goal_expected(text, "calc, send or recv", err);
@@ -191,7 +191,7 @@ static lull_status get_operation(struct reader *reader, const struct goal_label 
         return lull_goal_fail(text, err, "a text of more than 2^32 - 1 lines");
     lull_status status = LULL_OK;
     if (op.kind == LULL_OP_COMPUTE)
-        status = get_number(text, "a time in ns", MOST, &op.size, err);
+        status = get_number(text, "a time in ns", MOST_GOAL_NUMBER, &op.size, err);
     else
         status = get_message(reader, &op, err);
     if (status == LULL_OK)
@@ -420,8 +420,8 @@ static void find_label(const char *path, int64_t wanted, char *label, size_t siz
     lull_goal_text_close(&text);
 }
 
-static const char *place(const struct lull_program *program, uint32_t rank,
-                         const struct lull_op *op, char *text, unsigned size)
+static const char *place_in_goal(const struct lull_program *program, uint32_t rank,
+                                 const struct lull_op *op, char *text, unsigned size)
 {
     char label[GOAL_LONGEST_LABEL + 1];
     find_label(program->data, op->measured, label, sizeof label);
@@ -430,7 +430,7 @@ static const char *place(const struct lull_program *program, uint32_t rank,
     return text;
 }
 
-const struct lull_program_class lull_program_goal = {.name = "goal", .place = place};
+const struct lull_program_class lull_program_goal = {.name = "goal", .place = place_in_goal};
 
 static lull_status make_program(struct reader *reader, const char *path,
                                 struct lull_program **ret_program, struct lull_error *err)

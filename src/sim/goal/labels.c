@@ -105,8 +105,8 @@ static bool keep_name(struct goal_labels *labels, const struct goal_label *label
     return true;
 }
 
-static lull_status add_named(struct goal_labels *labels, const struct goal_label *label,
-                             uint32_t op)
+static lull_status add_named_label(struct goal_labels *labels, const struct goal_label *label,
+                                   uint32_t op)
 {
     size_t name;
     if (2 * (labels->used + 1) > labels->n_named && !grow_named(labels))
@@ -127,7 +127,7 @@ lull_status lull_goal_labels_add_slow(struct goal_labels *labels, const struct g
         return LULL_ERR_RANGE;
     if (label->number == GOAL_NOT_NUMBERED ||
         (label->number >= labels->n_dense && label->number >= dense_limit(op)))
-        return add_named(labels, label, op);
+        return add_named_label(labels, label, op);
     if (label->number >= labels->n_dense && !grow_dense(labels, label->number))
         return LULL_ERR_MEMORY;
     labels->dense[label->number] = (struct goal_dense){labels->mark, op};

@@ -174,7 +174,8 @@ static size_t unravel(const struct lull_graph_op *ops, const uint32_t *edges, si
 }
 
 /* What is left waits for something that is left: going back from any of it leads into a circle. */
-static uint32_t find_circle(const struct goal_rank *rank, const uint32_t *open, uint32_t *previous)
+static uint32_t find_circle_of_ops(const struct goal_rank *rank, const uint32_t *open,
+                                   uint32_t *previous)
 {
     uint32_t op = 0;
     for (size_t i = 0; i < rank->n_edges; i++) {
@@ -199,7 +200,7 @@ static lull_status check_circles(struct goal_rank *rank, const struct goal_text 
     uint32_t *open = rank->scratch, *queue = rank->scratch + rank->n_ops;
     if (unravel(ops, edges, rank->n_ops, open, queue) == 0)
         return LULL_OK;
-    uint32_t op = find_circle(rank, open, queue);
+    uint32_t op = find_circle_of_ops(rank, open, queue);
     return lull_fail(err, LULL_ERR_FORMAT,
                      "%s: line %u: rank %u: operation '%s' requires itself, directly or through "
                      "others",

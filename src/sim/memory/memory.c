@@ -4,17 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SATURATION, MACHINE, KINDS, MOST_RANKS = 4096, NAME_BYTES = 128 };
+enum { SATURATION, MACHINE, MEMORY_KINDS, MOST_MEMORY_RANKS = 4096, NAME_BYTES = 128 };
 
 const struct lull_memory_kind lull_memory_kinds[] = {
     [SATURATION] = {"saturation", "ranks, cores"},
     [MACHINE] = {"machine", "kernel, ranks"},
-    [KINDS] = {NULL, NULL},
+    [MEMORY_KINDS] = {NULL, NULL},
 };
 
 /* From the bandwidth of 1 to n ranks together, [ranks + 1]. */
-static const struct lull_memory *make(uint32_t ranks, const double *bandwidth,
-                                      struct lull_arena *arena)
+static const struct lull_memory *make_memory(uint32_t ranks, const double *bandwidth,
+                                             struct lull_arena *arena)
 {
     struct lull_memory *memory = lull_arena_zero(arena, 1, sizeof *memory);
     double *pace = lull_arena_zero(arena, ranks + (size_t)1, sizeof *pace);
@@ -29,7 +29,7 @@ static lull_status read_saturation(struct lull_spec *spec, struct lull_arena *ar
                                    const struct lull_memory **ret_memory, struct lull_error *err)
 {
     uint64_t ranks, cores;
-    lull_status status = lull_spec_count(spec, "ranks", 8, 1, MOST_RANKS, &ranks, err);
+    lull_status status = lull_spec_count(spec, "ranks", 8, 1, MOST_MEMORY_RANKS, &ranks, err);
     if (status == LULL_OK)
         status = lull_spec_count(spec, "cores", ranks < 2 ? 1 : ranks / 2, 1, ranks, &cores, err);
     if (status == LULL_OK)
@@ -39,7 +39,7 @@ static lull_status read_saturation(struct lull_spec *spec, struct lull_arena *ar
     double *bandwidth = lull_arena_zero(arena, ranks + (size_t)1, sizeof *bandwidth);
     for (uint64_t n = 1; n <= ranks; n++)
         bandwidth[n] = (double)(n < cores ? n : cores);
-    *ret_memory = make((uint32_t)ranks, bandwidth, arena);
+    *ret_memory = make_memory((uint32_t)ranks, bandwidth, arena);
     return LULL_OK;
 }
 
@@ -61,7 +61,7 @@ static lull_status read_machine(struct lull_spec *spec, const struct lull_machin
     if (cores == 0 && machine)
         cores = machine->cpu.cores;
     lull_status status =
-        lull_spec_count(spec, "ranks", cores ? cores : 1, 1, MOST_RANKS, &ranks, err);
+        lull_spec_count(spec, "ranks", cores ? cores : 1, 1, MOST_MEMORY_RANKS, &ranks, err);
     if (status == LULL_OK)
         status = lull_spec_finish(spec, err);
     if (status == LULL_OK && !machine)
@@ -85,7 +85,7 @@ static lull_status read_machine(struct lull_spec *spec, const struct lull_machin
                            (bandwidth[n] - bandwidth[before]) * (m - before) / (n - before);
         before = n;
     }
-    *ret_memory = make((uint32_t)ranks, bandwidth, arena);
+    *ret_memory = make_memory((uint32_t)ranks, bandwidth, arena);
     return LULL_OK;
 }
 
@@ -93,8 +93,8 @@ lull_status lull_memory_read(struct lull_spec *spec, const struct lull_machine *
                              struct lull_arena *arena, const struct lull_memory **ret_memory,
                              struct lull_error *err)
 {
-    const char *names[KINDS + 1] = {NULL};
-    for (unsigned k = 0; k < KINDS; k++)
+    const char *names[MEMORY_KINDS + 1] = {NULL};
+    for (unsigned k = 0; k < MEMORY_KINDS; k++)
         names[k] = lull_memory_kinds[k].name;
     if (strcmp(lull_spec_name(spec), names[SATURATION]) == 0)
         return read_saturation(spec, arena, ret_memory, err);

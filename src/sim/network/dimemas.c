@@ -18,9 +18,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { STARTUP, BANDWIDTH, EAGER, BUSES, NODE_BUSES, IN_LINKS, OUT_LINKS };
+enum { STARTUP, DIMEMAS_BANDWIDTH, DIMEMAS_EAGER, BUSES, NODE_BUSES, IN_LINKS, OUT_LINKS };
 
-static const struct lull_parameter parameters[] = {
+static const struct lull_parameter dimemas_parameters[] = {
     {"startup", "processor time before a message moves", LULL_TIME_NS, 2000, 0, 1e15, true},
     {"bandwidth", "bytes per second", LULL_BANDWIDTH, 1e10, 1, (double)INFINITY, true},
     {"eager", "largest eager message", LULL_BYTES, 65536, 0, (double)INFINITY, true},
@@ -31,7 +31,7 @@ static const struct lull_parameter parameters[] = {
 };
 
 /* Of a message. */
-enum { THERE = 1, MOVED = 2, MATCHED = 4, STARTS = 8 };
+enum { IS_THERE = 1, MOVED = 2, MATCHED = 4, STARTS = 8 };
 
 struct waiting {
     uint64_t number; /* of the request */
@@ -47,13 +47,13 @@ struct resource {
     size_t count, room;
 };
 
-struct node {
+struct node_links {
     struct resource inside, in, out;
 };
 
 struct state {
     struct resource buses;
-    struct node *nodes;
+    struct node_links *nodes;
     uint64_t requests; /* so far */
 };
 
@@ -62,7 +62,7 @@ static uint32_t node_of(const struct lull_fabric *fabric, uint32_t rank)
     return lull_placement_node(&fabric->network->placement, rank);
 }
 
-static lull_status open(struct lull_fabric *fabric, struct lull_error *err)
+static lull_status open_dimemas(struct lull_fabric *fabric, struct lull_error *err)
 {
     const double *v = fabric->network->values[0];
     uint32_t most = 0;
@@ -144,7 +144,7 @@ static void move(struct lull_fabric *fabric, uint32_t id, struct lull_moment mom
     const double *v = lull_between(fabric, message->source, message->target);
     lull_schedule(fabric, id, message->target,
                   lull_after(fabric, moment, LULL_PATH_BANDWIDTH,
-                             lull_cost((double)message->bytes * 1e9 / v[BANDWIDTH])));
+                             lull_cost((double)message->bytes * 1e9 / v[DIMEMAS_BANDWIDTH])));
 }
 
 /* Takes all that the message needs, or puts it in the line of what is lacking. */
@@ -206,11 +206,11 @@ static void give_back(struct lull_fabric *fabric, const struct lull_transfer *me
 
 static bool is_rendezvous(const struct lull_fabric *fabric, const struct lull_transfer *message)
 {
-    return lull_is_rendezvous(message,
-                              lull_between(fabric, message->source, message->target)[EAGER]);
+    return lull_is_rendezvous(
+        message, lull_between(fabric, message->source, message->target)[DIMEMAS_EAGER]);
 }
 
-static void send(struct lull_fabric *fabric, uint32_t id, int64_t now)
+static void send_dimemas(struct lull_fabric *fabric, uint32_t id, int64_t now)
 {
     struct lull_transfer *message = &fabric->transfers[id];
     const double *v = lull_between(fabric, message->source, message->target);
@@ -233,12 +233,12 @@ static void begin_rendezvous(struct lull_fabric *fabric, uint32_t id, struct lul
     lull_sent(fabric, id, moment);
 }
 
-static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
+static void advance_dimemas(struct lull_fabric *fabric, uint32_t id, int64_t now)
 {
     struct lull_transfer *message = &fabric->transfers[id];
     struct lull_moment moment = lull_now(fabric, id, now);
-    if (!(message->phase & THERE)) {
-        message->phase |= THERE;
+    if (!(message->phase & IS_THERE)) {
+        message->phase |= IS_THERE;
         lull_arrived(fabric, id, moment);
         if (!is_rendezvous(fabric, message))
             request(fabric, id, moment);
@@ -256,7 +256,7 @@ static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
         lull_received(fabric, id, moment);
 }
 
-static void match(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int64_t now)
+static void match_dimemas(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int64_t now)
 {
     struct lull_transfer *message = &fabric->transfers[id];
     struct lull_moment moment = lull_matched(fabric, id, receive, now);
@@ -279,7 +279,8 @@ static void match(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int
 }
 
 /* A receive takes its startup, too. */
-static int64_t receiving(const struct lull_network *network, enum lull_level level, uint64_t bytes)
+static int64_t dimemas_receive_cost(const struct lull_network *network, enum lull_level level,
+                                    uint64_t bytes)
 {
     (void)bytes;
     return lull_cost(network->values[level][STARTUP]);
@@ -287,8 +288,8 @@ static int64_t receiving(const struct lull_network *network, enum lull_level lev
 
 /* ---- collective operations ----------------------------------------------------------------- */
 
-enum steps { NONE, CONSTANT, LINEAR, LOGARITHMIC };
-enum size { LEAST, MOST, MEAN, TWICE_MOST, SUM };
+enum tree_steps { NO_STEPS, CONSTANT, LINEAR, LOGARITHMIC };
+enum size { LEAST, MOST_BYTES, MEAN, TWICE_MOST, SUM };
 
 struct fan {
     uint8_t steps, size;
@@ -297,25 +298,25 @@ struct fan {
 static const struct {
     struct fan in, out;
 } forms[LULL_COLLECTIVES] = {
-    [LULL_COLLECTIVE_BARRIER] = {{LOGARITHMIC, MOST}, {NONE, MOST}},
-    [LULL_COLLECTIVE_BCAST] = {{LOGARITHMIC, MOST}, {NONE, MOST}},
-    [LULL_COLLECTIVE_GATHER] = {{LOGARITHMIC, MEAN}, {NONE, MOST}},
-    [LULL_COLLECTIVE_GATHERV] = {{LOGARITHMIC, MEAN}, {NONE, MOST}},
-    [LULL_COLLECTIVE_SCATTER] = {{NONE, MOST}, {LOGARITHMIC, MEAN}},
-    [LULL_COLLECTIVE_SCATTERV] = {{NONE, MOST}, {LOGARITHMIC, MEAN}},
+    [LULL_COLLECTIVE_BARRIER] = {{LOGARITHMIC, MOST_BYTES}, {NO_STEPS, MOST_BYTES}},
+    [LULL_COLLECTIVE_BCAST] = {{LOGARITHMIC, MOST_BYTES}, {NO_STEPS, MOST_BYTES}},
+    [LULL_COLLECTIVE_GATHER] = {{LOGARITHMIC, MEAN}, {NO_STEPS, MOST_BYTES}},
+    [LULL_COLLECTIVE_GATHERV] = {{LOGARITHMIC, MEAN}, {NO_STEPS, MOST_BYTES}},
+    [LULL_COLLECTIVE_SCATTER] = {{NO_STEPS, MOST_BYTES}, {LOGARITHMIC, MEAN}},
+    [LULL_COLLECTIVE_SCATTERV] = {{NO_STEPS, MOST_BYTES}, {LOGARITHMIC, MEAN}},
     [LULL_COLLECTIVE_ALLGATHER] = {{LOGARITHMIC, MEAN}, {LOGARITHMIC, MEAN}},
     [LULL_COLLECTIVE_ALLGATHERV] = {{LOGARITHMIC, MEAN}, {LOGARITHMIC, MEAN}},
-    [LULL_COLLECTIVE_ALLTOALL] = {{LOGARITHMIC, MEAN}, {LOGARITHMIC, MOST}},
-    [LULL_COLLECTIVE_ALLTOALLV] = {{LOGARITHMIC, MEAN}, {LOGARITHMIC, MOST}},
-    [LULL_COLLECTIVE_ALLTOALLW] = {{LOGARITHMIC, MEAN}, {LOGARITHMIC, MOST}},
-    [LULL_COLLECTIVE_ALLREDUCE] = {{LOGARITHMIC, MOST}, {NONE, MOST}},
-    [LULL_COLLECTIVE_REDUCE] = {{LOGARITHMIC, TWICE_MOST}, {NONE, MOST}},
+    [LULL_COLLECTIVE_ALLTOALL] = {{LOGARITHMIC, MEAN}, {LOGARITHMIC, MOST_BYTES}},
+    [LULL_COLLECTIVE_ALLTOALLV] = {{LOGARITHMIC, MEAN}, {LOGARITHMIC, MOST_BYTES}},
+    [LULL_COLLECTIVE_ALLTOALLW] = {{LOGARITHMIC, MEAN}, {LOGARITHMIC, MOST_BYTES}},
+    [LULL_COLLECTIVE_ALLREDUCE] = {{LOGARITHMIC, MOST_BYTES}, {NO_STEPS, MOST_BYTES}},
+    [LULL_COLLECTIVE_REDUCE] = {{LOGARITHMIC, TWICE_MOST}, {NO_STEPS, MOST_BYTES}},
     [LULL_COLLECTIVE_REDUCE_SCATTER] = {{LOGARITHMIC, TWICE_MOST}, {LINEAR, LEAST}},
     [LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK] = {{LOGARITHMIC, TWICE_MOST}, {LINEAR, LEAST}},
-    [LULL_COLLECTIVE_SCAN] = {{LOGARITHMIC, MOST}, {LOGARITHMIC, MOST}},
-    [LULL_COLLECTIVE_EXSCAN] = {{LOGARITHMIC, MOST}, {LOGARITHMIC, MOST}},
-    [LULL_COLLECTIVE_CREATE] = {{LOGARITHMIC, MOST}, {NONE, MOST}},
-    [LULL_COLLECTIVE_UNKNOWN] = {{LOGARITHMIC, MOST}, {NONE, MOST}},
+    [LULL_COLLECTIVE_SCAN] = {{LOGARITHMIC, MOST_BYTES}, {LOGARITHMIC, MOST_BYTES}},
+    [LULL_COLLECTIVE_EXSCAN] = {{LOGARITHMIC, MOST_BYTES}, {LOGARITHMIC, MOST_BYTES}},
+    [LULL_COLLECTIVE_CREATE] = {{LOGARITHMIC, MOST_BYTES}, {NO_STEPS, MOST_BYTES}},
+    [LULL_COLLECTIVE_UNKNOWN] = {{LOGARITHMIC, MOST_BYTES}, {NO_STEPS, MOST_BYTES}},
 };
 
 static double steps_of(uint8_t steps, uint32_t ranks)
@@ -324,7 +325,7 @@ static double steps_of(uint8_t steps, uint32_t ranks)
     for (uint64_t reached = 1; reached < ranks; reached *= 2)
         logarithm++;
     const double counts[] = {
-        [NONE] = 0, [CONSTANT] = 1, [LINEAR] = ranks - 1.0, [LOGARITHMIC] = logarithm};
+        [NO_STEPS] = 0, [CONSTANT] = 1, [LINEAR] = ranks - 1.0, [LOGARITHMIC] = logarithm};
     return ranks > 1 ? counts[steps] : 0;
 }
 
@@ -336,36 +337,36 @@ static double size_of(uint8_t size, const struct lull_collective_shape *shape)
         (double)(shape->sent_sum > shape->received_sum ? shape->sent_sum : shape->received_sum);
     const double sizes[] = {[LEAST] =
                                 fmin((double)shape->sent_least, (double)shape->received_least),
-                            [MOST] = most,
+                            [MOST_BYTES] = most,
                             [MEAN] = sum / shape->n_ranks,
                             [TWICE_MOST] = 2 * most,
                             [SUM] = sum};
     return sizes[size];
 }
 
-static int64_t collective(const struct lull_network *network,
-                          const struct lull_collective_shape *shape)
+static int64_t dimemas_collective_cost(const struct lull_network *network,
+                                       const struct lull_collective_shape *shape)
 {
     const double *v = network->values[shape->widest];
     const struct fan fans[] = {forms[shape->operation].in, forms[shape->operation].out};
     double cost = 0;
     for (int i = 0; i < 2; i++)
         cost += steps_of(fans[i].steps, shape->n_ranks) *
-                (v[STARTUP] + size_of(fans[i].size, shape) * 1e9 / v[BANDWIDTH]);
+                (v[STARTUP] + size_of(fans[i].size, shape) * 1e9 / v[DIMEMAS_BANDWIDTH]);
     return lull_cost(cost);
 }
 
 const struct lull_network_class lull_network_dimemas = {
     .name = "dimemas",
     .summary = "startup, buses and links of nodes, collectives in closed form",
-    .parameters = parameters,
-    .n_parameters = sizeof parameters / sizeof *parameters,
+    .parameters = dimemas_parameters,
+    .n_parameters = sizeof dimemas_parameters / sizeof *dimemas_parameters,
     .occupies = true,
     .collectives = LULL_COLLECTIVES_CLOSED,
-    .open = open,
-    .send = send,
-    .advance = advance,
-    .match = match,
-    .receiving = receiving,
-    .collective = collective,
+    .open = open_dimemas,
+    .send = send_dimemas,
+    .advance = advance_dimemas,
+    .match = match_dimemas,
+    .receiving = dimemas_receive_cost,
+    .collective = dimemas_collective_cost,
 };

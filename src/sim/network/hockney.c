@@ -15,9 +15,9 @@
 
 #include <math.h>
 
-enum { LATENCY, BANDWIDTH, EAGER, RECEIVE, COPY };
+enum { LATENCY, HOCKNEY_BANDWIDTH, HOCKNEY_EAGER, RECEIVE, COPY };
 
-static const struct lull_parameter parameters[] = {
+static const struct lull_parameter hockney_parameters[] = {
     {"latency", "time of a message without content", LULL_TIME_NS, 2000, 0, 1e15, true},
     {"bandwidth", "bytes per second", LULL_BANDWIDTH, 1e10, 1, (double)INFINITY, true},
     {"eager", "largest eager message", LULL_BYTES, 65536, 0, (double)INFINITY, true},
@@ -28,10 +28,10 @@ static const struct lull_parameter parameters[] = {
 
 static int64_t content(const struct lull_transfer *message, const double *v)
 {
-    return lull_cost((double)message->bytes * 1e9 / v[BANDWIDTH]);
+    return lull_cost((double)message->bytes * 1e9 / v[HOCKNEY_BANDWIDTH]);
 }
 
-static void send(struct lull_fabric *fabric, uint32_t id, int64_t now)
+static void send_hockney(struct lull_fabric *fabric, uint32_t id, int64_t now)
 {
     struct lull_transfer *message = &fabric->transfers[id];
     const double *v = lull_between(fabric, message->source, message->target);
@@ -39,16 +39,17 @@ static void send(struct lull_fabric *fabric, uint32_t id, int64_t now)
     message->time = now;
     lull_started(fabric, id, moment);
     lull_schedule(fabric, id, message->target, lull_hop(fabric, moment, lull_cost(v[LATENCY])));
-    if (!lull_is_rendezvous(message, v[EAGER]))
+    if (!lull_is_rendezvous(message, v[HOCKNEY_EAGER]))
         lull_sent(fabric, id, moment);
 }
 
-static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
+static void advance_hockney(struct lull_fabric *fabric, uint32_t id, int64_t now)
 {
     lull_arrived(fabric, id, lull_now(fabric, id, now));
 }
 
-static int64_t receiving(const struct lull_network *network, enum lull_level level, uint64_t bytes)
+static int64_t hockney_receive_cost(const struct lull_network *network, enum lull_level level,
+                                    uint64_t bytes)
 {
     const double *v = network->values[level];
     return lull_cost(v[RECEIVE] + (double)bytes * 1e9 / v[COPY]);
@@ -71,7 +72,7 @@ static int64_t receiving_by_range(const struct lull_network *network, enum lull_
 {
     const struct lull_network_range_cost *range = find_range(network, level, bytes);
     return range ? lull_cost(range->receive + (double)bytes * 1e9 / range->copy)
-                 : receiving(network, level, bytes);
+                 : hockney_receive_cost(network, level, bytes);
 }
 
 /* What comes behind the latency of the smallest messages. */
@@ -97,7 +98,7 @@ static void transfer(struct lull_fabric *fabric, uint32_t id, uint32_t receive, 
     const struct lull_transfer *message = &fabric->transfers[id];
     int64_t latency = lull_cost(v[LATENCY]);
     struct lull_moment posted = lull_posted(fabric, receive);
-    bool rendezvous = lull_is_rendezvous(message, v[EAGER]);
+    bool rendezvous = lull_is_rendezvous(message, v[HOCKNEY_EAGER]);
     struct lull_moment end = lull_now(fabric, id, message->time + latency);
     if (rendezvous && posted.time > message->time)
         end = lull_hop(fabric, posted, latency);
@@ -109,7 +110,7 @@ static void transfer(struct lull_fabric *fabric, uint32_t id, uint32_t receive, 
     lull_received(fabric, id, end);
 }
 
-static void match(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int64_t now)
+static void match_hockney(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int64_t now)
 {
     const struct lull_transfer *message = &fabric->transfers[id];
     const double *v = lull_between(fabric, message->source, message->target);
@@ -128,25 +129,25 @@ static void match_by_range(struct lull_fabric *fabric, uint32_t id, uint32_t rec
 const struct lull_network_class lull_network_hockney = {
     .name = "hockney",
     .summary = "latency + bytes / bandwidth",
-    .parameters = parameters,
-    .n_parameters = sizeof parameters / sizeof *parameters,
+    .parameters = hockney_parameters,
+    .n_parameters = sizeof hockney_parameters / sizeof *hockney_parameters,
     .collectives = LULL_COLLECTIVES_ALGORITHM,
     .any_order = true,
-    .send = send,
-    .advance = advance,
-    .match = match,
-    .receiving = receiving,
+    .send = send_hockney,
+    .advance = advance_hockney,
+    .match = match_hockney,
+    .receiving = hockney_receive_cost,
 };
 
 const struct lull_network_class lull_network_ranges = {
     .name = "ranges",
     .summary = "hockney with the numbers of each range of sizes, from a machine file",
-    .parameters = parameters,
-    .n_parameters = sizeof parameters / sizeof *parameters,
+    .parameters = hockney_parameters,
+    .n_parameters = sizeof hockney_parameters / sizeof *hockney_parameters,
     .collectives = LULL_COLLECTIVES_ALGORITHM,
     .any_order = true,
-    .send = send,
-    .advance = advance,
+    .send = send_hockney,
+    .advance = advance_hockney,
     .match = match_by_range,
     .receiving = receiving_by_range,
 };

@@ -17,7 +17,7 @@
 
 enum { L, O_MESSAGE, G_MESSAGE, G_BYTE, O_BYTE, S };
 
-static const struct lull_parameter parameters[] = {
+static const struct lull_parameter loggops_parameters[] = {
     {"L", "latency", LULL_TIME_NS, 2500, 0, 1e15, true},
     {"o", "processor time per message", LULL_TIME_NS, 1500, 0, 1e15, true},
     {"g", "gap between messages of a NIC", LULL_TIME_NS, 1000, 0, 1e15, true},
@@ -27,7 +27,7 @@ static const struct lull_parameter parameters[] = {
 };
 
 /* What is under way, and whether it has passed the NIC of its receiver. */
-enum { ANNOUNCEMENT, ANSWER, PAYLOAD, KINDS = 3, THERE = 4 };
+enum { ANNOUNCEMENT, ANSWER, PAYLOAD, LOGGOPS_KINDS = 3, PASSED_NIC = 4 };
 
 static double bytes_behind_first(const struct lull_transfer *message)
 {
@@ -35,8 +35,9 @@ static double bytes_behind_first(const struct lull_transfer *message)
 }
 
 /* Occupies a processor from `moment` on, for the message and `b` bytes. */
-static struct lull_moment work(struct lull_fabric *fabric, uint32_t rank, unsigned cpu_number,
-                               struct lull_moment moment, const double *v, double b)
+static struct lull_moment occupy_processor(struct lull_fabric *fabric, uint32_t rank,
+                                           unsigned cpu_number, struct lull_moment moment,
+                                           const double *v, double b)
 {
     struct lull_clock cpu = lull_cpu(fabric, rank, cpu_number);
     int64_t busy = lull_cost(v[O_MESSAGE]) + lull_cost(b * v[O_BYTE]);
@@ -70,7 +71,7 @@ static struct lull_moment launch(struct lull_fabric *fabric, uint32_t id, unsign
     double b = kind == PAYLOAD ? bytes_behind_first(message) : 0;
     unsigned cpu = back ? fabric->transfers[message->partner].cpu : message->cpu;
     unsigned nic = back ? fabric->transfers[message->partner].nic : message->nic;
-    struct lull_moment end = work(fabric, from, cpu, moment, v, b);
+    struct lull_moment end = occupy_processor(fabric, from, cpu, moment, v, b);
     struct lull_moment left = pass(fabric, lull_nic(fabric, from, nic, LULL_CLOCK_SEND), end, v, b);
     message->phase = kind & 0x3f;
     lull_schedule(fabric, id, to, lull_hop(fabric, left, lull_cost(v[L])));
@@ -78,7 +79,7 @@ static struct lull_moment launch(struct lull_fabric *fabric, uint32_t id, unsign
     return end;
 }
 
-static void send(struct lull_fabric *fabric, uint32_t id, int64_t now)
+static void send_loggops(struct lull_fabric *fabric, uint32_t id, int64_t now)
 {
     const struct lull_transfer *message = &fabric->transfers[id];
     const double *v = lull_between(fabric, message->source, message->target);
@@ -91,21 +92,22 @@ static void send(struct lull_fabric *fabric, uint32_t id, int64_t now)
 }
 
 /* The payload is there and its receive was posted. */
-static void take(struct lull_fabric *fabric, uint32_t id, struct lull_moment moment)
+static void take_payload(struct lull_fabric *fabric, uint32_t id, struct lull_moment moment)
 {
     const struct lull_transfer *message = &fabric->transfers[id];
     const double *v = lull_between(fabric, message->source, message->target);
     unsigned cpu = fabric->transfers[message->partner].cpu;
-    lull_received(fabric, id,
-                  work(fabric, message->target, cpu, moment, v, bytes_behind_first(message)));
+    lull_received(
+        fabric, id,
+        occupy_processor(fabric, message->target, cpu, moment, v, bytes_behind_first(message)));
 }
 
-static void arrive(struct lull_fabric *fabric, uint32_t id, struct lull_moment moment)
+static void arrive_at_receiver(struct lull_fabric *fabric, uint32_t id, struct lull_moment moment)
 {
     const struct lull_transfer *message = &fabric->transfers[id];
     const double *v = lull_between(fabric, message->source, message->target);
     struct lull_moment left;
-    switch (message->phase & KINDS) {
+    switch (message->phase & LOGGOPS_KINDS) {
     case ANSWER: {
         struct lull_moment end = launch(fabric, id, PAYLOAD, moment, &left);
         lull_sent(fabric, id, left.time > end.time ? left : end);
@@ -113,7 +115,7 @@ static void arrive(struct lull_fabric *fabric, uint32_t id, struct lull_moment m
     }
     case PAYLOAD:
         if (lull_is_rendezvous(message, v[S])) {
-            take(fabric, id, moment);
+            take_payload(fabric, id, moment);
             break;
         }
         /* fall through */
@@ -122,12 +124,12 @@ static void arrive(struct lull_fabric *fabric, uint32_t id, struct lull_moment m
     }
 }
 
-static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
+static void advance_loggops(struct lull_fabric *fabric, uint32_t id, int64_t now)
 {
     struct lull_transfer *message = &fabric->transfers[id];
     struct lull_moment moment = lull_now(fabric, id, now);
-    if (message->phase & THERE) {
-        arrive(fabric, id, moment);
+    if (message->phase & PASSED_NIC) {
+        arrive_at_receiver(fabric, id, moment);
         return;
     }
     const double *v = lull_between(fabric, message->source, message->target);
@@ -136,20 +138,20 @@ static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
     struct lull_clock nic = lull_nic(fabric, at, message->nic, LULL_CLOCK_RECEIVE);
     moment = lull_after(fabric, pass(fabric, nic, moment, v, b), LULL_PATH_BANDWIDTH,
                         lull_cost(b * v[G_BYTE]));
-    message->phase |= THERE;
+    message->phase |= PASSED_NIC;
     if (moment.time > now)
         lull_postpone(fabric, id, at, moment);
     else
-        arrive(fabric, id, moment);
+        arrive_at_receiver(fabric, id, moment);
 }
 
-static void match(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int64_t now)
+static void match_loggops(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int64_t now)
 {
     struct lull_moment moment = lull_matched(fabric, id, receive, now), left;
-    if ((fabric->transfers[id].phase & KINDS) == ANNOUNCEMENT)
+    if ((fabric->transfers[id].phase & LOGGOPS_KINDS) == ANNOUNCEMENT)
         launch(fabric, id, ANSWER, moment, &left);
     else
-        take(fabric, id, moment);
+        take_payload(fabric, id, moment);
 }
 
 /* A part has its processor for o at least, and then a way of L. */
@@ -167,12 +169,12 @@ static int64_t lookahead(const struct lull_network *network)
 const struct lull_network_class lull_network_loggops = {
     .name = "loggops",
     .summary = "LogGOPS: processors, NICs, rendezvous with its round trip",
-    .parameters = parameters,
-    .n_parameters = sizeof parameters / sizeof *parameters,
+    .parameters = loggops_parameters,
+    .n_parameters = sizeof loggops_parameters / sizeof *loggops_parameters,
     .occupies = true,
     .collectives = LULL_COLLECTIVES_ALGORITHM,
-    .send = send,
-    .advance = advance,
-    .match = match,
+    .send = send_loggops,
+    .advance = advance_loggops,
+    .match = match_loggops,
     .lookahead = lookahead,
 };

@@ -18,7 +18,7 @@
 
 enum { L, O_MESSAGE, G_MESSAGE, G_BYTE, O_BYTE, S };
 
-static const struct lull_parameter parameters[] = {
+static const struct lull_parameter loggops_parameters[] = {
     {"L", "latency", LULL_TIME_NS, 2500, 0, 1e15, true},
     {"o", "processor time per message", LULL_TIME_NS, 1500, 0, 1e15, true},
     {"g", "gap between messages of a NIC", LULL_TIME_NS, 1000, 0, 1e15, true},
@@ -39,7 +39,7 @@ static struct lull_moment nic_until(const struct lull_fabric *fabric, struct lul
     return lull_after(fabric, moment, LULL_PATH_BANDWIDTH, lull_cost(b * v[G_BYTE]));
 }
 
-static void send(struct lull_fabric *fabric, uint32_t id, int64_t now)
+static void send_compat(struct lull_fabric *fabric, uint32_t id, int64_t now)
 {
     const struct lull_transfer *message = &fabric->transfers[id];
     uint32_t source = message->source, target = message->target;
@@ -60,7 +60,7 @@ static void send(struct lull_fabric *fabric, uint32_t id, int64_t now)
         lull_sent(fabric, id, start);
 }
 
-static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
+static void advance_compat(struct lull_fabric *fabric, uint32_t id, int64_t now)
 {
     const struct lull_transfer *message = &fabric->transfers[id];
     const double *v = lull_between(fabric, message->source, message->target);
@@ -79,7 +79,7 @@ static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
     lull_arrived(fabric, id, start);
 }
 
-static void match(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int64_t now)
+static void match_compat(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int64_t now)
 {
     const struct lull_transfer *message = &fabric->transfers[id];
     const double *v = lull_between(fabric, message->source, message->target);
@@ -98,12 +98,12 @@ static void match(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int
 const struct lull_network_class lull_network_loggops_compat = {
     .name = "loggops-compat",
     .summary = "LogGOPS with the rules of LogGOPSim, weaknesses included",
-    .parameters = parameters,
-    .n_parameters = sizeof parameters / sizeof *parameters,
+    .parameters = loggops_parameters,
+    .n_parameters = sizeof loggops_parameters / sizeof *loggops_parameters,
     .occupies = true,
     .collectives = LULL_COLLECTIVES_ALGORITHM,
     .compat = true,
-    .send = send,
-    .advance = advance,
-    .match = match,
+    .send = send_compat,
+    .advance = advance_compat,
+    .match = match_compat,
 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { SOCKET, NODE, REMOTE, MEASURED_LEVELS };
-static const char *const level_names[MEASURED_LEVELS] = {"socket", "node", "remote"};
+static const char *const measured_level_names[MEASURED_LEVELS] = {"socket", "node", "remote"};
 static const char *const between[MEASURED_LEVELS] = {
     "between cores of a socket", "between the sockets of a node", "between nodes"};
 
@@ -88,8 +88,8 @@ static bool is_for(const struct source *source, const struct lull_network_class 
 }
 
 /* All ranges of a level, in the units of the simulator. */
-static const struct lull_network_range_cost *take_ranges(const struct lull_network_level *level,
-                                                         struct lull_arena *arena)
+static const struct lull_network_range_cost *
+take_level_ranges(const struct lull_network_level *level, struct lull_arena *arena)
 {
     struct lull_network_range_cost *ranges =
         lull_arena_zero(arena, level->n_ranges + 1, sizeof *ranges);
@@ -119,7 +119,7 @@ static size_t find_levels(const struct lull_machine *machine,
 {
     size_t count = 0;
     for (int i = 0; i < MEASURED_LEVELS; i++) {
-        found[i] = lull_machine_network(machine, level_names[i]);
+        found[i] = lull_machine_network(machine, measured_level_names[i]);
         if (found[i] && !has_all(found[i], class))
             found[i] = NULL;
         count += found[i] != NULL;
@@ -143,8 +143,8 @@ static int stand_in(const struct lull_network_level *const found[MEASURED_LEVELS
 /* ---- the network ----------------------------------------------------------------------------- */
 
 /* Where ranks are: on the machine's cores, node after node. */
-static void place(const struct lull_machine *machine, uint32_t n_ranks,
-                  struct lull_placement *placement)
+static void place_on_cores(const struct lull_machine *machine, uint32_t n_ranks,
+                           struct lull_placement *placement)
 {
     const struct lull_machine_cpu *cpu = &machine->cpu;
     uint32_t cores = cpu->cores ? cpu->cores : 1;
@@ -174,9 +174,10 @@ static lull_status take_level(const struct lull_network_level *level, enum lull_
     return LULL_OK;
 }
 
-static const char *describe(const struct lull_network *network, const struct lull_machine *machine,
-                            const struct lull_network_level *const found[MEASURED_LEVELS],
-                            struct lull_arena *arena)
+static const char *
+describe_unmeasured(const struct lull_network *network, const struct lull_machine *machine,
+                    const struct lull_network_level *const found[MEASURED_LEVELS],
+                    struct lull_arena *arena)
 {
     const struct lull_placement *placement = &network->placement;
     if (placement->n_ranks > placement->cores_per_node && !found[REMOTE])
@@ -192,7 +193,7 @@ static const char *describe(const struct lull_network *network, const struct lul
     return NULL;
 }
 
-static const struct lull_network_class *choose(const struct lull_machine *machine)
+static const struct lull_network_class *choose_class(const struct lull_machine *machine)
 {
     const struct lull_network_level *found[MEASURED_LEVELS];
     const struct lull_network_class *loggops = lull_network_find("loggops");
@@ -206,7 +207,7 @@ lull_status lull_network_from_machine(const struct lull_machine *machine, const 
 {
     char names[256];
     const struct lull_network_class *class =
-        class_name ? lull_network_find(class_name) : choose(machine);
+        class_name ? lull_network_find(class_name) : choose_class(machine);
     if (!class)
         return lull_fail(err, LULL_ERR_RANGE, "there is no network '%s', expected one of %s",
                          class_name, lull_network_names(names, sizeof names));
@@ -218,10 +219,10 @@ lull_status lull_network_from_machine(const struct lull_machine *machine, const 
                          class->name);
     struct lull_network network;
     lull_network_init(&network, class);
-    place(machine, n_ranks, &network.placement);
+    place_on_cores(machine, n_ranks, &network.placement);
     const struct lull_network_range_cost *ranges[MEASURED_LEVELS] = {NULL};
     for (int i = 0; i < MEASURED_LEVELS && class == lull_network_find("ranges"); i++)
-        ranges[i] = found[i] ? take_ranges(found[i], arena) : NULL;
+        ranges[i] = found[i] ? take_level_ranges(found[i], arena) : NULL;
     for (int i = 0; i < LULL_LEVELS; i++) {
         int source = stand_in(found, source_of[i]);
         lull_status status = take_level(found[source], (enum lull_level)i, &network, err);
@@ -230,7 +231,7 @@ lull_status lull_network_from_machine(const struct lull_machine *machine, const 
         network.ranges[i] = ranges[source];
         network.n_ranges[i] = ranges[source] ? (uint32_t)found[source]->n_ranges : 0;
     }
-    *ret_note = describe(&network, machine, found, arena);
+    *ret_note = describe_unmeasured(&network, machine, found, arena);
     *ret_network = network;
     return LULL_OK;
 }

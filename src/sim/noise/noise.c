@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST (INT64_C(1) << 62)
+#define MOST_NOISE_NS (INT64_C(1) << 62)
 
 struct lull_noise {
     const struct lull_noise_class *class;
@@ -221,8 +221,8 @@ static int by_first(const void *a, const void *b)
 }
 
 /* Sorts and joins the ranges. */
-static lull_status take_ranges(const struct lull_noise_spec *spec, struct lull_arena *arena,
-                               struct lull_noise *noise, struct lull_error *err)
+static lull_status take_rank_ranges(const struct lull_noise_spec *spec, struct lull_arena *arena,
+                                    struct lull_noise *noise, struct lull_error *err)
 {
     if (spec->n_ranges == 0)
         return LULL_OK;
@@ -266,7 +266,7 @@ lull_status lull_noise_create(const struct lull_noise_spec *spec, struct lull_ar
         status = lull_noise_recording_read(spec->file, arena, &noise->recording, err);
     }
     if (status == LULL_OK)
-        status = take_ranges(spec, arena, noise, err);
+        status = take_rank_ranges(spec, arena, noise, err);
     if (status == LULL_OK)
         *ret_noise = noise;
     return status;
@@ -294,7 +294,7 @@ static int64_t draw(const struct lull_noise *noise, uint64_t seed, uint32_t rank
         amount *= (double)duration / noise->per;
     if (!(amount > 0))
         return 0;
-    return amount < 0x1p62 ? (int64_t)(amount + 0.5) : MOST;
+    return amount < 0x1p62 ? (int64_t)(amount + 0.5) : MOST_NOISE_NS;
 }
 
 /* Detours take the first `length` ns of each period; `at` in [0, period). What is left of a detour
@@ -311,8 +311,8 @@ static int64_t extend_periodic(const struct lull_noise *noise, int64_t at, int64
     if (work <= stretch)
         return added;
     int64_t detours = (work - stretch - 1) / between + 1;
-    if (__builtin_mul_overflow(detours, noise->length, &total) || total > MOST - added)
-        return MOST;
+    if (__builtin_mul_overflow(detours, noise->length, &total) || total > MOST_NOISE_NS - added)
+        return MOST_NOISE_NS;
     return added + total;
 }
 

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST (INT64_C(1) << 62)
+#define MOST_RECORDED_NS (INT64_C(1) << 62)
 
 enum { LONGEST_LINE = 256 };
 
-struct list {
+struct detour_list {
     const char *path;
     struct lull_arena *arena;
     struct lull_recorded_detour *detours;
@@ -23,12 +23,13 @@ struct list {
 };
 
 /* Appends a detour, or says in `err` what is wrong with it. */
-static lull_status append(struct list *list, int64_t begin, int64_t length, struct lull_error *err)
+static lull_status append(struct detour_list *list, int64_t begin, int64_t length,
+                          struct lull_error *err)
 {
-    if (begin < 0 || begin > MOST)
+    if (begin < 0 || begin > MOST_RECORDED_NS)
         return lull_fail(err, LULL_ERR_FORMAT, "a detour begins at %lld ns, expected 0 to 2^62",
                          (long long)begin);
-    if (length <= 0 || length > MOST - begin)
+    if (length <= 0 || length > MOST_RECORDED_NS - begin)
         return lull_fail(err, LULL_ERR_FORMAT, "a detour of %lld ns, expected more than 0",
                          (long long)length);
     if (begin < list->end)
@@ -43,8 +44,8 @@ static lull_status append(struct list *list, int64_t begin, int64_t length, stru
     return LULL_OK;
 }
 
-static lull_status finish(const struct list *list, struct lull_noise_recording *ret_recording,
-                          struct lull_error *err)
+static lull_status finish(const struct detour_list *list,
+                          struct lull_noise_recording *ret_recording, struct lull_error *err)
 {
     int64_t duration = list->duration ? list->duration : list->end;
     if (duration < list->end)
@@ -58,7 +59,7 @@ static lull_status finish(const struct list *list, struct lull_noise_recording *
     return LULL_OK;
 }
 
-static lull_status read_pair(struct list *list, const json_t *pair, struct lull_error *err)
+static lull_status read_pair(struct detour_list *list, const json_t *pair, struct lull_error *err)
 {
     const json_t *begin = json_array_get(pair, 0), *length = json_array_get(pair, 1);
     if (json_array_size(pair) != 2 || !json_is_integer(begin) || !json_is_integer(length))
@@ -66,7 +67,7 @@ static lull_status read_pair(struct list *list, const json_t *pair, struct lull_
     return append(list, json_integer_value(begin), json_integer_value(length), err);
 }
 
-static lull_status read_object(struct list *list, const json_t *root, struct lull_error *err)
+static lull_status read_object(struct detour_list *list, const json_t *root, struct lull_error *err)
 {
     const json_t *detours = json_object_get(root, "detours");
     const json_t *duration = json_object_get(root, "duration");
@@ -75,7 +76,7 @@ static lull_status read_object(struct list *list, const json_t *root, struct lul
     if (!json_is_array(detours))
         return lull_fail(err, LULL_ERR_FORMAT, "%s: expected \"detours\", an array", list->path);
     if (duration && (!json_is_integer(duration) || json_integer_value(duration) <= 0 ||
-                     json_integer_value(duration) > MOST))
+                     json_integer_value(duration) > MOST_RECORDED_NS))
         return lull_fail(err, LULL_ERR_FORMAT, "%s: expected \"duration\" in whole ns, above 0",
                          list->path);
     list->duration = json_integer_value(duration);
@@ -87,7 +88,7 @@ static lull_status read_object(struct list *list, const json_t *root, struct lul
     return LULL_OK;
 }
 
-static lull_status read_json(struct list *list, const struct lull_mapping *map,
+static lull_status read_json(struct detour_list *list, const struct lull_mapping *map,
                              struct lull_error *err)
 {
     json_error_t cause;
@@ -101,7 +102,7 @@ static lull_status read_json(struct list *list, const struct lull_mapping *map,
 }
 
 /* Whole ns; spaces around are allowed. */
-static bool read_number(const char *text, size_t length, int64_t *ret_value)
+static bool read_whole_ns(const char *text, size_t length, int64_t *ret_value)
 {
     uint64_t value;
     while (length > 0 && (*text == ' ' || *text == '\t')) {
@@ -116,24 +117,24 @@ static bool read_number(const char *text, size_t length, int64_t *ret_value)
     return true;
 }
 
-static lull_status read_line(struct list *list, const char *line, size_t length, size_t number,
-                             struct lull_error *err)
+static lull_status read_line(struct detour_list *list, const char *line, size_t length,
+                             size_t number, struct lull_error *err)
 {
     static const char key[] = "# duration=";
     int64_t begin, detour;
     while (length > 0 && strchr(" \t\r", line[length - 1]))
         length--;
     if (length > sizeof key - 1 && memcmp(line, key, sizeof key - 1) == 0) {
-        if (!read_number(line + sizeof key - 1, length - sizeof key + 1, &list->duration) ||
-            list->duration <= 0 || list->duration > MOST)
+        if (!read_whole_ns(line + sizeof key - 1, length - sizeof key + 1, &list->duration) ||
+            list->duration <= 0 || list->duration > MOST_RECORDED_NS)
             return lull_fail(err, LULL_ERR_FORMAT, "expected a duration in whole ns, above 0");
         return LULL_OK;
     }
     if (length == 0 || line[0] == '#')
         return LULL_OK;
     const char *comma = memchr(line, ',', length);
-    if (!comma || !read_number(line, (size_t)(comma - line), &begin) ||
-        !read_number(comma + 1, length - (size_t)(comma + 1 - line), &detour)) {
+    if (!comma || !read_whole_ns(line, (size_t)(comma - line), &begin) ||
+        !read_whole_ns(comma + 1, length - (size_t)(comma + 1 - line), &detour)) {
         if (number == 1 && comma && (line[0] < '0' || line[0] > '9'))
             return LULL_OK; /* names of the columns */
         return lull_fail(err, LULL_ERR_FORMAT, "expected begin,length in whole ns");
@@ -141,7 +142,7 @@ static lull_status read_line(struct list *list, const char *line, size_t length,
     return append(list, begin, detour, err);
 }
 
-static lull_status read_csv(struct list *list, const struct lull_mapping *map,
+static lull_status read_csv(struct detour_list *list, const struct lull_mapping *map,
                             struct lull_error *err)
 {
     const char *at = (const char *)map->data, *end = at + map->size;
@@ -161,7 +162,7 @@ lull_status lull_noise_recording_read(const char *path, struct lull_arena *arena
                                       struct lull_error *err)
 {
     struct lull_mapping map;
-    struct list list = {.path = path, .arena = arena};
+    struct detour_list list = {.path = path, .arena = arena};
     size_t first = 0;
     lull_status status = lull_map_file(path, &map, err);
     if (status != LULL_OK)
@@ -219,8 +220,8 @@ int64_t lull_noise_recording_extend(const struct lull_noise_recording *recording
     /* Counted from the start of the recording: so much is lost and done before. */
     int64_t lost = lost_before(recording, at), done = at - lost + work;
     int64_t rounds = (done - 1) / round; /* the last one ends with done - rounds * round > 0 */
-    if (__builtin_mul_overflow(rounds, recording->lost, &total) || total > MOST)
-        return MOST;
+    if (__builtin_mul_overflow(rounds, recording->lost, &total) || total > MOST_RECORDED_NS)
+        return MOST_RECORDED_NS;
     total += lost_after(recording, done - rounds * round) - lost;
-    return total < MOST ? total : MOST;
+    return total < MOST_RECORDED_NS ? total : MOST_RECORDED_NS;
 }

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-static lull_status find_class(const struct lull_spec *spec, const struct lull_noise_class **ret,
-                              struct lull_error *err)
+static lull_status find_noise_class(const struct lull_spec *spec,
+                                    const struct lull_noise_class **ret, struct lull_error *err)
 {
     const char *names[32];
     unsigned count = 0;
@@ -27,8 +27,9 @@ static lull_status read_per(struct lull_spec *spec, double *ret_per, struct lull
     return lull_spec_number(spec, &per, ret_per, err);
 }
 
-static lull_status read_ranks(struct lull_spec *spec, uint32_t n_ranks, struct lull_arena *arena,
-                              struct lull_noise_spec *noise, struct lull_error *err)
+static lull_status read_noisy_ranks(struct lull_spec *spec, uint32_t n_ranks,
+                                    struct lull_arena *arena, struct lull_noise_spec *noise,
+                                    struct lull_error *err)
 {
     const uint32_t *list;
     uint32_t count;
@@ -52,7 +53,7 @@ lull_status lull_noise_read(struct lull_spec *spec, uint32_t n_ranks, struct lul
     static const char *const phases[] = {"random", "synchronised", NULL};
     const struct lull_noise_class *class;
     unsigned phase = 0;
-    lull_status status = find_class(spec, &class, err);
+    lull_status status = find_noise_class(spec, &class, err);
     if (status != LULL_OK)
         return status;
     struct lull_noise_spec noise = lull_noise_spec_empty(class);
@@ -66,7 +67,7 @@ lull_status lull_noise_read(struct lull_spec *spec, uint32_t n_ranks, struct lul
     if (status == LULL_OK && class->has_file)
         noise.file = lull_spec_string(spec, "file", NULL);
     if (status == LULL_OK)
-        status = read_ranks(spec, n_ranks, arena, &noise, err);
+        status = read_noisy_ranks(spec, n_ranks, arena, &noise, err);
     if (status == LULL_OK)
         status = lull_spec_finish(spec, err);
     return status == LULL_OK ? lull_noise_create(&noise, arena, ret_noise, err) : status;

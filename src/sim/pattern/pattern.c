@@ -69,8 +69,8 @@ static bool has_root(unsigned collective)
 }
 
 /* The operation of a step; false: this rank has none. */
-static bool make(const struct lull_pattern *pattern, const struct lull_pattern_step *step,
-                 uint32_t rank, uint32_t n_ranks, uint32_t iteration, struct lull_op *op)
+static bool make_op(const struct lull_pattern *pattern, const struct lull_pattern_step *step,
+                    uint32_t rank, uint32_t n_ranks, uint32_t iteration, struct lull_op *op)
 {
     *op = (struct lull_op){.kind = step->kind,
                            .region = LULL_OP_NO_REGION,
@@ -116,7 +116,8 @@ static lull_status next(struct lull_program *program, uint32_t stream, struct lu
     (void)err;
     while (count < room && rank->iteration < pattern->iterations) {
         const struct lull_pattern_step *step = &pattern->steps[rank->at];
-        bool made = make(pattern, step, stream, program->n_ranks, rank->iteration, &ret_ops[count]);
+        bool made =
+            make_op(pattern, step, stream, program->n_ranks, rank->iteration, &ret_ops[count]);
         if (++rank->at == pattern->n_steps) {
             rank->at = 0;
             rank->iteration++;
@@ -141,8 +142,8 @@ static lull_status start_again(struct lull_program *program, struct lull_error *
     return LULL_OK;
 }
 
-static const char *place(const struct lull_program *program, uint32_t rank,
-                         const struct lull_op *op, char *text, unsigned size)
+static const char *place_in_pattern(const struct lull_program *program, uint32_t rank,
+                                    const struct lull_op *op, char *text, unsigned size)
 {
     if (op->kind == LULL_OP_SEND || op->kind == LULL_OP_RECV)
         snprintf(text, size, "rank %u in iteration %lld", rank, (long long)op->measured);
@@ -153,7 +154,7 @@ static const char *place(const struct lull_program *program, uint32_t rank,
 }
 
 const struct lull_program_class lull_program_pattern = {
-    .name = "pattern", .next = next, .rewind = start_again, .place = place};
+    .name = "pattern", .next = next, .rewind = start_again, .place = place_in_pattern};
 
 uint32_t lull_pattern_period(const struct lull_program *program)
 {

@@ -18,7 +18,7 @@
         {"wait", "all", "all, direction, distance or each: what one MPI_Waitall waits for"},   \
         {"bytes", "1KiB", "size of a message"}, KEYS_OF_ITERATIONS,                            \
         {"collective", "none", "operation behind every `every`th iteration, as in allreduce"}, \
-        {"every", "1", "iterations between collective operations"},                            \
+        {"every", "1", "iterations between collective uniform_operations"},                    \
         {"collective-bytes", "8", "its size"},                                                 \
     {                                                                                          \
         "root", "0", "of the collective operation"                                             \
@@ -57,19 +57,20 @@ const struct lull_pattern_class lull_patterns[] = {
 };
 
 /* Those whose parts are of one size; making a communicator is none. */
-static const uint8_t operations[] = {
+static const uint8_t uniform_operations[] = {
     LULL_COLLECTIVE_BARRIER,   LULL_COLLECTIVE_BCAST,          LULL_COLLECTIVE_REDUCE,
     LULL_COLLECTIVE_ALLREDUCE, LULL_COLLECTIVE_GATHER,         LULL_COLLECTIVE_SCATTER,
     LULL_COLLECTIVE_ALLGATHER, LULL_COLLECTIVE_ALLTOALL,       LULL_COLLECTIVE_SCAN,
     LULL_COLLECTIVE_EXSCAN,    LULL_COLLECTIVE_REDUCE_SCATTER, LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK,
 };
 
-enum { N_OPERATIONS = sizeof operations / sizeof *operations };
+enum { N_OPERATIONS = sizeof uniform_operations / sizeof *uniform_operations };
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static lull_status read_ranks(struct lull_spec *spec, unsigned class, struct lull_pattern *pattern,
-                              uint32_t *ret_dimensions, struct lull_error *err)
+static lull_status read_rank_extents(struct lull_spec *spec, unsigned class,
+                                     struct lull_pattern *pattern, uint32_t *ret_dimensions,
+                                     struct lull_error *err)
 {
     uint32_t count = 0;
     lull_status status =
@@ -125,12 +126,12 @@ static lull_status read_operation(struct lull_spec *spec, const char *key, unsig
     const char *names[N_OPERATIONS + 2];
     unsigned choice;
     for (unsigned i = 0; i < N_OPERATIONS; i++)
-        names[i] = lull_collective_name(operations[i]);
+        names[i] = lull_collective_name(uniform_operations[i]);
     names[N_OPERATIONS] = "none";
     names[N_OPERATIONS + 1] = NULL;
     lull_status status = lull_spec_choice(spec, key, names, fallback, &choice, err);
     if (status == LULL_OK)
-        *ret_operation = choice == N_OPERATIONS ? LULL_COLLECTIVES : operations[choice];
+        *ret_operation = choice == N_OPERATIONS ? LULL_COLLECTIVES : uniform_operations[choice];
     return status;
 }
 
@@ -198,7 +199,7 @@ static lull_status read_pattern(struct lull_spec *spec, unsigned class,
                                 struct lull_pattern_exchange *exchange, struct lull_error *err)
 {
     uint32_t dimensions;
-    lull_status status = read_ranks(spec, class, pattern, &dimensions, err);
+    lull_status status = read_rank_extents(spec, class, pattern, &dimensions, err);
     uint32_t n_ranks = pattern->extents[0] * pattern->extents[1] * pattern->extents[2];
     if (status == LULL_OK)
         status = read_iterations(spec, pattern, err);

@@ -51,7 +51,7 @@ static uint32_t phase_of(const struct lull_pattern_exchange *exchange, struct li
     return 0;
 }
 
-static struct lull_pattern_step *add(struct lull_pattern *pattern, uint8_t kind)
+static struct lull_pattern_step *add_step(struct lull_pattern *pattern, uint8_t kind)
 {
     struct lull_pattern_step *step = &pattern->steps[pattern->n_steps++];
     *step = (struct lull_pattern_step){.kind = kind};
@@ -69,7 +69,7 @@ static uint32_t add_half(struct lull_pattern *pattern, const struct lull_pattern
         bool wanted = link.down ? exchange->down : exchange->up;
         if (!wanted || phase_of(exchange, link) != phase)
             continue;
-        struct lull_pattern_step *step = add(pattern, sends ? LULL_OP_SEND : LULL_OP_RECV);
+        struct lull_pattern_step *step = add_step(pattern, sends ? LULL_OP_SEND : LULL_OP_RECV);
         step->dimension = (uint8_t)link.dimension;
         step->distance = exchange->distances[link.distance];
         step->up = sends == !link.down; /* what goes up is received from below */
@@ -84,13 +84,13 @@ void lull_pattern_lay_out(struct lull_pattern *pattern,
 {
     uint32_t links = count_links(exchange);
     pattern->steps = lull_arena_zero(arena, 3 * (size_t)links + 3, sizeof *pattern->steps);
-    add(pattern, LULL_OP_MARK);
-    add(pattern, LULL_OP_COMPUTE);
+    add_step(pattern, LULL_OP_MARK);
+    add_step(pattern, LULL_OP_COMPUTE);
     for (uint32_t phase = 0; phase < count_phases(exchange); phase++) {
         uint32_t receives = add_half(pattern, exchange, phase, false, 0);
         if (receives + add_half(pattern, exchange, phase, true, receives) > 0)
-            add(pattern, LULL_OP_WAIT);
+            add_step(pattern, LULL_OP_WAIT);
     }
     if (pattern->collective != LULL_COLLECTIVES)
-        add(pattern, LULL_OP_COLLECTIVE);
+        add_step(pattern, LULL_OP_COLLECTIVE);
 }

@@ -21,14 +21,14 @@ lull_status lull_diagnosis_join(struct lull_diagnosis_evidence *evidence,
     return status;
 }
 
-static bool put(void *context, struct lull_flow *flow)
+static bool put_evidence(void *context, struct lull_flow *flow)
 {
     const struct lull_diagnosis_evidence *evidence = context;
     return lull_work_put(evidence->work, flow) &&
            (!evidence->messages || lull_messages_put(evidence->messages, flow));
 }
 
-static bool get(void *context, uint32_t member, struct lull_flow *flow)
+static bool get_evidence(void *context, uint32_t member, struct lull_flow *flow)
 {
     struct lull_diagnosis_evidence *evidence = context;
     (void)member;
@@ -39,7 +39,8 @@ static bool get(void *context, uint32_t member, struct lull_flow *flow)
 lull_status lull_diagnosis_gather(struct lull_diagnosis_evidence *evidence, struct lull_team *team,
                                   struct lull_error *err)
 {
-    const struct lull_freight freight = {put, get, evidence, "the evidence of a diagnosis"};
+    const struct lull_freight freight = {put_evidence, get_evidence, evidence,
+                                         "the evidence of a diagnosis"};
     return lull_team_bring(team, &freight, err);
 }
 

@@ -86,8 +86,8 @@ struct suppositions {
     struct lull_arena *arena;
 };
 
-static void suppose(struct lull_finding *const *chosen, uint32_t n, uint32_t application,
-                    struct suppositions *suppositions)
+static void suppose_findings(struct lull_finding *const *chosen, uint32_t n, uint32_t application,
+                             struct suppositions *suppositions)
 {
     struct lull_what_if_options *all = lull_arena_zero(suppositions->arena, 1, sizeof *all);
     bool together = n > 1;
@@ -143,16 +143,17 @@ static uint32_t choose_fixes(const struct lull_run *run,
     if (lull_fixes_absent(run) && !(run->ideal && run->ideal->incomplete))
         leave_out_replays(diagnosis);
     if (n > 0 && !diagnosis->priced)
-        suppose(chosen, n, options->application, suppositions);
+        suppose_findings(chosen, n, options->application, suppositions);
     return n;
 }
 
 /* What they would take, and what the replay does without any of them. A sentence: why that failed,
  * in the arena; NULL: it did not. */
-static const char *replay(const struct lull_run *run, const struct lull_diagnosis_options *options,
-                          const struct lull_division *division,
-                          const struct suppositions *suppositions, int64_t *ret_runtimes,
-                          int64_t *ret_replayed)
+static const char *replay_suppositions(const struct lull_run *run,
+                                       const struct lull_diagnosis_options *options,
+                                       const struct lull_division *division,
+                                       const struct suppositions *suppositions,
+                                       int64_t *ret_runtimes, int64_t *ret_replayed)
 {
     const struct lull_fixes_options wanted = {
         .application = options->application, .workers = options->workers, .division = division};
@@ -187,7 +188,7 @@ lull_status lull_diagnosis_price(const struct lull_run *run,
         n = choose_fixes(run, options, diagnosis, chosen, &suppositions);
     lull_status status = lull_team_spread(team, &freight, err);
     if (status == LULL_OK && suppositions.n > 0)
-        failed = replay(run, options, division, &suppositions, runtimes, &replayed);
+        failed = replay_suppositions(run, options, division, &suppositions, runtimes, &replayed);
     status = lull_team_agree(team, status, err);
     if (status != LULL_OK || !diagnosis)
         return status;

@@ -66,7 +66,7 @@ static void unify_regions(struct lull_diff *diff, struct lull_arena *arena)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static int compare_parts(const void *left, const void *right)
+static int compare_rows(const void *left, const void *right)
 {
     const struct lull_diff_row *a = left, *b = right;
     return lull_part_compare(a->part, b->part);
@@ -85,7 +85,7 @@ static int by_change(const void *left, const void *right)
     return of_a != of_b ? (of_a < of_b ? 1 : -1) : lull_part_compare(a->part, b->part);
 }
 
-static uint32_t count_parts(const struct lull_history_entry *runs, uint32_t count)
+static uint32_t count_parts_of_runs(const struct lull_history_entry *runs, uint32_t count)
 {
     uint32_t sum = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -104,21 +104,21 @@ static void gather_parts(const struct lull_history_entry *runs, uint32_t count,
 /* One row for each part that any run has. */
 static void make_rows(struct lull_diff *diff, struct lull_arena *arena)
 {
-    const uint32_t room =
-        count_parts(diff->before, diff->n_before) + count_parts(diff->after, diff->n_after);
+    const uint32_t room = count_parts_of_runs(diff->before, diff->n_before) +
+                          count_parts_of_runs(diff->after, diff->n_after);
     uint32_t kept = 0;
     diff->rows = lull_arena_zero(arena, room + 2, sizeof(*diff->rows));
     gather_parts(diff->before, diff->n_before, diff);
     gather_parts(diff->after, diff->n_after, diff);
     if (diff->n_rows > 1)
-        qsort(diff->rows, diff->n_rows, sizeof(*diff->rows), compare_parts);
+        qsort(diff->rows, diff->n_rows, sizeof(*diff->rows), compare_rows);
     for (uint32_t i = 0; i < diff->n_rows; i++)
         if (!kept || lull_part_compare(diff->rows[kept - 1].part, diff->rows[i].part) != 0)
             diff->rows[kept++] = diff->rows[i];
     diff->n_rows = kept;
 }
 
-static int64_t time_of(const struct lull_history_entry *run, const struct lull_part *like)
+static int64_t time_of_part(const struct lull_history_entry *run, const struct lull_part *like)
 {
     const struct lull_part *part = lull_parts_find(&run->parts, like);
     return part ? part->ns : 0;
@@ -132,7 +132,7 @@ static int64_t fill_means(struct lull_diff *diff, const struct lull_history_entr
     int64_t sum = 0, mean = 0;
     for (uint32_t r = 0; r < diff->n_rows; r++) {
         for (uint32_t i = 0; i < count; i++)
-            sum += time_of(&runs[i], diff->rows[r].part);
+            sum += time_of_part(&runs[i], diff->rows[r].part);
         const int64_t next = sum / (int64_t)count;
         *(after ? &diff->rows[r].after_ns : &diff->rows[r].before_ns) = next - mean;
         mean = next;
@@ -210,18 +210,18 @@ static const struct lull_history_entry *run_before(const struct lull_diff *diff,
 }
 
 /* Of one part; without one of the runtime. */
-static struct lull_difference compare_runs(const struct lull_diff *diff,
-                                           const struct lull_part *part, struct samples *samples)
+static struct lull_difference compare_samples(const struct lull_diff *diff,
+                                              const struct lull_part *part, struct samples *samples)
 {
     for (uint32_t i = 0; i < samples->n_before; i++) {
         const struct lull_history_entry *run = run_before(diff, i);
         samples->before[i] =
-            part ? 1e-9 * (double)time_of(run, part) : lull_history_value_of(run, "runtime");
+            part ? 1e-9 * (double)time_of_part(run, part) : lull_history_value_of(run, "runtime");
     }
     for (uint32_t i = 0; i < samples->n_after; i++) {
         const struct lull_history_entry *run = &diff->after[i];
         samples->after[i] =
-            part ? 1e-9 * (double)time_of(run, part) : lull_history_value_of(run, "runtime");
+            part ? 1e-9 * (double)time_of_part(run, part) : lull_history_value_of(run, "runtime");
     }
     return find_difference(samples);
 }
@@ -233,10 +233,10 @@ static void compare_all(struct lull_diff *diff, struct lull_arena *arena)
     double *probabilities = lull_arena_zero(arena, count + 1, sizeof(*probabilities));
     bool *rejected = lull_arena_zero(arena, count + 1, sizeof(*rejected));
     uint32_t tested = 0;
-    diff->runtime = compare_runs(diff, NULL, &samples);
+    diff->runtime = compare_samples(diff, NULL, &samples);
     diff->runtime.certain = diff->runtime.probability <= 1 - confidence;
     for (; tested < count && diff->rows[tested].part; tested++) {
-        diff->rows[tested].difference = compare_runs(diff, diff->rows[tested].part, &samples);
+        diff->rows[tested].difference = compare_samples(diff, diff->rows[tested].part, &samples);
         probabilities[tested] = diff->rows[tested].difference.probability;
     }
     lull_holm(probabilities, tested, 1 - confidence, rejected);

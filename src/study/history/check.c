@@ -2,8 +2,8 @@
 
 #include "study/history/confirm.h"
 
-static void judge(const struct lull_check_wish *wish, struct lull_check_study *study,
-                  struct lull_arena *arena)
+static void judge_runs(const struct lull_check_wish *wish, struct lull_check_study *study,
+                       struct lull_arena *arena)
 {
     lull_gate_judge(wish->conditions, wish->n_conditions, study->runs, study->n_runs,
                     &study->history, &wish->gate, arena, &study->gate);
@@ -27,7 +27,7 @@ static lull_status confirm(const struct lull_check_wish *wish, struct lull_check
     for (uint32_t i = 0; i < study->n_runs; i++)
         all[i] = i < before ? study->runs[i] : again[i - before];
     study->runs = all;
-    judge(wish, study, arena);
+    judge_runs(wish, study, arena);
     return LULL_OK;
 }
 
@@ -52,7 +52,7 @@ lull_status lull_check_make(const char *const *paths, uint32_t count,
     if (status != LULL_OK)
         return status;
     ret_study->runs = runs;
-    judge(wish, ret_study, arena);
+    judge_runs(wish, ret_study, arena);
     return wish->confirm && ret_study->gate.verdict == LULL_GATE_FAIL
                ? confirm(wish, ret_study, notices, arena, err)
                : LULL_OK;

@@ -150,7 +150,7 @@ static uint32_t pair_moved(struct named *from, uint32_t n_from, const struct nam
     return paired;
 }
 
-static int compare_parts(const void *left, const void *right)
+static int compare_edited_parts(const void *left, const void *right)
 {
     return lull_part_compare(left, right);
 }
@@ -181,7 +181,7 @@ uint32_t lull_parts_follow_edit(struct lull_parts *parts, const struct lull_part
         copies[i] = parts->parts[i];
         rename_part(&copies[i], from, n_from);
     }
-    qsort(copies, parts->count, sizeof *copies, compare_parts);
+    qsort(copies, parts->count, sizeof *copies, compare_edited_parts);
     parts->parts = copies;
     return paired;
 }

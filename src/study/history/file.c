@@ -40,7 +40,7 @@ static lull_status read_line(const char *text, size_t size, uint32_t number,
     return LULL_OK;
 }
 
-static int by_time(const void *left, const void *right)
+static int by_time_and_line(const void *left, const void *right)
 {
     const struct lull_history_entry *a = left, *b = right;
     if (a->time != b->time)
@@ -74,7 +74,7 @@ static lull_status read_lines(const struct lull_mapping *mapping, struct lull_ha
         at = newline + 1;
     }
     if (history->count > 1)
-        qsort(history->entries, history->count, sizeof(*history->entries), by_time);
+        qsort(history->entries, history->count, sizeof(*history->entries), by_time_and_line);
     return LULL_OK;
 }
 
@@ -143,7 +143,7 @@ static lull_status make_text(const struct lull_history_entry *entries, uint32_t 
 }
 
 /* All of it or nothing. */
-static lull_status write_text(int fd, const char *path, const char *text, struct lull_error *err)
+static lull_status append_text(int fd, const char *path, const char *text, struct lull_error *err)
 {
     const size_t size = strlen(text);
     const off_t before = lseek(fd, 0, SEEK_END);
@@ -173,7 +173,7 @@ static lull_status append_locked(int fd, const char *path, const struct lull_his
     lull_status status = lull_history_read(path, arena, &there, err);
     if (status == LULL_OK)
         status = make_text(entries, count, &there, arena, &text, ret_added, err);
-    return status == LULL_OK ? write_text(fd, path, text, err) : status;
+    return status == LULL_OK ? append_text(fd, path, text, err) : status;
 }
 
 lull_status lull_history_append(const char *path, const struct lull_history_entry *entries,

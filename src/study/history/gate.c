@@ -84,11 +84,11 @@ static const char *find_missing(const struct lull_gate_case *judged,
     return NULL;
 }
 
-static struct lull_gate_case judge(const struct lull_condition *condition,
-                                   const struct lull_history_entry *runs, uint32_t n_runs,
-                                   const struct lull_history *history,
-                                   const struct lull_gate_options *options, double alarm,
-                                   struct lull_arena *arena)
+static struct lull_gate_case judge_condition(const struct lull_condition *condition,
+                                             const struct lull_history_entry *runs, uint32_t n_runs,
+                                             const struct lull_history *history,
+                                             const struct lull_gate_options *options, double alarm,
+                                             struct lull_arena *arena)
 {
     struct lull_gate_case judged = {.condition = condition, .verdict = LULL_GATE_UNKNOWN};
     double *values;
@@ -116,7 +116,7 @@ static struct lull_gate_case judge(const struct lull_condition *condition,
     return judged;
 }
 
-static enum lull_gate_verdict conclude(const struct lull_gate *gate)
+static enum lull_gate_verdict conclude_verdict(const struct lull_gate *gate)
 {
     enum lull_gate_verdict verdict = LULL_GATE_PASS;
     for (uint32_t i = 0; i < gate->n_cases; i++) {
@@ -148,8 +148,9 @@ void lull_gate_judge(const struct lull_condition *conditions, uint32_t n_conditi
         .cases = lull_arena_zero(arena, n_conditions + 1, sizeof(*ret_gate->cases)),
         .n_cases = n_conditions};
     for (uint32_t i = 0; i < n_conditions; i++)
-        ret_gate->cases[i] = judge(&conditions[i], runs, n_runs, history, options, alarm, arena);
-    ret_gate->verdict = conclude(ret_gate);
+        ret_gate->cases[i] =
+            judge_condition(&conditions[i], runs, n_runs, history, options, alarm, arena);
+    ret_gate->verdict = conclude_verdict(ret_gate);
     const uint32_t since = latest_baseline(ret_gate);
     lull_gate_moves(history->entries + since, history->count - since, runs, n_runs, arena,
                     ret_gate);

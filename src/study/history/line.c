@@ -9,7 +9,7 @@
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-static void write_text(struct lull_json *json, const char *key, const char *value)
+static void write_member(struct lull_json *json, const char *key, const char *value)
 {
     lull_json_key(json, key);
     lull_json_string(json, value);
@@ -62,14 +62,14 @@ char *lull_history_line_write(const struct lull_history_entry *entry)
         return NULL;
     lull_json_begin(&json, out, true);
     lull_json_object_begin(&json);
-    write_text(&json, "schema", LULL_HISTORY_SCHEMA);
-    write_text(&json, "time", lull_history_time_text(entry->time, time));
-    write_text(&json, "program", entry->key.program);
-    write_text(&json, "input", entry->key.input);
-    write_text(&json, "machine", entry->key.machine);
-    write_text(&json, "layout", entry->key.layout);
-    write_text(&json, "commit", entry->commit);
-    write_text(&json, "run", entry->run);
+    write_member(&json, "schema", LULL_HISTORY_SCHEMA);
+    write_member(&json, "time", lull_history_time_text(entry->time, time));
+    write_member(&json, "program", entry->key.program);
+    write_member(&json, "input", entry->key.input);
+    write_member(&json, "machine", entry->key.machine);
+    write_member(&json, "layout", entry->key.layout);
+    write_member(&json, "commit", entry->commit);
+    write_member(&json, "run", entry->run);
     write_values(&json, entry);
     lull_json_key(&json, "core_ns");
     lull_json_int(&json, entry->parts.total_ns);
@@ -110,8 +110,8 @@ static lull_status read_texts(const json_t *root, struct lull_arena *arena,
     return LULL_OK;
 }
 
-static lull_status read_values(json_t *metrics, struct lull_arena *arena,
-                               struct lull_history_entry *entry, struct lull_error *err)
+static lull_status read_metric_values(json_t *metrics, struct lull_arena *arena,
+                                      struct lull_history_entry *entry, struct lull_error *err)
 {
     const char *id;
     json_t *value;
@@ -159,7 +159,7 @@ static lull_status read_part(const json_t *item, struct lull_arena *arena, struc
     return read_cause(json_string_value(json_array_get(item, 2)), &part->activity);
 }
 
-static int compare_parts(const void *left, const void *right)
+static int compare_parts_of_entry(const void *left, const void *right)
 {
     return lull_part_compare(left, right);
 }
@@ -184,7 +184,7 @@ static lull_status read_parts(const json_t *root, struct lull_arena *arena,
         left -= part->ns;
     }
     if (parts->count > 1)
-        qsort(parts->parts, parts->count, sizeof(*parts->parts), compare_parts);
+        qsort(parts->parts, parts->count, sizeof(*parts->parts), compare_parts_of_entry);
     return LULL_OK;
 }
 
@@ -199,7 +199,7 @@ static lull_status read_entry(json_t *root, struct lull_arena *arena,
                          schema ? schema : "");
     lull_status status = read_texts(root, arena, entry, err);
     if (status == LULL_OK)
-        status = read_values(json_object_get(root, "metrics"), arena, entry, err);
+        status = read_metric_values(json_object_get(root, "metrics"), arena, entry, err);
     return status == LULL_OK ? read_parts(root, arena, &entry->parts, err) : status;
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_time(const void *left, const void *right)
+static int by_time_of_entry(const void *left, const void *right)
 {
     const struct lull_history_entry *a = left, *b = right;
     if (a->time != b->time)
@@ -50,7 +50,7 @@ lull_status lull_history_measure(const char *const *paths, uint32_t count,
         status = make_entries(&runs, about, arena, entries, err);
     }
     if (status == LULL_OK) {
-        qsort(entries, runs.count, sizeof(*entries), by_time);
+        qsort(entries, runs.count, sizeof(*entries), by_time_of_entry);
         for (uint32_t i = 0; i < runs.count; i++)
             entries[i].line = 0;
         *ret_entries = entries;

@@ -53,7 +53,7 @@ static int by_loss(const void *left, const void *right)
 }
 
 /* A thread that computes, or reads and writes files, waits for no other one. */
-static bool is_own(const struct lull_part *part)
+static bool is_own_time(const struct lull_part *part)
 {
     return part->activity == LULL_USEFUL || part->activity == LULL_IO ||
            part->activity == LULL_MPI_IO;
@@ -65,7 +65,7 @@ static void put_cause_first(struct lull_gate *gate, double longer_ns)
     static const double enough = 0.5;
     for (uint32_t i = 0; i < gate->n_moves; i++) {
         const struct lull_move cause = gate->moves[i];
-        if (!is_own(cause.part) || (double)growth(&cause) < enough * longer_ns)
+        if (!is_own_time(cause.part) || (double)growth(&cause) < enough * longer_ns)
             continue;
         memmove(gate->moves + 1, gate->moves, i * sizeof(*gate->moves));
         gate->moves[0] = cause;
@@ -74,8 +74,8 @@ static void put_cause_first(struct lull_gate *gate, double longer_ns)
 }
 
 /* The part of any of the runs that names it first: of new ones, which know its file and line. */
-static uint32_t gather(const struct lull_history_entry *runs, uint32_t count,
-                       struct lull_move *moves, uint32_t n_moves)
+static uint32_t gather_moves(const struct lull_history_entry *runs, uint32_t count,
+                             struct lull_move *moves, uint32_t n_moves)
 {
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t p = 0; p < runs[i].parts.count; p++) {
@@ -89,7 +89,7 @@ static uint32_t gather(const struct lull_history_entry *runs, uint32_t count,
     return n_moves;
 }
 
-static uint32_t count_parts(const struct lull_history_entry *runs, uint32_t count)
+static uint32_t count_parts_at_most(const struct lull_history_entry *runs, uint32_t count)
 {
     uint32_t sum = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -103,11 +103,12 @@ void lull_gate_moves(const struct lull_history_entry *before, uint32_t n_before,
 {
     if (!n_before || !n_after)
         return;
-    const uint32_t room = count_parts(before, n_before) + count_parts(after, n_after);
+    const uint32_t room =
+        count_parts_at_most(before, n_before) + count_parts_at_most(after, n_after);
     double *scratch = lull_arena_zero(arena, n_before + n_after, sizeof(*scratch));
     gate->moves = lull_arena_zero(arena, room + 1, sizeof(*gate->moves));
-    gate->n_moves = gather(after, n_after, gate->moves, 0);
-    gate->n_moves = gather(before, n_before, gate->moves, gate->n_moves);
+    gate->n_moves = gather_moves(after, n_after, gate->moves, 0);
+    gate->n_moves = gather_moves(before, n_before, gate->moves, gate->n_moves);
     for (uint32_t i = 0; i < gate->n_moves; i++) {
         struct lull_move *move = &gate->moves[i];
         move->before_ns = median_time(before, n_before, move->part, scratch);

@@ -13,7 +13,7 @@ int lull_part_compare(const struct lull_part *a, const struct lull_part *b)
     return order ? order : (int)a->activity - (int)b->activity;
 }
 
-static int compare_parts(const void *left, const void *right)
+static int compare_parts_of_run(const void *left, const void *right)
 {
     return lull_part_compare(left, right);
 }
@@ -21,9 +21,9 @@ static int compare_parts(const void *left, const void *right)
 const struct lull_part *lull_parts_find(const struct lull_parts *parts,
                                         const struct lull_part *like)
 {
-    return parts->count
-               ? bsearch(like, parts->parts, parts->count, sizeof(*parts->parts), compare_parts)
-               : NULL;
+    return parts->count ? bsearch(like, parts->parts, parts->count, sizeof(*parts->parts),
+                                  compare_parts_of_run)
+                        : NULL;
 }
 
 int64_t lull_parts_useful(const struct lull_parts *parts)
@@ -84,8 +84,8 @@ static void add_part(struct lull_parts *parts, const struct lull_part *part,
 }
 
 /* What each region accounts for, which is taken away from `left`. */
-static void add_regions(const struct lull_breakdown *breakdown, struct lull_parts *parts,
-                        int64_t left[LULL_ACTIVITIES + 1], struct lull_arena *arena)
+static void add_parts_of_regions(const struct lull_breakdown *breakdown, struct lull_parts *parts,
+                                 int64_t left[LULL_ACTIVITIES + 1], struct lull_arena *arena)
 {
     for (uint32_t r = 0; r < breakdown->n_regions; r++) {
         const struct lull_region_breakdown *region = &breakdown->regions[r];
@@ -119,7 +119,7 @@ void lull_parts_of_run(const struct lull_run *run, struct lull_arena *arena,
     }
     for (int activity = 0; activity <= LULL_ACTIVITIES; activity++)
         ret_parts->total_ns += left[activity];
-    add_regions(breakdown, ret_parts, left, arena);
+    add_parts_of_regions(breakdown, ret_parts, left, arena);
     for (int activity = 0; activity <= LULL_ACTIVITIES; activity++) {
         const struct lull_part rest = {
             .region = "", .site = "", .activity = (uint8_t)activity, .ns = left[activity]};
@@ -128,7 +128,7 @@ void lull_parts_of_run(const struct lull_run *run, struct lull_arena *arena,
     for (uint32_t i = 0; i < ret_parts->count; i++)
         find_place(&ret_parts->parts[i], run->trace, arena);
     if (ret_parts->count > 1)
-        qsort(ret_parts->parts, ret_parts->count, sizeof(*ret_parts->parts), compare_parts);
+        qsort(ret_parts->parts, ret_parts->count, sizeof(*ret_parts->parts), compare_parts_of_run);
 }
 
 bool lull_part_is_kept(const struct lull_part *part, const struct lull_parts *parts)

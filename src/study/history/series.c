@@ -15,7 +15,7 @@ static bool matches_key(const struct lull_history_key *wish, const struct lull_h
 }
 
 /* "program 'heat', input 'n=512', machine 'a', layout 2 x 1"; what is not said is left out. */
-static const char *describe(const struct lull_history_key *key, struct lull_arena *arena)
+static const char *describe_key(const struct lull_history_key *key, struct lull_arena *arena)
 {
     const struct {
         const char *name, *value;
@@ -31,8 +31,8 @@ static const char *describe(const struct lull_history_key *key, struct lull_aren
 static const char *list_keys(const struct lull_history *history,
                              const struct lull_history_key *wish, struct lull_arena *arena)
 {
-    enum { MOST = 4 };
-    const struct lull_history_key *listed[MOST];
+    enum { MOST_KEYS = 4 };
+    const struct lull_history_key *listed[MOST_KEYS];
     const char *text = "";
     size_t count = 0;
     for (uint32_t i = 0; i < history->count; i++) {
@@ -42,11 +42,11 @@ static const char *list_keys(const struct lull_history *history,
             known |= matches_key(listed[k], key);
         if (known)
             continue;
-        if (count == MOST)
+        if (count == MOST_KEYS)
             return lull_arena_printf(arena, "%s; and others", text);
         listed[count++] = key;
-        text =
-            lull_arena_printf(arena, "%s%s%s", text, count > 1 ? "; " : "", describe(key, arena));
+        text = lull_arena_printf(arena, "%s%s%s", text, count > 1 ? "; " : "",
+                                 describe_key(key, arena));
     }
     return count ? text : "none";
 }
@@ -57,7 +57,7 @@ static lull_status fail_without(const struct lull_history *history,
 {
     static const struct lull_history_key any;
     return lull_fail(err, LULL_ERR_FORMAT, "%s: has no run of %s; it has: %s", history->path,
-                     describe(wish, arena), list_keys(history, &any, arena));
+                     describe_key(wish, arena), list_keys(history, &any, arena));
 }
 
 lull_status lull_history_select(const struct lull_history *history,

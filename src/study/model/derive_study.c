@@ -16,7 +16,7 @@
 /* ---- links ---------------------------------------------------------------------------------- */
 
 /* The links of what one worker has read. */
-struct counting {
+struct link_counting {
     struct lull_hash index; /* of pairs of ranks */
     struct lull_link *links;
     size_t count, capacity;
@@ -24,13 +24,13 @@ struct counting {
 
 struct linking {
     const struct lull_trace *trace;
-    struct counting *parts; /* [workers] */
-    uint32_t *last;         /* [n_locations]: target of the last message; LULL_NONE */
-    uint64_t *pairs;        /* [n_locations]: messages to the target of the message before */
-    uint64_t *sent;         /* [n_locations] */
+    struct link_counting *parts; /* [workers] */
+    uint32_t *last;              /* [n_locations]: target of the last message; LULL_NONE */
+    uint64_t *pairs;             /* [n_locations]: messages to the target of the message before */
+    uint64_t *sent;              /* [n_locations] */
 };
 
-static bool add_messages(struct counting *counting, const struct lull_link *link)
+static bool add_messages(struct link_counting *counting, const struct lull_link *link)
 {
     const uint32_t key[] = {link->source, link->target};
     bool is_new;
@@ -89,7 +89,7 @@ static bool is_in_pairs(const struct linking *linking)
 static lull_status merge_links(struct linking *linking, unsigned workers, struct lull_arena *arena,
                                struct lull_links *ret_links, struct lull_error *err)
 {
-    struct counting *all = &linking->parts[0];
+    struct link_counting *all = &linking->parts[0];
     for (unsigned w = 1; w < workers; w++)
         for (size_t i = 0; i < linking->parts[w].count; i++)
             if (!add_messages(all, &linking->parts[w].links[i]))
@@ -136,7 +136,7 @@ static lull_status find_links(const struct lull_run *run, unsigned workers,
 
 /* ---- computation ---------------------------------------------------------------------------- */
 
-struct filling {
+struct runs_filling {
     const struct lull_runs *runs;
     struct lull_arena *arena;
     struct lull_measured_runs *measured;
@@ -145,7 +145,7 @@ struct filling {
 };
 
 /* Seconds of useful time of a process's threads, on average. */
-static double useful_of(const struct filling *filling, uint32_t run, uint32_t process)
+static double useful_of_process(const struct runs_filling *filling, uint32_t run, uint32_t process)
 {
     const struct lull_breakdown *breakdown = filling->runs->runs[run].breakdown;
     const struct lull_process_breakdown *p = &breakdown->processes[process];
@@ -155,13 +155,13 @@ static double useful_of(const struct filling *filling, uint32_t run, uint32_t pr
     return seconds / p->n_cpu_threads;
 }
 
-static bool shares_cores(const struct filling *filling, uint32_t run)
+static bool shares_cores(const struct runs_filling *filling, uint32_t run)
 {
     return filling->cores[run] > 0 && filling->runs->runs[run].threads > filling->cores[run];
 }
 
 /* Whether no run's computations contain waiting for a core. */
-static bool all_had_cores(const struct filling *filling)
+static bool all_had_cores(const struct runs_filling *filling)
 {
     for (uint32_t i = 0; i < filling->runs->count; i++)
         if (shares_cores(filling, i) && !filling->times[i].is_known)
@@ -169,8 +169,8 @@ static bool all_had_cores(const struct filling *filling)
     return true;
 }
 
-static lull_status fill_times(struct filling *filling, uint32_t run, struct lull_notices *notices,
-                              struct lull_error *err)
+static lull_status fill_times(struct runs_filling *filling, uint32_t run,
+                              struct lull_notices *notices, struct lull_error *err)
 {
     const struct lull_run *of = &filling->runs->runs[run];
     const struct lull_breakdown *breakdown = of->breakdown;
@@ -187,7 +187,7 @@ static lull_status fill_times(struct filling *filling, uint32_t run, struct lull
             "one; lull record --counters processor-time leaves that out",
             of->path, of->threads, filling->cores[run]);
     for (uint32_t p = 0; p < breakdown->n_processes; p++) {
-        double useful = useful_of(filling, run, p);
+        double useful = useful_of_process(filling, run, p);
         sum += useful;
         most = fmax(most, useful);
     }
@@ -198,7 +198,7 @@ static lull_status fill_times(struct filling *filling, uint32_t run, struct lull
 }
 
 /* Useful and whole seconds of a thread in the regions of a name, on average. */
-static void region_times(const struct filling *filling, uint32_t number, const char *name,
+static void region_times(const struct runs_filling *filling, uint32_t number, const char *name,
                          double *ret_useful, double *ret_whole)
 {
     const struct lull_run *run = &filling->runs->runs[number];
@@ -214,7 +214,8 @@ static void region_times(const struct filling *filling, uint32_t number, const c
     *ret_whole = fmax(0, (double)whole / 1e9 - waits) / run->threads;
 }
 
-static bool is_known(const struct lull_measured_region *regions, size_t count, const char *name)
+static bool is_known_region(const struct lull_measured_region *regions, size_t count,
+                            const char *name)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(regions[i].name, name) == 0)
@@ -222,7 +223,7 @@ static bool is_known(const struct lull_measured_region *regions, size_t count, c
     return false;
 }
 
-static void fill_region(const struct filling *filling, const char *name,
+static void fill_region(const struct runs_filling *filling, const char *name,
                         struct lull_measured_region *ret_region, double *ret_share)
 {
     uint32_t count = filling->runs->count;
@@ -238,20 +239,20 @@ static void fill_region(const struct filling *filling, const char *name,
 }
 
 /* Regions of user code with 1 % of the time of a run or more, and the rest as one. */
-static void fill_regions(struct filling *filling)
+static void fill_regions(struct runs_filling *filling)
 {
-    enum { MOST = 64 };
+    enum { MOST_REGIONS = 64 };
     const struct lull_runs *runs = filling->runs;
     struct lull_measured_region *regions =
-        lull_arena_zero(filling->arena, MOST + 1, sizeof *regions);
+        lull_arena_zero(filling->arena, MOST_REGIONS + 1, sizeof *regions);
     double *rest = lull_arena_zero(filling->arena, runs->count, sizeof *rest), share;
     size_t count = 0;
     memcpy(rest, filling->useful, runs->count * sizeof *rest);
     for (uint32_t i = 0; i < runs->count; i++) {
         const struct lull_breakdown *breakdown = runs->runs[i].breakdown;
-        for (uint32_t r = 0; r < breakdown->n_regions && count < MOST; r++) {
+        for (uint32_t r = 0; r < breakdown->n_regions && count < MOST_REGIONS; r++) {
             const char *name = breakdown->regions[r].name;
-            if (breakdown->regions[r].useful_ns <= 0 || is_known(regions, count, name))
+            if (breakdown->regions[r].useful_ns <= 0 || is_known_region(regions, count, name))
                 continue;
             fill_region(filling, name, &regions[count], &share);
             if (share < 0.01)
@@ -268,7 +269,7 @@ static void fill_regions(struct filling *filling)
 
 /* ---- collective operations ------------------------------------------------------------------ */
 
-static void fill_collectives(struct filling *filling, struct lull_census *const *censuses)
+static void fill_collectives(struct runs_filling *filling, struct lull_census *const *censuses)
 {
     uint32_t n_runs = filling->runs->count;
     struct lull_measured_collective *list =
@@ -302,7 +303,8 @@ static bool have_one_size(const struct lull_runs *runs, const double *sizes)
 }
 
 /* Of the largest run whose threads had a core each: else they tell of waiting for one. */
-static lull_status find_marks(struct filling *filling, unsigned workers, struct lull_error *err)
+static lull_status find_marks(struct runs_filling *filling, unsigned workers,
+                              struct lull_error *err)
 {
     uint32_t count = filling->runs->count;
     while (count > 0 && shares_cores(filling, count - 1))
@@ -319,7 +321,8 @@ static lull_status find_marks(struct filling *filling, unsigned workers, struct 
     return status;
 }
 
-static lull_status read_events(struct filling *filling, unsigned workers, struct lull_error *err)
+static lull_status read_links_and_census(struct runs_filling *filling, unsigned workers,
+                                         struct lull_error *err)
 {
     const struct lull_runs *runs = filling->runs;
     struct lull_links *links = lull_arena_zero(filling->arena, runs->count, sizeof *links);
@@ -341,7 +344,7 @@ static lull_status read_events(struct filling *filling, unsigned workers, struct
     return find_marks(filling, workers, err);
 }
 
-static lull_status fill(struct filling *filling, const char *size_name, const double *sizes,
+static lull_status fill(struct runs_filling *filling, const char *size_name, const double *sizes,
                         unsigned workers, struct lull_notices *notices, struct lull_error *err)
 {
     const struct lull_runs *runs = filling->runs;
@@ -380,7 +383,7 @@ static lull_status fill(struct filling *filling, const char *size_name, const do
         .had_cores = all_had_cores(filling),
         .regions = filling->measured->regions,
         .n_regions = filling->measured->n_regions};
-    return read_events(filling, workers, err);
+    return read_links_and_census(filling, workers, err);
 }
 
 lull_status lull_derive_read(const struct lull_derive_wish *wish,
@@ -389,7 +392,7 @@ lull_status lull_derive_read(const struct lull_derive_wish *wish,
                              struct lull_error *err)
 {
     struct lull_runs runs;
-    struct filling filling = {.runs = &runs, .arena = arena, .measured = ret_measured};
+    struct runs_filling filling = {.runs = &runs, .arena = arena, .measured = ret_measured};
     lull_status status =
         lull_runs_load(wish->paths, wish->count, options, notices, arena, &runs, err);
     if (status == LULL_OK)

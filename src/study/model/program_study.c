@@ -255,9 +255,11 @@ static lull_status choose_and_calibrate(struct lull_program_model *model,
 
 /* ---- the study ------------------------------------------------------------------------------ */
 
-static lull_status compare(struct lull_program_model *model, const struct lull_program_wish *wish,
-                           const struct measured_runs *measured, struct lull_notices *notices,
-                           struct lull_program_study *study, struct lull_error *err)
+static lull_status compare_measured_runs(struct lull_program_model *model,
+                                         const struct lull_program_wish *wish,
+                                         const struct measured_runs *measured,
+                                         struct lull_notices *notices,
+                                         struct lull_program_study *study, struct lull_error *err)
 {
     struct lull_arena *arena = notices->arena;
     lull_status status = choose_runs(model, measured, wish->against, wish->n_against, NULL, notices,
@@ -284,9 +286,10 @@ static lull_status find_sensitivities(struct lull_program_model *model, struct l
                                     &study->n_sensitivities, err);
 }
 
-static lull_status simulate(struct lull_program_model *model,
-                            const struct lull_model_engine *engine, struct lull_arena *arena,
-                            struct lull_program_study *study, struct lull_error *err)
+static lull_status simulate_variants(struct lull_program_model *model,
+                                     const struct lull_model_engine *engine,
+                                     struct lull_arena *arena, struct lull_program_study *study,
+                                     struct lull_error *err)
 {
     const struct lull_model_sweep *sweep = &study->sweep;
     double *values = lull_arena_zero(arena, model->n_parameters, sizeof *values);
@@ -317,7 +320,7 @@ static lull_status look_at_runs(struct lull_program_model *model,
     if (status == LULL_OK && wish->n_calibrate > 0)
         status = choose_and_calibrate(model, wish, &measured, notices, study, err);
     if (status == LULL_OK && wish->n_against > 0)
-        status = compare(model, wish, &measured, notices, study, err);
+        status = compare_measured_runs(model, wish, &measured, notices, study, err);
     lull_runs_close(&measured.runs);
     return status;
 }
@@ -339,7 +342,7 @@ lull_status lull_program_study_make(struct lull_program_model *model,
     if (status == LULL_OK)
         status = find_sensitivities(model, arena, ret_study, err);
     if (status == LULL_OK && wish->engine)
-        status = simulate(model, wish->engine, arena, ret_study, err);
+        status = simulate_variants(model, wish->engine, arena, ret_study, err);
     lull_model_set_reader(model, NULL, NULL);
     return status;
 }

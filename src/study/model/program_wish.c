@@ -7,9 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static lull_status read_runs(const char *option, const char *const *texts, struct lull_arena *arena,
-                             const struct lull_model_run_wish **ret_wishes, uint32_t *ret_count,
-                             struct lull_error *err)
+static lull_status read_run_wishes(const char *option, const char *const *texts,
+                                   struct lull_arena *arena,
+                                   const struct lull_model_run_wish **ret_wishes,
+                                   uint32_t *ret_count, struct lull_error *err)
 {
     struct lull_model_run_wish *wishes = NULL;
     const char **pairs = NULL;
@@ -53,9 +54,9 @@ static bool is_size_name(const char *name)
     return *name != '\0';
 }
 
-static lull_status read_sizes(const struct lull_model_run_wish *wishes, uint32_t count,
-                              struct lull_arena *arena, const char **ret_name,
-                              const double **ret_sizes, struct lull_error *err)
+static lull_status read_sizes_of_runs(const struct lull_model_run_wish *wishes, uint32_t count,
+                                      struct lull_arena *arena, const char **ret_name,
+                                      const double **ret_sizes, struct lull_error *err)
 {
     double *sizes = lull_arena_zero(arena, count, sizeof *sizes);
     const char *size_name = NULL;
@@ -150,16 +151,16 @@ lull_status lull_program_wish_read(const struct lull_program_texts *texts, struc
     if (status == LULL_OK && texts->free && !texts->calibrate)
         return lull_fail(err, LULL_ERR_RANGE, "--free is for --calibrate");
     if (status == LULL_OK)
-        status = read_runs("--calibrate", texts->calibrate, arena, &wish->calibrate,
-                           &wish->n_calibrate, err);
-    return status == LULL_OK ? read_runs("--against", texts->against, arena, &wish->against,
-                                         &wish->n_against, err)
+        status = read_run_wishes("--calibrate", texts->calibrate, arena, &wish->calibrate,
+                                 &wish->n_calibrate, err);
+    return status == LULL_OK ? read_run_wishes("--against", texts->against, arena, &wish->against,
+                                               &wish->n_against, err)
                              : status;
 }
 
-static lull_status take_machine(const char *path, struct lull_program_model *model,
-                                struct lull_notices *notices, struct lull_arena *arena,
-                                struct lull_program_wish *wish, struct lull_error *err)
+static lull_status take_model_machine(const char *path, struct lull_program_model *model,
+                                      struct lull_notices *notices, struct lull_arena *arena,
+                                      struct lull_program_wish *wish, struct lull_error *err)
 {
     struct lull_machine *machine;
     const char *const *missing;
@@ -185,7 +186,7 @@ lull_status lull_program_wish_apply(const struct lull_program_texts *texts,
         if (lull_model_set(model, *text, LULL_PARAMETER_SET, err) != LULL_OK)
             return lull_fail_prefix(err, LULL_ERR_RANGE, "--set");
     if (texts->machine)
-        status = take_machine(texts->machine, model, notices, arena, wish, err);
+        status = take_model_machine(texts->machine, model, notices, arena, wish, err);
     if (status != LULL_OK)
         return status;
     if (read_free(model, texts->free, arena, &wish->free, &wish->n_free, err) != LULL_OK)
@@ -202,13 +203,13 @@ lull_status lull_derive_wish_read(const char *const *texts, struct lull_arena *a
 {
     const struct lull_model_run_wish *runs;
     uint32_t count;
-    lull_status status = read_runs("--derive", texts, arena, &runs, &count, err);
+    lull_status status = read_run_wishes("--derive", texts, arena, &runs, &count, err);
     if (status != LULL_OK)
         return status;
     *ret_wish = (struct lull_derive_wish){
         .paths = lull_arena_zero(arena, count, sizeof(*ret_wish->paths)), .count = count};
     for (uint32_t i = 0; i < count; i++)
         ret_wish->paths[i] = runs[i].path;
-    status = read_sizes(runs, count, arena, &ret_wish->size_name, &ret_wish->sizes, err);
+    status = read_sizes_of_runs(runs, count, arena, &ret_wish->size_name, &ret_wish->sizes, err);
     return status == LULL_OK ? LULL_OK : lull_fail_prefix(err, status, "--derive");
 }

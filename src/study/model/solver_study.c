@@ -6,12 +6,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_CORES = 65536 };
+enum { MOST_SOLVER_CORES = 65536 };
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
 /* "NAME=REST": the rest; NULL: it is no such thing. */
-static const char *split(const char *text, struct lull_arena *arena, const char **ret_name)
+static const char *split_parameter(const char *text, struct lull_arena *arena,
+                                   const char **ret_name)
 {
     const char *sign = strchr(text, '=');
     if (!sign || sign == text)
@@ -20,15 +21,15 @@ static const char *split(const char *text, struct lull_arena *arena, const char 
     return sign + 1;
 }
 
-static lull_status read_values(const char *const *texts, struct lull_arena *arena,
-                               struct lull_solver_wish *wish, struct lull_error *err)
+static lull_status read_parameter_values(const char *const *texts, struct lull_arena *arena,
+                                         struct lull_solver_wish *wish, struct lull_error *err)
 {
     size_t count = 0;
     while (texts && texts[count])
         count++;
     struct lull_solver_parameter *values = lull_arena_zero(arena, count + 1, sizeof *values);
     for (size_t i = 0; i < count; i++) {
-        const char *number = split(texts[i], arena, &values[i].name);
+        const char *number = split_parameter(texts[i], arena, &values[i].name);
         if (!number || lull_parse_real(number, &values[i].value) != LULL_OK)
             return lull_fail(err, LULL_ERR_RANGE, "--define: '%s', expected NAME=NUMBER", texts[i]);
     }
@@ -37,10 +38,10 @@ static lull_status read_values(const char *const *texts, struct lull_arena *aren
     return LULL_OK;
 }
 
-static lull_status read_sweep(const char *text, struct lull_arena *arena,
-                              struct lull_solver_wish *wish, struct lull_error *err)
+static lull_status read_solver_sweep(const char *text, struct lull_arena *arena,
+                                     struct lull_solver_wish *wish, struct lull_error *err)
 {
-    const char *rest = text ? split(text, arena, &wish->swept) : NULL;
+    const char *rest = text ? split_parameter(text, arena, &wish->swept) : NULL;
     size_t count;
     if (!text)
         return LULL_OK;
@@ -57,8 +58,9 @@ static lull_status read_sweep(const char *text, struct lull_arena *arena,
     return LULL_OK;
 }
 
-static lull_status read_options(const struct lull_solver_texts *texts,
-                                struct lull_solver_options *ret_options, struct lull_error *err)
+static lull_status read_solver_options(const struct lull_solver_texts *texts,
+                                       struct lull_solver_options *ret_options,
+                                       struct lull_error *err)
 {
     static const char *const compilers[] = {"gcc", "clang", NULL};
     unsigned compiler;
@@ -66,9 +68,9 @@ static lull_status read_options(const struct lull_solver_texts *texts,
     lull_status status = lull_option_word("compiler", texts->compiler, compilers, &compiler, err);
     if (status != LULL_OK)
         return status;
-    if (texts->cores < 0 || texts->cores > MOST_CORES)
+    if (texts->cores < 0 || texts->cores > MOST_SOLVER_CORES)
         return lull_fail(err, LULL_ERR_RANGE, "--cores is %d, expected 1 to %d", texts->cores,
-                         MOST_CORES);
+                         MOST_SOLVER_CORES);
     if (texts->barrier && lull_parse_time_real(texts->barrier, 1, &ns, err) != LULL_OK)
         return lull_fail_prefix(err, LULL_ERR_RANGE, "--barrier");
     if (ns < 0)
@@ -82,19 +84,21 @@ static lull_status read_options(const struct lull_solver_texts *texts,
 lull_status lull_solver_wish_read(const struct lull_solver_texts *texts, struct lull_arena *arena,
                                   struct lull_solver_wish *wish, struct lull_error *err)
 {
-    lull_status status = read_values(texts->values, arena, wish, err);
+    lull_status status = read_parameter_values(texts->values, arena, wish, err);
     if (status == LULL_OK)
-        status = read_sweep(texts->sweep, arena, wish, err);
-    return status == LULL_OK ? read_options(texts, &wish->options, err) : status;
+        status = read_solver_sweep(texts->sweep, arena, wish, err);
+    return status == LULL_OK ? read_solver_options(texts, &wish->options, err) : status;
 }
 
 /* ---- predictions ---------------------------------------------------------------------------- */
 
 /* With these values of the user's; a description may make other kernels of others. */
-static lull_status predict(const struct lull_solver_wish *wish, const struct lull_machine *machine,
-                           const struct lull_solver_parameter *values, size_t n_values,
-                           struct lull_arena *arena, struct lull_solver_prediction *ret_prediction,
-                           struct lull_error *err)
+static lull_status predict_solver(const struct lull_solver_wish *wish,
+                                  const struct lull_machine *machine,
+                                  const struct lull_solver_parameter *values, size_t n_values,
+                                  struct lull_arena *arena,
+                                  struct lull_solver_prediction *ret_prediction,
+                                  struct lull_error *err)
 {
     struct lull_solver *solver = lull_arena_zero(arena, 1, sizeof *solver);
     lull_status status =
@@ -120,8 +124,8 @@ static lull_status predict_sweep(const struct lull_solver_wish *wish,
         points[i].value = wish->sweep[i];
         values[wish->n_values] =
             (struct lull_solver_parameter){.name = wish->swept, .value = wish->sweep[i]};
-        status =
-            predict(wish, machine, values, wish->n_values + 1, arena, &points[i].prediction, err);
+        status = predict_solver(wish, machine, values, wish->n_values + 1, arena,
+                                &points[i].prediction, err);
     }
     study->swept = wish->swept;
     study->sweep = points;
@@ -138,7 +142,8 @@ lull_status lull_solver_study_make(const struct lull_solver_wish *wish,
     struct lull_solver_study study = {.prediction = prediction};
     lull_status status = lull_machine_read(wish->machine_path, arena, &machine, err);
     if (status == LULL_OK)
-        status = predict(wish, machine, wish->values, wish->n_values, arena, prediction, err);
+        status =
+            predict_solver(wish, machine, wish->values, wish->n_values, arena, prediction, err);
     if (status == LULL_OK)
         status = predict_sweep(wish, machine, arena, &study, err);
     if (status != LULL_OK)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* What one study works on. */
-struct work {
+struct spmv_work {
     const struct lull_spmv_wish *wish;
     struct lull_arena *arena;
     struct lull_machine *machine;
@@ -25,7 +25,7 @@ struct work {
 /* ---- numbers of cores ----------------------------------------------------------------------- */
 
 /* 1, 2, 4, ... and all of a memory domain. */
-static void choose_cores(struct work *work)
+static void choose_cores(struct spmv_work *work)
 {
     unsigned all = work->machine->cpu.cores_per_numa_domain, *cores = NULL;
     size_t count = 0, capacity = 0;
@@ -56,7 +56,7 @@ static struct lull_spmv_study study_sizes(const struct lull_spmv_wish *wish)
                                     .volume = wish->volume};
 }
 
-static lull_status read_matrix(struct work *work, struct lull_error *err)
+static lull_status read_matrix(struct spmv_work *work, struct lull_error *err)
 {
     const struct lull_spmv_wish *wish = work->wish;
     lull_status status = lull_generator_find(wish->matrix)
@@ -80,7 +80,7 @@ static lull_status read_matrix(struct work *work, struct lull_error *err)
 
 /* ---- the predictions ------------------------------------------------------------------------ */
 
-static lull_status predict(struct work *work, struct lull_error *err)
+static lull_status predict_spmv(struct spmv_work *work, struct lull_error *err)
 {
     const struct lull_spmv_wish *wish = work->wish;
     struct lull_spmv_point *points = lull_arena_zero(work->arena, work->n_cores, sizeof *points);
@@ -99,7 +99,7 @@ static lull_status predict(struct work *work, struct lull_error *err)
     return status == LULL_OK ? status : lull_fail_prefix(err, status, "%s", wish->machine);
 }
 
-static lull_status simulate_reordered(struct work *work, const struct lull_matrix *other,
+static lull_status simulate_reordered(struct spmv_work *work, const struct lull_matrix *other,
                                       double *ret_alpha, struct lull_error *err)
 {
     const struct lull_spmv_wish *wish = work->wish;
@@ -116,7 +116,7 @@ static lull_status simulate_reordered(struct work *work, const struct lull_matri
     return status;
 }
 
-static lull_status reorder(struct work *work, struct lull_error *err)
+static lull_status reorder(struct spmv_work *work, struct lull_error *err)
 {
     if (work->matrix.rows != work->matrix.columns)
         return lull_fail(err, LULL_ERR_RANGE, "--reorder: %u x %u, expected a square matrix",
@@ -140,7 +140,7 @@ static lull_status reorder(struct work *work, struct lull_error *err)
 
 /* ---- the measurement ------------------------------------------------------------------------ */
 
-static struct lull_sparse sparse_of(const struct work *work)
+static struct lull_sparse sparse_of(const struct spmv_work *work)
 {
     const struct lull_matrix *matrix = &work->matrix;
     const struct lull_sell *sell = work->sell;
@@ -163,7 +163,7 @@ static struct lull_sparse sparse_of(const struct work *work)
 static const double most_lost = 0.02;
 
 /* To be compared with the point's prediction. */
-static lull_status measure_on(struct work *work, const struct lull_topology *topology,
+static lull_status measure_on(struct spmv_work *work, const struct lull_topology *topology,
                               const struct lull_spmv_prediction *predicted,
                               struct lull_notices *notices, double *ret_seconds,
                               struct lull_error *err)
@@ -189,7 +189,8 @@ static lull_status measure_on(struct work *work, const struct lull_topology *top
     return status;
 }
 
-static lull_status measure(struct work *work, struct lull_notices *notices, struct lull_error *err)
+static lull_status measure_spmv(struct spmv_work *work, struct lull_notices *notices,
+                                struct lull_error *err)
 {
     struct lull_topology *topology;
     if (work->matrix.complex)
@@ -212,7 +213,7 @@ static lull_status measure(struct work *work, struct lull_notices *notices, stru
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-static lull_status carry_out(struct work *work, struct lull_notices *notices,
+static lull_status carry_out(struct spmv_work *work, struct lull_notices *notices,
                              struct lull_error *err)
 {
     const struct lull_spmv_wish *wish = work->wish;
@@ -226,9 +227,9 @@ static lull_status carry_out(struct work *work, struct lull_notices *notices,
     work->study.machine_name = work->machine->name ? work->machine->name : wish->machine;
     if (!work->n_cores)
         choose_cores(work);
-    status = predict(work, err);
+    status = predict_spmv(work, err);
     if (status == LULL_OK && wish->run)
-        status = measure(work, notices, err);
+        status = measure_spmv(work, notices, err);
     return status == LULL_OK && wish->reorder ? reorder(work, err) : status;
 }
 
@@ -236,11 +237,11 @@ lull_status lull_spmv_study_make(const struct lull_spmv_wish *wish, struct lull_
                                  struct lull_arena *arena, struct lull_spmv_study *ret_study,
                                  struct lull_error *err)
 {
-    struct work work = {.wish = wish,
-                        .arena = arena,
-                        .cores = wish->cores,
-                        .n_cores = wish->n_cores,
-                        .study = {.name = wish->matrix, .volume = wish->volume}};
+    struct spmv_work work = {.wish = wish,
+                             .arena = arena,
+                             .cores = wish->cores,
+                             .n_cores = wish->n_cores,
+                             .study = {.name = wish->matrix, .volume = wish->volume}};
     if (!wish->matrix) {
         *ret_study = study_sizes(wish);
         return LULL_OK;

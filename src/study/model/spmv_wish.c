@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CORES = 4096, USUAL_CHUNK = 32, USUAL_SIGMA = 256 };
+enum { MOST_SPMV_CORES = 4096, USUAL_CHUNK = 32, USUAL_SIGMA = 256 };
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -27,10 +27,10 @@ static lull_status read_cores(const char *text, struct lull_arena *arena,
     for (size_t i = 0; i < count; i++) {
         uint64_t number;
         if (lull_parse_u64(pieces[i], strlen(pieces[i]), &number) != LULL_OK || !number ||
-            number > MOST_CORES)
+            number > MOST_SPMV_CORES)
             return lull_fail(err, LULL_ERR_RANGE,
                              "--cores is '%s', expected numbers from 1 to %d with commas", text,
-                             MOST_CORES);
+                             MOST_SPMV_CORES);
         cores[i] = (unsigned)number;
     }
     qsort(cores, count, sizeof *cores, compare_numbers);

@@ -96,8 +96,8 @@ static uint32_t process_of(const struct lull_trace *trace, uint32_t application,
 }
 
 /* From MPI_Init to MPI_Finalize, through the warp if there is one. */
-static int64_t time_of(const struct lull_trace *trace, uint32_t process,
-                       const struct lull_warp *warp, int64_t whole)
+static int64_t time_of_process(const struct lull_trace *trace, uint32_t process,
+                               const struct lull_warp *warp, int64_t whole)
 {
     if (!trace->has_main || process == LULL_NONE)
         return whole;
@@ -136,10 +136,11 @@ lull_status lull_against_compare(struct lull_against *against, const struct lull
                              predicted->breakdown->processes[p].rank);
         against->processes[p] = (struct lull_against_process){
             .rank = rank,
-            .time = {time_of(origin, process_of(origin, application, rank), warp,
-                             against->runtime[LULL_PREDICTED]),
-                     time_of(measured->trace, process_of(measured->trace, application, rank), NULL,
-                             against->runtime[LULL_MEASURED])},
+            .time = {time_of_process(origin, process_of(origin, application, rank), warp,
+                                     against->runtime[LULL_PREDICTED]),
+                     time_of_process(measured->trace,
+                                     process_of(measured->trace, application, rank), NULL,
+                                     against->runtime[LULL_MEASURED])},
             .mpi_share = {share_of_process(predicted->breakdown, p),
                           share_of_process(measured->breakdown, p)}};
     }

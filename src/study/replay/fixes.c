@@ -86,7 +86,7 @@ static lull_status learn(struct fixes *fixes, struct lull_error *err)
 
 /* ---- replaying ----------------------------------------------------------------------------- */
 
-static void replay(const struct fixes *fixes, struct job *job)
+static void replay_job(const struct fixes *fixes, struct job *job)
 {
     struct lull_arena *arena = lull_arena_create(NULL);
     const struct lull_replay_wish wish = {.application = fixes->options->application,
@@ -113,10 +113,10 @@ static void replay_some(void *context, unsigned worker)
     uint32_t i;
     while ((i = atomic_fetch_add(&fixes->next, 1)) < fixes->n_jobs)
         if (fixes->jobs[i].is_own)
-            replay(fixes, &fixes->jobs[i]);
+            replay_job(fixes, &fixes->jobs[i]);
 }
 
-static lull_status replay_all(struct fixes *fixes, struct lull_error *err)
+static lull_status replay_all_jobs(struct fixes *fixes, struct lull_error *err)
 {
     const unsigned workers =
         fixes->options->workers ? fixes->options->workers : lull_worker_count();
@@ -129,7 +129,7 @@ static lull_status replay_all(struct fixes *fixes, struct lull_error *err)
 
 /* ---- this process's ------------------------------------------------------------------------- */
 
-static bool is_own(const struct fixes *fixes, uint32_t job)
+static bool is_own_job(const struct fixes *fixes, uint32_t job)
 {
     return job % lull_team_size(fixes->team) == lull_team_index(fixes->team);
 }
@@ -141,7 +141,7 @@ static lull_status make_jobs(struct fixes *fixes, const struct lull_fix *wanted,
     lull_status status = LULL_OK;
     for (uint32_t i = 0; i <= n && status == LULL_OK; i++) {
         struct job *job = &fixes->jobs[i];
-        job->is_own = is_own(fixes, i);
+        job->is_own = is_own_job(fixes, i);
         job->network = i < n && wanted[i].network ? wanted[i].network : measured;
         if (!job->is_own || i == n || !wanted[i].what_if ||
             !lull_what_if_supposes(wanted[i].what_if))
@@ -161,7 +161,7 @@ static lull_status replay_own(struct fixes *fixes, const struct lull_fix *wanted
     if (status == LULL_OK)
         status = learn(fixes, err);
     if (status == LULL_OK)
-        status = replay_all(fixes, err);
+        status = replay_all_jobs(fixes, err);
     for (uint32_t i = 0; i < fixes->n_jobs; i++)
         lull_what_if_destroy(fixes->jobs[i].what_if);
     return status;
@@ -201,8 +201,8 @@ static lull_status take_found(void *context, uint32_t member, const void *bytes,
 }
 
 /* `status`: of this member's replays. */
-static lull_status gather(const struct fixes *fixes, lull_status status, int64_t *runtimes,
-                          struct lull_error *err)
+static lull_status gather_runtimes(const struct fixes *fixes, lull_status status, int64_t *runtimes,
+                                   struct lull_error *err)
 {
     struct lull_error why;
     struct gathered gathered = {.err = &why, .runtimes = runtimes, .n_jobs = fixes->n_jobs};
@@ -241,7 +241,7 @@ static lull_status replay_fixes(struct fixes *fixes, const struct lull_fix *want
                                     &fixes->callers, err);
     }
     if (status == LULL_OK)
-        status = gather(fixes, replay_own(fixes, wanted, &network, err), runtimes, err);
+        status = gather_runtimes(fixes, replay_own(fixes, wanted, &network, err), runtimes, err);
     lull_measured_release(&own);
     return status;
 }

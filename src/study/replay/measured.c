@@ -41,7 +41,7 @@ void lull_measured_release(struct lull_measured *measured)
     *measured = (struct lull_measured){0};
 }
 
-static bool put(void *context, struct lull_flow *flow)
+static bool put_measured(void *context, struct lull_flow *flow)
 {
     const struct lull_measured *measured = context;
     return (!measured->survey || lull_survey_put(measured->survey, flow)) &&
@@ -50,7 +50,7 @@ static bool put(void *context, struct lull_flow *flow)
            (!measured->collectives || lull_collective_costs_put(measured->collectives, flow));
 }
 
-static bool get(void *context, uint32_t member, struct lull_flow *flow)
+static bool get_measured(void *context, uint32_t member, struct lull_flow *flow)
 {
     struct lull_measured *measured = context;
     (void)member;
@@ -63,7 +63,8 @@ static bool get(void *context, uint32_t member, struct lull_flow *flow)
 lull_status lull_measured_gather(struct lull_measured *measured, struct lull_team *team,
                                  struct lull_error *err)
 {
-    const struct lull_freight freight = {put, get, measured, "what a replay has to know"};
+    const struct lull_freight freight = {put_measured, get_measured, measured,
+                                         "what a replay has to know"};
     return lull_team_bring(team, &freight, err);
 }
 
@@ -115,14 +116,15 @@ struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,
 /* ---- reading once more ----------------------------------------------------------------------- */
 
 /* Who takes part in the pass. */
-struct rider {
+struct measured_rider {
     struct lull_measured *measured;
     uint32_t application;
 };
 
-static lull_status join_pass(void *context, struct lull_joint_pass *joint, struct lull_error *err)
+static lull_status join_pass_to_measure(void *context, struct lull_joint_pass *joint,
+                                        struct lull_error *err)
 {
-    const struct rider *rider = context;
+    const struct measured_rider *rider = context;
     return lull_measured_join(rider->measured, rider->application, joint, err);
 }
 
@@ -135,8 +137,8 @@ static lull_status read_pass(const struct lull_run *run, const struct lull_runs_
                                                   .main_part = run->main_part,
                                                   .workers = options->workers,
                                                   .division = division};
-    struct rider rider = {measured, options->application};
-    const struct lull_companion companion = {join_pass, &rider};
+    struct measured_rider rider = {measured, options->application};
+    const struct lull_companion companion = {join_pass_to_measure, &rider};
     struct lull_ideal_options ideal = {.has_span = run->windows != NULL};
     struct lull_breakdown *breakdown;
     struct lull_ideal_result *result;
@@ -176,9 +178,10 @@ lull_status lull_measured_read(const struct lull_run *run, const struct lull_run
 /* ---- the check ----------------------------------------------------------------------------- */
 
 /* By all of a division together, or where they cannot, by the first. */
-static lull_status replay(const struct lull_run *run, const struct lull_runs_options *options,
-                          const struct lull_division *division, struct lull_arena *arena,
-                          int64_t *ret_runtime, struct lull_error *err)
+static lull_status replay_divided(const struct lull_run *run,
+                                  const struct lull_runs_options *options,
+                                  const struct lull_division *division, struct lull_arena *arena,
+                                  int64_t *ret_runtime, struct lull_error *err)
 {
     struct lull_measured measured = {0};
     struct lull_network network;
@@ -250,7 +253,7 @@ lull_status lull_measured_check(struct lull_run *run, const struct lull_runs_opt
     lull_status status = lull_team_broadcast(team, &wanted, sizeof wanted, err);
     if (status != LULL_OK || !wanted)
         return status;
-    status = replay(run, options, division, arena, &runtime, err);
+    status = replay_divided(run, options, division, arena, &runtime, err);
     if (!is_first) /* whom the first tells whether to go on */
         return lull_team_agree(team, LULL_OK, err);
     if (status == LULL_OK) {

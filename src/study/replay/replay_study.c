@@ -11,7 +11,7 @@
 #include <assert.h>
 
 /* All that the steps share. */
-struct session {
+struct replay_session {
     const struct lull_supposition *supposition;
     struct lull_replay_study *study;
     struct lull_runs_options wanted;
@@ -26,7 +26,7 @@ struct session {
     struct lull_arena *arena;
 };
 
-static const struct lull_trace *measured_trace(const struct session *session)
+static const struct lull_trace *measured_trace(const struct replay_session *session)
 {
     return session->study->runs.runs[0].trace;
 }
@@ -38,7 +38,7 @@ static bool sweeps(const struct lull_supposition *supposition)
     return supposition->networks && supposition->networks->n_points > 1;
 }
 
-static lull_status prepare_what_if(struct session *session, struct lull_joint_pass *joint,
+static lull_status prepare_what_if(struct replay_session *session, struct lull_joint_pass *joint,
                                    struct lull_error *err)
 {
     const struct lull_supposition *supposition = session->supposition;
@@ -56,18 +56,20 @@ static lull_status prepare_what_if(struct session *session, struct lull_joint_pa
 }
 
 /* What the replays to come need of the run is found while it is read for its breakdown. */
-static lull_status join_pass(void *context, struct lull_joint_pass *joint, struct lull_error *err)
+static lull_status join_pass_to_replay(void *context, struct lull_joint_pass *joint,
+                                       struct lull_error *err)
 {
-    struct session *session = context;
+    struct replay_session *session = context;
     lull_status status =
         lull_measured_join(&session->measured, session->wanted.application, joint, err);
     return status == LULL_OK ? prepare_what_if(session, joint, err) : status;
 }
 
-static lull_status load_measured(struct session *session, const char *path, struct lull_error *err)
+static lull_status load_measured(struct replay_session *session, const char *path,
+                                 struct lull_error *err)
 {
     struct lull_runs *runs = &session->study->runs;
-    const struct lull_companion companion = {join_pass, session};
+    const struct lull_companion companion = {join_pass_to_replay, session};
     struct lull_runs_options wanted = session->wanted;
     wanted.companion = &companion;
     wanted.team = session->supposition->team;
@@ -79,7 +81,7 @@ static lull_status load_measured(struct session *session, const char *path, stru
 }
 
 /* Whether it can be replayed, and the network that its messages show. */
-static lull_status prepare_replays(struct session *session, const char *path,
+static lull_status prepare_network(struct replay_session *session, const char *path,
                                    struct lull_error *err)
 {
     struct lull_run *run = &session->study->runs.runs[0];
@@ -116,8 +118,8 @@ static lull_status take_counters(struct lull_run *run, const struct lull_run *me
 }
 
 /* One more column: the run of a replay. */
-static lull_status add_run(struct session *session, const char *name,
-                           struct lull_replayed *replayed, struct lull_error *err)
+static lull_status add_run_of_replay(struct replay_session *session, const char *name,
+                                     struct lull_replayed *replayed, struct lull_error *err)
 {
     struct lull_runs *runs = &session->study->runs;
     struct lull_run *run = lull_runs_add(runs, runs->runs[0].path, session->arena);
@@ -134,7 +136,7 @@ static lull_status add_run(struct session *session, const char *name,
 }
 
 /* What this member has learned of its processes does not do for all of them. */
-static lull_status learn_alone(struct session *session, struct lull_replay_wish *wish,
+static lull_status learn_alone(struct replay_session *session, struct lull_replay_wish *wish,
                                struct lull_error *err)
 {
     lull_what_if_destroy(session->what_if);
@@ -147,7 +149,7 @@ static lull_status learn_alone(struct session *session, struct lull_replay_wish 
 }
 
 /* Makes a replay: nothing where another process alone does it. */
-static lull_status make_replay(struct session *session, struct lull_replay_wish *wish,
+static lull_status make_replay(struct replay_session *session, struct lull_replay_wish *wish,
                                struct lull_replayed *ret_replayed, struct lull_error *err)
 {
     lull_status status = LULL_OK;
@@ -170,7 +172,7 @@ static lull_status make_replay(struct session *session, struct lull_replay_wish 
                              : status;
 }
 
-static lull_status replay_measured(struct session *session, struct lull_error *err)
+static lull_status replay_measured(struct replay_session *session, struct lull_error *err)
 {
     struct lull_replay_study *study = session->study;
     struct lull_replay_wish wish =
@@ -179,7 +181,7 @@ static lull_status replay_measured(struct session *session, struct lull_error *e
     wish.run = true;
     lull_status status = make_replay(session, &wish, &study->replayed, err);
     return status == LULL_OK && study->replayed.trace
-               ? add_run(session, "replayed", &study->replayed, err)
+               ? add_run_of_replay(session, "replayed", &study->replayed, err)
                : status;
 }
 
@@ -192,8 +194,8 @@ static bool supposes_anything(const struct lull_supposition *supposition)
 }
 
 /* The machine's network between the nodes of the trace. */
-static lull_status take_machine(struct session *session, struct lull_network *network,
-                                struct lull_error *err)
+static lull_status take_machine_network(struct replay_session *session,
+                                        struct lull_network *network, struct lull_error *err)
 {
     struct lull_placement placement;
     const char *note;
@@ -210,7 +212,7 @@ static lull_status take_machine(struct session *session, struct lull_network *ne
     return LULL_OK;
 }
 
-static lull_status take_injected(struct session *session, struct lull_network *network,
+static lull_status take_injected(struct replay_session *session, struct lull_network *network,
                                  struct lull_error *err)
 {
     struct lull_spec *spec;
@@ -222,7 +224,7 @@ static lull_status take_injected(struct session *session, struct lull_network *n
                                     session->arena, network, err);
 }
 
-static lull_status choose_network(struct session *session, uint64_t point,
+static lull_status choose_network(struct replay_session *session, uint64_t point,
                                   struct lull_network *network, struct lull_error *err)
 {
     const struct lull_supposition *supposition = session->supposition;
@@ -233,7 +235,7 @@ static lull_status choose_network(struct session *session, uint64_t point,
             lull_sweep_spec(supposition->networks, point, 0, session->arena),
             measured_trace(session), session->wanted.application, session->arena, network, err);
     if (supposition->machine)
-        status = take_machine(session, network, err);
+        status = take_machine_network(session, network, err);
     if (session->disturbance && lull_disturbance_network(session->disturbance))
         status = take_injected(session, network, err);
     if (status == LULL_OK && supposition->cpu_speed > 0)
@@ -243,9 +245,9 @@ static lull_status choose_network(struct session *session, uint64_t point,
 
 /* The first delay that no computation was there for, on the first; NULL: all have come. `team`:
  * whose members have simulated it together. */
-static lull_status find_missed(const struct session *session, const struct lull_program *program,
-                               struct lull_team *team, const struct lull_delay **ret_missed,
-                               struct lull_error *err)
+static lull_status find_missed(const struct replay_session *session,
+                               const struct lull_program *program, struct lull_team *team,
+                               const struct lull_delay **ret_missed, struct lull_error *err)
 {
     const struct lull_disturbance *disturbance = session->disturbance;
     const uint32_t n = disturbance ? disturbance->n_delays : 0;
@@ -261,8 +263,9 @@ static lull_status find_missed(const struct session *session, const struct lull_
 
 /* A delay that no computation was there for was typed in vain; of a run that was disturbed with it,
  * it is told. */
-static lull_status check_delays(struct session *session, const struct lull_replayed *replayed,
-                                struct lull_error *err)
+static lull_status check_replayed_delays(struct replay_session *session,
+                                         const struct lull_replayed *replayed,
+                                         struct lull_error *err)
 {
     struct lull_team *team = replayed->shared ? session->supposition->team : NULL;
     const char *name = replayed->program->name;
@@ -279,8 +282,9 @@ static lull_status check_delays(struct session *session, const struct lull_repla
     return lull_team_agree(team, status, err);
 }
 
-static lull_status suppose(struct session *session, const struct lull_network *network, bool run,
-                           struct lull_replayed *ret_replayed, struct lull_error *err)
+static lull_status replay_supposition(struct replay_session *session,
+                                      const struct lull_network *network, bool run,
+                                      struct lull_replayed *ret_replayed, struct lull_error *err)
 {
     struct lull_replay_wish wish =
         lull_measured_wish(&session->measured, &session->study->runs.runs[0],
@@ -292,13 +296,13 @@ static lull_status suppose(struct session *session, const struct lull_network *n
     lull_status status = make_replay(session, &wish, ret_replayed, err);
     if (status != LULL_OK || !ret_replayed->program)
         return status;
-    status = check_delays(session, ret_replayed, err);
+    status = check_replayed_delays(session, ret_replayed, err);
     if (status != LULL_OK)
         lull_replayed_close(ret_replayed);
     return status;
 }
 
-static lull_status sweep(struct session *session, struct lull_error *err)
+static lull_status sweep(struct replay_session *session, struct lull_error *err)
 {
     const struct lull_sweep *networks = session->supposition->networks;
     struct lull_supposed_point *points =
@@ -308,7 +312,7 @@ static lull_status sweep(struct session *session, struct lull_error *err)
         struct lull_replayed replayed;
         lull_status status = choose_network(session, p, &network, err);
         if (status == LULL_OK)
-            status = suppose(session, &network, false, &replayed, err);
+            status = replay_supposition(session, &network, false, &replayed, err);
         if (status != LULL_OK)
             return status;
         points[p] = (struct lull_supposed_point){network.class->name, replayed.runtime};
@@ -319,7 +323,7 @@ static lull_status sweep(struct session *session, struct lull_error *err)
     return LULL_OK;
 }
 
-static lull_status what_if(struct session *session, struct lull_error *err)
+static lull_status what_if(struct replay_session *session, struct lull_error *err)
 {
     const struct lull_supposition *supposition = session->supposition;
     struct lull_replayed *supposed = &session->study->supposed;
@@ -330,15 +334,16 @@ static lull_status what_if(struct session *session, struct lull_error *err)
     struct lull_network network;
     lull_status status = choose_network(session, 0, &network, err);
     if (status == LULL_OK)
-        status = suppose(session, &network, true, supposed, err);
-    return status == LULL_OK && supposed->trace ? add_run(session, "what if", supposed, err)
-                                                : status;
+        status = replay_supposition(session, &network, true, supposed, err);
+    return status == LULL_OK && supposed->trace
+               ? add_run_of_replay(session, "what if", supposed, err)
+               : status;
 }
 
 /* ---- against a measured run ---------------------------------------------------------------- */
 
 /* The run to compare with, and what it was disturbed with, where nothing else is supposed. */
-static lull_status load_against(struct session *session, struct lull_error *err)
+static lull_status load_against(struct replay_session *session, struct lull_error *err)
 {
     const struct lull_supposition *supposition = session->supposition;
     session->disturbance = supposition->disturbance;
@@ -362,7 +367,7 @@ static lull_status load_against(struct session *session, struct lull_error *err)
     return lull_against_disturbance(against, session->arena, &session->disturbance, err);
 }
 
-static lull_status compare(struct session *session, struct lull_error *err)
+static lull_status compare_against(struct replay_session *session, struct lull_error *err)
 {
     struct lull_replay_study *study = session->study;
     const struct lull_replayed *last = study->runs.count > 2 ? &study->supposed : &study->replayed;
@@ -375,7 +380,7 @@ static lull_status compare(struct session *session, struct lull_error *err)
 
 /* Whether all members of a team may have a part in the replays: where they have read the run
  * together, and the first needs no more of the simulated one than its numbers. */
-static bool may_be_together(const struct session *session)
+static bool may_be_together(const struct replay_session *session)
 {
     const struct lull_supposition *supposition = session->supposition;
     return lull_division_divides(session->study->runs.runs[0].division) &&
@@ -383,7 +388,8 @@ static bool may_be_together(const struct session *session)
 }
 
 /* The first knows what replays need, and all do where they make them together. */
-static lull_status prepare_all(struct session *session, const char *path, struct lull_error *err)
+static lull_status prepare_all(struct replay_session *session, const char *path,
+                               struct lull_error *err)
 {
     struct lull_team *team = session->supposition->team;
     const struct lull_run *run = &session->study->runs.runs[0];
@@ -394,7 +400,7 @@ static lull_status prepare_all(struct session *session, const char *path, struct
         status =
             lull_measured_survey_to_all(&session->measured, run->trace, application, team, err);
     if (status == LULL_OK && lull_team_is_first(team))
-        status = prepare_replays(session, path, err);
+        status = prepare_network(session, path, err);
     if (status == LULL_OK && lull_team_is_first(team))
         session->callers = lull_run_callers(run, application, session->arena);
     if (!session->together)
@@ -406,7 +412,8 @@ static lull_status prepare_all(struct session *session, const char *path, struct
     return status;
 }
 
-static lull_status replay_all(struct session *session, const char *path, struct lull_error *err)
+static lull_status replay_all_suppositions(struct replay_session *session, const char *path,
+                                           struct lull_error *err)
 {
     const bool is_first = lull_team_is_first(session->supposition->team);
     lull_status status = prepare_all(session, path, err);
@@ -422,7 +429,7 @@ static lull_status replay_all(struct session *session, const char *path, struct 
         status = what_if(session, err);
     if (status != LULL_OK || !is_first)
         return status;
-    status = compare(session, err);
+    status = compare_against(session, err);
     return status == LULL_OK ? lull_study_compute(&session->study->runs, session->arena, err)
                              : status;
 }
@@ -432,19 +439,19 @@ lull_status lull_replay_study_make(const char *path, const struct lull_suppositi
                                    struct lull_notices *notices, struct lull_arena *arena,
                                    struct lull_replay_study *ret_study, struct lull_error *err)
 {
-    struct session session = {.supposition = supposition,
-                              .study = ret_study,
-                              .wanted = {.application = supposition->application,
-                                         .force = supposition->force,
-                                         .whole = supposition->whole,
-                                         .raw_names = supposition->raw_names,
-                                         .progress = progress},
-                              .notices = notices,
-                              .arena = arena};
+    struct replay_session session = {.supposition = supposition,
+                                     .study = ret_study,
+                                     .wanted = {.application = supposition->application,
+                                                .force = supposition->force,
+                                                .whole = supposition->whole,
+                                                .raw_names = supposition->raw_names,
+                                                .progress = progress},
+                                     .notices = notices,
+                                     .arena = arena};
     *ret_study = (struct lull_replay_study){.words = supposition->words};
     lull_status status = load_measured(&session, path, err);
     if (status == LULL_OK)
-        status = replay_all(&session, path, err);
+        status = replay_all_suppositions(&session, path, err);
     lull_what_if_destroy(session.what_if);
     lull_measured_release(&session.measured);
     return status;

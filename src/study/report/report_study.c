@@ -13,7 +13,7 @@ struct reading {
     struct lull_diagnosis_evidence evidence;
 };
 
-struct session {
+struct report_session {
     const struct lull_report_options *options;
     struct reading *readings; /* [count] */
     uint32_t count;
@@ -31,9 +31,10 @@ void lull_report_budget(uint64_t bytes, struct lull_report_options *options)
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static lull_status join_pass(void *context, struct lull_joint_pass *joint, struct lull_error *err)
+static lull_status join_pass_of_report(void *context, struct lull_joint_pass *joint,
+                                       struct lull_error *err)
 {
-    struct session *session = context;
+    struct report_session *session = context;
     const struct lull_report_options *options = session->options;
     struct reading *reading = &session->readings[session->count++];
     const struct lull_timeline_options wanted = {.windows = joint->pass.windows,
@@ -57,7 +58,7 @@ static lull_status join_pass(void *context, struct lull_joint_pass *joint, struc
 }
 
 /* What the members of a team have read of all traces comes to the first. */
-static lull_status gather(const struct session *session, struct lull_error *err)
+static lull_status gather_readings(const struct report_session *session, struct lull_error *err)
 {
     lull_status status = LULL_OK;
     for (uint32_t i = 0; i < session->count && status == LULL_OK; i++) {
@@ -73,7 +74,8 @@ static lull_status gather(const struct session *session, struct lull_error *err)
     return status;
 }
 
-static struct reading *reading_of(const struct session *session, const struct lull_trace *trace)
+static struct reading *reading_of(const struct report_session *session,
+                                  const struct lull_trace *trace)
 {
     for (uint32_t i = 0; i < session->count; i++)
         if (session->readings[i].trace == trace)
@@ -112,7 +114,7 @@ static void add_difference(struct lull_report_run *run,
 }
 
 /* Useful time per CPU thread of a row: device streams are no peers of threads. */
-static int64_t useful_of(const struct lull_timeline *timeline, uint32_t row)
+static int64_t useful_of_row(const struct lull_timeline *timeline, uint32_t row)
 {
     int64_t ns[LULL_STEP_ACTIVITIES], sum = 0, threads = 0;
     const struct lull_timeline_row *at = &timeline->rows[row];
@@ -141,7 +143,7 @@ static void find_differences(struct lull_report_run *run, struct lull_arena *are
     struct amount *amounts = lull_arena_zero(arena, of_kind[kind], sizeof *amounts);
     uint32_t n = 0;
     for (uint32_t row = 0; row < timeline->n_rows; row++) {
-        const int64_t ns = timeline->rows[row].kind == kind ? useful_of(timeline, row) : -1;
+        const int64_t ns = timeline->rows[row].kind == kind ? useful_of_row(timeline, row) : -1;
         if (ns >= 0)
             amounts[n++] = (struct amount){row, ns};
     }
@@ -179,7 +181,7 @@ static const char *why_absent(const struct lull_run *run, struct lull_arena *are
     return "Only sums were recorded, and no events: they do not tell what happened when.";
 }
 
-static lull_status conclude_run(const struct session *session, const struct lull_run *run,
+static lull_status conclude_run(const struct report_session *session, const struct lull_run *run,
                                 struct lull_report_run *of, struct lull_arena *arena,
                                 struct lull_error *err)
 {
@@ -206,16 +208,16 @@ lull_status lull_report_load(const char *const *paths, uint32_t count,
                              struct lull_notices *notices, struct lull_arena *arena,
                              struct lull_report *ret_report, struct lull_error *err)
 {
-    struct session session = {.options = options,
-                              .readings = lull_arena_zero(arena, count, sizeof(struct reading))};
-    const struct lull_companion companion = {join_pass, &session};
+    struct report_session session = {
+        .options = options, .readings = lull_arena_zero(arena, count, sizeof(struct reading))};
+    const struct lull_companion companion = {join_pass_of_report, &session};
     struct lull_runs_options wanted = options->runs;
     wanted.companion = &companion;
     *ret_report = (struct lull_report){0};
     lull_status status =
         lull_runs_load(paths, count, &wanted, notices, arena, &ret_report->runs, err);
     if (status == LULL_OK)
-        status = gather(&session, err);
+        status = gather_readings(&session, err);
     const uint32_t n = lull_team_is_first(wanted.team) ? ret_report->runs.count : 0;
     ret_report->n_of = n;
     ret_report->of = lull_arena_zero(arena, n + (size_t)1, sizeof *ret_report->of);

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-struct session {
+struct wave_session {
     const struct lull_wave_run_options *wanted;
     struct lull_wave_run *run;
     struct lull_measured measured;
@@ -27,7 +27,7 @@ struct session {
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-static lull_status add_collector(struct session *session, const struct lull_trace *trace,
+static lull_status add_collector(struct wave_session *session, const struct lull_trace *trace,
                                  struct lull_consumer *ret_consumer, struct lull_error *err)
 {
     struct lull_wave_collector **collector = &session->run->measured.collector;
@@ -38,9 +38,10 @@ static lull_status add_collector(struct session *session, const struct lull_trac
     return status;
 }
 
-static lull_status join_pass(void *context, struct lull_joint_pass *joint, struct lull_error *err)
+static lull_status join_pass_for_waves(void *context, struct lull_joint_pass *joint,
+                                       struct lull_error *err)
 {
-    struct session *session = context;
+    struct wave_session *session = context;
     lull_status status =
         lull_measured_join(&session->measured, session->wanted->application, joint, err);
     if (status == LULL_OK)
@@ -49,7 +50,7 @@ static lull_status join_pass(void *context, struct lull_joint_pass *joint, struc
 }
 
 /* The pass of a member, over what it reads of the run. */
-static lull_status pass_alone(struct session *session, struct lull_error *err)
+static lull_status pass_alone(struct wave_session *session, struct lull_error *err)
 {
     const struct lull_trace *trace = session->run->alone;
     struct lull_consumer consumers[2];
@@ -68,7 +69,7 @@ static lull_status pass_alone(struct session *session, struct lull_error *err)
 }
 
 /* What is unusual in the iterations of a scene, to the first; together where they are shared. */
-static lull_status survey(const struct session *session, struct lull_wave_scene *scene,
+static lull_status survey(const struct wave_session *session, struct lull_wave_scene *scene,
                           struct lull_error *err)
 {
     lull_status status = lull_wave_collector_conclude(scene->collector, &scene->field, err);
@@ -78,7 +79,7 @@ static lull_status survey(const struct session *session, struct lull_wave_scene 
 }
 
 /* All that the members have read of it comes to the first. */
-static lull_status gather(struct session *session, struct lull_error *err)
+static lull_status gather_collected(struct wave_session *session, struct lull_error *err)
 {
     struct lull_team *team = session->wanted->team;
     struct lull_wave_scene *measured = &session->run->measured;
@@ -90,7 +91,8 @@ static lull_status gather(struct session *session, struct lull_error *err)
 }
 
 /* Waves and eager limit alone. */
-static lull_status read_alone(struct session *session, const char *path, struct lull_error *err)
+static lull_status read_alone(struct wave_session *session, const char *path,
+                              struct lull_error *err)
 {
     struct lull_wave_run *run = session->run;
     struct lull_team *team = session->wanted->team;
@@ -101,7 +103,7 @@ static lull_status read_alone(struct session *session, const char *path, struct 
     if (status == LULL_OK)
         status = lull_team_agree(team, pass_alone(session, err), err);
     if (status == LULL_OK)
-        status = gather(session, err);
+        status = gather_collected(session, err);
     if (status == LULL_OK)
         status = lull_division_gather_quirks(run->division, run->alone, err);
     if (run->alone)
@@ -110,7 +112,7 @@ static lull_status read_alone(struct session *session, const char *path, struct 
 }
 
 /* Of the network all that matters is what is eager. */
-static lull_status find_eager_limits(struct session *session, struct lull_error *err)
+static lull_status find_eager_limits(struct wave_session *session, struct lull_error *err)
 {
     lull_status status = LULL_OK;
     lull_network_init(&session->network, lull_network_find("hockney"));
@@ -130,10 +132,10 @@ static lull_status find_eager_limits(struct session *session, struct lull_error 
     return status;
 }
 
-static lull_status read_for_replay(struct session *session, const char *path,
+static lull_status read_for_replay(struct wave_session *session, const char *path,
                                    struct lull_error *err)
 {
-    const struct lull_companion companion = {join_pass, session};
+    const struct lull_companion companion = {join_pass_for_waves, session};
     struct lull_runs *runs = &session->run->runs;
     const struct lull_runs_options options = {.application = session->wanted->application,
                                               .force = session->wanted->force,
@@ -144,13 +146,13 @@ static lull_status read_for_replay(struct session *session, const char *path,
         lull_runs_load(&path, 1, &options, session->notices, session->arena, runs, err);
     session->run->division = status == LULL_OK ? runs->runs[0].division : NULL;
     if (status == LULL_OK && session->run->measured.collector) /* where events were read */
-        status = gather(session, err);
+        status = gather_collected(session, err);
     return status;
 }
 
 /* Whether it can be replayed, and on which network. */
-static lull_status prepare_replays(struct session *session, const char *path,
-                                   struct lull_error *err)
+static lull_status prepare_wave_replays(struct wave_session *session, const char *path,
+                                        struct lull_error *err)
 {
     const struct lull_run *run = &session->run->runs.runs[0];
     if (!run->trace || run->breakdown->from_sums || run->trace->events != LULL_EVENTS_ALL)
@@ -204,8 +206,9 @@ static int64_t without_delay(void *context, const struct lull_replay_burst *burs
 
 /* By all members while they do it together. *ret_status: what the first has come to with a replay
  * of its own. Fails where a member has gone. */
-static lull_status replay(struct session *session, struct lull_replay_wish *wish,
-                          int64_t *ret_runtime, lull_status *ret_status, struct lull_error *err)
+static lull_status replay_together(struct wave_session *session, struct lull_replay_wish *wish,
+                                   int64_t *ret_runtime, lull_status *ret_status,
+                                   struct lull_error *err)
 {
     const struct lull_run *run = &session->run->runs.runs[0];
     struct lull_replayed replayed = {0};
@@ -224,7 +227,7 @@ static lull_status replay(struct session *session, struct lull_replay_wish *wish
     return status;
 }
 
-static struct lull_replay_wish wish_of(const struct session *session)
+static struct lull_replay_wish wish_of(const struct wave_session *session)
 {
     return lull_measured_wish(&session->measured, &session->run->runs.runs[0],
                               session->wanted->application, &session->network, session->callers);
@@ -232,7 +235,7 @@ static struct lull_replay_wish wish_of(const struct session *session)
 
 /* Who collects the simulated iterations, where ranks have one stream each. */
 struct follower {
-    const struct session *session;
+    const struct wave_session *session;
     struct lull_wave_scene *scene;
     uint32_t first, end; /* the ranks that this member simulates, of several */
 };
@@ -261,7 +264,7 @@ static lull_status follow(void *context, const struct lull_program *program,
 }
 
 /* As measured, with what is unusual in it. */
-static lull_status replay_scene(struct session *session, struct lull_wave_scene *scene,
+static lull_status replay_scene(struct wave_session *session, struct lull_wave_scene *scene,
                                 int64_t *ret_runtime, lull_status *ret_status,
                                 struct lull_error *err)
 {
@@ -269,7 +272,7 @@ static lull_status replay_scene(struct session *session, struct lull_wave_scene 
     struct lull_replay_wish wish = wish_of(session);
     wish.follow = follow;
     wish.follower = &follower;
-    lull_status status = replay(session, &wish, ret_runtime, ret_status, err);
+    lull_status status = replay_together(session, &wish, ret_runtime, ret_status, err);
     if (status != LULL_OK || *ret_status != LULL_OK || !scene->collector)
         return status;
     if (!session->together && !lull_team_is_first(session->wanted->team))
@@ -285,8 +288,8 @@ static lull_status replay_scene(struct session *session, struct lull_wave_scene 
     return LULL_OK;
 }
 
-static lull_status look_for_waves(const struct session *session, struct lull_wave_scene *scene,
-                                  struct lull_error *err)
+static lull_status find_measured_waves(const struct wave_session *session,
+                                       struct lull_wave_scene *scene, struct lull_error *err)
 {
     lull_status status =
         lull_wave_graph_make(scene->field, &session->network, session->arena, &scene->graph, err);
@@ -297,7 +300,7 @@ static lull_status look_for_waves(const struct session *session, struct lull_wav
 }
 
 /* A picture of it, if the first has come to waves; together where its iterations are shared. */
-static lull_status draw(const struct session *session, struct lull_wave_scene *scene,
+static lull_status draw(const struct wave_session *session, struct lull_wave_scene *scene,
                         struct lull_error *err)
 {
     return scene->field ? lull_wave_raster_make(scene->field, scene->graph ? &scene->waves : NULL,
@@ -307,7 +310,7 @@ static lull_status draw(const struct session *session, struct lull_wave_scene *s
 
 /* The next wave that a replay without its delay can tell the cost of, from one on; the count: there
  * is none. A replay has no time within calls but what messages take. */
-static uint32_t next_wave(const struct session *session, uint32_t from)
+static uint32_t next_wave(const struct wave_session *session, uint32_t from)
 {
     const struct lull_waves *waves = &session->run->measured.waves;
     while (from < waves->count && waves->waves[from].within_call)
@@ -315,7 +318,7 @@ static uint32_t next_wave(const struct session *session, uint32_t from)
     return from;
 }
 
-static struct removal removal_of(const struct session *session, uint32_t wave)
+static struct removal removal_of(const struct wave_session *session, uint32_t wave)
 {
     const struct lull_waves *waves = &session->run->measured.waves;
     const struct lull_wave *of = &waves->waves[wave];
@@ -330,8 +333,8 @@ static struct removal removal_of(const struct session *session, uint32_t wave)
 }
 
 /* The first says what is replayed next; the others do their part until nothing is. */
-static lull_status replay_waves(struct session *session, int64_t runtime, lull_status *ret_status,
-                                struct lull_error *err)
+static lull_status replay_waves(struct wave_session *session, int64_t runtime,
+                                lull_status *ret_status, struct lull_error *err)
 {
     struct lull_team *team = session->wanted->team;
     const bool first = lull_team_is_first(team);
@@ -353,7 +356,7 @@ static lull_status replay_waves(struct session *session, int64_t runtime, lull_s
         struct lull_replay_wish wish = wish_of(session);
         wish.length = without_delay;
         wish.context = &next.removal;
-        status = replay(session, &wish, &without, ret_status, err);
+        status = replay_together(session, &wish, &without, ret_status, err);
         if (first && status == LULL_OK && *ret_status == LULL_OK)
             session->run->costs[w] = (double)(runtime - without);
         if (!first && !session->together)
@@ -363,7 +366,7 @@ static lull_status replay_waves(struct session *session, int64_t runtime, lull_s
 }
 
 /* What cannot be replayed is told, and the rest stands. */
-static lull_status replay_all(struct session *session, struct lull_error *err)
+static lull_status replay_all_scenes(struct wave_session *session, struct lull_error *err)
 {
     struct lull_wave_run *run = session->run;
     int64_t runtime = 0;
@@ -372,7 +375,7 @@ static lull_status replay_all(struct session *session, struct lull_error *err)
     if (together != LULL_OK)
         return together;
     if (status == LULL_OK && lull_team_is_first(session->wanted->team) && run->replayed.field)
-        status = look_for_waves(session, &run->replayed, err);
+        status = find_measured_waves(session, &run->replayed, err);
     run->replayed.runtime = run->replay_runtime = status == LULL_OK ? runtime : 0;
     together = draw(session, &run->replayed, err);
     if (together == LULL_OK)
@@ -385,7 +388,7 @@ static lull_status replay_all(struct session *session, struct lull_error *err)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static lull_status predict_all(const struct session *session, struct lull_error *err)
+static lull_status predict_all(const struct wave_session *session, struct lull_error *err)
 {
     struct lull_wave_run *run = session->run;
     const struct lull_waves *waves = &run->measured.waves;
@@ -406,7 +409,7 @@ static lull_status predict_all(const struct session *session, struct lull_error 
     return LULL_OK;
 }
 
-static void check_clocks(const struct session *session, const char *path)
+static void check_clocks(const struct wave_session *session, const char *path)
 {
     const struct lull_wave_run *run = session->run;
     double error = run->measured.field->clock_error;
@@ -425,13 +428,14 @@ static void check_clocks(const struct session *session, const char *path)
 }
 
 /* The waves that were measured, and what is predicted of them. */
-static lull_status find_measured(struct session *session, const char *path, struct lull_error *err)
+static lull_status find_measured(struct wave_session *session, const char *path,
+                                 struct lull_error *err)
 {
     struct lull_wave_run *run = session->run;
     lull_status status = session->wanted->no_replay ? find_eager_limits(session, err)
-                                                    : prepare_replays(session, path, err);
+                                                    : prepare_wave_replays(session, path, err);
     if (status == LULL_OK)
-        status = look_for_waves(session, &run->measured, err);
+        status = find_measured_waves(session, &run->measured, err);
     if (status == LULL_OK)
         status = predict_all(session, err);
     if (status != LULL_OK)
@@ -450,7 +454,7 @@ static lull_status find_measured(struct session *session, const char *path, stru
 }
 
 /* The first tells whether there are replays, and what they need. */
-static lull_status tell_all(struct session *session, struct lull_error *err)
+static lull_status tell_all(struct wave_session *session, struct lull_error *err)
 {
     struct lull_team *team = session->wanted->team;
     int64_t replays = session->run->replays;
@@ -463,7 +467,7 @@ static lull_status tell_all(struct session *session, struct lull_error *err)
                                         &session->network, &session->callers, err);
 }
 
-static lull_status study(struct session *session, const char *path, struct lull_error *err)
+static lull_status study(struct wave_session *session, const char *path, struct lull_error *err)
 {
     const bool first = lull_team_is_first(session->wanted->team);
     lull_status status = session->wanted->no_replay ? read_alone(session, path, err)
@@ -485,14 +489,14 @@ static lull_status study(struct session *session, const char *path, struct lull_
         status = tell_all(session, err);
     if (status != LULL_OK || !(first ? session->run->replays : session->together))
         return status; /* the first goes on with what it has */
-    return replay_all(session, err);
+    return replay_all_scenes(session, err);
 }
 
 lull_status lull_wave_run_make(const char *path, const struct lull_wave_run_options *options,
                                struct lull_notices *notices, struct lull_arena *arena,
                                struct lull_wave_run *ret_run, struct lull_error *err)
 {
-    struct session session = {
+    struct wave_session session = {
         .wanted = options, .run = ret_run, .notices = notices, .arena = arena};
     *ret_run = (struct lull_wave_run){0};
     lull_status status = study(&session, path, err);

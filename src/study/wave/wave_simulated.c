@@ -31,7 +31,7 @@ struct outcome {
     double cycle, noise_mean;
 };
 
-struct work {
+struct wave_work {
     const struct lull_wave_inputs *inputs;
     struct lull_wave_case *cases;
     struct outcome *outcomes; /* [n_points][DELAYED + repeat] */
@@ -108,8 +108,8 @@ static lull_status both_done(void *context, uint32_t stream, const struct lull_o
 }
 
 /* Runs the program with the options, whose sink is the collector's; `path`: also as a tape. */
-static lull_status simulate(struct outcome *outcome, struct lull_sim_options *options,
-                            const char *path, struct lull_error *err)
+static lull_status simulate_outcome(struct outcome *outcome, struct lull_sim_options *options,
+                                    const char *path, struct lull_error *err)
 {
     struct lull_program *program = outcome->point.program;
     struct lull_sim_result *result = &outcome->point.result;
@@ -137,8 +137,8 @@ static lull_status simulate(struct outcome *outcome, struct lull_sim_options *op
     return status;
 }
 
-static lull_status look_for_waves(const struct work *work, struct outcome *outcome,
-                                  struct lull_error *err)
+static lull_status find_simulated_waves(const struct wave_work *work, struct outcome *outcome,
+                                        struct lull_error *err)
 {
     struct lull_wave_scene *scene = &outcome->scene;
     lull_status status = lull_wave_collector_conclude(scene->collector, &scene->field, err);
@@ -165,7 +165,7 @@ static lull_status measure_cycle(struct outcome *outcome, struct lull_sim_option
     if (!cycle)
         return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the iterations");
     options->sink = lull_wave_cycle_sink(cycle);
-    lull_status status = simulate(outcome, options, NULL, err);
+    lull_status status = simulate_outcome(outcome, options, NULL, err);
     if (lull_wave_cycle_stopped(cycle))
         status = LULL_OK;
     if (status == LULL_OK)
@@ -174,7 +174,7 @@ static lull_status measure_cycle(struct outcome *outcome, struct lull_sim_option
     return status;
 }
 
-static lull_status run_with_delays(const struct work *work, struct outcome *outcome,
+static lull_status run_with_delays(const struct wave_work *work, struct outcome *outcome,
                                    struct lull_sim_options *options, const char *tape,
                                    struct lull_error *err)
 {
@@ -183,11 +183,11 @@ static lull_status run_with_delays(const struct work *work, struct outcome *outc
     if (status != LULL_OK)
         return status;
     options->sink = lull_wave_collector_sink(outcome->scene.collector);
-    status = simulate(outcome, options, tape, err);
-    return status == LULL_OK ? look_for_waves(work, outcome, err) : status;
+    status = simulate_outcome(outcome, options, tape, err);
+    return status == LULL_OK ? find_simulated_waves(work, outcome, err) : status;
 }
 
-static lull_status run_one(const struct work *work, uint64_t number, uint32_t kind,
+static lull_status run_one(const struct wave_work *work, uint64_t number, uint32_t kind,
                            struct outcome *outcome)
 {
     const struct lull_simulate_inputs *inputs = &work->inputs->simulate;
@@ -212,7 +212,7 @@ static lull_status run_one(const struct work *work, uint64_t number, uint32_t ki
     const char *tape = kind == DELAYED ? inputs->tape : NULL;
     bool collective = is_collective(work->inputs, number, outcome->arena);
     if (collective || (kind < DELAYED && !apart))
-        status = simulate(outcome, &options, tape, err);
+        status = simulate_outcome(outcome, &options, tape, err);
     else if (kind < DELAYED)
         status = measure_cycle(outcome, &options, err);
     else
@@ -322,8 +322,9 @@ static double spread_of_noise(const struct lull_wave_inputs *inputs, const struc
     return sqrt(fmax(0, squares / NOISE_DRAWS - mean * mean));
 }
 
-static lull_status predict(const struct lull_wave_inputs *inputs, const struct outcome *outcomes,
-                           struct lull_arena *arena, struct lull_wave_case *result)
+static lull_status predict_wave(const struct lull_wave_inputs *inputs,
+                                const struct outcome *outcomes, struct lull_arena *arena,
+                                struct lull_wave_case *result)
 {
     const struct outcome *delayed = &outcomes[DELAYED];
     const struct lull_wave_field *field = delayed->scene.field;
@@ -415,7 +416,7 @@ static lull_status conclude_collective(const struct lull_wave_inputs *inputs,
 
 static void run_outcomes(void *context, unsigned worker)
 {
-    struct work *work = context;
+    struct wave_work *work = context;
     uint64_t count = work->inputs->simulate.sweep->n_points * work->kinds;
     (void)worker;
     for (;;) {
@@ -432,7 +433,7 @@ static void run_outcomes(void *context, unsigned worker)
     }
 }
 
-static void conclude(const struct work *work, uint64_t number, struct lull_arena *arena)
+static void conclude_case(const struct wave_work *work, uint64_t number, struct lull_arena *arena)
 {
     struct lull_wave_case *result = &work->cases[number];
     struct outcome *outcomes = &work->outcomes[number * work->kinds];
@@ -456,7 +457,7 @@ static void conclude(const struct work *work, uint64_t number, struct lull_arena
         return;
     }
     take_repeats(work->inputs, outcomes, result);
-    result->status = predict(work->inputs, outcomes, arena, result);
+    result->status = predict_wave(work->inputs, outcomes, arena, result);
     result->scene = outcomes[DELAYED].scene;
     result->scene.name = "simulated";
     if (result->status == LULL_OK && work->inputs->simulate.sweep->n_axes == 0)
@@ -469,13 +470,13 @@ void lull_wave_simulate(const struct lull_wave_inputs *inputs, struct lull_wave_
                         unsigned workers, struct lull_arena *arena)
 {
     uint64_t points = inputs->simulate.sweep->n_points;
-    struct work work = {.inputs = inputs, .cases = cases, .kinds = DELAYED + inputs->repeat};
+    struct wave_work work = {.inputs = inputs, .cases = cases, .kinds = DELAYED + inputs->repeat};
     work.outcomes = lull_arena_zero(arena, points * work.kinds, sizeof *work.outcomes);
     uint64_t tasks = points * work.kinds;
     workers = workers ? workers : lull_worker_count();
     lull_parallel_run(workers < tasks ? workers : (unsigned)tasks, run_outcomes, &work);
     for (uint64_t p = 0; p < points; p++) {
-        conclude(&work, p, arena);
+        conclude_case(&work, p, arena);
         for (uint32_t kind = 0; kind < work.kinds; kind++) {
             struct outcome *outcome = &work.outcomes[p * work.kinds + kind];
             lull_program_close(outcome->point.program);

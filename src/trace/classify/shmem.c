@@ -49,7 +49,7 @@ static const char *const one_sided[] = {
 };
 
 /* Whether the name is `end`, or something, "_" and `end`. */
-static bool ends_with(const char *name, size_t length, const char *end)
+static bool has_ending(const char *name, size_t length, const char *end)
 {
     const size_t n = strlen(end);
     return length >= n && strncmp(name + length - n, end, n) == 0 &&
@@ -59,7 +59,7 @@ static bool ends_with(const char *name, size_t length, const char *end)
 static bool is_one_sided(const char *name, size_t length)
 {
     for (size_t i = 0; i < sizeof one_sided / sizeof *one_sided; i++)
-        if (ends_with(name, length, one_sided[i]))
+        if (has_ending(name, length, one_sided[i]))
             return true;
     return false;
 }
@@ -86,7 +86,7 @@ bool lull_classify_shmem(struct lull_region *region)
     const size_t length = length_without_size(name);
     uint8_t role = LULL_ROLE_RMA, collective = LULL_COLLECTIVE_UNKNOWN;
     size_t i = 0;
-    while (i < sizeof kinds / sizeof *kinds && !ends_with(name, length, kinds[i].end))
+    while (i < sizeof kinds / sizeof *kinds && !has_ending(name, length, kinds[i].end))
         i++;
     if (i < sizeof kinds / sizeof *kinds) {
         role = kinds[i].role;

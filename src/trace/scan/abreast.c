@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-struct entry {
+struct heap_entry {
     int64_t time;
     uint32_t lane;
 };
@@ -16,9 +16,9 @@ struct entry {
 struct share { /* what a worker has to read */
     struct lull_lane *lanes;
     uint32_t n_lanes;
-    struct entry *heap; /* [n_lanes], the lane that lags most first */
+    struct heap_entry *heap; /* [n_lanes], the lane that lags most first */
     uint32_t n_heap;
-    struct entry *parked; /* [n_lanes]: were not welcome when they were asked */
+    struct heap_entry *parked; /* [n_lanes]: were not welcome when they were asked */
     uint32_t n_parked;
     uint32_t since; /* blocks read since they were asked */
     struct lull_lane_room *room;
@@ -47,12 +47,12 @@ unsigned lull_scan_worker_of(const struct lull_trace *trace, struct lull_process
 
 /* ---- the heap ------------------------------------------------------------------------------ */
 
-static bool is_before(struct entry a, struct entry b)
+static bool is_before(struct heap_entry a, struct heap_entry b)
 {
     return a.time != b.time ? a.time < b.time : a.lane < b.lane;
 }
 
-static void push(struct share *share, struct entry entry)
+static void push_heap_entry(struct share *share, struct heap_entry entry)
 {
     uint32_t at = share->n_heap++;
     for (; at > 0 && is_before(entry, share->heap[(at - 1) / 2]); at = (at - 1) / 2)
@@ -60,9 +60,9 @@ static void push(struct share *share, struct entry entry)
     share->heap[at] = entry;
 }
 
-static struct entry pop(struct share *share)
+static struct heap_entry pop(struct share *share)
 {
-    struct entry *heap = share->heap, top = heap[0], last = heap[--share->n_heap];
+    struct heap_entry *heap = share->heap, top = heap[0], last = heap[--share->n_heap];
     uint32_t n = share->n_heap, at = 0;
     for (uint32_t child; (child = 2 * at + 1) < n; at = child) {
         child += child + 1 < n && is_before(heap[child + 1], heap[child]);
@@ -102,7 +102,7 @@ static lull_status open_share(const struct scan *scan, unsigned worker, struct s
             continue;
         lull_status status =
             lull_lane_open(&share->lanes[share->n_lanes], scan->trace, l, scan->mask, err);
-        push(share, (struct entry){0, share->n_lanes++});
+        push_heap_entry(share, (struct heap_entry){0, share->n_lanes++});
         if (status == LULL_OK && visitor->begin)
             status = visitor->begin(visitor->context, worker, l, err);
         if (status != LULL_OK)
@@ -130,17 +130,17 @@ static bool is_time_to_ask(const struct share *share)
 static void unpark(struct share *share)
 {
     while (share->n_parked > 0)
-        push(share, share->parked[--share->n_parked]);
+        push_heap_entry(share, share->parked[--share->n_parked]);
     share->since = 0;
 }
 
 /* The lane to read next; false: none is welcome. */
 static bool choose(const struct scan *scan, unsigned worker, struct share *share,
-                   struct entry *ret_entry)
+                   struct heap_entry *ret_entry)
 {
     const struct lull_abreast *abreast = scan->abreast;
     while (share->n_heap > 0) {
-        struct entry entry = pop(share);
+        struct heap_entry entry = pop(share);
         if (!abreast->welcome ||
             abreast->welcome(abreast->visitor.context, worker, share->lanes[entry.lane].location)) {
             *ret_entry = entry;
@@ -151,7 +151,7 @@ static bool choose(const struct scan *scan, unsigned worker, struct share *share
     return false;
 }
 
-static void tell(const struct scan *scan, unsigned worker, int64_t time)
+static void tell_progress(const struct scan *scan, unsigned worker, int64_t time)
 {
     if (worker != 0 || !scan->options->progress)
         return;
@@ -166,18 +166,18 @@ static lull_status read_share(const struct scan *scan, unsigned worker, struct s
     void *context = abreast->visitor.context;
     lull_status status = open_share(scan, worker, share, err);
     while (status == LULL_OK && share->n_heap + share->n_parked > 0) {
-        struct entry entry;
+        struct heap_entry entry;
         if (atomic_load_explicit(&scan->failed, memory_order_relaxed) != LULL_OK)
             return LULL_OK;
         if (choose(scan, worker, share, &entry)) {
             struct lull_lane *lane = &share->lanes[entry.lane];
-            tell(scan, worker, entry.time);
+            tell_progress(scan, worker, entry.time);
             status = lull_lane_visit(lane, share->room, &abreast->visitor, worker, err);
             entry.time = lane->nesting.last_time;
             if (lane->ended)
                 lull_lane_close(lane);
             else
-                push(share, entry);
+                push_heap_entry(share, entry);
             share->since++;
         } else if (share->since == 0) { /* all of them have just been asked */
             status = abreast->rest(context, worker, err);
@@ -190,7 +190,7 @@ static lull_status read_share(const struct scan *scan, unsigned worker, struct s
     return status;
 }
 
-static void work(void *context, unsigned worker)
+static void read_abreast(void *context, unsigned worker)
 {
     struct scan *scan = context;
     struct share share = {0};
@@ -226,7 +226,7 @@ lull_status lull_scan_abreast(const struct lull_trace *trace,
                         .workers = lull_scan_workers(trace, options),
                         .err = err};
     atomic_init(&scan.failed, LULL_OK);
-    lull_status status = lull_parallel_run_all(scan.workers, work, &scan, err);
+    lull_status status = lull_parallel_run_all(scan.workers, read_abreast, &scan, err);
     return status == LULL_OK ? (lull_status)atomic_load(&scan.failed) : status;
 }
 

@@ -17,8 +17,8 @@ struct lull_cursor {
 /* ---- copies of what cannot be read by location ------------------------------------------------
  */
 
-static lull_status forward_block(void *context, unsigned worker, const struct lull_block *block,
-                                 struct lull_error *err)
+static lull_status copy_block(void *context, unsigned worker, const struct lull_block *block,
+                              struct lull_error *err)
 {
     const struct lull_writer *writer = context;
     (void)worker;
@@ -32,7 +32,7 @@ static lull_status write_tape(const struct lull_trace *trace, struct lull_proces
     lull_status status = lull_format_tape.writer_open(trace, path, false, &writer, err);
     if (status != LULL_OK)
         return status;
-    const struct lull_visitor visitor = {.context = &writer, .block = forward_block};
+    const struct lull_visitor visitor = {.context = &writer, .block = copy_block};
     const struct lull_scan_options options = {
         .workers = 1, .application = LULL_NONE, .range = range};
     status = lull_scan(trace, &options, &visitor, err);

@@ -26,14 +26,14 @@ void lull_nesting_end(struct lull_nesting *nesting)
     nesting->open = NULL;
 }
 
-static lull_status out_of_memory(const struct lull_trace *trace, uint32_t location,
-                                 struct lull_error *err)
+static lull_status no_memory_for_nesting(const struct lull_trace *trace, uint32_t location,
+                                         struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "%s: %s: out of memory for nested regions", trace->path,
                      trace->locations[location].name);
 }
 
-static bool push(struct lull_nesting *nesting, uint32_t region)
+static bool push_open_region(struct lull_nesting *nesting, uint32_t region)
 {
     if (!lull_array_reserve(&nesting->open, &nesting->capacity, (size_t)nesting->depth + 1,
                             sizeof *nesting->open))
@@ -43,8 +43,8 @@ static bool push(struct lull_nesting *nesting, uint32_t region)
     return true;
 }
 
-static bool append(struct lull_event_buffer *scratch, uint32_t *count,
-                   const struct lull_event *event)
+static bool append_event(struct lull_event_buffer *scratch, uint32_t *count,
+                         const struct lull_event *event)
 {
     if (!lull_array_reserve(&scratch->events, &scratch->capacity, (size_t)*count + 1,
                             sizeof *scratch->events))
@@ -58,7 +58,7 @@ static bool append_leave(struct lull_nesting *nesting, struct lull_event_buffer 
 {
     struct lull_event leave = {
         .time = time, .kind = LULL_EVENT_LEAVE, .id = nesting->open[--nesting->depth]};
-    return append(scratch, count, &leave);
+    return append_event(scratch, count, &leave);
 }
 
 static lull_status time_backwards(const struct lull_nesting *nesting,
@@ -154,8 +154,8 @@ static lull_status hide(const struct lull_nesting *nesting, const struct lull_tr
     uint32_t kept = 0;
     for (uint32_t i = 0; i < *count; i++) {
         struct lull_event event = (*events)[i]; /* may lie in the scratch buffer itself */
-        if (!(nesting->hidden >> event.kind & 1) && !append(scratch, &kept, &event))
-            return out_of_memory(trace, location, err);
+        if (!(nesting->hidden >> event.kind & 1) && !append_event(scratch, &kept, &event))
+            return no_memory_for_nesting(trace, location, err);
     }
     *events = scratch->events;
     *count = kept;
@@ -186,10 +186,10 @@ static void take_back(struct lull_nesting *nesting, const struct lull_trace *tra
 }
 
 /* In the place of the first event out of order, behind `count` good ones in the scratch buffer. */
-static lull_status leave_out(struct lull_nesting *nesting, const struct lull_trace *trace,
-                             uint32_t location, const struct lull_event *bad,
-                             struct lull_event_buffer *scratch, uint32_t *count,
-                             struct lull_error *err)
+static lull_status leave_out_rest(struct lull_nesting *nesting, const struct lull_trace *trace,
+                                  uint32_t location, const struct lull_event *bad,
+                                  struct lull_event_buffer *scratch, uint32_t *count,
+                                  struct lull_error *err)
 {
     struct lull_error wrong;
     lull_status status = bad_order(nesting, trace, location, bad, &wrong);
@@ -199,9 +199,9 @@ static lull_status leave_out(struct lull_nesting *nesting, const struct lull_tra
     nesting->left_out = true;
     take_back(nesting, trace, scratch, count);
     const struct lull_event off = {.time = nesting->last_time, .kind = LULL_EVENT_MEASURE_OFF};
-    return !nesting->tells_off || append(scratch, count, &off)
+    return !nesting->tells_off || append_event(scratch, count, &off)
                ? LULL_OK
-               : out_of_memory(trace, location, err);
+               : no_memory_for_nesting(trace, location, err);
 }
 
 /* From the first irregular event on, whose order has been looked at: a copy with the repairs. */
@@ -214,12 +214,12 @@ static lull_status repair_from(uint32_t first, bool order_is_bad, struct lull_ne
     bool good = true;
     lull_status status = LULL_OK;
     for (uint32_t i = 0; good && i < first; i++)
-        good = append(scratch, &kept, &(*events)[i]);
+        good = append_event(scratch, &kept, &(*events)[i]);
     for (uint32_t i = first; good && i < *count; i++) {
         const struct lull_event *event = &(*events)[i];
         if (order_is_bad ||
             (i > first && !passed_by(nesting, event) && !in_order(nesting, event))) {
-            status = leave_out(nesting, trace, location, event, scratch, &kept, err);
+            status = leave_out_rest(nesting, trace, location, event, scratch, &kept, err);
             break;
         }
         if (event->kind == LULL_EVENT_LEAVE && !closes_innermost(nesting, event)) {
@@ -229,11 +229,11 @@ static lull_status repair_from(uint32_t first, bool order_is_bad, struct lull_ne
         if (event->kind == LULL_EVENT_LEAVE)
             nesting->depth--;
         else if (event->kind == LULL_EVENT_ENTER)
-            good = push(nesting, event->id);
-        good = good && append(scratch, &kept, event);
+            good = push_open_region(nesting, event->id);
+        good = good && append_event(scratch, &kept, event);
     }
     if (!good)
-        return out_of_memory(trace, location, err);
+        return no_memory_for_nesting(trace, location, err);
     if (status != LULL_OK)
         return status;
     *events = scratch->events;
@@ -298,8 +298,8 @@ lull_status lull_nesting_repair(struct lull_nesting *nesting, const struct lull_
             if (!closes_innermost(nesting, event))
                 return repair_from(i, false, nesting, trace, location, events, count, scratch, err);
             nesting->depth--;
-        } else if (event->kind == LULL_EVENT_ENTER && !push(nesting, event->id)) {
-            return out_of_memory(trace, location, err);
+        } else if (event->kind == LULL_EVENT_ENTER && !push_open_region(nesting, event->id)) {
+            return no_memory_for_nesting(trace, location, err);
         }
     }
     return nesting->hidden ? hide(nesting, trace, location, events, count, scratch, err) : LULL_OK;
@@ -320,7 +320,7 @@ lull_status lull_nesting_close_all(struct lull_nesting *nesting, const struct lu
     int64_t end = trace->duration > nesting->last_time ? trace->duration : nesting->last_time;
     while (nesting->depth > 0)
         if (!append_leave(nesting, scratch, &count, end))
-            return out_of_memory(trace, location, err);
+            return no_memory_for_nesting(trace, location, err);
     *ret_events = scratch->events;
     *ret_count = nesting->hidden & LULL_MASK(LULL_EVENT_LEAVE) ? 0 : count;
     return LULL_OK;

@@ -40,7 +40,8 @@ static lull_status sink_begin(struct lull_sink *sink, uint32_t location, struct 
 }
 
 /* A block of a location of this process. */
-static lull_status take(void *context, const struct lull_block *block, struct lull_error *err)
+static lull_status take_sink_block(void *context, const struct lull_block *block,
+                                   struct lull_error *err)
 {
     struct lull_sink *sink = context;
     const uint32_t location = block->location;
@@ -62,7 +63,7 @@ lull_status lull_sink_block(struct lull_sink *sink, uint32_t location,
     if (count == 0)
         return LULL_OK;
     if (lull_lane_is_wanted(sink->trace, sink->options, location))
-        return take(sink, &block, err);
+        return take_sink_block(sink, &block, err);
     if (sink->relayed && lull_lane_is_selected(sink->trace, sink->options, location))
         return lull_relayed_put(sink->relayed, sink->trace->locations[location].process, &block,
                                 err);
@@ -103,7 +104,7 @@ static lull_status walk(struct lull_sink *sink, const struct lull_relay *relay, 
 {
     const struct lull_trace *trace = sink->trace;
     if (relay && relay->index > 0)
-        return lull_relayed_get_all(relay, take, sink, err);
+        return lull_relayed_get_all(relay, take_sink_block, sink, err);
     if (relay && !(sink->relayed = lull_relayed_create(relay)))
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     lull_status status = trace->format->reader->drive(trace, lull_nesting_mask(mask),

@@ -9,7 +9,7 @@
 
 enum { PARCEL = 1 << 16 }; /* bytes, but for a block that is larger */
 
-struct head {
+struct block_head {
     uint32_t location, n_events;
     uint32_t events_size, n_readings; /* bytes; readings */
 };
@@ -26,7 +26,7 @@ static inline bool is_short(unsigned kind)
 }
 
 /* How much of an event goes into a parcel. */
-static inline size_t size_of(unsigned kind)
+static inline size_t size_of_event(unsigned kind)
 {
     return is_short(kind) ? SHORT : sizeof(struct lull_event);
 }
@@ -38,7 +38,7 @@ static inline size_t copy_event(void *to, const void *from, unsigned kind)
         memcpy(to, from, SHORT);
     else
         memcpy(to, from, sizeof(struct lull_event));
-    return size_of(kind);
+    return size_of_event(kind);
 }
 
 struct outgoing {
@@ -68,12 +68,13 @@ void lull_relayed_destroy(struct lull_relayed *relayed)
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
-static lull_status no_memory(struct lull_error *err)
+static lull_status no_memory_for_others(struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for what others are to read");
 }
 
-static lull_status flush(struct lull_relayed *relayed, uint32_t owner, struct lull_error *err)
+static lull_status flush_parcel(struct lull_relayed *relayed, uint32_t owner,
+                                struct lull_error *err)
 {
     const struct lull_relay *relay = relayed->relay;
     struct outgoing *out = &relayed->to[owner];
@@ -83,19 +84,19 @@ static lull_status flush(struct lull_relayed *relayed, uint32_t owner, struct lu
     return status;
 }
 
-static struct head head_of(const struct lull_block *block)
+static struct block_head head_of(const struct lull_block *block)
 {
-    struct head head = {.location = block->location, .n_events = block->count};
+    struct block_head head = {.location = block->location, .n_events = block->count};
     for (uint32_t i = 0; i < block->count; i++) {
         const struct lull_event *event = &block->events[i];
-        head.events_size += (uint32_t)size_of(event->kind);
+        head.events_size += (uint32_t)size_of_event(event->kind);
         if (event->kind == LULL_EVENT_COUNTERS)
             head.n_readings += event->readings.count;
     }
     return head;
 }
 
-static void append(struct outgoing *out, const void *bytes, size_t size)
+static void append_outgoing(struct outgoing *out, const void *bytes, size_t size)
 {
     memcpy(out->bytes + out->size, bytes, size);
     out->size += size;
@@ -106,24 +107,24 @@ lull_status lull_relayed_put(struct lull_relayed *relayed, uint32_t process,
 {
     const uint32_t owner = relayed->relay->owner(relayed->relay->context, process);
     struct outgoing *out = &relayed->to[owner];
-    const struct head head = head_of(block);
+    const struct block_head head = head_of(block);
     const size_t size =
         sizeof head + head.events_size + head.n_readings * sizeof(struct lull_reading);
     if (out->size > 0 && out->size + size > PARCEL) {
-        lull_status status = flush(relayed, owner, err);
+        lull_status status = flush_parcel(relayed, owner, err);
         if (status != LULL_OK)
             return status;
     }
     const size_t wanted = out->size + size;
     if (!lull_array_reserve(&out->bytes, &out->capacity, wanted > PARCEL ? wanted : PARCEL, 1))
-        return no_memory(err);
-    append(out, &head, sizeof head);
+        return no_memory_for_others(err);
+    append_outgoing(out, &head, sizeof head);
     for (uint32_t i = 0; i < block->count; i++)
         out->size += copy_event(out->bytes + out->size, &block->events[i], block->events[i].kind);
     for (uint32_t i = 0; i < block->count && head.n_readings; i++)
         if (block->events[i].kind == LULL_EVENT_COUNTERS)
-            append(out, block->events[i].readings.values,
-                   block->events[i].readings.count * sizeof(struct lull_reading));
+            append_outgoing(out, block->events[i].readings.values,
+                            block->events[i].readings.count * sizeof(struct lull_reading));
     return LULL_OK;
 }
 
@@ -134,7 +135,7 @@ lull_status lull_relayed_end(struct lull_relayed *relayed, struct lull_error *er
     for (uint32_t m = 0; status == LULL_OK && m < relay->size; m++) {
         if (m == relay->index)
             continue;
-        status = flush(relayed, m, err);
+        status = flush_parcel(relayed, m, err);
         if (status == LULL_OK)
             status = relay->put(relay->context, m, NULL, 0, err);
     }
@@ -151,7 +152,7 @@ struct incoming {
 };
 
 /* Readings stand where this process has them. */
-static void unpack(const struct head *head, struct lull_event *events)
+static void unpack_events(const struct block_head *head, struct lull_event *events)
 {
     const uint8_t *at = (const uint8_t *)(head + 1);
     const struct lull_reading *readings = (const void *)(at + head->events_size);
@@ -170,10 +171,10 @@ static lull_status take_parcel(struct incoming *in, const uint8_t *at, const uin
 {
     lull_status status = LULL_OK;
     while (status == LULL_OK && at < end) {
-        const struct head *head = (const void *)at;
+        const struct block_head *head = (const void *)at;
         if (!lull_array_reserve(&in->events, &in->capacity, head->n_events, sizeof *in->events))
-            return no_memory(err);
-        unpack(head, in->events);
+            return no_memory_for_others(err);
+        unpack_events(head, in->events);
         at += sizeof *head + head->events_size + head->n_readings * sizeof(struct lull_reading);
         const struct lull_block block = {
             .location = head->location, .count = head->n_events, .events = in->events};

@@ -121,7 +121,7 @@ static struct active *most_lagging(const struct scheduler *scheduler, uint32_t p
 /* The next location to read, marked busy; NULL when all is done or something failed. A worker stays
  * with the process that it read last, so that two of them meet in one only when there are no
  * more. */
-static struct active *take(struct scheduler *scheduler, uint32_t process)
+static struct active *take_active(struct scheduler *scheduler, uint32_t process)
 {
     pthread_mutex_lock(&scheduler->lock);
     struct active *active = NULL;
@@ -167,8 +167,8 @@ static void report_progress(struct scheduler *scheduler, struct active *active, 
     options->progress(options->progress_context, share < 1 ? share : 1);
 }
 
-static void give_back(struct scheduler *scheduler, struct active *active, bool ended,
-                      lull_status status, const struct lull_error *err)
+static void give_back_active(struct scheduler *scheduler, struct active *active, bool ended,
+                             lull_status status, const struct lull_error *err)
 {
     pthread_mutex_lock(&scheduler->lock);
     active->busy = false;
@@ -206,18 +206,18 @@ static lull_status advance(const struct scheduler *scheduler, unsigned worker,
     return status == LULL_OK ? lull_lane_visit(&active->lane, room, visitor, worker, err) : status;
 }
 
-static void work(void *context, unsigned worker)
+static void read_in_turns(void *context, unsigned worker)
 {
     struct scheduler *scheduler = context;
     struct lull_lane_room *room = lull_lane_room_create(LULL_LANE_EVENTS);
     uint32_t process = LULL_NONE;
-    for (struct active *active; (active = take(scheduler, process));) {
+    for (struct active *active; (active = take_active(scheduler, process));) {
         process = scheduler->trace->locations[active->location].process;
         struct lull_error err = {""};
         lull_status status =
             room ? advance(scheduler, worker, active, room, &err)
                  : lull_fail(&err, LULL_ERR_MEMORY, "%s: out of memory", scheduler->trace->path);
-        give_back(scheduler, active, active->lane.ended, status, &err);
+        give_back_active(scheduler, active, active->lane.ended, status, &err);
     }
     lull_lane_room_destroy(room);
 }
@@ -232,7 +232,7 @@ static lull_status scan_pull(const struct lull_trace *trace,
         scheduler.total += lull_lane_is_wanted(trace, options, l);
     pthread_mutex_init(&scheduler.lock, NULL);
     pthread_cond_init(&scheduler.changed, NULL);
-    lull_parallel_run(lull_scan_workers(trace, options), work, &scheduler);
+    lull_parallel_run(lull_scan_workers(trace, options), read_in_turns, &scheduler);
     while (scheduler.n_active > 0) /* only after a failure */
         release_active(scheduler.active[--scheduler.n_active]);
     free(scheduler.active);

@@ -42,7 +42,7 @@ static bool get_locations(const struct lull_process *process, struct lull_wait_l
     return lull_flow_get(flow, locations, process->n_locations * sizeof *locations);
 }
 
-static bool put(void *context, struct lull_flow *flow)
+static bool put_findings(void *context, struct lull_flow *flow)
 {
     const struct findings *findings = context;
     const struct lull_waits *waits = findings->waits;
@@ -82,7 +82,7 @@ lull_status lull_wait_gather_result(struct lull_waits *waits, struct lull_wait_r
                                     struct lull_wait_location *locations, struct lull_error *err)
 {
     struct findings findings = {waits, result, locations};
-    const struct lull_freight freight = {put, get, &findings, "waits"};
+    const struct lull_freight freight = {put_findings, get, &findings, "waits"};
     return lull_team_bring(waits->options.division->team, &freight, err);
 }
 

@@ -69,7 +69,7 @@ void lull_wait_told_free(struct wait_told *told)
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-static unsigned char *put(unsigned char *at, const void *bytes, size_t size)
+static unsigned char *put_bytes(unsigned char *at, const void *bytes, size_t size)
 {
     memcpy(at, bytes, size);
     return at + size;
@@ -95,11 +95,11 @@ static unsigned char *write_moment(unsigned char *at, const struct wait_moment *
         wire.own = snapshot->count;
         wire.others = wire.form == FORM_WHOLE ? snapshot->others->count : 0;
     }
-    at = put(at, &wire, sizeof wire);
+    at = put_bytes(at, &wire, sizeof wire);
     if (wire.form >= FORM_OWN)
-        at = put(at, snapshot->own, wire.own * sizeof snapshot->own[0]);
+        at = put_bytes(at, snapshot->own, wire.own * sizeof snapshot->own[0]);
     if (wire.form == FORM_WHOLE)
-        at = put(at, snapshot->others->entries, wire.others * sizeof snapshot->own[0]);
+        at = put_bytes(at, snapshot->others->entries, wire.others * sizeof snapshot->own[0]);
     return at;
 }
 
@@ -113,7 +113,7 @@ unsigned char *lull_wait_write_cause(unsigned char *at, const struct wait_cause 
     /* What was in another epoch is never looked at (ledger.h). */
     const bool same_epoch = now && since && now->epoch == since->epoch;
     *ret_no_memory |= told && now && !last;
-    at = put(at, &wire, sizeof wire);
+    at = put_bytes(at, &wire, sizeof wire);
     at = write_moment(at, &cause->late, last ? *last : NULL);
     at = write_moment(at, same_epoch ? &cause->late_since : &(struct wait_moment){0}, NULL);
     if (last)

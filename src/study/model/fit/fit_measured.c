@@ -132,7 +132,7 @@ static lull_status measure_y(const struct lull_run *run, struct lull_fit_y y, do
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-struct filling {
+struct table_filling {
     struct lull_fit_table *table;
     const struct lull_runs *runs;
     const struct lull_fit_wish *wish;
@@ -140,8 +140,9 @@ struct filling {
     struct lull_error *err;
 };
 
-static lull_status add_run(const struct filling *filling, struct lull_fit_series *series,
-                           const struct lull_run *run, double value)
+static lull_status add_run_to_series(const struct table_filling *filling,
+                                     struct lull_fit_series *series, const struct lull_run *run,
+                                     double value)
 {
     double x[LULL_FIT_PARAMETERS];
     for (size_t i = 0; i < filling->table->n_params; i++)
@@ -150,7 +151,7 @@ static lull_status add_run(const struct filling *filling, struct lull_fit_series
     return status == LULL_OK ? status : lull_fail_prefix(filling->err, status, "%s", run->path);
 }
 
-static lull_status add_front(const struct filling *filling)
+static lull_status add_front(const struct table_filling *filling)
 {
     const struct lull_fit_y y = filling->wish->y;
     bool is_region = y.subject == LULL_FIT_REGION;
@@ -164,14 +165,14 @@ static lull_status add_front(const struct filling *filling)
         double value = 0;
         status = measure_y(&filling->runs->runs[r], y, &value, filling->err);
         if (status == LULL_OK)
-            status = add_run(filling, series, &filling->runs->runs[r], value);
+            status = add_run_to_series(filling, series, &filling->runs->runs[r], value);
     }
     return status;
 }
 
 /* The exclusive time of a region; NULL: what is outside of all. A run that does not have it adds no
  * point, and a region without points no series. */
-static lull_status add_region(const struct filling *filling, const char *name)
+static lull_status add_region(const struct table_filling *filling, const char *name)
 {
     struct lull_fit_series *series =
         lull_fit_table_series(filling->table, name ? name : "(outside regions)", "exclusive time");
@@ -181,13 +182,13 @@ static lull_status add_region(const struct filling *filling, const char *name)
         const struct lull_run *run = &filling->runs->runs[r];
         double ns = name ? region_ns(run->breakdown, name, false) : outside_ns(run->breakdown);
         if (ns > 0)
-            status = add_run(filling, series, run, ns * 1e-9 / run->threads);
+            status = add_run_to_series(filling, series, run, ns * 1e-9 / run->threads);
     }
     filling->table->n_series -= series->count == 0;
     return status;
 }
 
-static bool is_known(const struct lull_fit_table *table, const char *name)
+static bool is_known_series(const struct lull_fit_table *table, const char *name)
 {
     for (size_t i = 0; i < table->n_series; i++)
         if (strcmp(table->series[i].region, name) == 0 &&
@@ -196,7 +197,7 @@ static bool is_known(const struct lull_fit_table *table, const char *name)
     return false;
 }
 
-static lull_status add_regions(const struct filling *filling)
+static lull_status add_series_of_regions(const struct table_filling *filling)
 {
     static const double least_share = 0.01;
     lull_status status = add_region(filling, NULL);
@@ -205,7 +206,8 @@ static lull_status add_regions(const struct filling *filling)
         const double least_ns = least_share * all_ns(breakdown);
         for (uint32_t i = 0; status == LULL_OK && i < breakdown->n_regions; i++) {
             const char *name = breakdown->regions[i].name;
-            if (region_ns(breakdown, name, false) >= least_ns && !is_known(filling->table, name))
+            if (region_ns(breakdown, name, false) >= least_ns &&
+                !is_known_series(filling->table, name))
                 status = add_region(filling, name);
         }
     }
@@ -216,7 +218,7 @@ lull_status lull_fit_table_of_runs(const struct lull_runs *runs, const struct lu
                                    struct lull_arena *arena, struct lull_fit_table **ret_table,
                                    struct lull_error *err)
 {
-    struct filling filling = {.runs = runs, .wish = wish, .err = err};
+    struct table_filling filling = {.runs = runs, .wish = wish, .err = err};
     const char *names[LULL_FIT_PARAMETERS];
     size_t count;
     if (wish->sizes && wish->n_sizes != runs->count)
@@ -230,7 +232,7 @@ lull_status lull_fit_table_of_runs(const struct lull_runs *runs, const struct lu
     if (status == LULL_OK)
         status = add_front(&filling);
     if (status == LULL_OK && wish->by_region)
-        status = add_regions(&filling);
+        status = add_series_of_regions(&filling);
     if (status != LULL_OK)
         return status;
     lull_fit_table_finish(filling.table);
@@ -262,10 +264,11 @@ lull_status lull_fit_find_series(const struct lull_fit_table *table, struct lull
 
 /* ---- from files ----------------------------------------------------------------------------- */
 
-static lull_status read_runs(const char *const *paths, uint32_t count,
-                             const struct lull_fit_wish *wish,
-                             const struct lull_runs_options *options, struct lull_notices *notices,
-                             struct lull_fit_table **ret_table, struct lull_error *err)
+static lull_status read_runs_to_fit(const char *const *paths, uint32_t count,
+                                    const struct lull_fit_wish *wish,
+                                    const struct lull_runs_options *options,
+                                    struct lull_notices *notices, struct lull_fit_table **ret_table,
+                                    struct lull_error *err)
 {
     struct lull_runs_options wanted = *options;
     struct lull_arena *arena = notices->arena;
@@ -314,7 +317,7 @@ lull_status lull_fit_measured_read(const char *const *paths, uint32_t count,
     if (!format && wish->has_kind)
         return lull_fail(err, LULL_ERR_RANGE, "--kind is for tables; of runs it is known");
     if (!format)
-        return read_runs(paths, count, wish, options, notices, ret_table, err);
+        return read_runs_to_fit(paths, count, wish, options, notices, ret_table, err);
     if (count > 1)
         return lull_fail(err, LULL_ERR_RANGE,
                          "%s: is a table of measurements (%s), expected it alone", paths[number],

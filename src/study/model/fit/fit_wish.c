@@ -50,8 +50,9 @@ static bool is_number(const char *text, const char *end, double *ret_value)
     return stop == end && stop != text && *ret_value > 0 && isfinite(*ret_value);
 }
 
-static lull_status read_sizes(const char *text, struct lull_arena *arena, const double **ret_sizes,
-                              size_t *ret_count, struct lull_error *err)
+static lull_status read_fit_sizes(const char *text, struct lull_arena *arena,
+                                  const double **ret_sizes, size_t *ret_count,
+                                  struct lull_error *err)
 {
     const char **pieces = lull_split(text, ",", arena, ret_count);
     double *sizes = lull_arena_zero(arena, *ret_count + 1, sizeof *sizes);
@@ -97,7 +98,7 @@ lull_status lull_fit_wish_read(const struct lull_fit_texts *texts, struct lull_a
         status = lull_option_percent("confidence", texts->confidence, 50, 99.99,
                                      &ret_options->confidence, err);
     if (status == LULL_OK &&
-        read_sizes(texts->sizes, arena, &ret_wish->sizes, &ret_wish->n_sizes, err) != LULL_OK)
+        read_fit_sizes(texts->sizes, arena, &ret_wish->sizes, &ret_wish->n_sizes, err) != LULL_OK)
         return lull_fail_prefix(err, LULL_ERR_RANGE, "--sizes");
     return status;
 }

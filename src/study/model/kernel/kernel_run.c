@@ -63,8 +63,8 @@ static lull_status describe_array(const struct lull_kernel_wish *wish, size_t nu
     return LULL_OK;
 }
 
-static lull_status describe(const struct lull_kernel_wish *wish, struct lull_arena *arena,
-                            struct lull_loaded *loaded, struct lull_error *err)
+static lull_status describe_loaded(const struct lull_kernel_wish *wish, struct lull_arena *arena,
+                                   struct lull_loaded *loaded, struct lull_error *err)
 {
     const struct lull_kernel *kernel = wish->kernel;
     long *sizes = lull_arena_zero(arena, LULL_POLY_SYMBOLS, sizeof *sizes);
@@ -100,8 +100,9 @@ static bool takes_means(const struct lull_kernel_prediction *prediction)
     return any;
 }
 
-static lull_status measure(const struct lull_loaded *loaded, bool mean, struct lull_arena *arena,
-                           struct lull_kernel_measured *measured, struct lull_error *err)
+static lull_status measure_kernel(const struct lull_loaded *loaded, bool mean,
+                                  struct lull_arena *arena, struct lull_kernel_measured *measured,
+                                  struct lull_error *err)
 {
     double seconds[VISITS], cycles[VISITS], steal = 0, lost = 0;
     for (int i = 0; i < VISITS; i++) {
@@ -142,11 +143,11 @@ lull_status lull_kernel_run_here(const struct lull_kernel_wish *wish,
         return status;
     loaded.path = lull_arena_printf(arena, "%s/kernel.so", folder);
     options.here = true;
-    status = describe(wish, arena, &loaded, err);
+    status = describe_loaded(wish, arena, &loaded, err);
     if (status == LULL_OK)
         status = lull_incore_build(wish->kernel, wish->machine, &options, loaded.path, arena, err);
     if (status == LULL_OK)
-        status = measure(&loaded, takes_means(prediction), arena, ret_measured, err);
+        status = measure_kernel(&loaded, takes_means(prediction), arena, ret_measured, err);
     lull_remove_tree(folder, NULL);
     return status;
 }

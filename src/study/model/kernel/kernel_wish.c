@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_VALUES = 1000, MOST_CORES = 4096 };
+enum { MOST_VALUES = 1000, MOST_KERNEL_CORES = 4096 };
 
 static bool is_name(const char *text, size_t length)
 {
@@ -22,7 +22,8 @@ static bool is_name(const char *text, size_t length)
 }
 
 /* "NAME=REST": the rest; NULL: it is no such thing. */
-static const char *split(const char *text, struct lull_arena *arena, const char **ret_name)
+static const char *split_at_equals(const char *text, struct lull_arena *arena,
+                                   const char **ret_name)
 {
     const char *equals = strchr(text, '=');
     if (!equals || !equals[1] || !is_name(text, (size_t)(equals - text)))
@@ -41,13 +42,13 @@ static size_t count_texts(const char *const *texts)
 
 /* ---- sizes, costs, indices ------------------------------------------------------------------ */
 
-static lull_status read_sizes(const char *const *texts, struct lull_arena *arena,
-                              struct lull_kernel_wish *wish, struct lull_error *err)
+static lull_status read_kernel_sizes(const char *const *texts, struct lull_arena *arena,
+                                     struct lull_kernel_wish *wish, struct lull_error *err)
 {
     size_t count = count_texts(texts);
     struct lull_kernel_size *sizes = lull_arena_zero(arena, count + 2, sizeof *sizes);
     for (size_t i = 0; i < count; i++) {
-        const char *value = split(texts[i], arena, &sizes[i].name);
+        const char *value = split_at_equals(texts[i], arena, &sizes[i].name);
         if (!value || lull_parse_real(value, &sizes[i].value) != LULL_OK ||
             sizes[i].value != floor(sizes[i].value) || fabs(sizes[i].value) > 1e15)
             return lull_fail(err, LULL_ERR_RANGE,
@@ -68,7 +69,7 @@ static lull_status read_calls(const char *const *texts, struct lull_arena *arena
     size_t count = count_texts(texts);
     struct lull_kernel_cost *costs = lull_arena_zero(arena, count + 1, sizeof *costs);
     for (size_t i = 0; i < count; i++) {
-        const char *value = split(texts[i], arena, &costs[i].name);
+        const char *value = split_at_equals(texts[i], arena, &costs[i].name);
         if (!value || lull_parse_real(value, &costs[i].cycles) != LULL_OK || costs[i].cycles < 0)
             return lull_fail(err, LULL_ERR_RANGE, "--call: '%s', expected NAME=CYCLES", texts[i]);
     }
@@ -119,7 +120,7 @@ static lull_status read_sample(const char *path, struct lull_arena *arena,
 static lull_status read_index(const char *text, struct lull_arena *arena,
                               struct lull_kernel_index *index, struct lull_error *err)
 {
-    const char *what = split(text, arena, &index->array);
+    const char *what = split_at_equals(text, arena, &index->array);
     if (!what)
         return lull_fail(err, LULL_ERR_RANGE,
                          "--index: '%s', expected ARRAY=uniform, sequential, band:WIDTH or a "
@@ -184,10 +185,10 @@ static bool read_list(const char *text, struct lull_arena *arena, struct lull_ke
     return true;
 }
 
-static lull_status read_sweep(const char *text, struct lull_arena *arena,
-                              struct lull_kernel_wish *wish, struct lull_error *err)
+static lull_status read_kernel_sweep(const char *text, struct lull_arena *arena,
+                                     struct lull_kernel_wish *wish, struct lull_error *err)
 {
-    const char *values = text ? split(text, arena, &wish->sweep) : NULL;
+    const char *values = text ? split_at_equals(text, arena, &wish->sweep) : NULL;
     if (!text)
         return LULL_OK;
     wish->values = lull_arena_zero(arena, MOST_VALUES, sizeof *wish->values);
@@ -282,15 +283,16 @@ static void read_operand(const char *operand, struct lull_arena *arena,
     wish->source.place = colon + 1;
 }
 
-static lull_status read_options(const struct lull_kernel_texts *texts,
-                                struct lull_kernel_options *options, struct lull_error *err)
+static lull_status read_kernel_options(const struct lull_kernel_texts *texts,
+                                       struct lull_kernel_options *options, struct lull_error *err)
 {
     static const char *const traffic[] = {"conditions", "simulation", NULL};
     static const char *const policies[] = {"lru", "plru", NULL};
     unsigned chosen, policy;
     uint64_t cores = 1;
     options->seed = 1;
-    lull_status status = lull_option_number("cores", texts->cores, 1, MOST_CORES, &cores, err);
+    lull_status status =
+        lull_option_number("cores", texts->cores, 1, MOST_KERNEL_CORES, &cores, err);
     if (status == LULL_OK)
         status = lull_option_number("seed", texts->seed, 0, UINT64_MAX, &options->seed, err);
     if (status == LULL_OK)
@@ -314,13 +316,13 @@ lull_status lull_kernel_wish_read(const struct lull_kernel_texts *texts, struct 
     read_operand(texts->source, arena, wish);
     incore->flags = texts->flags ? words_of(texts->flags, arena) : NULL;
     wish->source.flags = reading_flags(incore->flags, arena);
-    lull_status status = read_options(texts, &wish->options, err);
+    lull_status status = read_kernel_options(texts, &wish->options, err);
     if (status == LULL_OK)
-        status = read_sizes(texts->sizes, arena, wish, err);
+        status = read_kernel_sizes(texts->sizes, arena, wish, err);
     if (status == LULL_OK)
         status = read_calls(texts->calls, arena, wish, err);
     if (status == LULL_OK)
-        status = read_sweep(texts->sweep, arena, wish, err);
+        status = read_kernel_sweep(texts->sweep, arena, wish, err);
     if (status == LULL_OK)
         status = read_in_core(texts->in_core, arena, incore, err);
     if (status == LULL_OK)

@@ -15,8 +15,8 @@
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-static lull_status enter(struct lull_chrome *chrome, uint32_t location,
-                         const struct lull_event *event, struct lull_error *err)
+static lull_status enter_track_region(struct lull_chrome *chrome, uint32_t location,
+                                      const struct lull_event *event, struct lull_error *err)
 {
     struct lull_chrome_track *track = &chrome->tracks[location];
     if (!lull_array_reserve(&track->open, &track->capacity, track->depth + 1, sizeof *track->open))
@@ -26,7 +26,8 @@ static lull_status enter(struct lull_chrome *chrome, uint32_t location,
     return LULL_OK;
 }
 
-static void leave(struct lull_chrome *chrome, uint32_t location, const struct lull_event *event)
+static void leave_track_region(struct lull_chrome *chrome, uint32_t location,
+                               const struct lull_event *event)
 {
     struct lull_chrome_track *track = &chrome->tracks[location];
     if (track->depth == 0)
@@ -37,8 +38,8 @@ static void leave(struct lull_chrome *chrome, uint32_t location, const struct lu
 
 /* ---- other events ---------------------------------------------------------------------------- */
 
-static void write_state(struct lull_chrome *chrome, uint32_t location,
-                        const struct lull_event *event)
+static void write_state_span(struct lull_chrome *chrome, uint32_t location,
+                             const struct lull_event *event)
 {
     const struct lull_state *state = &chrome->trace->states[event->id];
     const struct lull_chrome_span span = {state->name, lull_activity_name(state->activity),
@@ -80,21 +81,21 @@ static void write_instant(struct lull_chrome *chrome, uint32_t location,
     lull_chrome_end_event(chrome);
 }
 
-static lull_status write_event(struct lull_chrome *chrome, uint32_t location,
-                               const struct lull_event *event, struct lull_error *err)
+static lull_status write_chrome_event(struct lull_chrome *chrome, uint32_t location,
+                                      const struct lull_event *event, struct lull_error *err)
 {
     switch (event->kind) {
     case LULL_EVENT_ENTER:
-        return enter(chrome, location, event, err);
+        return enter_track_region(chrome, location, event, err);
     case LULL_EVENT_LEAVE:
-        leave(chrome, location, event);
+        leave_track_region(chrome, location, event);
         break;
     case LULL_EVENT_CALL:
         lull_chrome_write_region(chrome, location, event->id, event->time,
                                  event->time + event->duration);
         break;
     case LULL_EVENT_STATE:
-        write_state(chrome, location, event);
+        write_state_span(chrome, location, event);
         break;
     case LULL_EVENT_SEND:
     case LULL_EVENT_RECV:
@@ -124,11 +125,12 @@ static lull_status write_failed(const struct lull_chrome *chrome, struct lull_er
     return lull_fail_errno(err, "%s: cannot write", lull_output_path(chrome->output));
 }
 
-static lull_status write_block(void *state, const struct lull_block *block, struct lull_error *err)
+static lull_status write_chrome_block(void *state, const struct lull_block *block,
+                                      struct lull_error *err)
 {
     struct lull_chrome *chrome = state;
     for (uint32_t i = 0; i < block->count; i++) {
-        lull_status status = write_event(chrome, block->location, &block->events[i], err);
+        lull_status status = write_chrome_event(chrome, block->location, &block->events[i], err);
         if (status != LULL_OK)
             return status;
     }
@@ -161,7 +163,7 @@ static void write_names(struct lull_chrome *chrome)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static void release(struct lull_chrome *chrome)
+static void release_chrome(struct lull_chrome *chrome)
 {
     for (uint32_t l = 0; chrome->tracks && l < chrome->trace->n_locations; l++) {
         free(chrome->tracks[l].open);
@@ -173,7 +175,7 @@ static void release(struct lull_chrome *chrome)
     free(chrome);
 }
 
-static lull_status close_writer(void *state, bool commit, struct lull_error *err)
+static lull_status close_chrome_writer(void *state, bool commit, struct lull_error *err)
 {
     struct lull_chrome *chrome = state;
     struct lull_output *output = chrome->output;
@@ -182,7 +184,7 @@ static lull_status close_writer(void *state, bool commit, struct lull_error *err
     fputc('\n', chrome->file);
     lull_status status =
         lull_output_stream_close(chrome->file, &chrome->failure, lull_output_path(output), err);
-    release(chrome);
+    release_chrome(chrome);
     if (commit && status == LULL_OK)
         return lull_output_commit(output, err);
     lull_output_discard(output);
@@ -219,19 +221,19 @@ static lull_status open_writer(const struct lull_trace *trace, const char *path,
     chrome->tracks = tracks;
     lull_status status = lull_output_begin(path, false, replace, &chrome->output, err);
     if (status != LULL_OK) {
-        release(chrome);
+        release_chrome(chrome);
         return status;
     }
     chrome->file = lull_output_stream_open(lull_output_path(chrome->output), &chrome->failure);
     if (!chrome->file) {
         status = lull_fail_errno(err, "%s: cannot write", path);
         lull_output_discard(chrome->output);
-        release(chrome);
+        release_chrome(chrome);
         return status;
     }
     begin_document(chrome);
-    *ret_writer =
-        (struct lull_writer){.state = chrome, .block = write_block, .close = close_writer};
+    *ret_writer = (struct lull_writer){
+        .state = chrome, .block = write_chrome_block, .close = close_chrome_writer};
     return LULL_OK;
 }
 

@@ -37,10 +37,10 @@ enum {
     ANCHOR_COMPRESSION = 29,
     ANCHOR_STRINGS = 46,
     ANCHOR_N_STRINGS = 3,
-    LITTLE_ENDIAN_MARK = 'B'
+    ANCHOR_LITTLE_ENDIAN = 'B'
 };
 
-static bool is_anchor(const uint8_t *head, size_t size)
+static bool is_archive_anchor(const uint8_t *head, size_t size)
 {
     return size >= ANCHOR_STRINGS && memcmp(head + ANCHOR_NAME, "OTF2", 5) == 0;
 }
@@ -48,7 +48,7 @@ static bool is_anchor(const uint8_t *head, size_t size)
 static uint64_t anchor_number(const uint8_t *head, size_t at, int bytes)
 {
     uint64_t value = 0;
-    bool little = head[ANCHOR_BYTE_ORDER] == LITTLE_ENDIAN_MARK;
+    bool little = head[ANCHOR_BYTE_ORDER] == ANCHOR_LITTLE_ENDIAN;
     for (int i = 0; i < bytes; i++)
         value |= (uint64_t)head[at + (size_t)i] << 8 * (little ? i : bytes - 1 - i);
     return value;
@@ -80,7 +80,7 @@ static lull_status check_content(const char *path, const struct lull_mapping *an
 {
     enum { ZLIB = 2 }; /* libotf2 3 deprecates its own name for it */
     const uint8_t *head = anchor->data;
-    if (!is_anchor(head, anchor->size))
+    if (!is_archive_anchor(head, anchor->size))
         return lull_fail(err, LULL_ERR_FORMAT, "%s: this is not the anchor file of an archive",
                          path);
     if (head[ANCHOR_SUBSTRATE] == OTF2_SUBSTRATE_SION)
@@ -137,10 +137,10 @@ static void find_anchors(const char *folder, struct anchors *ret_anchors)
     closedir(directory);
 }
 
-static bool recognise(const struct lull_candidate *candidate)
+static bool recognise_archive(const struct lull_candidate *candidate)
 {
     if (!candidate->directory)
-        return !candidate->gzip && is_anchor(candidate->head, candidate->head_size);
+        return !candidate->gzip && is_archive_anchor(candidate->head, candidate->head_size);
     struct anchors anchors;
     find_anchors(candidate->path, &anchors);
     return anchors.count > 0;
@@ -288,7 +288,7 @@ static lull_status open_archive(struct lull_trace *trace, struct lull_error *err
 
 static const struct lull_reader reader_otf2 = {
     .expected = "an OTF2 archive",
-    .recognise = recognise,
+    .recognise = recognise_archive,
     .open = open_archive,
     .stream_open = lull_otf2_stream_open,
     .stream_read = lull_otf2_stream_read,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool recognise(const struct lull_candidate *candidate)
+static bool recognise_paraver(const struct lull_candidate *candidate)
 {
     return !candidate->directory && candidate->head_size >= 8 &&
            memcmp(candidate->head, "#Paraver", 8) == 0;
@@ -37,7 +37,7 @@ static void close_trace(struct lull_trace *trace)
 
 static const struct lull_reader reader_paraver = {
     .expected = "a Paraver trace",
-    .recognise = recognise,
+    .recognise = recognise_paraver,
     .open = open_trace,
     .close = close_trace,
     .drive = lull_prv_drive,

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define ENTRIES_OF(array) (sizeof(array) / sizeof *(array))
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
@@ -100,7 +100,7 @@ const struct lull_prv_known_type lull_prv_known_types[] = {
     PARAMETER(LULL_PRV_OWN_ROOT, "Root of collective (rank + 1)", LULL_PRV_ROOT_RANK),
     PARAMETER(LULL_PRV_OWN_TAG, "Tag of message", LULL_PRV_TAG),
 };
-const size_t lull_prv_n_known_types = COUNT(lull_prv_known_types);
+const size_t lull_prv_n_known_types = ENTRIES_OF(lull_prv_known_types);
 
 static int compare_type(const void *key, const void *entry)
 {
@@ -111,7 +111,7 @@ static int compare_type(const void *key, const void *entry)
 
 const struct lull_prv_known_type *lull_prv_known_type(uint64_t number)
 {
-    return bsearch(&number, lull_prv_known_types, COUNT(lull_prv_known_types),
+    return bsearch(&number, lull_prv_known_types, ENTRIES_OF(lull_prv_known_types),
                    sizeof *lull_prv_known_types, compare_type);
 }
 
@@ -193,7 +193,7 @@ const struct lull_prv_known_value lull_prv_known_values[] = {
     VALUE(60000033, 5, "signalling", ORDERED),
     VALUE(60000033, 6, "inside", ORDERED_BODY),
 };
-const size_t lull_prv_n_known_values = COUNT(lull_prv_known_values);
+const size_t lull_prv_n_known_values = ENTRIES_OF(lull_prv_known_values);
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
@@ -237,7 +237,7 @@ const struct lull_prv_known_state lull_prv_known_states[] = {
     {103, LULL_FLUSH, "Flushing the trace"},
     {104, LULL_OTHER, "Not accounted"},
 };
-const size_t lull_prv_n_known_states = COUNT(lull_prv_known_states);
+const size_t lull_prv_n_known_states = ENTRIES_OF(lull_prv_known_states);
 
 /* ---- MPI calls ------------------------------------------------------------------------------- */
 
@@ -300,7 +300,7 @@ const struct lull_prv_known_name lull_prv_mpi_calls[] = {
     {170, "MPI_Alltoallw"},
     {194, "MPI_Comm_split_type"},
 };
-const size_t lull_prv_n_mpi_calls = COUNT(lull_prv_mpi_calls);
+const size_t lull_prv_n_mpi_calls = ENTRIES_OF(lull_prv_mpi_calls);
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
@@ -309,4 +309,4 @@ const struct lull_prv_known_name lull_prv_known_counters[] = {
     {42000046, "PAPI_BR_MSP"},  {42000050, "PAPI_TOT_INS"}, {42000055, "PAPI_BR_INS"},
     {42000059, "PAPI_TOT_CYC"}, {42000107, "PAPI_REF_CYC"},
 };
-const size_t lull_prv_n_known_counters = COUNT(lull_prv_known_counters);
+const size_t lull_prv_n_known_counters = ENTRIES_OF(lull_prv_known_counters);

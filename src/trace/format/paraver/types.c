@@ -16,7 +16,7 @@ enum {
     DENSE_VALUES = 4096
 };
 
-struct builder {
+struct type_builder {
     struct lull_trace *trace;
     struct lull_paraver *paraver;
     const struct lull_prv_labels *labels;
@@ -43,7 +43,7 @@ static int compare_candidates(const void *a, const void *b)
 }
 
 /* Sorted by number, each once. */
-static struct candidate *collect(const struct builder *builder,
+static struct candidate *collect(const struct type_builder *builder,
                                  const struct lull_prv_sample *sample, size_t *ret_count)
 {
     size_t most = builder->labels->n_types + lull_prv_n_known_types + sample->n_types, n = 0;
@@ -83,7 +83,7 @@ struct lull_region lull_prv_make_region(const char *name, const struct lull_prv_
     return region;
 }
 
-static uint32_t add_region(struct builder *builder, const char *name,
+static uint32_t add_region(struct type_builder *builder, const char *name,
                            const struct lull_prv_known_type *known, uint8_t role)
 {
     struct lull_trace *trace = builder->trace;
@@ -101,7 +101,7 @@ static const struct lull_prv_known_value *find_value(uint64_t type, uint64_t val
     return NULL;
 }
 
-static void add_value(struct builder *builder, struct lull_prv_type *type,
+static void add_value(struct type_builder *builder, struct lull_prv_type *type,
                       const struct lull_prv_known_type *known, uint64_t value, const char *label,
                       size_t *capacity)
 {
@@ -135,7 +135,7 @@ static uint64_t type_of_call(const char *name)
 }
 
 /* What the tables say, for types whose values the .pcf does not list. */
-static void add_known_values(struct builder *builder, struct lull_prv_type *type,
+static void add_known_values(struct type_builder *builder, struct lull_prv_type *type,
                              const struct lull_prv_known_type *known, size_t *capacity)
 {
     for (size_t i = 0; i < lull_prv_n_known_values; i++) {
@@ -160,7 +160,7 @@ static int compare_values(const void *a, const void *b)
     return left->region < right->region ? -1 : left->region > right->region;
 }
 
-static void index_values(struct builder *builder, struct lull_prv_type *type)
+static void index_values(struct type_builder *builder, struct lull_prv_type *type)
 {
     qsort(type->values, type->n_values, sizeof *type->values, compare_values);
     uint64_t most = 0;
@@ -175,7 +175,7 @@ static void index_values(struct builder *builder, struct lull_prv_type *type)
             type->dense[type->values[i].value] = type->values[i].region;
 }
 
-static void fill_region_type(struct builder *builder, struct lull_prv_type *type,
+static void fill_region_type(struct type_builder *builder, struct lull_prv_type *type,
                              const struct lull_prv_known_type *known,
                              const struct lull_prv_label_type *label)
 {
@@ -229,7 +229,7 @@ static const char *counter_name(struct lull_arena *arena, const struct lull_prv_
     return known && strncmp(name, "PAPI_", 5) != 0 ? known : name;
 }
 
-static void add_counter(struct builder *builder, struct lull_prv_type *type, bool labelled)
+static void add_counter(struct type_builder *builder, struct lull_prv_type *type, bool labelled)
 {
     struct lull_trace *trace = builder->trace;
     trace->counters = lull_arena_grow(trace->arena, trace->counters, &builder->counters_capacity,
@@ -240,7 +240,7 @@ static void add_counter(struct builder *builder, struct lull_prv_type *type, boo
         .name = counter_name(trace->arena, type, labelled), .unit = "", .source_id = type->number};
 }
 
-static uint32_t add_marker(struct builder *builder, const char *name, uint64_t source_id)
+static uint32_t add_marker(struct type_builder *builder, const char *name, uint64_t source_id)
 {
     struct lull_trace *trace = builder->trace;
     trace->markers = lull_arena_grow(trace->arena, trace->markers, &builder->markers_capacity,
@@ -267,7 +267,7 @@ bool lull_prv_own_region(uint64_t number, struct lull_prv_known_type *ret_known)
     return true;
 }
 
-static void add_type(struct builder *builder, const struct candidate *candidate)
+static void add_type(struct type_builder *builder, const struct candidate *candidate)
 {
     struct lull_arena *arena = builder->trace->arena;
     struct lull_prv_types *types = builder->types;
@@ -313,7 +313,7 @@ static uint64_t text_key(uint64_t number)
 }
 
 /* False: no memory. */
-static bool build_index(struct builder *builder)
+static bool build_index(struct type_builder *builder)
 {
     struct lull_prv_types *types = builder->types;
     struct lull_arena *arena = builder->trace->arena;
@@ -365,7 +365,8 @@ uint32_t lull_prv_type_region(const struct lull_prv_type *type, uint64_t value, 
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
-static void add_state(struct builder *builder, uint32_t number, const char *name, uint8_t activity)
+static void add_state(struct type_builder *builder, uint32_t number, const char *name,
+                      uint8_t activity)
 {
     struct lull_trace *trace = builder->trace;
     trace->states = lull_arena_grow(trace->arena, trace->states, &builder->states_capacity,
@@ -390,7 +391,7 @@ static bool has_state(const struct lull_trace *trace, uint32_t count, uint64_t n
 
 /* All that the tables know, under the names of the .pcf, and what only the .pcf knows; the last one
  * is for numbers that neither knows. */
-static void add_states(struct builder *builder)
+static void add_states(struct type_builder *builder)
 {
     const struct lull_prv_labels *labels = builder->labels;
     struct lull_trace *trace = builder->trace;
@@ -415,8 +416,8 @@ static void add_states(struct builder *builder)
 
 /* Threads other than the first belong to OpenMP unless the trace knows pthreads alone. The tables
  * define OpenMP regions for every trace, so these say nothing. */
-static void decide_thread_roles(struct builder *builder, const struct candidate *candidates,
-                                size_t n, const struct lull_prv_sample *sample)
+static void decide_roles_by_types(struct type_builder *builder, const struct candidate *candidates,
+                                  size_t n, const struct lull_prv_sample *sample)
 {
     bool openmp = false, pthreads = false;
     for (size_t i = 0; i < n; i++) {
@@ -438,7 +439,7 @@ bool lull_prv_build_types(struct lull_trace *trace, struct lull_paraver *paraver
                           const struct lull_prv_labels *labels,
                           const struct lull_prv_sample *sample)
 {
-    struct builder builder = {
+    struct type_builder builder = {
         .trace = trace, .paraver = paraver, .labels = labels, .types = &paraver->types};
     size_t n;
     struct candidate *candidates = collect(&builder, sample, &n);
@@ -447,7 +448,7 @@ bool lull_prv_build_types(struct lull_trace *trace, struct lull_paraver *paraver
     paraver->types.unnamed_marker = add_marker(&builder, "event types named nowhere", 0);
     bool indexed = build_index(&builder);
     add_states(&builder);
-    decide_thread_roles(&builder, candidates, n, sample);
+    decide_roles_by_types(&builder, candidates, n, sample);
     trace->has_states = sample->states;
     return indexed;
 }

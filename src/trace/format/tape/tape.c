@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool recognise(const struct lull_candidate *candidate)
+static bool recognise_tape(const struct lull_candidate *candidate)
 {
     if (!candidate->directory)
         return candidate->head_size >= strlen(LULL_TAPE_ANCHOR) &&
@@ -105,8 +105,8 @@ static struct lull_cores cores_of(const struct lull_tape_header *header, const u
                                .which = cores->which};
 }
 
-static lull_status leave_out(const struct lull_trace *trace, uint32_t location, lull_status status,
-                             const struct lull_error *err)
+static lull_status leave_out_location(const struct lull_trace *trace, uint32_t location,
+                                      lull_status status, const struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
     status = lull_trace_leave_out(trace, location, status, err);
@@ -114,8 +114,8 @@ static lull_status leave_out(const struct lull_trace *trace, uint32_t location, 
     return status;
 }
 
-static lull_status read_header(const struct lull_trace *trace, uint32_t location,
-                               struct lull_tape_header *header, struct lull_error *err)
+static lull_status read_location_header(const struct lull_trace *trace, uint32_t location,
+                                        struct lull_tape_header *header, struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
     struct lull_tape_file *file = &data->files[location];
@@ -128,7 +128,7 @@ static lull_status read_header(const struct lull_trace *trace, uint32_t location
     snprintf(header->name, sizeof header->name, "%u.%u", file->process, file->number);
     file->header = (struct lull_tape_told){0};
     file->tail = NULL;
-    return leave_out(trace, location, status, err);
+    return leave_out_location(trace, location, status, err);
 }
 
 static lull_status make_location(struct lull_trace *trace, uint32_t location,
@@ -137,7 +137,7 @@ static lull_status make_location(struct lull_trace *trace, uint32_t location,
     struct lull_tape_data *data = trace->format_data;
     const struct lull_tape_file *file = &data->files[location];
     struct lull_tape_header header;
-    lull_status status = read_header(trace, location, &header, err);
+    lull_status status = read_location_header(trace, location, &header, err);
     if (status != LULL_OK)
         return status;
     const bool first = location == 0 || file->process != file[-1].process;
@@ -157,7 +157,7 @@ static lull_status make_location(struct lull_trace *trace, uint32_t location,
     return LULL_OK;
 }
 
-static lull_status make_locations(struct lull_trace *trace, struct lull_error *err)
+static lull_status make_tape_locations(struct lull_trace *trace, struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
     if (data->n_files >= LULL_NONE)
@@ -192,11 +192,11 @@ lull_status lull_tape_leave_out_process(struct lull_trace *trace, uint32_t proce
     data->scopes[process] = (struct lull_tape_scope){0};
     for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++)
         if (trace->locations[l].process == process)
-            status = leave_out(trace, l, LULL_ERR_FORMAT, err);
+            status = leave_out_location(trace, l, LULL_ERR_FORMAT, err);
     return status;
 }
 
-static int compare_u32(const void *a, const void *b)
+static int compare_process_numbers(const void *a, const void *b)
 {
     return (*(const uint32_t *)a > *(const uint32_t *)b) -
            (*(const uint32_t *)a < *(const uint32_t *)b);
@@ -205,8 +205,8 @@ static int compare_u32(const void *a, const void *b)
 /* Whether a process has all in one file. */
 static bool is_packed(const struct lull_tape_data *data, uint32_t number)
 {
-    return data->n_packed > 0 &&
-           bsearch(&number, data->packed, data->n_packed, sizeof number, compare_u32) != NULL;
+    return data->n_packed > 0 && bsearch(&number, data->packed, data->n_packed, sizeof number,
+                                         compare_process_numbers) != NULL;
 }
 
 char *lull_tape_definitions_path(const struct lull_trace *trace, uint32_t number, char *buffer)
@@ -284,13 +284,13 @@ static lull_status number_applications(struct lull_trace *trace, struct lull_err
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     for (uint32_t p = 0; p < trace->n_processes; p++)
         used[p] = trace->processes[p].application;
-    qsort(used, trace->n_processes, sizeof *used, compare_u32);
+    qsort(used, trace->n_processes, sizeof *used, compare_process_numbers);
     for (uint32_t p = 0; p < trace->n_processes; p++)
         if (n == 0 || used[p] != used[n - 1])
             used[n++] = used[p];
     for (uint32_t p = 0; n > 1 && p < trace->n_processes; p++) {
-        const uint32_t *found =
-            bsearch(&trace->processes[p].application, used, n, sizeof *used, compare_u32);
+        const uint32_t *found = bsearch(&trace->processes[p].application, used, n, sizeof *used,
+                                        compare_process_numbers);
         trace->processes[p].application = (uint32_t)(found - used);
     }
     free(used);
@@ -323,7 +323,7 @@ static void choose_scopes(struct lull_trace *trace)
 }
 
 /* Of this version or an older one. */
-static bool is_anchor(const char *text, size_t size)
+static bool is_tape_anchor(const char *text, size_t size)
 {
     const size_t digit = strlen(LULL_TAPE_ANCHOR) - 2;
     return size == digit + 2 && memcmp(text, LULL_TAPE_ANCHOR, digit) == 0 &&
@@ -345,7 +345,7 @@ static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
     lull_status status = lull_read_head(path, anchor, sizeof anchor, &got, err);
     if (status != LULL_OK)
         return status;
-    if (!is_anchor(anchor, got))
+    if (!is_tape_anchor(anchor, got))
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
                          "%s: expected '%.11s': no tape, or of a newer lull", path,
                          LULL_TAPE_ANCHOR);
@@ -358,7 +358,7 @@ static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
     data->spawns = access(path, F_OK) == 0;
     status = lull_tape_list_files(trace, err);
     if (status == LULL_OK)
-        status = make_locations(trace, err);
+        status = make_tape_locations(trace, err);
     if (status != LULL_OK)
         return status;
     struct lull_tape_merge *merge = lull_tape_merge_begin(trace);
@@ -413,7 +413,7 @@ static void close_tape(struct lull_trace *trace)
 static const struct lull_reader reader_tape = {
     .expected = "a lull tape",
     .leaves_out_damage = true,
-    .recognise = recognise,
+    .recognise = recognise_tape,
     .open = open_tape,
     .close = close_tape,
     .stream_open = lull_tape_stream_open,

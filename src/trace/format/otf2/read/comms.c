@@ -1,7 +1,7 @@
 /* Communicators: comm -> group -> list of all communicating locations -> location -> process. */
 #include "trace/format/otf2/read/definitions.h"
 
-struct builder {
+struct comm_builder {
     struct lull_trace *trace;
     struct lull_otf2_archive *archive;
     struct lull_otf2_definitions *definitions;
@@ -72,7 +72,7 @@ static unsigned group_preference(const struct lull_otf2_group *group)
     return group->type == OTF2_GROUP_TYPE_COMM_LOCATIONS;
 }
 
-static void index_groups(struct builder *builder)
+static void index_groups(struct comm_builder *builder)
 {
     struct lull_otf2_definitions *definitions = builder->definitions;
     struct lull_arena *scratch = definitions->arena;
@@ -94,7 +94,8 @@ static void index_groups(struct builder *builder)
                              "global definitions");
 }
 
-static const struct lull_otf2_group *find_group(const struct builder *builder, OTF2_GroupRef ref)
+static const struct lull_otf2_group *find_group(const struct comm_builder *builder,
+                                                OTF2_GroupRef ref)
 {
     uint32_t index = lull_otf2_find(&builder->groups, ref);
     return index == LULL_NONE ? NULL : &builder->definitions->groups.items[index];
@@ -102,7 +103,8 @@ static const struct lull_otf2_group *find_group(const struct builder *builder, O
 
 /* What a communicator consists of: processes, or locations in the case of a thread team.
  * LULL_NONE for a member that is not defined. */
-static uint32_t resolve_location(const struct builder *builder, uint64_t location_id, bool team)
+static uint32_t resolve_location(const struct comm_builder *builder, uint64_t location_id,
+                                 bool team)
 {
     uint32_t location = lull_otf2_find(builder->location_index, location_id);
     if (location == LULL_NONE || team)
@@ -110,7 +112,8 @@ static uint32_t resolve_location(const struct builder *builder, uint64_t locatio
     return builder->trace->locations[location].process;
 }
 
-static uint32_t resolve_member(const struct builder *builder, const struct lull_otf2_group *group,
+static uint32_t resolve_member(const struct comm_builder *builder,
+                               const struct lull_otf2_group *group,
                                const struct lull_otf2_group *all, uint32_t rank, bool team)
 {
     uint64_t member = group->members[rank];
@@ -123,7 +126,7 @@ static uint32_t resolve_member(const struct builder *builder, const struct lull_
 }
 
 /* Contiguous members need no list. */
-static void set_members(struct builder *builder, struct lull_comm *comm, uint32_t *members,
+static void set_members(struct comm_builder *builder, struct lull_comm *comm, uint32_t *members,
                         uint32_t count)
 {
     bool contiguous = true;
@@ -139,7 +142,7 @@ static void set_members(struct builder *builder, struct lull_comm *comm, uint32_
     comm->members = copy;
 }
 
-static void resolve_group(struct builder *builder, struct lull_comm *comm,
+static void resolve_group(struct comm_builder *builder, struct lull_comm *comm,
                           const struct lull_otf2_group *group)
 {
     comm->paradigm = is_threading(group->paradigm) ? LULL_PARADIGM_OPENMP : LULL_PARADIGM_MPI;
@@ -168,7 +171,7 @@ static void resolve_group(struct builder *builder, struct lull_comm *comm,
 }
 
 /* Without its group a communicator is taken as that of all processes. */
-static void resolve_missing_group(struct builder *builder, struct lull_comm *comm)
+static void resolve_missing_group(struct comm_builder *builder, struct lull_comm *comm)
 {
     comm->paradigm = LULL_PARADIGM_MPI;
     comm->size = builder->trace->n_processes;
@@ -177,8 +180,8 @@ static void resolve_missing_group(struct builder *builder, struct lull_comm *com
                          "'%s'", comm->name);
 }
 
-static void add_comm(struct builder *builder, const struct lull_otf2_comm *source,
-                     OTF2_GroupRef group_ref, uint32_t remote)
+static void add_archive_comm(struct comm_builder *builder, const struct lull_otf2_comm *source,
+                             OTF2_GroupRef group_ref, uint32_t remote)
 {
     struct lull_comm *comm = &builder->trace->comms[builder->trace->n_comms++];
     *comm = (struct lull_comm){.parent = LULL_NONE, .remote = remote};
@@ -192,13 +195,13 @@ static void add_comm(struct builder *builder, const struct lull_otf2_comm *sourc
 }
 
 /* Communicators of the tracer itself (its processes x threads grid) are none of the program's. */
-static bool is_programs_own(const struct builder *builder, const struct lull_otf2_comm *comm)
+static bool is_programs_own(const struct comm_builder *builder, const struct lull_otf2_comm *comm)
 {
     const struct lull_otf2_group *group = find_group(builder, comm->group);
     return !group || is_threading(group->paradigm) || is_message_passing(group->paradigm);
 }
 
-static void find_parents(struct builder *builder, const uint32_t *values)
+static void find_parents(struct comm_builder *builder, const uint32_t *values)
 {
     for (uint32_t i = 0; i < builder->definitions->comms.count; i++) {
         if (values[i] == LULL_NONE)
@@ -222,7 +225,7 @@ static uint32_t find_world(const struct lull_trace *trace)
     return LULL_NONE;
 }
 
-static void build_windows(struct builder *builder)
+static void build_windows(struct comm_builder *builder)
 {
     struct lull_otf2_definitions *definitions = builder->definitions;
     struct lull_otf2_archive *archive = builder->archive;
@@ -240,10 +243,10 @@ void lull_otf2_build_comms(struct lull_trace *trace, struct lull_otf2_archive *a
                            struct lull_otf2_definitions *definitions,
                            const struct lull_otf2_map *location_index)
 {
-    struct builder builder = {.trace = trace,
-                              .archive = archive,
-                              .definitions = definitions,
-                              .location_index = location_index};
+    struct comm_builder builder = {.trace = trace,
+                                   .archive = archive,
+                                   .definitions = definitions,
+                                   .location_index = location_index};
     uint32_t count = definitions->comms.count;
     uint32_t *values = lull_arena_alloc(definitions->arena, count * sizeof *values);
     trace->comms = lull_arena_zero(trace->arena, (size_t)count * 2, sizeof *trace->comms);
@@ -256,10 +259,10 @@ void lull_otf2_build_comms(struct lull_trace *trace, struct lull_otf2_archive *a
             continue;
         values[i] = trace->n_comms;
         if (comm->remote_group == OTF2_UNDEFINED_GROUP) {
-            add_comm(&builder, comm, comm->group, LULL_NONE);
+            add_archive_comm(&builder, comm, comm->group, LULL_NONE);
         } else { /* one for each of the two groups; events name the first */
-            add_comm(&builder, comm, comm->group, values[i] + 1);
-            add_comm(&builder, comm, comm->remote_group, values[i]);
+            add_archive_comm(&builder, comm, comm->group, values[i] + 1);
+            add_archive_comm(&builder, comm, comm->remote_group, values[i]);
         }
     }
     if (lull_otf2_map_build(&archive->comms, trace->arena, definitions->comms.items,

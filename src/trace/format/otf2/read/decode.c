@@ -54,7 +54,7 @@ struct lull_otf2_decoder {
     uint64_t n_regions;
 };
 
-static uint64_t read_number(const uint8_t *bytes)
+static uint64_t read_fixed_number(const uint8_t *bytes)
 {
     uint64_t value = 0;
     for (int i = 0; i < 8; i++)
@@ -128,8 +128,8 @@ static const uint8_t *common_limit(const struct lull_otf2_decoder *decoder)
 /* ---- common records -------------------------------------------------------------------------- */
 
 /* Reads on while records are enters, leaves or unwanted. Compiled for each way of telling time. */
-static inline void decode_common_loop(struct otf2_stream *stream, const struct lull_event *last,
-                                      const bool corrected)
+static inline void decode_usual_records(struct otf2_stream *stream, const struct lull_event *last,
+                                        const bool corrected)
 {
     static const uint32_t id_mask[5] = {0, 0xff, 0xffff, 0xffffff, 0xffffffff};
     struct lull_otf2_decoder *decoder = stream->decoder;
@@ -139,7 +139,7 @@ static inline void decode_common_loop(struct otf2_stream *stream, const struct l
     uint64_t ticks = decoder->ticks, position = decoder->position;
     while (at < limit && event < last) {
         if (*at == TIME_STAMP) {
-            ticks = read_number(at + 1);
+            ticks = read_fixed_number(at + 1);
             at += TIME_STAMP_SIZE;
         }
         const unsigned type = at[0], length = at[1];
@@ -175,12 +175,12 @@ static inline void decode_common_loop(struct otf2_stream *stream, const struct l
     stream->next = event;
 }
 
-static void decode_common(struct otf2_stream *stream, const struct lull_event *last)
+static void decode_usual(struct otf2_stream *stream, const struct lull_event *last)
 {
     if (stream->decoder->local.n_offsets >= 2)
-        decode_common_loop(stream, last, true);
+        decode_usual_records(stream, last, true);
     else
-        decode_common_loop(stream, last, false);
+        decode_usual_records(stream, last, false);
 }
 
 /* ---- all other records ----------------------------------------------------------------------- */
@@ -190,7 +190,7 @@ static lull_status read_time_stamp(struct otf2_stream *stream, struct lull_error
     struct lull_otf2_decoder *decoder = stream->decoder;
     if (decoder->end - decoder->at < TIME_STAMP_SIZE)
         return damaged(stream, decoder->at, "a time stamp crosses the end of its chunk", err);
-    decoder->ticks = read_number(decoder->at + 1);
+    decoder->ticks = read_fixed_number(decoder->at + 1);
     decoder->at += TIME_STAMP_SIZE;
     return LULL_OK;
 }
@@ -212,7 +212,7 @@ static bool find_record(const struct lull_otf2_decoder *decoder,
     } else if (left < 1 + sizeof length) {
         return false;
     } else {
-        length = read_number(at + 1);
+        length = read_fixed_number(at + 1);
         at += 1 + sizeof length;
     }
     if (length > (uint64_t)(decoder->end - at))
@@ -278,7 +278,7 @@ lull_status lull_otf2_decoder_read(struct otf2_stream *stream, const struct lull
         if ((size_t)(decoder->at - decoder->mapping.data) + COMMON_SIZE > decoder->window_end &&
             decoder->window_end < decoder->mapping.size)
             slide_window(decoder);
-        decode_common(stream, end);
+        decode_usual(stream, end);
         if (stream->next < end)
             status = read_other(stream, err);
     }
@@ -327,7 +327,8 @@ static lull_status read_local_definitions(struct otf2_stream *stream, struct lul
     return status;
 }
 
-static lull_status prepare(struct otf2_stream *stream, bool *ret_usual, struct lull_error *err)
+static lull_status prepare_decoder(struct otf2_stream *stream, bool *ret_usual,
+                                   struct lull_error *err)
 {
     struct lull_otf2_decoder *decoder = stream->decoder;
     const struct lull_otf2_archive *archive = stream->archive;
@@ -362,7 +363,7 @@ lull_status lull_otf2_decoder_open(struct otf2_stream *stream, struct lull_error
     stream->decoder = calloc(1, sizeof *stream->decoder);
     if (!stream->decoder)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
-    lull_status status = prepare(stream, &usual, err);
+    lull_status status = prepare_decoder(stream, &usual, err);
     if (status == LULL_OK && !usual) {
         lull_otf2_decoder_close(stream->decoder);
         stream->decoder = NULL;

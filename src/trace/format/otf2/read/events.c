@@ -134,8 +134,8 @@ static uint64_t since_previous(struct otf2_stream *stream, uint32_t counter, uin
     return mode == LULL_OTF2_DELAYED ? previous : value - previous;
 }
 
-static OTF2_CallbackCode add_state(struct otf2_stream *stream, OTF2_TimeStamp time,
-                                   uint64_t position, uint64_t state, uint64_t duration)
+static OTF2_CallbackCode add_state_event(struct otf2_stream *stream, OTF2_TimeStamp time,
+                                         uint64_t position, uint64_t state, uint64_t duration)
 {
     if (state >= stream->trace->n_states)
         return interrupt(stream, position, "state", state);
@@ -178,8 +178,8 @@ static OTF2_CallbackCode on_metric(COMMON, OTF2_MetricRef metric, uint8_t count,
     const struct lull_otf2_class *class = &stream->archive->class_list[index];
     if (class->state)
         return stream->mask & LULL_MASK(LULL_EVENT_STATE) && count == 2
-                   ? add_state(stream, time, position, values[0].unsigned_int,
-                               values[1].unsigned_int)
+                   ? add_state_event(stream, time, position, values[0].unsigned_int,
+                                     values[1].unsigned_int)
                    : OTF2_CALLBACK_SUCCESS;
     if (!stream->readings)
         return OTF2_CALLBACK_SUCCESS;
@@ -189,8 +189,8 @@ static OTF2_CallbackCode on_metric(COMMON, OTF2_MetricRef metric, uint8_t count,
 
 /* ---- markers --------------------------------------------------------------------------------- */
 
-static OTF2_CallbackCode add_marker(struct otf2_stream *stream, OTF2_TimeStamp time,
-                                    OTF2_ParameterRef parameter, uint64_t value)
+static OTF2_CallbackCode add_marker_event(struct otf2_stream *stream, OTF2_TimeStamp time,
+                                          OTF2_ParameterRef parameter, uint64_t value)
 {
     uint32_t index = lull_otf2_find(&stream->archive->parameters, parameter);
     if (index != LULL_NONE)
@@ -201,20 +201,20 @@ static OTF2_CallbackCode add_marker(struct otf2_stream *stream, OTF2_TimeStamp t
 static OTF2_CallbackCode on_parameter_int(COMMON, OTF2_ParameterRef parameter, int64_t value)
 {
     IGNORE_COMMON;
-    return add_marker(user, time, parameter, (uint64_t)value);
+    return add_marker_event(user, time, parameter, (uint64_t)value);
 }
 
 static OTF2_CallbackCode on_parameter_unsigned(COMMON, OTF2_ParameterRef parameter, uint64_t value)
 {
     IGNORE_COMMON;
-    return add_marker(user, time, parameter, value);
+    return add_marker_event(user, time, parameter, value);
 }
 
 static OTF2_CallbackCode on_parameter_string(COMMON, OTF2_ParameterRef parameter,
                                              OTF2_StringRef string)
 {
     IGNORE_COMMON;
-    return add_marker(user, time, parameter, string);
+    return add_marker_event(user, time, parameter, string);
 }
 
 /* ---- registration ---------------------------------------------------------------------------- */

@@ -42,10 +42,10 @@ void lull_otf2_clock_set(struct lull_otf2_clock *clock, uint64_t origin, uint64_
 /* ---- the files of a location ----------------------------------------------------------------- */
 
 /* In event files: chunk mark, byte order, numbers of the first and the last event of the chunk. */
-enum { CHUNK_HEADER = 18, CHUNK_LAST_EVENT = 10, LITTLE_ENDIAN_MARK = 'B' };
+enum { CHUNK_HEADER_SIZE = 18, CHUNK_LAST_EVENT = 10, CHUNK_LITTLE_ENDIAN = 'B' };
 enum { LEAST_EVENT = 2 }; /* bytes: a record's mark and its length */
 
-static uint64_t read_number(const uint8_t *bytes, bool little_endian)
+static uint64_t read_chunk_number(const uint8_t *bytes, bool little_endian)
 {
     uint64_t value = 0;
     for (int i = 0; i < 8; i++)
@@ -58,14 +58,14 @@ static uint64_t read_number(const uint8_t *bytes, bool little_endian)
  * took the file for text, and harm nothing.) */
 static bool has_end_mark(int file, uint64_t size)
 {
-    enum { TAIL = 8, END_OF_CHUNK = 2, END_OF_FILE = 1 };
+    enum { TAIL = 8, CHUNK_END_MARK = 2, FILE_END_MARK = 1 };
     uint8_t tail[TAIL];
-    if (size < CHUNK_HEADER + 2 || pread(file, tail, TAIL, (off_t)(size - TAIL)) != TAIL)
+    if (size < CHUNK_HEADER_SIZE + 2 || pread(file, tail, TAIL, (off_t)(size - TAIL)) != TAIL)
         return false;
     int last = TAIL - 1;
     while (last > 1 && (tail[last] == '\n' || tail[last] == '\r'))
         last--;
-    return tail[last] == END_OF_FILE && tail[last - 1] == END_OF_CHUNK;
+    return tail[last] == FILE_END_MARK && tail[last - 1] == CHUNK_END_MARK;
 }
 
 static lull_status read_last_header(const char *path, int file, uint64_t chunk_size,
@@ -76,11 +76,11 @@ static lull_status read_last_header(const char *path, int file, uint64_t chunk_s
         return lull_fail_errno(err, "%s: cannot read", path);
     uint64_t size = (uint64_t)info.st_size;
     uint64_t at = size > 0 ? (size - 1) / chunk_size * chunk_size : 0;
-    uint8_t header[CHUNK_HEADER];
+    uint8_t header[CHUNK_HEADER_SIZE];
     ssize_t got = pread(file, header, sizeof header, (off_t)at);
     if (got < 0)
         return lull_fail_errno(err, "%s: cannot read", path);
-    if (got != CHUNK_HEADER)
+    if (got != CHUNK_HEADER_SIZE)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: byte %" PRIu64 ": the file ends inside the header of a chunk", path,
                          at + (uint64_t)got);
@@ -88,7 +88,7 @@ static lull_status read_last_header(const char *path, int file, uint64_t chunk_s
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: the file is cut: no end mark at its end (byte %" PRIu64 ")", path,
                          size);
-    *ret_count = read_number(header + CHUNK_LAST_EVENT, header[1] == LITTLE_ENDIAN_MARK);
+    *ret_count = read_chunk_number(header + CHUNK_LAST_EVENT, header[1] == CHUNK_LITTLE_ENDIAN);
     /* libotf2 would look for them for hours. */
     if (*ret_count > size / LEAST_EVENT)
         return lull_fail(err, LULL_ERR_FORMAT,
@@ -118,7 +118,7 @@ static lull_status last_event(const struct lull_trace *trace,
 
 /* ---- first and last times -------------------------------------------------------------------- */
 
-struct extent {
+struct tick_extent {
     uint64_t first, last; /* ticks, corrected by the location's clock offsets */
     bool any;
 };
@@ -126,7 +126,7 @@ struct extent {
 /* Some records mean nothing to lull and pass unseen: a few events at each end are looked at. */
 enum { END_EVENTS = 64 };
 
-static void widen(struct extent *extent, const struct lull_event *events, size_t count)
+static void widen(struct tick_extent *extent, const struct lull_event *events, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint64_t begin = (uint64_t)events[i].time, end = begin;
@@ -141,7 +141,7 @@ static void widen(struct extent *extent, const struct lull_event *events, size_t
 }
 
 static lull_status read_ends(const struct lull_trace *trace, struct otf2_stream *stream,
-                             uint64_t n_events, struct extent *extent, struct lull_error *err)
+                             uint64_t n_events, struct tick_extent *extent, struct lull_error *err)
 {
     struct lull_event events[END_EVENTS];
     size_t count;
@@ -175,7 +175,7 @@ struct probe {
 };
 
 static lull_status probe_location(const struct probe *probe, uint32_t location,
-                                  struct extent *extent, struct lull_error *err)
+                                  struct tick_extent *extent, struct lull_error *err)
 {
     uint64_t n_events;
     lull_status status =
@@ -192,7 +192,7 @@ static lull_status probe_location(const struct probe *probe, uint32_t location,
 }
 
 static void merge_result(struct probe *probe, uint32_t location, lull_status status,
-                         const struct extent *extent, const struct lull_error *err)
+                         const struct tick_extent *extent, const struct lull_error *err)
 {
     struct lull_otf2_found found = {.any = extent->any,
                                     .first = extent->first,
@@ -214,7 +214,7 @@ static void probe_some(void *context, unsigned worker)
         uint32_t location = atomic_fetch_add(&probe->next_location, 1);
         if (location >= probe->end_location)
             return;
-        struct extent extent = {0};
+        struct tick_extent extent = {0};
         struct lull_error error;
         lull_status status = probe_location(probe, location, &extent, &error);
         if (status != LULL_OK || extent.any)
@@ -241,14 +241,14 @@ static lull_status probe_locations(struct probe *probe, struct lull_error *err)
  * rest was (EZTrace writes lengths that have nothing to do with its events). */
 enum { LEAST_AGREEMENT = 16 };
 
-static void apply_properties(const struct lull_trace *trace, struct extent *extent,
+static void apply_properties(const struct lull_trace *trace, struct tick_extent *extent,
                              const struct lull_otf2_clock_properties *clock)
 {
     uint64_t begin = clock->offset, end = clock->offset + clock->length;
     if (!clock->given || (clock->length == 0 && extent->any))
         return;
     if (!extent->any) { /* no events, or none were looked at */
-        *extent = (struct extent){begin, end < begin ? begin : end, true};
+        *extent = (struct tick_extent){begin, end < begin ? begin : end, true};
         return;
     }
     uint64_t slack = (extent->last - extent->first) / LEAST_AGREEMENT;
@@ -298,7 +298,7 @@ lull_status lull_otf2_find_extent(struct lull_trace *trace, struct lull_otf2_arc
     lull_status status = probe_locations(&probe, err);
     if (status != LULL_OK)
         return status;
-    struct extent extent = {probe.found.first, probe.found.last, probe.found.any};
+    struct tick_extent extent = {probe.found.first, probe.found.last, probe.found.any};
     apply_properties(trace, &extent, clock);
     uint64_t resolution = resolution_of(trace, clock);
     double seconds = (double)(extent.last - extent.first) / (double)resolution;

@@ -69,7 +69,7 @@ static OTF2_CallbackCode on_clock_offset(void *user, OTF2_TimeStamp time, int64_
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static void begin_line(struct lull_otf2_local *local, size_t line)
+static void begin_clock_line(struct lull_otf2_local *local, size_t line)
 {
     const struct lull_otf2_offset *from = &local->offsets[line], *to = from + 1;
     local->line = line;
@@ -80,7 +80,7 @@ static void begin_line(struct lull_otf2_local *local, size_t line)
 void lull_otf2_local_seek(struct lull_otf2_local *local, uint64_t ticks)
 {
     while (ticks > local->line_end)
-        begin_line(local, local->line + 1);
+        begin_clock_line(local, local->line + 1);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -132,7 +132,7 @@ lull_status lull_otf2_local_read(const struct lull_trace *trace, OTF2_Reader *re
         return lull_otf2_fail(err, code, "%s: location %" PRIu64 ": cannot read its definitions",
                               trace->path, id);
     if (local && local->n_offsets >= 2)
-        begin_line(local, 0);
+        begin_clock_line(local, 0);
     return LULL_OK;
 }
 

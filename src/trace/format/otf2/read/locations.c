@@ -185,8 +185,8 @@ static void add_process(struct lull_otf2_builder *builder, const struct draft *d
     trace->n_processes++;
 }
 
-static void add_locations(struct lull_otf2_builder *builder, const struct draft *drafts,
-                          uint32_t count)
+static void add_drafted_locations(struct lull_otf2_builder *builder, const struct draft *drafts,
+                                  uint32_t count)
 {
     struct lull_trace *trace = builder->trace;
     struct lull_otf2_definitions *definitions = builder->definitions;
@@ -246,7 +246,7 @@ lull_status lull_otf2_build_locations(struct lull_otf2_builder *builder, struct 
     count = drop_repeated(builder, drafts, count);
     rank_drafts(builder, drafts, count);
     qsort(drafts, count, sizeof *drafts, compare_drafts);
-    add_locations(builder, drafts, count);
+    add_drafted_locations(builder, drafts, count);
     index_locations(builder);
     return LULL_OK;
 }

@@ -81,8 +81,8 @@ struct message {
     uint64_t request;
 };
 
-static OTF2_CallbackCode add_message(struct otf2_stream *stream, OTF2_TimeStamp time, uint8_t kind,
-                                     const struct message *message)
+static OTF2_CallbackCode add_message_event(struct otf2_stream *stream, OTF2_TimeStamp time,
+                                           uint8_t kind, const struct message *message)
 {
     uint32_t comm = comm_index(stream, message->comm);
     struct lull_event *event = lull_otf2_add(stream, time, kind, comm);
@@ -98,7 +98,7 @@ static OTF2_CallbackCode on_send(COMMON, uint32_t receiver, OTF2_CommRef comm, u
 {
     IGNORE_COMMON;
     const struct message message = {receiver, comm, tag, bytes, LULL_NO_REQUEST};
-    return add_message(user, time, LULL_EVENT_SEND, &message);
+    return add_message_event(user, time, LULL_EVENT_SEND, &message);
 }
 
 static OTF2_CallbackCode on_isend(COMMON, uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
@@ -108,7 +108,7 @@ static OTF2_CallbackCode on_isend(COMMON, uint32_t receiver, OTF2_CommRef comm, 
     struct otf2_stream *stream = user;
     const struct message message = {receiver, comm, tag, bytes, request};
     stream->sends_posted++;
-    return add_message(stream, time, LULL_EVENT_SEND, &message);
+    return add_message_event(stream, time, LULL_EVENT_SEND, &message);
 }
 
 static OTF2_CallbackCode on_recv(COMMON, uint32_t sender, OTF2_CommRef comm, uint32_t tag,
@@ -116,7 +116,7 @@ static OTF2_CallbackCode on_recv(COMMON, uint32_t sender, OTF2_CommRef comm, uin
 {
     IGNORE_COMMON;
     const struct message message = {sender, comm, tag, bytes, LULL_NO_REQUEST};
-    return add_message(user, time, LULL_EVENT_RECV, &message);
+    return add_message_event(user, time, LULL_EVENT_RECV, &message);
 }
 
 static OTF2_CallbackCode on_irecv(COMMON, uint32_t sender, OTF2_CommRef comm, uint32_t tag,
@@ -126,7 +126,7 @@ static OTF2_CallbackCode on_irecv(COMMON, uint32_t sender, OTF2_CommRef comm, ui
     struct otf2_stream *stream = user;
     const struct message message = {sender, comm, tag, bytes, request};
     stream->receives_completed++;
-    return add_message(stream, time, LULL_EVENT_RECV, &message);
+    return add_message_event(stream, time, LULL_EVENT_RECV, &message);
 }
 
 static OTF2_CallbackCode add_request(struct otf2_stream *stream, OTF2_TimeStamp time, uint8_t kind,

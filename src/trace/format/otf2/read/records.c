@@ -75,7 +75,7 @@ static bool read_byte(struct lull_otf2_record *record, uint64_t *ret_value)
     return true;
 }
 
-static bool read_bytes(struct lull_otf2_record *record, uint64_t count, uint64_t *ret_value)
+static bool read_byte_run(struct lull_otf2_record *record, uint64_t count, uint64_t *ret_value)
 {
     if (count > (uint64_t)(record->end - record->at))
         return false;
@@ -88,7 +88,7 @@ static bool read_bytes(struct lull_otf2_record *record, uint64_t count, uint64_t
 }
 
 /* A length and as many bytes; a length of 255 means all ones. */
-static bool read_number(struct lull_otf2_record *record, unsigned most, uint64_t *ret_value)
+static bool read_coded_number(struct lull_otf2_record *record, unsigned most, uint64_t *ret_value)
 {
     enum { ALL_ONES = 255 };
     uint64_t length;
@@ -98,14 +98,14 @@ static bool read_number(struct lull_otf2_record *record, unsigned most, uint64_t
         *ret_value = UINT64_MAX >> (64 - 8 * most);
         return true;
     }
-    return length <= most && read_bytes(record, length, ret_value);
+    return length <= most && read_byte_run(record, length, ret_value);
 }
 
 static bool read_id(struct lull_otf2_record *record, const struct lull_otf2_map *map,
                     uint64_t *ret_value)
 {
     uint64_t id;
-    if (!read_number(record, 4, &id))
+    if (!read_coded_number(record, 4, &id))
         return false;
     uint32_t found = lull_otf2_find(map, id);
     *ret_value = found == LULL_NONE ? id : found; /* what a table leaves out is not translated */
@@ -119,7 +119,7 @@ static bool read_metrics(struct lull_otf2_record *record, struct fields *fields,
         return false;
     for (uint64_t m = 0; m < *ret_count; m++) {
         uint64_t type, value;
-        if (!read_byte(record, &type) || !read_number(record, 8, &value))
+        if (!read_byte(record, &type) || !read_coded_number(record, 8, &value))
             return false;
         if (type != OTF2_TYPE_UINT64 && type != OTF2_TYPE_INT64 && type != OTF2_TYPE_DOUBLE)
             return false;
@@ -143,11 +143,11 @@ static bool read_field(struct lull_otf2_record *record, struct lull_otf2_local *
     case '1':
         return read_byte(record, ret_value);
     case '4':
-        return read_number(record, 4, ret_value);
+        return read_coded_number(record, 4, ret_value);
     case '8':
-        return read_number(record, 8, ret_value);
+        return read_coded_number(record, 8, ret_value);
     case 't':
-        if (!read_bytes(record, 8, ret_value))
+        if (!read_byte_run(record, 8, ret_value))
             return false;
         *ret_value = lull_otf2_correct(local, *ret_value);
         return true;
@@ -171,9 +171,10 @@ static bool read_field(struct lull_otf2_record *record, struct lull_otf2_local *
 #define PROGRAM A1, 0, NULL /* a program's arguments mean nothing here */
 
 /* Calls back as libotf2 would; arguments take the width that the callback gives them. */
-static OTF2_CallbackCode call(struct otf2_stream *stream,
-                              const struct lull_otf2_callbacks *callbacks,
-                              const struct lull_otf2_record *record, const struct fields *fields)
+static OTF2_CallbackCode call_back(struct otf2_stream *stream,
+                                   const struct lull_otf2_callbacks *callbacks,
+                                   const struct lull_otf2_record *record,
+                                   const struct fields *fields)
 {
     const uint64_t *v = fields->value;
     const uint64_t location = stream->trace->locations[stream->location].source_id;
@@ -197,5 +198,5 @@ bool lull_otf2_translate(struct otf2_stream *stream, const struct lull_otf2_call
     for (unsigned f = 0; layout[f]; f++)
         if (!read_field(record, local, layout[f], &fields, &fields.value[f]))
             return false;
-    return call(stream, callbacks, record, &fields) == OTF2_CALLBACK_SUCCESS;
+    return call_back(stream, callbacks, record, &fields) == OTF2_CALLBACK_SUCCESS;
 }

@@ -13,7 +13,7 @@
 
 /* What the reading of definitions has come to; behind it the lists, then what they point to, each
  * from a multiple of 8 bytes on. */
-struct head {
+struct share_head {
     lull_status status;
     struct lull_error error; /* of the first, where it has failed */
     struct lull_otf2_clock_properties clock;
@@ -39,7 +39,7 @@ struct pack {
     bool full; /* there was no memory */
 };
 
-static void put(struct pack *pack, const void *bytes, size_t size)
+static void put_padded(struct pack *pack, const void *bytes, size_t size)
 {
     const size_t padded = (size + 7) / 8 * 8;
     if (pack->full || !lull_array_reserve(&pack->bytes, &pack->capacity, pack->size + padded, 1)) {
@@ -56,8 +56,8 @@ static void put(struct pack *pack, const void *bytes, size_t size)
 static void put_list(struct pack *pack, const void *items, uint32_t count, size_t size)
 {
     const uint64_t n = count;
-    put(pack, &n, sizeof n);
-    put(pack, items, count * size);
+    put_padded(pack, &n, sizeof n);
+    put_padded(pack, items, count * size);
 }
 
 static void put_all(struct pack *pack, const struct lull_otf2_definitions *definitions)
@@ -68,33 +68,34 @@ static void put_all(struct pack *pack, const struct lull_otf2_definitions *defin
     LISTS(PUT)
 #undef PUT
     for (uint32_t i = 0; i < definitions->strings.count; i++)
-        put(pack, definitions->strings.items[i].text,
-            strlen(definitions->strings.items[i].text) + 1);
+        put_padded(pack, definitions->strings.items[i].text,
+                   strlen(definitions->strings.items[i].text) + 1);
     for (uint32_t i = 0; i < definitions->groups.count; i++)
-        put(pack, definitions->groups.items[i].members,
-            definitions->groups.items[i].n_members * sizeof(uint64_t));
+        put_padded(pack, definitions->groups.items[i].members,
+                   definitions->groups.items[i].n_members * sizeof(uint64_t));
     for (uint32_t i = 0; i < definitions->classes.count; i++)
-        put(pack, definitions->classes.items[i].members,
-            definitions->classes.items[i].n_members * sizeof(OTF2_MetricMemberRef));
+        put_padded(pack, definitions->classes.items[i].members,
+                   definitions->classes.items[i].n_members * sizeof(OTF2_MetricMemberRef));
 }
 
 /* ---- unpacking --------------------------------------------------------------------------------
  */
 
 /* A copy that the definitions point into. */
-struct unpack {
+struct definition_reader {
     unsigned char *bytes;
     size_t at;
 };
 
-static void *get(struct unpack *pack, size_t size)
+static void *get(struct definition_reader *pack, size_t size)
 {
     unsigned char *bytes = pack->bytes + pack->at;
     pack->at += (size + 7) / 8 * 8;
     return bytes;
 }
 
-static void *get_list(struct unpack *pack, size_t size, uint32_t *ret_count, size_t *ret_capacity)
+static void *get_list(struct definition_reader *pack, size_t size, uint32_t *ret_count,
+                      size_t *ret_capacity)
 {
     const uint64_t *n = get(pack, sizeof *n);
     *ret_count = (uint32_t)*n;
@@ -102,7 +103,7 @@ static void *get_list(struct unpack *pack, size_t size, uint32_t *ret_count, siz
     return get(pack, *ret_count * size);
 }
 
-static void get_all(struct unpack *pack, struct lull_otf2_definitions *definitions)
+static void get_all(struct definition_reader *pack, struct lull_otf2_definitions *definitions)
 {
 #define GET(list)                                                             \
     definitions->list.items = get_list(pack, sizeof *definitions->list.items, \
@@ -122,18 +123,18 @@ static void get_all(struct unpack *pack, struct lull_otf2_definitions *definitio
 }
 
 /* `context`: where they go; NULL on the first, which has them. */
-static lull_status take_definitions(void *context, uint32_t index, const void *bytes, size_t size,
-                                    struct lull_error *err)
+static lull_status take_told_definitions(void *context, uint32_t index, const void *bytes,
+                                         size_t size, struct lull_error *err)
 {
     struct lull_otf2_definitions *definitions = context;
-    const struct head *head = bytes;
+    const struct share_head *head = bytes;
     if (index > 0)
         return LULL_OK;
     if (head->status != LULL_OK)
         return lull_fail(err, head->status, "%s", head->error.text);
     if (!definitions)
         return LULL_OK;
-    struct unpack pack = {lull_arena_alloc(definitions->arena, size), 0};
+    struct definition_reader pack = {lull_arena_alloc(definitions->arena, size), 0};
     memcpy(pack.bytes, bytes, size);
     get(&pack, sizeof *head);
     definitions->clock = head->clock;
@@ -150,18 +151,18 @@ static lull_status tell_definitions(const struct lull_trace *trace,
 {
     const struct lull_exchange *exchange = exchange_of(trace);
     const bool first = exchange->index == 0;
-    struct head head = {.status = status, .clock = definitions->clock};
+    struct share_head head = {.status = status, .clock = definitions->clock};
     struct pack pack = {0};
     if (first) {
         if (status != LULL_OK)
             head.error = *err;
-        put(&pack, &head, sizeof head);
+        put_padded(&pack, &head, sizeof head);
         put_all(&pack, definitions);
     }
     status =
         pack.full ? lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path) : LULL_OK;
     status = exchange->all(exchange->context, status, sight_of(trace), pack.bytes, pack.size,
-                           take_definitions, first ? NULL : definitions, err);
+                           take_told_definitions, first ? NULL : definitions, err);
     free(pack.bytes);
     return status;
 }

@@ -58,11 +58,11 @@ static lull_status register_callbacks(struct otf2_stream *stream, struct lull_er
 /* Room for the readings of one block; reading stops when the next event might not fit. */
 static bool make_readings(struct otf2_stream *stream)
 {
-    enum { READINGS = 4096 };
+    enum { READINGS_ROOM = 4096 };
     uint32_t most = stream->archive->most_members;
     if (most == 0)
         return true;
-    stream->most_readings = most > READINGS ? most : READINGS;
+    stream->most_readings = most > READINGS_ROOM ? most : READINGS_ROOM;
     stream->readings = malloc(stream->most_readings * sizeof *stream->readings);
     stream->previous = calloc(stream->trace->n_counters, sizeof *stream->previous);
     return stream->readings && stream->previous;

@@ -183,7 +183,7 @@ static void write_paradigms(struct writer *writer)
     }
 }
 
-static void write_region(struct writer *writer, uint32_t r)
+static void write_region_definition(struct writer *writer, uint32_t r)
 {
     const struct lull_region *region = &writer->trace->regions[r];
     OTF2_StringRef name = string_id(writer, region->name);
@@ -389,7 +389,7 @@ static void write_global(struct writer *writer)
     write_system_tree(writer);
     write_locations(writer);
     for (uint32_t r = 0; r < trace->n_regions; r++)
-        write_region(writer, r);
+        write_region_definition(writer, r);
     write_comms(writer);
     write_windows(writer);
     write_metrics(writer);

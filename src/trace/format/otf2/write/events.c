@@ -26,7 +26,8 @@ static bool ends_call(const struct lull_otf2_output_location *location,
            (event->time == location->call_end && !belongs_to_call(event->kind));
 }
 
-static OTF2_ErrorCode write_region(struct lull_otf2_target *target, const struct lull_event *event)
+static OTF2_ErrorCode write_region_record(struct lull_otf2_target *target,
+                                          const struct lull_event *event)
 {
     uint64_t time = (uint64_t)event->time;
     if (event->kind == LULL_EVENT_LEAVE)
@@ -263,7 +264,8 @@ static OTF2_ErrorCode write_readings(struct lull_otf2_target *target,
     return OTF2_SUCCESS;
 }
 
-static OTF2_ErrorCode write_state(struct lull_otf2_target *target, const struct lull_event *event)
+static OTF2_ErrorCode write_state_record(struct lull_otf2_target *target,
+                                         const struct lull_event *event)
 {
     const OTF2_Type types[] = {OTF2_TYPE_UINT64, OTF2_TYPE_UINT64};
     const OTF2_MetricValue values[] = {{.unsigned_int = event->id},
@@ -302,10 +304,10 @@ static OTF2_ErrorCode write_nothing(struct lull_otf2_target *target, const struc
 }
 
 static write_function *const write_functions[LULL_EVENT_KINDS] = {
-    [LULL_EVENT_ENTER] = write_region,
-    [LULL_EVENT_LEAVE] = write_region,
-    [LULL_EVENT_CALL] = write_region,
-    [LULL_EVENT_STATE] = write_state,
+    [LULL_EVENT_ENTER] = write_region_record,
+    [LULL_EVENT_LEAVE] = write_region_record,
+    [LULL_EVENT_CALL] = write_region_record,
+    [LULL_EVENT_STATE] = write_state_record,
     [LULL_EVENT_SEND] = write_message,
     [LULL_EVENT_SEND_DONE] = write_request,
     [LULL_EVENT_RECV_POST] = write_request,
@@ -338,7 +340,8 @@ static write_function *const write_functions[LULL_EVENT_KINDS] = {
     [LULL_EVENT_MARKER] = write_tracer,
 };
 
-static OTF2_ErrorCode write_event(struct lull_otf2_target *target, const struct lull_event *event)
+static OTF2_ErrorCode write_event_record(struct lull_otf2_target *target,
+                                         const struct lull_event *event)
 {
     if (target->location->call_open && ends_call(target->location, event)) {
         OTF2_ErrorCode code = lull_otf2_leave_call(target);
@@ -353,6 +356,6 @@ OTF2_ErrorCode lull_otf2_write_events(struct lull_otf2_target *target,
 {
     OTF2_ErrorCode code = OTF2_SUCCESS;
     for (uint32_t i = 0; code == OTF2_SUCCESS && i < block->count; i++)
-        code = write_event(target, &block->events[i]);
+        code = write_event_record(target, &block->events[i]);
     return code;
 }

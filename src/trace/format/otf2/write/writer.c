@@ -10,8 +10,8 @@
 enum { FEW_LOCATIONS = 256 };
 static const uint64_t large_chunk = UINT64_C(1) << 20;
 
-static lull_status fail(const struct lull_otf2_output *output, OTF2_ErrorCode code,
-                        struct lull_error *err)
+static lull_status fail_output(const struct lull_otf2_output *output, OTF2_ErrorCode code,
+                               struct lull_error *err)
 {
     return lull_otf2_fail(err, code, "%s: cannot write the archive",
                           lull_output_path(output->files));
@@ -24,7 +24,8 @@ static OTF2_ErrorCode open_location(struct lull_otf2_output *output, uint32_t lo
     return output->locations[location].events ? OTF2_SUCCESS : OTF2_ERROR_INVALID;
 }
 
-static lull_status write_block(void *state, const struct lull_block *block, struct lull_error *err)
+static lull_status write_archive_block(void *state, const struct lull_block *block,
+                                       struct lull_error *err)
 {
     struct lull_otf2_output *output = state;
     lull_otf2_quiet();
@@ -35,7 +36,7 @@ static lull_status write_block(void *state, const struct lull_block *block, stru
                                       .process = output->trace->locations[block->location].process};
     if (code == OTF2_SUCCESS)
         code = lull_otf2_write_events(&target, block);
-    return code == OTF2_SUCCESS ? LULL_OK : fail(output, code, err);
+    return code == OTF2_SUCCESS ? LULL_OK : fail_output(output, code, err);
 }
 
 static OTF2_FlushType before_flush(void *user, OTF2_FileType type, OTF2_LocationRef location,
@@ -110,7 +111,7 @@ static OTF2_ErrorCode finish_locations(struct lull_otf2_output *output)
     return OTF2_Archive_CloseEvtFiles(output->archive);
 }
 
-static OTF2_ErrorCode finish(struct lull_otf2_output *output)
+static OTF2_ErrorCode finish_archive(struct lull_otf2_output *output)
 {
     OTF2_ErrorCode code = finish_locations(output);
     if (code == OTF2_SUCCESS)
@@ -122,7 +123,7 @@ static OTF2_ErrorCode finish(struct lull_otf2_output *output)
     return code;
 }
 
-static void release(struct lull_otf2_output *output)
+static void release_output(struct lull_otf2_output *output)
 {
     OTF2_Archive_Close(output->archive);
     free(output->locations);
@@ -130,18 +131,18 @@ static void release(struct lull_otf2_output *output)
     free(output);
 }
 
-static lull_status close_writer(void *state, bool commit, struct lull_error *err)
+static lull_status close_archive_writer(void *state, bool commit, struct lull_error *err)
 {
     struct lull_otf2_output *output = state;
     lull_status status = LULL_OK;
     lull_otf2_quiet();
     if (commit) {
-        OTF2_ErrorCode code = finish(output);
+        OTF2_ErrorCode code = finish_archive(output);
         if (code != OTF2_SUCCESS)
-            status = fail(output, code, err);
+            status = fail_output(output, code, err);
     }
     struct lull_output *files = output->files;
-    release(output);
+    release_output(output);
     if (commit && status == LULL_OK)
         return lull_output_commit(files, err);
     lull_output_discard(files);
@@ -173,12 +174,12 @@ lull_status lull_otf2_writer_open(const struct lull_trace *trace, const char *pa
     lull_otf2_quiet();
     OTF2_ErrorCode code = set_up(output);
     if (code != OTF2_SUCCESS) {
-        status = fail(output, code, err);
-        release(output);
+        status = fail_output(output, code, err);
+        release_output(output);
         lull_output_discard(files);
         return status;
     }
-    *ret_writer =
-        (struct lull_writer){.state = output, .block = write_block, .close = close_writer};
+    *ret_writer = (struct lull_writer){
+        .state = output, .block = write_archive_block, .close = close_archive_writer};
     return LULL_OK;
 }

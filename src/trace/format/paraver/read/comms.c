@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-static void add_comm(struct lull_prv_header *header, struct lull_prv_comms *comms,
-                     const struct lull_comm *comm, uint32_t application, uint64_t id)
+static void add_comm_of_line(struct lull_prv_header *header, struct lull_prv_comms *comms,
+                             const struct lull_comm *comm, uint32_t application, uint64_t id)
 {
     struct lull_trace *trace = header->trace;
     struct lull_paraver *paraver = header->paraver;
@@ -66,7 +66,7 @@ lull_status lull_prv_read_comm(struct lull_prv_header *header, struct lull_prv_c
                              .paradigm = LULL_PARADIGM_MPI};
     if (world && application->world == LULL_NONE)
         paraver->applications[app - 1].world = trace->n_comms;
-    add_comm(header, comms, &comm, (uint32_t)app - 1, id);
+    add_comm_of_line(header, comms, &comm, (uint32_t)app - 1, id);
     return LULL_OK;
 }
 
@@ -113,7 +113,7 @@ void lull_prv_complete_worlds(struct lull_prv_header *header, struct lull_prv_co
                                  .remote = LULL_NONE,
                                  .paradigm = LULL_PARADIGM_MPI};
         application->world = header->trace->n_comms;
-        add_comm(header, comms, &comm, a, UINT64_MAX);
+        add_comm_of_line(header, comms, &comm, a, UINT64_MAX);
     }
     if (paraver->n_comm_ids > 0)
         qsort(paraver->comm_ids, paraver->n_comm_ids, sizeof *paraver->comm_ids, compare_ids);

@@ -6,7 +6,9 @@
 
 #include <string.h>
 
-enum { MOST_OPEN = 1 << 14 }; /* regions of a location; beyond them the innermost is replaced */
+enum {
+    MOST_OPEN_REGIONS = 1 << 14
+}; /* regions of a location; beyond them the innermost is replaced */
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
@@ -20,7 +22,8 @@ static lull_status end_collective(struct lull_prv_scan *scan, struct lull_error 
 }
 
 /* Leaves the region at index `at` of the open ones, wherever it stands. */
-static lull_status leave(struct lull_prv_scan *scan, uint32_t at, struct lull_error *err)
+static lull_status leave_open_region(struct lull_prv_scan *scan, uint32_t at,
+                                     struct lull_error *err)
 {
     struct lull_prv_track *track = scan->track;
     struct lull_prv_open left = track->open[at];
@@ -38,7 +41,7 @@ static lull_status leave(struct lull_prv_scan *scan, uint32_t at, struct lull_er
 }
 
 /* Index + 1 of the innermost open region of the type; 0: none. */
-static uint32_t find_open(const struct lull_prv_track *track, const struct lull_prv_type *type)
+static uint32_t find_open_type(const struct lull_prv_track *track, const struct lull_prv_type *type)
 {
     uint32_t at = track->n_open;
     while (at > 0 && track->open[at - 1].type != type)
@@ -46,8 +49,8 @@ static uint32_t find_open(const struct lull_prv_track *track, const struct lull_
     return at;
 }
 
-static lull_status enter(struct lull_prv_scan *scan, const struct lull_prv_type *type,
-                         uint64_t value, struct lull_error *err)
+static lull_status enter_value(struct lull_prv_scan *scan, const struct lull_prv_type *type,
+                               uint64_t value, struct lull_error *err)
 {
     struct lull_prv_track *track = scan->track;
     bool named;
@@ -68,25 +71,25 @@ static lull_status region_event(struct lull_prv_scan *scan, const struct lull_pr
                                 uint64_t value, struct lull_error *err)
 {
     struct lull_prv_track *track = scan->track;
-    uint32_t open = find_open(track, type);
+    uint32_t open = find_open_type(track, type);
     lull_status status = LULL_OK;
     if (value == 0) {
         if (open > 0)
-            return leave(scan, open - 1, err);
+            return leave_open_region(scan, open - 1, err);
         lull_trace_add_quirk(scan->trace, "an activity ends that did not begin; ignored",
                              "line %llu: type %llu", (unsigned long long)scan->line,
                              (unsigned long long)type->number);
         return LULL_OK;
     }
     if (open > 0 && !type->nests) {
-        status = leave(scan, open - 1, err);
-    } else if (track->n_open == MOST_OPEN) {
+        status = leave_open_region(scan, open - 1, err);
+    } else if (track->n_open == MOST_OPEN_REGIONS) {
         lull_trace_add_quirk(scan->trace,
                              "more than 16384 regions are open at a time; the innermost are closed",
                              "line %llu", (unsigned long long)scan->line);
-        status = leave(scan, track->n_open - 1, err);
+        status = leave_open_region(scan, track->n_open - 1, err);
     }
-    return status == LULL_OK ? enter(scan, type, value, err) : status;
+    return status == LULL_OK ? enter_value(scan, type, value, err) : status;
 }
 
 /* ---- parameters and lull's own events -------------------------------------------------------- */
@@ -171,8 +174,8 @@ static int32_t target_of(const struct lull_prv_scan *scan, const struct paramete
     return process < scan->trace->n_processes ? (int32_t)process : LULL_ANY;
 }
 
-static lull_status own_event(struct lull_prv_scan *scan, const struct lull_prv_pair *pair,
-                             const struct parameters *parameters, struct lull_error *err)
+static lull_status put_own_event(struct lull_prv_scan *scan, const struct lull_prv_pair *pair,
+                                 const struct parameters *parameters, struct lull_error *err)
 {
     uint8_t kind = (uint8_t)pair->type->index;
     uint64_t number = pair->value - 1;
@@ -263,7 +266,7 @@ lull_status lull_prv_put_pairs(struct lull_prv_scan *scan, const struct lull_prv
             break;
         case LULL_PRV_OWN:
             if (pending)
-                status = own_event(scan, pending, &own, err);
+                status = put_own_event(scan, pending, &own, err);
             pending = pair;
             own.given = 0;
             current = &own;
@@ -273,7 +276,7 @@ lull_status lull_prv_put_pairs(struct lull_prv_scan *scan, const struct lull_prv
         }
     }
     if (status == LULL_OK && pending)
-        status = own_event(scan, pending, &own, err);
+        status = put_own_event(scan, pending, &own, err);
     if (status == LULL_OK && line.given)
         status = begin_collective(scan, &line, err);
     return status;

@@ -13,7 +13,7 @@
 enum part { FIXED, EXTRA_SIZE, EXTRA, NAME, COMMENT, HEADER_CHECK, BODY, TRAILER, PARTS };
 enum { FIXED_BYTES = 10, FLAGS_AT = 3, UNKNOWN_FLAGS = 0xe0, TRAILER_BYTES = 8 };
 
-struct member {
+struct gzip_member {
     enum part part;
     uint8_t bytes[FIXED_BYTES]; /* of this part */
     uint32_t n;                 /* read so far */
@@ -25,7 +25,7 @@ struct member {
 
 bool lull_gunzip_open(struct lull_gunzip *gunzip)
 {
-    return (gunzip->state = malloc(sizeof(struct member)));
+    return (gunzip->state = malloc(sizeof(struct gzip_member)));
 }
 
 void lull_gunzip_close(struct lull_gunzip *gunzip)
@@ -35,7 +35,7 @@ void lull_gunzip_close(struct lull_gunzip *gunzip)
 
 void lull_gunzip_begin(struct lull_gunzip *gunzip)
 {
-    struct member *member = gunzip->state;
+    struct gzip_member *member = gunzip->state;
     member->part = FIXED;
     member->n = 0;
     member->check = 0;
@@ -44,7 +44,7 @@ void lull_gunzip_begin(struct lull_gunzip *gunzip)
 }
 
 /* Reads `size` bytes of a part, and keeps what there is room for; false: not all are there yet. */
-static bool read_bytes(struct lull_gunzip *gunzip, struct member *member, uint32_t size)
+static bool read_member_bytes(struct lull_gunzip *gunzip, struct gzip_member *member, uint32_t size)
 {
     for (; gunzip->n_in > 0 && member->n < size; gunzip->n_in--, gunzip->in++)
         if (member->n++ < sizeof member->bytes)
@@ -62,7 +62,7 @@ static bool read_text(struct lull_gunzip *gunzip)
 }
 
 /* Whether the header has that part. */
-static bool has_part(const struct member *member, enum part part)
+static bool has_part(const struct gzip_member *member, enum part part)
 {
     static const uint8_t flags[PARTS] = {
         [EXTRA_SIZE] = 4, [EXTRA] = 4, [NAME] = 8, [COMMENT] = 16, [HEADER_CHECK] = 2};
@@ -70,33 +70,33 @@ static bool has_part(const struct member *member, enum part part)
 }
 
 /* A part of the header; false: not all of it is there yet. */
-static bool read_part(struct lull_gunzip *gunzip, struct member *member)
+static bool read_member_part(struct lull_gunzip *gunzip, struct gzip_member *member)
 {
     switch (member->part) {
     case FIXED:
-        return read_bytes(gunzip, member, FIXED_BYTES);
+        return read_member_bytes(gunzip, member, FIXED_BYTES);
     case EXTRA:
-        return read_bytes(gunzip, member, member->extra);
+        return read_member_bytes(gunzip, member, member->extra);
     case NAME:
     case COMMENT:
         return read_text(gunzip);
     default:
-        return read_bytes(gunzip, member, 2);
+        return read_member_bytes(gunzip, member, 2);
     }
 }
 
 /* The same, and counts it into the check sum of the header; that is no part of itself. */
-static bool read_checked(struct lull_gunzip *gunzip, struct member *member)
+static bool read_checked(struct lull_gunzip *gunzip, struct gzip_member *member)
 {
     const uint8_t *begin = gunzip->in;
-    bool whole = read_part(gunzip, member);
+    bool whole = read_member_part(gunzip, member);
     if (member->part != HEADER_CHECK)
         member->check = crc32_gzip_refl(member->check, begin, (uint64_t)(gunzip->in - begin));
     return whole;
 }
 
 /* Looks at a part of the header that is there; false: it is bad. */
-static bool take_part(struct member *member)
+static bool take_part(struct gzip_member *member)
 {
     const uint8_t *bytes = member->bytes;
     const uint32_t number = bytes[0] | (uint32_t)bytes[1] << 8;
@@ -116,7 +116,7 @@ static bool take_part(struct member *member)
 }
 
 /* false: it is none. */
-static bool read_header(struct lull_gunzip *gunzip, struct member *member)
+static bool read_member_header(struct lull_gunzip *gunzip, struct gzip_member *member)
 {
     while (member->part < BODY && read_checked(gunzip, member)) {
         if (!take_part(member))
@@ -137,7 +137,7 @@ static const char *describe(int result)
 }
 
 /* NULL: good so far. */
-static const char *inflate_body(struct lull_gunzip *gunzip, struct member *member)
+static const char *inflate_body(struct lull_gunzip *gunzip, struct gzip_member *member)
 {
     struct inflate_state *state = &member->state;
     state->next_in = gunzip->in;
@@ -167,11 +167,11 @@ static uint32_t number_at(const uint8_t *bytes)
 
 enum lull_gunzip_result lull_gunzip_run(struct lull_gunzip *gunzip, const char **ret_what)
 {
-    struct member *member = gunzip->state;
-    const char *what = read_header(gunzip, member) ? NULL : "invalid header";
+    struct gzip_member *member = gunzip->state;
+    const char *what = read_member_header(gunzip, member) ? NULL : "invalid header";
     if (!what && member->part == BODY)
         what = inflate_body(gunzip, member);
-    if (!what && member->part == TRAILER && read_bytes(gunzip, member, TRAILER_BYTES)) {
+    if (!what && member->part == TRAILER && read_member_bytes(gunzip, member, TRAILER_BYTES)) {
         if (number_at(member->bytes) == member->state.crc &&
             number_at(member->bytes + 4) == member->state.total_out)
             return LULL_GUNZIP_END;

@@ -188,7 +188,7 @@ static void name_process(struct lull_trace *trace, struct lull_process *process)
                                             process->application + 1, process->rank);
 }
 
-static lull_status make_locations(struct lull_prv_header *header, struct lull_error *err)
+static lull_status make_listed_locations(struct lull_prv_header *header, struct lull_error *err)
 {
     struct lull_trace *trace = header->trace;
     trace->locations = lull_arena_try(trace->arena, header->n_threads, sizeof *trace->locations);
@@ -236,7 +236,7 @@ static lull_status read_first_line(struct lull_prv_header *header, struct lull_e
     if (status == LULL_OK)
         status = read_applications(header, err);
     if (status == LULL_OK)
-        status = make_locations(header, err);
+        status = make_listed_locations(header, err);
     free(header->threads);
     return status;
 }

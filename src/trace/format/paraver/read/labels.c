@@ -25,7 +25,7 @@ struct text {
     const char *at, *end;
 };
 
-static struct text text_of(const struct lull_mapping *mapping)
+static struct text text_of_mapping(const struct lull_mapping *mapping)
 {
     const char *begin = mapping->size ? (const char *)mapping->data : "";
     return (struct text){begin, begin + mapping->size};
@@ -178,7 +178,7 @@ void lull_prv_read_pcf(const struct lull_trace *trace, struct lull_prv_labels *l
     if (open_companion(trace, ".pcf", &mapping) != LULL_OK)
         return;
     labels->found = true;
-    struct text text = text_of(&mapping);
+    struct text text = text_of_mapping(&mapping);
     struct pcf pcf = {.trace = trace, .labels = labels};
     const char *line;
     size_t length;
@@ -235,7 +235,7 @@ void lull_prv_read_row(struct lull_trace *trace)
     const struct level levels[] = {{"NODE ", trace->n_nodes, rename_node},
                                    {"TASK ", trace->n_processes, rename_process},
                                    {"THREAD ", trace->n_locations, rename_location}};
-    struct text text = text_of(&mapping);
+    struct text text = text_of_mapping(&mapping);
     const struct level *level = NULL;
     uint32_t index = 0;
     const char *line;

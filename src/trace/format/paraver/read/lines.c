@@ -5,8 +5,8 @@
 
 enum { LONGEST_LINE = 1 << 28 }; /* a header of ten million tasks */
 
-static lull_status append(struct lull_prv_lines *lines, const uint8_t *data, size_t size,
-                          struct lull_error *err)
+static lull_status append_to_line(struct lull_prv_lines *lines, const uint8_t *data, size_t size,
+                                  struct lull_error *err)
 {
     if (lines->length + size > LONGEST_LINE)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: line %llu: longer than %d MiB", lines->path,
@@ -36,13 +36,13 @@ lull_status lull_prv_next_line(struct lull_prv_lines *lines, struct lull_error *
             lines->at = 0;
             if (lines->size == 0) {
                 lines->ended = lines->length == 0;
-                return append(lines, NULL, 0, err);
+                return append_to_line(lines, NULL, 0, err);
             }
         }
         const uint8_t *from = lines->memory + LULL_PRV_HEAD + lines->at;
         const uint8_t *newline = memchr(from, '\n', lines->size - lines->at);
         size_t part = newline ? (size_t)(newline + 1 - from) : lines->size - lines->at;
-        lull_status status = append(lines, from, part, err);
+        lull_status status = append_to_line(lines, from, part, err);
         if (status != LULL_OK)
             return status;
         lines->at += part;

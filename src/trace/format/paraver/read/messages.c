@@ -16,12 +16,12 @@ struct collection {
     atomic_uint next; /* location to be sorted */
 };
 
-static lull_status out_of_memory(const struct lull_trace *trace, struct lull_error *err)
+static lull_status no_memory_for_messages(const struct lull_trace *trace, struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for messages", trace->path);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_halves(const void *a, const void *b)
 {
     const struct lull_prv_half *left = a, *right = b;
     if (left->time != right->time)
@@ -35,8 +35,8 @@ static int compare(const void *a, const void *b)
     return left->bytes < right->bytes ? -1 : left->bytes > right->bytes;
 }
 
-static lull_status take_batch(void *context, const struct lull_prv_batch *batch, uint64_t line,
-                              double share, struct lull_error *err)
+static lull_status take_message_batch(void *context, const struct lull_prv_batch *batch,
+                                      uint64_t line, double share, struct lull_error *err)
 {
     (void)share;
     struct collection *collection = context;
@@ -49,7 +49,7 @@ static lull_status take_batch(void *context, const struct lull_prv_batch *batch,
     for (size_t i = 0; i < batch->n_halves; i++) {
         struct lull_prv_location_messages *own = &messages->of_location[batch->halves[i].location];
         if (!lull_array_reserve(&own->halves, &own->capacity, own->n + 1, sizeof *own->halves))
-            return out_of_memory(collection->trace, err);
+            return no_memory_for_messages(collection->trace, err);
         own->halves[own->n++] = batch->halves[i];
     }
     return LULL_OK;
@@ -58,17 +58,18 @@ static lull_status take_batch(void *context, const struct lull_prv_batch *batch,
 /* ---- order --------------------------------------------------------------------------------- */
 
 /* Most are nearly in order: each is moved to its place, unless that takes too long in all. */
-static void sort(struct lull_prv_half *halves, size_t n)
+static void sort_halves(struct lull_prv_half *halves, size_t n)
 {
     size_t moves_left = 8 * n;
     for (size_t i = 1; i < n; i++) {
         struct lull_prv_half half = halves[i];
         size_t at = i;
-        for (; at > 0 && moves_left > 0 && compare(&half, &halves[at - 1]) < 0; at--, moves_left--)
+        for (; at > 0 && moves_left > 0 && compare_halves(&half, &halves[at - 1]) < 0;
+             at--, moves_left--)
             halves[at] = halves[at - 1];
         halves[at] = half;
         if (moves_left == 0) {
-            qsort(halves, n, sizeof *halves, compare);
+            qsort(halves, n, sizeof *halves, compare_halves);
             return;
         }
     }
@@ -81,7 +82,7 @@ static void sort_locations(void *context, unsigned worker)
     const struct lull_prv_messages *messages = collection->messages;
     uint32_t l;
     while ((l = atomic_fetch_add(&collection->next, 1)) < messages->n_locations)
-        sort(messages->of_location[l].halves, messages->of_location[l].n);
+        sort_halves(messages->of_location[l].halves, messages->of_location[l].n);
 }
 
 lull_status lull_prv_messages_read(const struct lull_trace *trace, unsigned workers,
@@ -94,9 +95,9 @@ lull_status lull_prv_messages_read(const struct lull_trace *trace, unsigned work
         .of_location = calloc((size_t)trace->n_locations + 1, sizeof *messages->of_location),
         .n_locations = trace->n_locations};
     if (!messages->of_location)
-        return out_of_memory(trace, err);
+        return no_memory_for_messages(trace, err);
     lull_status status =
-        lull_prv_pipe_run(trace, true, workers, &wish, take_batch, &collection, err);
+        lull_prv_pipe_run(trace, true, workers, &wish, take_message_batch, &collection, err);
     if (status == LULL_OK)
         lull_parallel_run(workers, sort_locations, &collection);
     else

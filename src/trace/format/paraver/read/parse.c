@@ -22,7 +22,7 @@ void lull_prv_batch_free(struct lull_prv_batch *batch)
     free(batch->halves);
 }
 
-static bool no_memory(struct lull_prv_batch *batch)
+static bool note_no_memory(struct lull_prv_batch *batch)
 {
     batch->no_memory = true;
     return false;
@@ -32,7 +32,7 @@ static bool add_pair(struct lull_prv_batch *batch, const struct lull_prv_type *t
 {
     if (!lull_array_reserve(&batch->pairs, &batch->pair_capacity, batch->n_pairs + 1,
                             sizeof *batch->pairs))
-        return no_memory(batch);
+        return note_no_memory(batch);
     batch->pairs[batch->n_pairs++] = (struct lull_prv_pair){type, value};
     return true;
 }
@@ -41,7 +41,7 @@ static bool add_reading(struct lull_prv_batch *batch, uint32_t counter, uint64_t
 {
     if (!lull_array_reserve(&batch->readings, &batch->reading_capacity, batch->n_readings + 1,
                             sizeof *batch->readings))
-        return no_memory(batch);
+        return note_no_memory(batch);
     batch->readings[batch->n_readings++] =
         (struct lull_reading){.value = value, .counter = counter};
     return true;
@@ -50,8 +50,8 @@ static bool add_reading(struct lull_prv_batch *batch, uint32_t counter, uint64_t
 /* ---- states and messages ------------------------------------------------------------------- */
 
 /* Object and time of a state or event record. */
-static bool begin_line(struct lull_prv_parser *parser, const uint8_t **at,
-                       struct lull_prv_item *item)
+static bool begin_record(struct lull_prv_parser *parser, const uint8_t **at,
+                         struct lull_prv_item *item)
 {
     uint32_t location;
     int64_t time;
@@ -64,7 +64,7 @@ static bool begin_line(struct lull_prv_parser *parser, const uint8_t **at,
     return true;
 }
 
-static uint32_t find_state(const struct lull_trace *trace, uint64_t number)
+static uint32_t find_state_number(const struct lull_trace *trace, uint64_t number)
 {
     if (number < trace->n_states && trace->states[number].number == number)
         return (uint32_t)number;
@@ -88,7 +88,7 @@ static bool parse_state(struct lull_prv_parser *parser, const uint8_t **at,
     int64_t end;
     uint64_t number;
     item->kind = LULL_PRV_STATE_ITEM;
-    if (!begin_line(parser, at, item) || !lull_prv_time(parser, at, &end))
+    if (!begin_record(parser, at, item) || !lull_prv_time(parser, at, &end))
         return false;
     if (*(*at)++ != ':' || !lull_prv_number(at, &number) || !lull_prv_line_ends(*at))
         return lull_prv_bad(parser, "expected ':', the state and the end of the line");
@@ -96,7 +96,7 @@ static bool parse_state(struct lull_prv_parser *parser, const uint8_t **at,
         return lull_prv_bad(parser, "state ends before it begins (%lld, %lld)", (long long)end,
                             (long long)item->time);
     item->end = end;
-    item->state = find_state(parser->trace, number);
+    item->state = find_state_number(parser->trace, number);
     return item->state + 1 < parser->trace->n_states || add_pair(batch, NULL, number);
 }
 
@@ -108,7 +108,7 @@ static bool parse_message(const struct lull_prv_wish *wish, struct lull_prv_pars
         return true;
     if (!lull_array_reserve(&batch->halves, &batch->half_capacity, batch->n_halves + 2,
                             sizeof *batch->halves))
-        return no_memory(batch);
+        return note_no_memory(batch);
     item->kind = LULL_PRV_MESSAGE_ITEM;
     if (!lull_prv_message(parser, at, &batch->halves[batch->n_halves]))
         return false;
@@ -198,7 +198,7 @@ static bool parse_events(const struct lull_prv_wish *wish, struct lull_prv_parse
 {
     const size_t pairs = batch->n_pairs, readings = batch->n_readings;
     item->kind = LULL_PRV_EVENTS_ITEM;
-    if (!begin_line(parser, at, item) || !parse_pairs(wish, parser, at, batch))
+    if (!begin_record(parser, at, item) || !parse_pairs(wish, parser, at, batch))
         return false;
     item->n_pairs = (uint32_t)(batch->n_pairs - pairs);
     item->n_readings = (uint32_t)(batch->n_readings - readings);

@@ -176,7 +176,7 @@ static void lead(struct pipe *pipe)
     pthread_mutex_unlock(&pipe->lock);
 }
 
-static void work(void *context, unsigned worker)
+static void work_on_pipe(void *context, unsigned worker)
 {
     struct pipe *pipe = context;
     if (worker == 0)
@@ -207,8 +207,8 @@ static struct slot *create_slot(void)
     return NULL;
 }
 
-static bool make_room(struct pipe *pipe, const struct lull_trace *trace,
-                      const struct lull_prv_wish *wish)
+static bool make_pipe_room(struct pipe *pipe, const struct lull_trace *trace,
+                           const struct lull_prv_wish *wish)
 {
     pipe->n_slots = pipe->workers == 1 ? 1 : SLOTS_OF_WORKER * pipe->workers;
     pipe->slots = calloc(pipe->n_slots, sizeof(struct slot *));
@@ -222,7 +222,7 @@ static bool make_room(struct pipe *pipe, const struct lull_trace *trace,
     return pipe->slots && pipe->hands;
 }
 
-static void release(struct pipe *pipe)
+static void release_pipe(struct pipe *pipe)
 {
     for (uint64_t i = 0; pipe->slots && i < pipe->n_slots && pipe->slots[i]; i++) {
         free(pipe->slots[i]->piece.memory);
@@ -243,7 +243,7 @@ lull_status lull_prv_pipe_run(const struct lull_trace *trace, bool again, unsign
     struct pipe pipe = {
         .take = take, .context = context, .line = paraver->records_line, .workers = workers};
     lull_status status = LULL_OK;
-    if (!make_room(&pipe, trace, wish))
+    if (!make_pipe_room(&pipe, trace, wish))
         status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     if (status == LULL_OK)
         status = lull_prv_records_open(trace, again, &pipe.records, err);
@@ -253,7 +253,7 @@ lull_status lull_prv_pipe_run(const struct lull_trace *trace, bool again, unsign
         if (workers == 1) {
             status = run_alone(&pipe, err);
         } else {
-            lull_parallel_run(workers, work, &pipe);
+            lull_parallel_run(workers, work_on_pipe, &pipe);
             status = pipe.status;
             if (status != LULL_OK && err)
                 *err = pipe.err;
@@ -262,6 +262,6 @@ lull_status lull_prv_pipe_run(const struct lull_trace *trace, bool again, unsign
         pthread_mutex_destroy(&pipe.lock);
         lull_prv_records_close(&pipe.records);
     }
-    release(&pipe);
+    release_pipe(&pipe);
     return status;
 }

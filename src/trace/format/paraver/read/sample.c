@@ -4,7 +4,7 @@
 
 enum { SAMPLE = 1 << 20, MOST_SAMPLED = 1024 /* types */ };
 
-static void add_type(struct lull_prv_sample *sample, uint64_t type)
+static void add_sampled_type(struct lull_prv_sample *sample, uint64_t type)
 {
     for (size_t i = 0; i < sample->n_types; i++)
         if (sample->types[i] == type)
@@ -24,7 +24,7 @@ static void sample_types(struct lull_prv_sample *sample, const uint8_t *line)
     uint64_t value;
     for (int field = 0; lull_prv_number(&at, &value); field++) {
         if (field >= 6 && field % 2 == 0)
-            add_type(sample, value);
+            add_sampled_type(sample, value);
         if (*at != ':')
             return;
         at++;

@@ -82,8 +82,8 @@ static lull_status put_halves(struct lull_prv_scan *scan, const struct lull_prv_
 /* ---- the line at hand ------------------------------------------------------------------------ */
 
 /* Object and time of a state or event record: the file's order is checked here. */
-static lull_status begin_line(struct lull_prv_scan *scan, const struct lull_prv_item *item,
-                              struct lull_error *err)
+static lull_status begin_line_of_track(struct lull_prv_scan *scan, const struct lull_prv_item *item,
+                                       struct lull_error *err)
 {
     lull_status status = choose_track(scan, item->location, err);
     if (status != LULL_OK)
@@ -129,7 +129,7 @@ static void choose_readings(struct lull_prv_scan *scan, const struct lull_readin
     }
 }
 
-static lull_status put_counters(struct lull_prv_scan *scan, struct lull_error *err)
+static lull_status put_counter_readings(struct lull_prv_scan *scan, struct lull_error *err)
 {
     lull_status status = lull_prv_make_room(scan, scan->n_readings, err);
     if (status != LULL_OK)
@@ -153,7 +153,7 @@ static lull_status put_events(struct lull_prv_scan *scan, const struct lull_prv_
     lull_status status = LULL_OK;
     choose_readings(scan, readings, item->n_readings);
     if (scan->n_readings > 0)
-        status = put_counters(scan, err);
+        status = put_counter_readings(scan, err);
     if (status == LULL_OK && item->n_pairs > 0)
         status = lull_prv_put_pairs(scan, pairs, item->n_pairs, err);
     return status;
@@ -182,8 +182,8 @@ static void tell_odd(const struct lull_prv_scan *scan, const struct lull_prv_ite
     lull_prv_tell_late(scan->trace, item, scan->line);
 }
 
-static lull_status take_batch(void *context, const struct lull_prv_batch *batch, uint64_t line,
-                              double share, struct lull_error *err)
+static lull_status take_event_batch(void *context, const struct lull_prv_batch *batch,
+                                    uint64_t line, double share, struct lull_error *err)
 {
     struct lull_prv_scan *scan = context;
     const struct lull_prv_pair *pairs = batch->pairs;
@@ -196,7 +196,7 @@ static lull_status take_batch(void *context, const struct lull_prv_batch *batch,
         if (item->late || item->kind >= LULL_PRV_COMM_ITEM)
             tell_odd(scan, item);
         if (item->location != LULL_NONE)
-            status = begin_line(scan, item, err);
+            status = begin_line_of_track(scan, item, err);
         if (status != LULL_OK)
             break;
         switch (item->kind) {
@@ -226,7 +226,7 @@ static lull_status take_batch(void *context, const struct lull_prv_batch *batch,
 }
 
 /* What is still in the buffers, and messages behind the last line of a location. */
-static lull_status finish(struct lull_prv_scan *scan, struct lull_error *err)
+static lull_status finish_tracks(struct lull_prv_scan *scan, struct lull_error *err)
 {
     lull_status status = LULL_OK;
     for (uint32_t l = 0; status == LULL_OK && l < scan->trace->n_locations; l++) {
@@ -277,7 +277,8 @@ static size_t size_of_buffer(const struct lull_trace *trace)
     return size / 16 * 16;
 }
 
-static lull_status prepare(struct lull_prv_scan *scan, bool wants_messages, struct lull_error *err)
+static lull_status prepare_scan(struct lull_prv_scan *scan, bool wants_messages,
+                                struct lull_error *err)
 {
     const struct lull_trace *trace = scan->trace;
     const struct lull_prv_types *types = &scan->paraver->types;
@@ -315,7 +316,7 @@ static lull_status prepare(struct lull_prv_scan *scan, bool wants_messages, stru
     return status;
 }
 
-static void release(struct lull_prv_scan *scan)
+static void release_scan(struct lull_prv_scan *scan)
 {
     for (uint32_t l = 0; scan->tracks && l < scan->trace->n_locations; l++) {
         free(scan->tracks[l].buffer);
@@ -337,12 +338,12 @@ lull_status lull_prv_drive(const struct lull_trace *trace, uint64_t mask, bool u
                                  .mask = mask,
                                  .unordered = unordered};
     bool wants_messages = mask & (LULL_MASK(LULL_EVENT_SEND) | LULL_MASK(LULL_EVENT_RECV));
-    lull_status status = prepare(&scan, wants_messages, err);
+    lull_status status = prepare_scan(&scan, wants_messages, err);
     if (status == LULL_OK)
-        status = lull_prv_pipe_run(trace, false, lull_sink_workers(sink), &scan.wish, take_batch,
-                                   &scan, err);
+        status = lull_prv_pipe_run(trace, false, lull_sink_workers(sink), &scan.wish,
+                                   take_event_batch, &scan, err);
     if (status == LULL_OK)
-        status = finish(&scan, err);
-    release(&scan);
+        status = finish_tracks(&scan, err);
+    release_scan(&scan);
     return status;
 }

@@ -235,7 +235,7 @@ static lull_status next_inflated(struct lull_prv_source *source, uint8_t **memor
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static lull_status open_file(struct lull_prv_source *source, struct lull_error *err)
+static lull_status open_prv_file(struct lull_prv_source *source, struct lull_error *err)
 {
     const char *path = source->trace->path;
     struct stat info;
@@ -251,7 +251,8 @@ static lull_status open_file(struct lull_prv_source *source, struct lull_error *
     return LULL_OK;
 }
 
-static lull_status prepare(struct lull_prv_source *source, uint64_t offset, struct lull_error *err)
+static lull_status prepare_input(struct lull_prv_source *source, uint64_t offset,
+                                 struct lull_error *err)
 {
     const char *path = source->trace->path;
     for (int i = 0; source->gzip && i < RING; i++) {
@@ -286,9 +287,9 @@ lull_status lull_prv_source_open(const struct lull_trace *trace, uint64_t offset
     pthread_mutex_init(&source->lock, NULL);
     pthread_cond_init(&source->changed, NULL);
     source->fd = -1;
-    lull_status status = open_file(source, err);
+    lull_status status = open_prv_file(source, err);
     if (status == LULL_OK)
-        status = prepare(source, offset, err);
+        status = prepare_input(source, offset, err);
     if (status != LULL_OK) {
         lull_prv_source_close(source);
         return status;

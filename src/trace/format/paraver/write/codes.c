@@ -149,7 +149,7 @@ static void code_markers(const struct lull_trace *trace, struct lull_prv_codes *
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
-static const struct lull_prv_known_state *find_state(uint32_t number)
+static const struct lull_prv_known_state *find_known_state(uint32_t number)
 {
     for (size_t i = 0; i < lull_prv_n_known_states; i++)
         if (lull_prv_known_states[i].number == number)
@@ -173,7 +173,7 @@ static void code_states(const struct lull_trace *trace, struct lull_prv_codes *c
 {
     for (uint32_t s = 0; s < trace->n_states; s++) {
         const struct lull_state *state = &trace->states[s];
-        const struct lull_prv_known_state *known = find_state(state->number);
+        const struct lull_prv_known_state *known = find_known_state(state->number);
         bool good = known && known->activity == state->activity;
         codes->states[s] = good ? state->number : lull_prv_state_of(state->activity);
     }

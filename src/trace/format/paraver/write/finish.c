@@ -18,7 +18,7 @@ struct late {
     const struct lull_prv_waiting *message; /* NULL: a state */
 };
 
-struct copy {
+struct final_copy {
     const struct lull_prv_writer *writer;
     gzFile gzip;
     FILE *file;
@@ -27,7 +27,7 @@ struct copy {
     int failure; /* errno of the first write that failed */
 };
 
-static void put_bytes(struct copy *copy, const char *data, size_t length)
+static void put_bytes(struct final_copy *copy, const char *data, size_t length)
 {
     if (!copy->gzip)
         fwrite(data, 1, length, copy->file);
@@ -40,7 +40,7 @@ static void put_string(void *context, const char *text)
     put_bytes(context, text, strlen(text));
 }
 
-static void put_late_state(struct copy *copy, const struct late *late)
+static void put_late_state(struct final_copy *copy, const struct late *late)
 {
     char line[192] = "1:";
     size_t length = 2;
@@ -50,7 +50,7 @@ static void put_late_state(struct copy *copy, const struct late *late)
     put_bytes(copy, line, length);
 }
 
-static void put_late_message(struct copy *copy, const struct late *late)
+static void put_late_message(struct final_copy *copy, const struct late *late)
 {
     const struct lull_prv_waiting *half = late->message;
     uint64_t comm = lull_prv_comm_id(copy->writer, half->comm);
@@ -70,7 +70,7 @@ static void put_late_message(struct copy *copy, const struct late *late)
     put_bytes(copy, line, length);
 }
 
-static void put_late(struct copy *copy, int64_t until)
+static void put_late(struct final_copy *copy, int64_t until)
 {
     for (; copy->next_late < copy->n_late; copy->next_late++) {
         const struct late *late = &copy->late[copy->next_late];
@@ -84,7 +84,7 @@ static void put_late(struct copy *copy, int64_t until)
 }
 
 /* Time of a state or event line: the sixth field. */
-static int64_t time_of(const char *line, size_t length)
+static int64_t time_of_line(const char *line, size_t length)
 {
     int colons = 0;
     for (size_t i = 0; i < length; i++)
@@ -95,9 +95,9 @@ static int64_t time_of(const char *line, size_t length)
 
 static void copy_line(void *context, const char *line, size_t length)
 {
-    struct copy *copy = context;
+    struct final_copy *copy = context;
     if (copy->next_late < copy->n_late && line[0] != '3')
-        put_late(copy, time_of(line, length));
+        put_late(copy, time_of_line(line, length));
     put_bytes(copy, line, length);
 }
 
@@ -110,7 +110,7 @@ static int compare_late(const void *a, const void *b)
 }
 
 /* The last states: from the last event on a thread of the program is not there any more. */
-static void end_states(struct lull_prv_writer *writer, struct copy *copy)
+static void end_states(struct lull_prv_writer *writer, struct final_copy *copy)
 {
     for (uint32_t l = 0; !writer->trace->has_states && l < writer->trace->n_locations; l++) {
         struct lull_prv_writer_track *track = &writer->tracks[l];
@@ -126,7 +126,7 @@ static void end_states(struct lull_prv_writer *writer, struct copy *copy)
     }
 }
 
-static void end_messages(const struct lull_prv_writer *writer, struct copy *copy)
+static void end_messages(const struct lull_prv_writer *writer, struct final_copy *copy)
 {
     const struct lull_prv_matcher *matcher = &writer->matcher;
     for (size_t b = 0; b < matcher->n_buckets; b++)
@@ -135,7 +135,7 @@ static void end_messages(const struct lull_prv_writer *writer, struct copy *copy
             copy->late[copy->n_late++] = (struct late){half->time, half->location, 0, half};
 }
 
-static lull_status copy_all(struct lull_prv_writer *writer, struct copy *copy,
+static lull_status copy_all(struct lull_prv_writer *writer, struct final_copy *copy,
                             struct lull_error *err)
 {
     const char *path = lull_output_path(writer->prv);
@@ -160,10 +160,10 @@ static lull_status copy_all(struct lull_prv_writer *writer, struct copy *copy,
                                               : status;
 }
 
-static lull_status write_all(struct lull_prv_writer *writer, struct lull_error *err)
+static lull_status write_final_files(struct lull_prv_writer *writer, struct lull_error *err)
 {
     writer->end = writer->now > writer->trace->duration ? writer->now : writer->trace->duration;
-    struct copy copy = {.writer = writer};
+    struct final_copy copy = {.writer = writer};
     copy.late = calloc(writer->trace->n_locations + writer->matcher.n_waiting, sizeof *copy.late);
     if (!copy.late || writer->out_of_memory) {
         free(copy.late);
@@ -193,6 +193,6 @@ static lull_status commit_all(struct lull_prv_writer *writer, struct lull_error 
 
 lull_status lull_prv_finish(struct lull_prv_writer *writer, struct lull_error *err)
 {
-    lull_status status = write_all(writer, err);
+    lull_status status = write_final_files(writer, err);
     return status == LULL_OK ? commit_all(writer, err) : status;
 }

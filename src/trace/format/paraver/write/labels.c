@@ -15,7 +15,7 @@ struct header {
     void *out;
 };
 
-static void put_number(const struct header *header, const char *before, uint64_t number)
+static void put_header_number(const struct header *header, const char *before, uint64_t number)
 {
     char text[64];
     snprintf(text, sizeof text, "%s%llu", before, (unsigned long long)number);
@@ -38,25 +38,25 @@ static void put_date(const struct header *header)
 static void put_nodes(const struct header *header)
 {
     const struct lull_prv_codes *codes = header->codes;
-    put_number(header, ":", codes->n_nodes);
+    put_header_number(header, ":", codes->n_nodes);
     for (uint32_t n = 0; n < codes->n_nodes; n++)
-        put_number(header, n == 0 ? "(" : ",", codes->node_cpus[n]);
+        put_header_number(header, n == 0 ? "(" : ",", codes->node_cpus[n]);
     header->put(header->out, ")");
 }
 
 static void put_applications(const struct header *header)
 {
     const struct lull_trace *trace = header->trace;
-    put_number(header, ":", trace->n_applications);
+    put_header_number(header, ":", trace->n_applications);
     uint32_t p = 0;
     for (uint32_t a = 0; a < trace->n_applications; a++) {
         uint32_t first = p;
         while (p < trace->n_processes && trace->processes[p].application == a)
             p++;
-        put_number(header, a == 0 ? ":" : ",", p - first);
+        put_header_number(header, a == 0 ? ":" : ",", p - first);
         for (uint32_t t = first; t < p; t++) {
-            put_number(header, t == first ? "(" : ",", trace->processes[t].n_locations);
-            put_number(header, ":", header->codes->nodes[t]);
+            put_header_number(header, t == first ? "(" : ",", trace->processes[t].n_locations);
+            put_header_number(header, ":", header->codes->nodes[t]);
         }
         header->put(header->out, ")");
     }
@@ -66,11 +66,12 @@ static void put_comm(const struct header *header, uint32_t index)
 {
     const struct lull_trace *trace = header->trace;
     const struct lull_comm *comm = &trace->comms[index];
-    put_number(header, "c:", trace->processes[lull_comm_member(comm, 0)].application + UINT64_C(1));
-    put_number(header, ":", header->codes->comms[index]);
-    put_number(header, ":", comm->size);
+    put_header_number(header,
+                      "c:", trace->processes[lull_comm_member(comm, 0)].application + UINT64_C(1));
+    put_header_number(header, ":", header->codes->comms[index]);
+    put_header_number(header, ":", comm->size);
     for (uint32_t r = 0; r < comm->size; r++)
-        put_number(header, ":", header->codes->tasks[lull_comm_member(comm, r)]);
+        put_header_number(header, ":", header->codes->tasks[lull_comm_member(comm, r)]);
     header->put(header->out, "\n");
 }
 
@@ -82,11 +83,11 @@ void lull_prv_write_header(const struct lull_trace *trace, const struct lull_prv
     for (uint32_t c = 0; c < trace->n_comms; c++)
         comms += codes->comms[c] != 0;
     put_date(&header);
-    put_number(&header, ":", (uint64_t)duration);
+    put_header_number(&header, ":", (uint64_t)duration);
     put(out, "_ns");
     put_nodes(&header);
     put_applications(&header);
-    put_number(&header, ",", comms);
+    put_header_number(&header, ",", comms);
     put(out, "\n");
     for (uint32_t c = 0; c < trace->n_comms; c++)
         if (codes->comms[c] != 0)

@@ -63,7 +63,7 @@ size_t lull_prv_put_object(const struct lull_prv_writer *writer, char *out, uint
 
 /* ---- lines of events ------------------------------------------------------------------------- */
 
-static void put_line(struct lull_prv_writer *writer, uint32_t location)
+static void put_pending_line(struct lull_prv_writer *writer, uint32_t location)
 {
     struct lull_prv_writer_track *track = &writer->tracks[location];
     /* The reader takes a counter's first value of a time: more wait for the next time. */
@@ -109,14 +109,14 @@ void lull_prv_break_line(struct lull_prv_writer *writer, uint32_t location)
     enum { LONG_LINE = 1 << 14 };
     const struct lull_prv_writer_track *track = &writer->tracks[location];
     if (track->pairs.length + track->own.length > LONG_LINE)
-        put_line(writer, location);
+        put_pending_line(writer, location);
 }
 
 void lull_prv_put_lines(struct lull_prv_writer *writer)
 {
     for (uint32_t i = 0; i < writer->n_in_line; i++) {
         writer->tracks[writer->in_line[i]].in_line = false;
-        put_line(writer, writer->in_line[i]);
+        put_pending_line(writer, writer->in_line[i]);
     }
     writer->n_in_line = 0;
 }

@@ -16,7 +16,7 @@ static bool same_channel(const struct lull_prv_waiting *a, const struct lull_prv
            a->tag == b->tag && a->bytes == b->bytes;
 }
 
-static void append(struct lull_prv_bucket *bucket, struct lull_prv_waiting *half)
+static void append_half(struct lull_prv_bucket *bucket, struct lull_prv_waiting *half)
 {
     half->next = NULL;
     if (bucket->last)
@@ -36,7 +36,7 @@ static bool grow(struct lull_prv_matcher *matcher)
     for (size_t b = 0; b < matcher->n_buckets; b++) {
         for (struct lull_prv_waiting *half = matcher->buckets[b].first, *next; half; half = next) {
             next = half->next;
-            append(&buckets[hash(half, n_buckets)], half);
+            append_half(&buckets[hash(half, n_buckets)], half);
         }
     }
     free(matcher->buckets);
@@ -76,7 +76,7 @@ bool lull_prv_match(struct lull_prv_matcher *matcher, const struct lull_prv_wait
     if (!copy)
         return false;
     *copy = *half;
-    append(bucket, copy);
+    append_half(bucket, copy);
     matcher->n_waiting++;
     *ret_other = NULL;
     return true;

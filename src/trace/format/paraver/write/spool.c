@@ -67,7 +67,7 @@ static void write_at(struct lull_prv_spool *spool, const char *data, size_t size
     }
 }
 
-static void flush(struct lull_prv_spool *spool)
+static void flush_spool(struct lull_prv_spool *spool)
 {
     write_at(spool, spool->buffer, spool->used, spool->written);
     spool->written += spool->used;
@@ -77,7 +77,7 @@ static void flush(struct lull_prv_spool *spool)
 uint64_t lull_prv_spool_add(struct lull_prv_spool *spool, const char *line, size_t length)
 {
     if (spool->used + length > BUFFER)
-        flush(spool);
+        flush_spool(spool);
     uint64_t position = spool->written + spool->used;
     if (length > BUFFER) {
         write_at(spool, line, length, position);
@@ -128,12 +128,12 @@ static bool is_empty_state(const char *text, size_t length)
            memcmp(fields[5], fields[6], (size_t)(fields[6] - fields[5])) == 0;
 }
 
-struct output {
+struct spool_output {
     void (*line)(void *context, const char *text, size_t length);
     void *context;
 };
 
-static void put_line(const struct output *output, char *line, size_t length)
+static void put_spooled_line(const struct spool_output *output, char *line, size_t length)
 {
     if (line[0] == 'P') {
         line++;
@@ -145,11 +145,11 @@ static void put_line(const struct output *output, char *line, size_t length)
 }
 
 /* Hands over the whole lines of the buffer; returns how much is left, moved to the front. */
-static size_t put_lines(const struct output *output, char *buffer, size_t size)
+static size_t put_lines(const struct spool_output *output, char *buffer, size_t size)
 {
     char *at = buffer, *end = buffer + size;
     for (char *newline; (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1)
-        put_line(output, at, (size_t)(newline + 1 - at));
+        put_spooled_line(output, at, (size_t)(newline + 1 - at));
     memmove(buffer, at, (size_t)(end - at));
     return (size_t)(end - at);
 }
@@ -165,8 +165,8 @@ lull_status lull_prv_spool_read(struct lull_prv_spool *spool,
                                 void (*line)(void *context, const char *text, size_t length),
                                 void *context, struct lull_error *err)
 {
-    struct output output = {line, context};
-    flush(spool);
+    struct spool_output output = {line, context};
+    flush_spool(spool);
     size_t kept = 0, capacity = BUFFER;
     char *buffer = malloc(capacity);
     lull_status status = buffer ? LULL_OK : LULL_ERR_MEMORY;

@@ -6,8 +6,8 @@
 
 /* ---- messages and collectives ---------------------------------------------------------------- */
 
-static void put_message(struct lull_prv_writer *writer, const struct lull_prv_waiting *send,
-                        const struct lull_prv_waiting *receive)
+static void put_message_line(struct lull_prv_writer *writer, const struct lull_prv_waiting *send,
+                             const struct lull_prv_waiting *receive)
 {
     char line[320] = "3:";
     size_t length = 2;
@@ -71,7 +71,7 @@ void lull_prv_add_message(struct lull_prv_writer *writer, uint32_t location,
         return;
     }
     if (other)
-        put_message(writer, send ? &half : other, send ? other : &half);
+        put_message_line(writer, send ? &half : other, send ? other : &half);
     free(other);
 }
 

@@ -28,7 +28,7 @@ static uint32_t code_of(const struct lull_prv_writer *writer,
     return region;
 }
 
-static void enter(struct lull_prv_writer *writer, uint32_t location, uint32_t region)
+static void enter_written_region(struct lull_prv_writer *writer, uint32_t location, uint32_t region)
 {
     struct lull_prv_writer_track *track = &writer->tracks[location];
     uint32_t code = code_of(writer, track, region);
@@ -52,7 +52,7 @@ static void enter(struct lull_prv_writer *writer, uint32_t location, uint32_t re
     }
 }
 
-static void leave(struct lull_prv_writer *writer, uint32_t location)
+static void leave_written_region(struct lull_prv_writer *writer, uint32_t location)
 {
     struct lull_prv_writer_track *track = &writer->tracks[location];
     if (track->depth == 0)
@@ -66,7 +66,7 @@ static void leave(struct lull_prv_writer *writer, uint32_t location)
 
 /* ---- deadlines ------------------------------------------------------------------------------- */
 
-static bool before(const struct lull_prv_deadline *a, const struct lull_prv_deadline *b)
+static bool is_deadline_before(const struct lull_prv_deadline *a, const struct lull_prv_deadline *b)
 {
     return a->time != b->time ? a->time < b->time : a->location < b->location;
 }
@@ -80,7 +80,7 @@ static void add_deadline(struct lull_prv_writer *writer, int64_t time, uint32_t 
     }
     struct lull_prv_deadline added = {time, location};
     size_t at = writer->n_heap++;
-    for (; at > 0 && before(&added, &writer->heap[(at - 1) / 2]); at = (at - 1) / 2)
+    for (; at > 0 && is_deadline_before(&added, &writer->heap[(at - 1) / 2]); at = (at - 1) / 2)
         writer->heap[at] = writer->heap[(at - 1) / 2];
     writer->heap[at] = added;
 }
@@ -93,9 +93,10 @@ static struct lull_prv_deadline take_deadline(struct lull_prv_writer *writer)
         size_t child = 2 * at + 1;
         if (child >= writer->n_heap)
             break;
-        if (child + 1 < writer->n_heap && before(&writer->heap[child + 1], &writer->heap[child]))
+        if (child + 1 < writer->n_heap &&
+            is_deadline_before(&writer->heap[child + 1], &writer->heap[child]))
             child++;
-        if (!before(&writer->heap[child], &last))
+        if (!is_deadline_before(&writer->heap[child], &last))
             break;
         writer->heap[at] = writer->heap[child];
         at = child;
@@ -118,7 +119,7 @@ static void end_call(struct lull_prv_writer *writer, uint32_t location)
     if (track->call_end == LULL_PRV_NEVER)
         return;
     track->call_end = LULL_PRV_NEVER;
-    leave(writer, location);
+    leave_written_region(writer, location);
 }
 
 /* What has ended by itself on a location by now. A deadline whose call was cut finds nothing. */
@@ -173,8 +174,8 @@ static void counters(struct lull_prv_writer *writer, uint32_t location,
 }
 
 /* Events that Extrae does not write: type, and value 1 or number + 1. */
-static void own_event(struct lull_prv_writer *writer, uint32_t location,
-                      const struct lull_event *event)
+static void write_own_event(struct lull_prv_writer *writer, uint32_t location,
+                            const struct lull_event *event)
 {
     uint64_t type = 0, value = 1;
     for (size_t i = 0; i < lull_prv_n_known_types; i++)
@@ -207,15 +208,17 @@ static void own_event(struct lull_prv_writer *writer, uint32_t location,
                           lull_prv_target_of(event->transfer.target));
 }
 
-static void call(struct lull_prv_writer *writer, uint32_t location, const struct lull_event *event)
+static void write_call(struct lull_prv_writer *writer, uint32_t location,
+                       const struct lull_event *event)
 {
     end_call(writer, location);
-    enter(writer, location, event->id);
+    enter_written_region(writer, location, event->id);
     writer->tracks[location].call_end = event->time + event->duration;
     add_deadline(writer, event->time + event->duration, location);
 }
 
-static void flush(struct lull_prv_writer *writer, uint32_t location, const struct lull_event *event)
+static void begin_flush(struct lull_prv_writer *writer, uint32_t location,
+                        const struct lull_event *event)
 {
     struct lull_prv_writer_track *track = &writer->tracks[location];
     int64_t end = event->time + event->duration;
@@ -233,7 +236,7 @@ static void team(struct lull_prv_writer *writer, uint32_t location, const struct
         track->parallel_depth++;
     else if (track->parallel_depth > 0)
         track->parallel_depth--;
-    own_event(writer, location, event);
+    write_own_event(writer, location, event);
 }
 
 /* Before these what ends at the same time has ended. */
@@ -250,14 +253,14 @@ static void put_event(struct lull_prv_writer *writer, uint32_t location,
     switch (event->kind) {
     case LULL_EVENT_ENTER:
         end_call(writer, location);
-        enter(writer, location, event->id);
+        enter_written_region(writer, location, event->id);
         break;
     case LULL_EVENT_LEAVE:
         end_call(writer, location);
-        leave(writer, location);
+        leave_written_region(writer, location);
         break;
     case LULL_EVENT_CALL:
-        call(writer, location, event);
+        write_call(writer, location, event);
         break;
     case LULL_EVENT_STATE:
         lull_prv_put_state(writer, location, event);
@@ -276,7 +279,7 @@ static void put_event(struct lull_prv_writer *writer, uint32_t location,
         counters(writer, location, event);
         break;
     case LULL_EVENT_FLUSH:
-        flush(writer, location, event);
+        begin_flush(writer, location, event);
         break;
     case LULL_EVENT_TEAM_BEGIN:
     case LULL_EVENT_TEAM_END:
@@ -292,7 +295,7 @@ static void put_event(struct lull_prv_writer *writer, uint32_t location,
         lull_prv_add_pair(writer, location, writer->codes->markers[event->id].type, event->number);
         break;
     default:
-        own_event(writer, location, event);
+        write_own_event(writer, location, event);
     }
 }
 
@@ -305,7 +308,8 @@ static void note_life(struct lull_prv_writer_track *track, const struct lull_eve
     track->began = event->kind != LULL_EVENT_THREAD_END;
 }
 
-static lull_status write_block(void *state, const struct lull_block *block, struct lull_error *err)
+static lull_status write_prv_block(void *state, const struct lull_block *block,
+                                   struct lull_error *err)
 {
     struct lull_prv_writer *writer = state;
     for (uint32_t i = 0; i < block->count; i++) {
@@ -321,7 +325,7 @@ static lull_status write_block(void *state, const struct lull_block *block, stru
     return LULL_OK;
 }
 
-static void release(struct lull_prv_writer *writer)
+static void release_writer(struct lull_prv_writer *writer)
 {
     for (uint32_t l = 0; writer->tracks && l < writer->trace->n_locations; l++) {
         free(writer->tracks[l].pairs.data);
@@ -341,7 +345,7 @@ static void release(struct lull_prv_writer *writer)
     free(writer);
 }
 
-static lull_status close_writer(void *state, bool commit, struct lull_error *err)
+static lull_status close_prv_writer(void *state, bool commit, struct lull_error *err)
 {
     struct lull_prv_writer *writer = state;
     lull_status status = LULL_OK;
@@ -350,7 +354,7 @@ static lull_status close_writer(void *state, bool commit, struct lull_error *err
         lull_prv_put_lines(writer);
         status = lull_prv_finish(writer, err);
     }
-    release(writer);
+    release_writer(writer);
     return status;
 }
 
@@ -371,7 +375,8 @@ static lull_status open_outputs(struct lull_prv_writer *writer, const char *path
     return status;
 }
 
-static lull_status prepare(struct lull_prv_writer *writer, const char *path, struct lull_error *err)
+static lull_status prepare_writer(struct lull_prv_writer *writer, const char *path,
+                                  struct lull_error *err)
 {
     const struct lull_trace *trace = writer->trace;
     writer->codes = lull_prv_codes_make(trace, writer->arena);
@@ -403,12 +408,12 @@ lull_status lull_prv_writer_open(const struct lull_trace *trace, const char *pat
     writer->gzip = length > 3 && strcasecmp(path + length - 3, ".gz") == 0;
     lull_status status = open_outputs(writer, path, replace, err);
     if (status == LULL_OK)
-        status = prepare(writer, path, err);
+        status = prepare_writer(writer, path, err);
     if (status != LULL_OK) {
-        release(writer);
+        release_writer(writer);
         return status;
     }
     *ret_writer = (struct lull_writer){
-        .state = writer, .global_order = true, .block = write_block, .close = close_writer};
+        .state = writer, .global_order = true, .block = write_prv_block, .close = close_prv_writer};
     return LULL_OK;
 }

@@ -84,7 +84,7 @@ static struct pack_decoder *take_decoder(void)
     return decoder ? decoder : lull_pack_decoder_create();
 }
 
-static void give_back(struct pack_decoder *decoder)
+static void give_back_decoder(struct pack_decoder *decoder)
 {
     pthread_mutex_lock(&spare_lock);
     const bool kept = n_spare < MOST_SPARE;
@@ -95,7 +95,7 @@ static void give_back(struct pack_decoder *decoder)
         lull_pack_decoder_destroy(decoder);
 }
 
-static bool decode(const struct lull_tape_node_block *block, const void *packed, void *bytes)
+static bool decode_block(const struct lull_tape_node_block *block, const void *packed, void *bytes)
 {
     struct pack_decoder *decoder = take_decoder();
     if (!decoder)
@@ -104,7 +104,7 @@ static bool decode(const struct lull_tape_node_block *block, const void *packed,
     const bool good = lull_tape_block_coding(block) == LULL_TAPE_NODE_COLUMNS
                           ? lull_unpack_columns(decoder, packed, block->size, bytes, length)
                           : lull_unpack_plain(decoder, packed, block->size, bytes, length);
-    give_back(decoder);
+    give_back_decoder(decoder);
     return good;
 }
 
@@ -124,7 +124,7 @@ bool lull_unpack_block(const struct lull_tape_node_block *block, const void *pac
         return true;
     case LULL_TAPE_NODE_FRAME:
     case LULL_TAPE_NODE_COLUMNS:
-        return decode(block, packed, bytes);
+        return decode_block(block, packed, bytes);
     default:
         return false;
     }

@@ -13,7 +13,7 @@
 
 enum {
     MOST_BIN = 2 * LULL_TAPE_CHUNK + PACK_SLOTS * ((int)sizeof(struct pack_sort) + 64),
-    RAW = PACK_BINS
+    RAW_PLANE = PACK_BINS
 };
 
 struct bytes {
@@ -21,7 +21,7 @@ struct bytes {
 };
 
 /* Of one sort, what its records are made of: in a cache line. */
-struct sort {
+struct sort_reader {
     uint32_t head, value;
     uint64_t lasts;                    /* mask of a duration, or 0 */
     uint8_t is_long, moves, from_last; /* is_long: its value is a duration; else see pack_sort */
@@ -44,7 +44,7 @@ struct pack_decoder {
     ZSTD_DCtx *zstd;
     unsigned char *bins[PACK_BINS + 1]; /* MOST_BIN each, and PACK_SLOTS that may be read behind */
     /* Of the chunk. */
-    struct sort sorts[PACK_SLOTS];
+    struct sort_reader sorts[PACK_SLOTS];
     uint64_t times[PACK_SLOTS], columns[2 * PACK_SLOTS];
     struct bytes planes[PACK_BINS + 1], meta;
 };
@@ -77,7 +77,7 @@ void lull_pack_decoder_destroy(struct pack_decoder *decoder)
 }
 
 /* The next `size` of them; NULL: there are not so many. */
-static const unsigned char *take(struct bytes *bytes, size_t size)
+static const unsigned char *take_bytes(struct bytes *bytes, size_t size)
 {
     if ((size_t)(bytes->end - bytes->at) < size)
         return NULL;
@@ -87,7 +87,7 @@ static const unsigned char *take(struct bytes *bytes, size_t size)
 
 static bool take_into(struct bytes *bytes, void *to, size_t size)
 {
-    const unsigned char *from = take(bytes, size);
+    const unsigned char *from = take_bytes(bytes, size);
     if (from && size > 0)
         memcpy(to, from, size);
     return from != NULL;
@@ -144,8 +144,8 @@ static int find_planes(struct pack_decoder *decoder, unsigned varying, size_t n,
     for (unsigned p = 0; p < 8; p++) {
         if (!(varying >> p & 1))
             continue;
-        const unsigned char *bin = take(&decoder->meta, 1);
-        if (!bin || *bin > RAW || !(planes[count] = take(&decoder->planes[*bin], n)))
+        const unsigned char *bin = take_bytes(&decoder->meta, 1);
+        if (!bin || *bin > RAW_PLANE || !(planes[count] = take_bytes(&decoder->planes[*bin], n)))
             return -1;
         shifts[count++] = 8 * p;
     }
@@ -220,15 +220,16 @@ static inline uint64_t narrow_at(const struct narrow *narrow, size_t i)
 static bool open_bins(struct pack_decoder *decoder, const struct pack_columns_header *header,
                       struct bytes packed)
 {
-    if (header->raw > MOST_BIN || !take_into(&packed, decoder->bins[RAW], header->raw))
+    if (header->raw > MOST_BIN || !take_into(&packed, decoder->bins[RAW_PLANE], header->raw))
         return false;
-    decoder->planes[RAW] = (struct bytes){decoder->bins[RAW], decoder->bins[RAW] + header->raw};
+    decoder->planes[RAW_PLANE] =
+        (struct bytes){decoder->bins[RAW_PLANE], decoder->bins[RAW_PLANE] + header->raw};
     for (int b = 0; b < PACK_BINS; b++) {
         unsigned char *bin = decoder->bins[b];
         decoder->planes[b] = (struct bytes){bin, bin};
         if (header->frames[b] == 0)
             continue;
-        const unsigned char *frame = take(&packed, header->frames[b]);
+        const unsigned char *frame = take_bytes(&packed, header->frames[b]);
         if (!frame)
             return false;
         const size_t size =
@@ -237,7 +238,7 @@ static bool open_bins(struct pack_decoder *decoder, const struct pack_columns_he
             return false;
         decoder->planes[b].end = bin + size;
     }
-    const unsigned char *meta = take(&decoder->planes[0], header->meta);
+    const unsigned char *meta = take_bytes(&decoder->planes[0], header->meta);
     if (!meta)
         return false;
     decoder->meta = (struct bytes){meta, meta + header->meta};
@@ -259,14 +260,14 @@ static bool take_sorts(struct pack_decoder *decoder, const struct pack_columns_h
         const unsigned kind = lull_tape_kind_of(sort.head), extra = lull_tape_extra_of(sort.head);
         records += sort.count;
         used += (size_t)sort.count * (1 + extra);
-        decoder->sorts[s] = (struct sort){.head = sort.head,
-                                          .value = sort.value,
-                                          .lasts = pack_lasts(kind) ? UINT32_MAX : 0,
-                                          .is_long = pack_lasts(kind),
-                                          .moves = pack_moves_end(kind),
-                                          .from_last = sort.from_last != 0,
-                                          .words = (uint8_t)(2 * extra),
-                                          .left = sort.count};
+        decoder->sorts[s] = (struct sort_reader){.head = sort.head,
+                                                 .value = sort.value,
+                                                 .lasts = pack_lasts(kind) ? UINT32_MAX : 0,
+                                                 .is_long = pack_lasts(kind),
+                                                 .moves = pack_moves_end(kind),
+                                                 .from_last = sort.from_last != 0,
+                                                 .words = (uint8_t)(2 * extra),
+                                                 .left = sort.count};
         if (pack_lasts(kind))
             *ret_values += sort.count;
         if (sort.count < PACK_LEAST_ROWS)
@@ -279,7 +280,7 @@ static bool take_columns(struct pack_decoder *decoder, const struct pack_columns
 {
     uint64_t *column = decoder->columns;
     for (size_t s = 0; s < header->sorts; s++) {
-        struct sort *sort = &decoder->sorts[s];
+        struct sort_reader *sort = &decoder->sorts[s];
         if (sort->words == 0 || sort->left < PACK_LEAST_ROWS)
             continue;
         sort->stride = sort->left;
@@ -322,8 +323,8 @@ static bool take_records(struct pack_decoder *decoder, const struct pack_columns
 {
     struct planes planes;
     const bool two = header->sorts > 256;
-    records->low = take(&decoder->planes[0], records->n);
-    records->high = two ? take(&decoder->planes[0], records->n) : records->low;
+    records->low = take_bytes(&decoder->planes[0], records->n);
+    records->high = two ? take_bytes(&decoder->planes[0], records->n) : records->low;
     records->shift = two ? 8 : 0;
     if (!records->low || !records->high || !are_sorts(records, header->sorts))
         return false;
@@ -341,7 +342,8 @@ static bool take_records(struct pack_decoder *decoder, const struct pack_columns
 }
 
 /* The slots of a record behind its first one. False: there are no more of this sort. */
-static inline bool put_slots(struct sort *sort, const unsigned char **loose, uint64_t *out)
+static inline bool put_next_slots(struct sort_reader *sort, const unsigned char **loose,
+                                  uint64_t *out)
 {
     if (sort->left == 0)
         return false;
@@ -375,7 +377,7 @@ static inline __attribute__((always_inline)) bool put_records(struct pack_decode
     uint64_t last = 0, end = 0;
     size_t value = 0;
     for (size_t r = 0; r < n; r++) {
-        struct sort *sort =
+        struct sort_reader *sort =
             &decoder->sorts[is_narrow ? low[r] : (low[r] | (unsigned)high[r] << shift)];
         const uint64_t duration = narrow_at(&values, value) & sort->lasts;
         const uint64_t distance = unzigzag(is_narrow ? narrow_at(&times, r) : wide[r]);
@@ -386,7 +388,7 @@ static inline __attribute__((always_inline)) bool put_records(struct pack_decode
         out->u64[1] = sort->head | (duration | sort->value) << 32;
         out++;
         if (sort->words > 0) {
-            if (!put_slots(sort, &loose, out->u64))
+            if (!put_next_slots(sort, &loose, out->u64))
                 return false;
             out += sort->words / 2;
         }
@@ -413,7 +415,7 @@ bool lull_unpack_columns(struct pack_decoder *decoder, const void *packed, size_
     if (!take_sorts(decoder, &header, n_slots, &records.n_values, &n_loose) ||
         !take_records(decoder, &header, &records) || !take_columns(decoder, &header))
         return false;
-    const unsigned char *loose = take(&decoder->planes[1], n_loose * sizeof *slots);
+    const unsigned char *loose = take_bytes(&decoder->planes[1], n_loose * sizeof *slots);
     if (!loose)
         return false;
     const size_t lead = header.lead * sizeof *at, rest = header.rest * sizeof *at;

@@ -13,7 +13,7 @@
 enum {
     HASH_BITS = 13,
     LEVEL = 1,
-    RAW = PACK_BINS,
+    RAW_BIN = PACK_BINS,
     MOST_META = PACK_SLOTS * ((int)sizeof(struct pack_sort) + 64)
 };
 
@@ -69,7 +69,7 @@ void lull_pack_encoder_destroy(struct pack_encoder *encoder)
     free(encoder);
 }
 
-static void put(struct bin *bin, const void *bytes, size_t size)
+static void put_in_bin(struct bin *bin, const void *bytes, size_t size)
 {
     memcpy(bin->bytes + bin->size, bytes, size);
     bin->size += size;
@@ -169,7 +169,7 @@ static unsigned bin_of(const struct pack_encoder *encoder, const unsigned char *
     const float bits = (encoder->n_log_n[n] - sum) / (float)n;
     const float most = fminf(8, encoder->n_log_n[n] / (float)n);
     if (n >= 64 && bits > 0.93F * most)
-        return RAW;
+        return RAW_BIN;
     return bits < 2 ? 0 : bits < 5 ? 1 : 2;
 }
 
@@ -177,7 +177,7 @@ static void put_plane(struct pack_encoder *encoder, const unsigned char *bytes, 
 {
     const unsigned bin = bin_of(encoder, bytes, n);
     put_byte(&encoder->meta, bin);
-    put(&encoder->bins[bin], bytes, n);
+    put_in_bin(&encoder->bins[bin], bytes, n);
 }
 
 static uint64_t differing_bits(const uint64_t *words, size_t n)
@@ -202,9 +202,9 @@ static void put_planes(struct pack_encoder *encoder, const uint64_t *words, size
         }
     if (constant)
         word.mode |= PACK_WORD_CONSTANT;
-    put(&encoder->meta, &word, sizeof word);
+    put_in_bin(&encoder->meta, &word, sizeof word);
     if (constant)
-        put(&encoder->meta, &constant, sizeof constant);
+        put_in_bin(&encoder->meta, &constant, sizeof constant);
     for (unsigned p = 0; p < 8; p++) {
         if (!(word.varying >> p & 1))
             continue;
@@ -241,7 +241,7 @@ static void put_sorts(struct pack_encoder *encoder)
     for (int high = 0; high < (encoder->n_sorts > 256 ? 2 : 1); high++) {
         for (size_t r = 0; r < encoder->n_records; r++)
             encoder->plane[r] = (unsigned char)(encoder->sort_of[r] >> 8 * high);
-        put(&encoder->bins[0], encoder->plane, encoder->n_records);
+        put_in_bin(&encoder->bins[0], encoder->plane, encoder->n_records);
     }
 }
 
@@ -267,7 +267,8 @@ static void put_times(struct pack_encoder *encoder)
 }
 
 /* The slots of one sort of records, word by word. */
-static void put_slots(struct pack_encoder *encoder, const union lull_tape_slot *slots, size_t sort)
+static void put_slots_of_sort(struct pack_encoder *encoder, const union lull_tape_slot *slots,
+                              size_t sort)
 {
     const unsigned words = 2 * lull_tape_extra_of(encoder->sorts[sort].head);
     uint16_t *places = (uint16_t *)(void *)encoder->from_last; /* not needed any more */
@@ -287,15 +288,15 @@ static void put_loose(struct pack_encoder *encoder, const union lull_tape_slot *
                       size_t used)
 {
     struct bin loose = {.bytes = encoder->plane};
-    put(&loose, slots, lead * sizeof *slots);
+    put_in_bin(&loose, slots, lead * sizeof *slots);
     for (size_t r = 0; r < encoder->n_records; r++) {
         const union lull_tape_slot *slot = &slots[encoder->place_of[r]];
         if (encoder->sorts[encoder->sort_of[r]].count < PACK_LEAST_ROWS)
-            put(&loose, slot + 1, lull_tape_extra_of(slot->record.head) * sizeof *slots);
+            put_in_bin(&loose, slot + 1, lull_tape_extra_of(slot->record.head) * sizeof *slots);
     }
-    put(&loose, slots + used - encoder->rest, encoder->rest * sizeof *slots);
+    put_in_bin(&loose, slots + used - encoder->rest, encoder->rest * sizeof *slots);
     if (loose.size > 0)
-        put(&encoder->bins[1], loose.bytes, loose.size);
+        put_in_bin(&encoder->bins[1], loose.bytes, loose.size);
 }
 
 /* ---- frames -----------------------------------------------------------------------------------
@@ -324,12 +325,12 @@ static size_t put_frames(struct pack_encoder *encoder, size_t lead, unsigned cha
                                          .sorts = (uint16_t)encoder->n_sorts,
                                          .lead = (uint16_t)lead,
                                          .rest = (uint16_t)encoder->rest,
-                                         .raw = (uint32_t)encoder->bins[RAW].size,
+                                         .raw = (uint32_t)encoder->bins[RAW_BIN].size,
                                          .meta = (uint32_t)encoder->meta.size};
     size_t size = sizeof header;
     if (size + header.raw > capacity)
         return 0;
-    memcpy(out + size, encoder->bins[RAW].bytes, header.raw);
+    memcpy(out + size, encoder->bins[RAW_BIN].bytes, header.raw);
     size += header.raw;
     for (int b = 0; b < PACK_BINS; b++) {
         const struct bin *bin = &encoder->bins[b];
@@ -357,13 +358,13 @@ size_t lull_pack_columns(struct pack_encoder *encoder, const void *bytes, size_t
     for (int b = 0; b <= PACK_BINS; b++)
         encoder->bins[b].size = 0;
     find_records(encoder, slots, lead, used);
-    put(&encoder->meta, encoder->sorts, encoder->n_sorts * sizeof *encoder->sorts);
+    put_in_bin(&encoder->meta, encoder->sorts, encoder->n_sorts * sizeof *encoder->sorts);
     put_sorts(encoder);
     put_values(encoder, slots);
     put_times(encoder);
     for (size_t s = 0; s < encoder->n_sorts; s++)
         if (encoder->sorts[s].count >= PACK_LEAST_ROWS)
-            put_slots(encoder, slots, s);
+            put_slots_of_sort(encoder, slots, s);
     put_loose(encoder, slots, lead, used);
     put_meta(encoder);
     return put_frames(encoder, lead, out, capacity);

@@ -61,7 +61,7 @@ lull_status lull_pack_write_at(int fd, const char *path, const void *bytes, size
 /* ---- what is to be done -----------------------------------------------------------------------
  */
 
-static lull_status no_memory(const struct node_writer *writer, struct lull_error *err)
+static lull_status no_memory_for_node(const struct node_writer *writer, struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", writer->path);
 }
@@ -89,8 +89,8 @@ static bool add_plan(struct node_writer *writer, uint32_t f, const struct pack_p
     return true;
 }
 
-static lull_status open_file(const struct node_writer *writer, uint32_t f,
-                             struct lull_tape_source *source, struct lull_error *err)
+static lull_status open_input_file(const struct node_writer *writer, uint32_t f,
+                                   struct lull_tape_source *source, struct lull_error *err)
 {
     const struct lull_tape_node_file *file = &writer->files[f];
     return lull_tape_source_open(writer->trace, file->kind, file->process, file->number, source,
@@ -103,19 +103,19 @@ static lull_status plan_all(struct node_writer *writer, uint32_t n_files, struct
     for (uint32_t f = 0; status == LULL_OK && f < n_files; f++) {
         struct lull_tape_source source;
         struct pack_plan plan = {0};
-        status = open_file(writer, f, &source, err);
+        status = open_input_file(writer, f, &source, err);
         if (status != LULL_OK)
             break;
         writer->files[f].size = source.size;
         status = lull_pack_plan(writer->trace, &source, &writer->files[f], &plan, err);
         if (status == LULL_OK && !add_plan(writer, f, &plan))
-            status = no_memory(writer, err);
+            status = no_memory_for_node(writer, err);
         free(plan.parts);
         lull_tape_source_close(&source);
     }
     if (status == LULL_OK)
         writer->blocks = calloc(writer->n_blocks + 1, sizeof *writer->blocks);
-    return status == LULL_OK && !writer->blocks ? no_memory(writer, err) : status;
+    return status == LULL_OK && !writer->blocks ? no_memory_for_node(writer, err) : status;
 }
 
 /* ---- workers ----------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ static lull_status encode_unit(struct node_writer *writer, const struct unit *un
                                struct worker *worker, size_t *ret_size, struct lull_error *err)
 {
     struct lull_tape_source source;
-    lull_status status = open_file(writer, unit->file, &source, err);
+    lull_status status = open_input_file(writer, unit->file, &source, err);
     size_t size = 0;
     if (status != LULL_OK)
         return status;
@@ -183,7 +183,8 @@ static lull_status encode_unit(struct node_writer *writer, const struct unit *un
 }
 
 /* The first failure counts. */
-static void fail(struct node_writer *writer, lull_status status, const struct lull_error *err)
+static void keep_failure(struct node_writer *writer, lull_status status,
+                         const struct lull_error *err)
 {
     pthread_mutex_lock(&writer->lock);
     if (writer->status == LULL_OK) {
@@ -195,7 +196,7 @@ static void fail(struct node_writer *writer, lull_status status, const struct lu
 }
 
 /* Where the unit goes, when all before it have got their place. False: another one has failed. */
-static bool take_place(struct node_writer *writer, size_t u, size_t size, uint64_t *ret_place)
+static bool take_unit_place(struct node_writer *writer, size_t u, size_t size, uint64_t *ret_place)
 {
     struct pack_progress *progress = writer->progress;
     pthread_mutex_lock(&writer->lock);
@@ -227,7 +228,7 @@ static bool take_unit(struct node_writer *writer, size_t *ret_unit)
     return good;
 }
 
-static void work(void *context, unsigned number)
+static void work_on_units(void *context, unsigned number)
 {
     struct node_writer *writer = context;
     struct worker worker;
@@ -235,20 +236,20 @@ static void work(void *context, unsigned number)
     lull_status status = LULL_OK;
     (void)number;
     if (!begin_worker(&worker))
-        status = no_memory(writer, &err);
+        status = no_memory_for_node(writer, &err);
     for (size_t u; status == LULL_OK && take_unit(writer, &u);) {
         const struct unit *unit = &writer->units[u];
         size_t size;
         uint64_t place;
         status = encode_unit(writer, unit, &worker, &size, &err);
-        if (status != LULL_OK || !take_place(writer, u, size, &place))
+        if (status != LULL_OK || !take_unit_place(writer, u, size, &place))
             break;
         for (uint64_t b = unit->first; b < unit->first + unit->count; b++)
             writer->blocks[b].place += place;
         status = lull_pack_write_at(writer->fd, writer->path, worker.out, size, place, &err);
     }
     if (status != LULL_OK)
-        fail(writer, status, &err);
+        keep_failure(writer, status, &err);
     end_worker(&worker);
 }
 
@@ -279,7 +280,7 @@ static lull_status write_tables(const struct node_writer *writer, uint32_t n_fil
     const size_t files = n_files * sizeof *writer->files, of = n_locations * sizeof *locations;
     unsigned char *tables = malloc(files + of + 1);
     if (!tables)
-        return no_memory(writer, err);
+        return no_memory_for_node(writer, err);
     memcpy(header.magic, LULL_TAPE_NODE_MAGIC, sizeof header.magic);
     memcpy(tables, writer->files, files);
     if (of > 0)
@@ -297,15 +298,15 @@ static lull_status write_tables(const struct node_writer *writer, uint32_t n_fil
     return status;
 }
 
-static lull_status write_blocks(struct node_writer *writer, uint32_t n_files, uint32_t n_locations,
-                                struct lull_error *err)
+static lull_status write_node_blocks(struct node_writer *writer, uint32_t n_files,
+                                     uint32_t n_locations, struct lull_error *err)
 {
     writer->place = sizeof(struct lull_tape_node_header) + n_files * sizeof *writer->files +
                     n_locations * sizeof(struct lull_tape_node_location) +
                     writer->n_blocks * sizeof *writer->blocks;
     pthread_mutex_init(&writer->lock, NULL);
     pthread_cond_init(&writer->turn_has_come, NULL);
-    lull_parallel_run(lull_worker_count(), work, writer);
+    lull_parallel_run(lull_worker_count(), work_on_units, writer);
     pthread_cond_destroy(&writer->turn_has_come);
     pthread_mutex_destroy(&writer->lock);
     return writer->status == LULL_OK ? LULL_OK
@@ -328,7 +329,7 @@ lull_status lull_pack_write_node(const struct lull_trace *trace, const char *pat
             status = lull_fail_errno(err, "%s: cannot create", path);
     }
     if (status == LULL_OK)
-        status = write_blocks(&writer, n_files, n_locations, err);
+        status = write_node_blocks(&writer, n_files, n_locations, err);
     if (status == LULL_OK)
         status = write_tables(&writer, n_files, locations, n_locations, err);
     if (writer.fd >= 0 && close(writer.fd) != 0 && status == LULL_OK)

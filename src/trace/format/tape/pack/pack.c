@@ -92,8 +92,8 @@ static bool describe_file(const struct lull_trace *trace, const char *path,
     return true;
 }
 
-static lull_status take_file(void *context, const char *path, bool *ret_taken,
-                             struct lull_error *err)
+static lull_status take_packed_file(void *context, const char *path, bool *ret_taken,
+                                    struct lull_error *err)
 {
     struct packing *packing = context;
     const struct lull_trace *trace = packing->run.trace;
@@ -121,7 +121,7 @@ static int compare_u32(uint32_t a, uint32_t b)
     return (a > b) - (a < b);
 }
 
-static int compare_files(const void *a, const void *b)
+static int compare_pack_files(const void *a, const void *b)
 {
     const struct pack_file *x = a, *y = b;
     if (x->node != y->node)
@@ -239,7 +239,7 @@ static lull_status pack_files(struct packing *packing, struct lull_error *err)
 {
     lull_status status = LULL_OK;
     if (packing->n_files > 0)
-        qsort(packing->files, packing->n_files, sizeof *packing->files, compare_files);
+        qsort(packing->files, packing->n_files, sizeof *packing->files, compare_pack_files);
     for (size_t i = 0, n; status == LULL_OK && i < packing->n_files; i += n) {
         n = 1;
         while (i + n < packing->n_files && packing->files[i + n].node == packing->files[i].node)
@@ -288,7 +288,7 @@ lull_status lull_pack(const struct lull_pack_wish *wish, struct lull_error *err)
     if (data->packed_run)
         status = lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: is packed already", wish->run);
     if (status == LULL_OK)
-        status = lull_pack_copy_rest(&packing.run, take_file, &packing, err);
+        status = lull_pack_copy_rest(&packing.run, take_packed_file, &packing, err);
     if (status == LULL_OK)
         status = pack_files(&packing, err);
     if (status == LULL_OK)

@@ -83,7 +83,7 @@ lull_status lull_pack_end(const struct lull_pack_wish *wish, struct pack_run *ru
 /* ---- other files ------------------------------------------------------------------------------
  */
 
-struct copy {
+struct rest_copy {
     const struct pack_run *run;
     lull_status (*takes)(void *context, const char *path, bool *ret_taken, struct lull_error *err);
     void *context;
@@ -123,9 +123,11 @@ static lull_status copy_file(const char *path, const char *target, struct lull_e
     return status;
 }
 
-static lull_status copy_folder(const struct copy *copy, const char *below, struct lull_error *err);
+static lull_status copy_folder(const struct rest_copy *copy, const char *below,
+                               struct lull_error *err);
 
-static lull_status copy_entry(const struct copy *copy, const char *below, struct lull_error *err)
+static lull_status copy_entry(const struct rest_copy *copy, const char *below,
+                              struct lull_error *err)
 {
     char path[LULL_TAPE_PATH], target[LULL_TAPE_PATH];
     struct stat info;
@@ -146,7 +148,7 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* In the order of names, so that what is made of them does not depend on the disk. */
-static lull_status copy_entries(const struct copy *copy, const char *below, DIR *folder,
+static lull_status copy_entries(const struct rest_copy *copy, const char *below, DIR *folder,
                                 struct lull_error *err)
 {
     struct lull_arena *arena = lull_arena_create(NULL);
@@ -168,7 +170,8 @@ static lull_status copy_entries(const struct copy *copy, const char *below, DIR 
     return status;
 }
 
-static lull_status copy_folder(const struct copy *copy, const char *below, struct lull_error *err)
+static lull_status copy_folder(const struct rest_copy *copy, const char *below,
+                               struct lull_error *err)
 {
     char path[LULL_TAPE_PATH], target[LULL_TAPE_PATH];
     snprintf(path, sizeof path, "%s/%s", copy->run->trace->path, below);
@@ -192,6 +195,6 @@ lull_status lull_pack_copy_rest(const struct pack_run *run,
                                                      bool *ret_taken, struct lull_error *err),
                                 void *context, struct lull_error *err)
 {
-    const struct copy copy = {run, takes, context};
+    const struct rest_copy copy = {run, takes, context};
     return copy_folder(&copy, "", err);
 }

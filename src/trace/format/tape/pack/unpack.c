@@ -24,7 +24,8 @@ struct unpacking {
 };
 
 /* The files of nodes, which are not copied. */
-static lull_status is_node(void *context, const char *path, bool *ret_taken, struct lull_error *err)
+static lull_status takes_node_file(void *context, const char *path, bool *ret_taken,
+                                   struct lull_error *err)
 {
     const struct unpacking *unpacking = context;
     const struct lull_tape_packed *packed = unpacking->packed;
@@ -68,14 +69,14 @@ static lull_status create(const struct unpacking *unpacking, const struct lull_t
     return *ret_fd < 0 ? lull_fail_errno(err, "%s: cannot create", path) : LULL_OK;
 }
 
-static bool is_zero(const unsigned char *bytes, size_t size)
+static bool is_all_zero(const unsigned char *bytes, size_t size)
 {
     return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
 }
 
 /* Zeros are left out: the file has its length already. */
-static lull_status write_blocks(struct lull_tape_source *source, int fd, const char *path,
-                                unsigned char *bytes, struct lull_error *err)
+static lull_status write_file_blocks(struct lull_tape_source *source, int fd, const char *path,
+                                     unsigned char *bytes, struct lull_error *err)
 {
     lull_status status = LULL_OK;
     if (ftruncate(fd, (off_t)source->size) != 0)
@@ -84,7 +85,7 @@ static lull_status write_blocks(struct lull_tape_source *source, int fd, const c
         const ssize_t got = lull_tape_source_read_block(source, bytes, at);
         if (got <= 0)
             return lull_tape_source_fail(source, path, err);
-        if (!is_zero(bytes, (size_t)got))
+        if (!is_all_zero(bytes, (size_t)got))
             status = lull_pack_write_at(fd, path, bytes, (size_t)got, at, err);
         at += (uint64_t)got;
     }
@@ -104,13 +105,13 @@ static lull_status unpack_file(const struct unpacking *unpacking,
     status = lull_tape_source_open(unpacking->run.trace, file->kind, file->process, file->number,
                                    &source, err);
     if (status == LULL_OK)
-        status = write_blocks(&source, fd, path, bytes, err);
+        status = write_file_blocks(&source, fd, path, bytes, err);
     if (close(fd) != 0 && status == LULL_OK)
         status = lull_fail_errno(err, "%s: cannot write", path);
     return status;
 }
 
-static const struct lull_tape_node_file *take_file(struct unpacking *unpacking)
+static const struct lull_tape_node_file *take_next_file(struct unpacking *unpacking)
 {
     const struct lull_tape_packed *packed = unpacking->packed;
     struct pack_progress *progress = &unpacking->progress;
@@ -126,7 +127,7 @@ static const struct lull_tape_node_file *take_file(struct unpacking *unpacking)
     return file;
 }
 
-static void work(void *context, unsigned number)
+static void work_on_files(void *context, unsigned number)
 {
     struct unpacking *unpacking = context;
     unsigned char *bytes = aligned_alloc(64, LULL_TAPE_CHUNK);
@@ -136,7 +137,7 @@ static void work(void *context, unsigned number)
     if (!bytes)
         status = lull_fail(&err, LULL_ERR_MEMORY, "%s: out of memory", unpacking->run.target);
     for (const struct lull_tape_node_file *file;
-         status == LULL_OK && (file = take_file(unpacking));)
+         status == LULL_OK && (file = take_next_file(unpacking));)
         status = unpack_file(unpacking, file, bytes, &err);
     free(bytes);
     if (status == LULL_OK)
@@ -154,7 +155,7 @@ static lull_status unpack_files(struct unpacking *unpacking, struct lull_error *
     for (size_t f = 0; f < unpacking->packed->n_files; f++)
         unpacking->progress.all += unpacking->packed->files[f].file.size;
     pthread_mutex_init(&unpacking->lock, NULL);
-    lull_parallel_run(lull_worker_count(), work, unpacking);
+    lull_parallel_run(lull_worker_count(), work_on_files, unpacking);
     pthread_mutex_destroy(&unpacking->lock);
     return unpacking->status == LULL_OK
                ? LULL_OK
@@ -174,7 +175,7 @@ lull_status lull_unpack(const struct lull_pack_wish *wish, struct lull_error *er
     else if (data->lacks_packed)
         status = lull_fail(err, LULL_ERR_FORMAT, "%s", data->damage);
     if (status == LULL_OK)
-        status = lull_pack_copy_rest(&unpacking.run, is_node, &unpacking, err);
+        status = lull_pack_copy_rest(&unpacking.run, takes_node_file, &unpacking, err);
     if (status == LULL_OK)
         status = unpack_files(&unpacking, err);
     return lull_pack_end(wish, &unpacking.run, status, err);

@@ -198,8 +198,8 @@ lull_status lull_tape_continue_wait(struct tape_stream *stream, struct lull_even
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static void add_message(struct tape_stream *stream, struct tape_out *out, unsigned kind,
-                        int64_t time, const struct tape_request *message)
+static void add_call_message(struct tape_stream *stream, struct tape_out *out, unsigned kind,
+                             int64_t time, const struct tape_request *message)
 {
     if (!tape_wanted(stream, kind))
         return;
@@ -262,14 +262,14 @@ static lull_status collective_of(const struct tape_stream *stream, uint32_t regi
 }
 
 /* The place of a record of a shaped kind that has its slots; NULL: no memory. */
-static struct tape_shape *place_of(struct tape_stream *stream, const union lull_tape_slot *at)
+static struct tape_shape *find_shape(struct tape_stream *stream, const union lull_tape_slot *at)
 {
     if (!stream->shapes)
         stream->shapes = calloc(LULL_TAPE_SHAPES, sizeof *stream->shapes);
     return stream->shapes ? &stream->shapes[lull_tape_shape_of_record(at)] : NULL;
 }
 
-static lull_status no_memory(const struct tape_stream *stream, struct lull_error *err)
+static lull_status no_memory_for_requests(const struct tape_stream *stream, struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
 }
@@ -280,9 +280,9 @@ lull_status lull_tape_keep_region(struct tape_stream *stream, const union lull_t
     const unsigned kind = lull_tape_kind_of(at->record.head);
     if (lull_tape_extra_of(at->record.head) < lull_tape_shaped_slots(kind))
         return LULL_OK;
-    struct tape_shape *shape = place_of(stream, at);
+    struct tape_shape *shape = find_shape(stream, at);
     if (!shape)
-        return no_memory(stream, err);
+        return no_memory_for_requests(stream, err);
     shape->kind = (uint8_t)kind;
     shape->region = region;
     return LULL_OK;
@@ -293,9 +293,9 @@ static lull_status make_shape(struct tape_stream *stream, unsigned kind, uint32_
                               const struct tape_shape **ret_shape, struct lull_error *err)
 {
     const union lull_tape_slot *slot = stream->at + 1;
-    struct tape_shape *shape = place_of(stream, stream->at);
+    struct tape_shape *shape = find_shape(stream, stream->at);
     if (!shape)
-        return no_memory(stream, err);
+        return no_memory_for_requests(stream, err);
     shape->kind = (uint8_t)kind;
     shape->region = region;
     *ret_shape = shape;
@@ -333,10 +333,10 @@ static lull_status add_operations(struct tape_stream *stream, const struct tape_
         return status;
     switch (kind) {
     case LULL_TAPE_CALL_RECV:
-        add_message(stream, out, LULL_EVENT_RECV, end, &what);
+        add_call_message(stream, out, LULL_EVENT_RECV, end, &what);
         break;
     case LULL_TAPE_CALL_IRECV:
-        add_message(stream, out, LULL_EVENT_RECV_POST, begin, &what);
+        add_call_message(stream, out, LULL_EVENT_RECV_POST, begin, &what);
         break;
     case LULL_TAPE_CALL_COLLECTIVE:
         add_collective(stream, out, LULL_EVENT_COLLECTIVE_BEGIN, begin, &what);
@@ -346,7 +346,7 @@ static lull_status add_operations(struct tape_stream *stream, const struct tape_
         add_collective(stream, out, LULL_EVENT_COLLECTIVE_BEGIN, begin, &what);
         break;
     default:
-        add_message(stream, out, LULL_EVENT_SEND, begin, &what);
+        add_call_message(stream, out, LULL_EVENT_SEND, begin, &what);
         break;
     }
     if (kind == LULL_TAPE_CALL_SENDRECV) {
@@ -354,7 +354,7 @@ static lull_status add_operations(struct tape_stream *stream, const struct tape_
         what.tag = shape->tag;
         what.comm = shape->comm;
         what.bytes = shape->bytes;
-        add_message(stream, out, LULL_EVENT_RECV, end, &what);
+        add_call_message(stream, out, LULL_EVENT_RECV, end, &what);
     }
     return LULL_OK;
 }

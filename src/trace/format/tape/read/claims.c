@@ -16,7 +16,7 @@ lull_status lull_tape_add_claim(struct lull_tape_merge *merge, uint32_t comm, ui
     return LULL_OK;
 }
 
-static int compare_claims(const void *a, const void *b)
+static int compare_comm_claims(const void *a, const void *b)
 {
     const struct comm_claim *x = a, *y = b;
     if (x->comm != y->comm)
@@ -29,7 +29,7 @@ static int compare_claims(const void *a, const void *b)
 void lull_tape_sort_claims(struct lull_tape_merge *merge)
 {
     if (merge->n_claims > 1)
-        qsort(merge->claims, merge->n_claims, sizeof *merge->claims, compare_claims);
+        qsort(merge->claims, merge->n_claims, sizeof *merge->claims, compare_comm_claims);
 }
 
 static size_t first_claim(const struct lull_tape_merge *merge, uint32_t comm)
@@ -45,7 +45,7 @@ static size_t first_claim(const struct lull_tape_merge *merge, uint32_t comm)
     return low;
 }
 
-static bool follow_each_other(const uint32_t *members, uint32_t n)
+static bool are_consecutive(const uint32_t *members, uint32_t n)
 {
     for (uint32_t r = 1; r < n; r++)
         if (members[r] != members[0] + r)
@@ -80,7 +80,7 @@ bool lull_tape_take_claims(struct lull_tape_merge *merge, uint32_t c)
         lull_tape_tell_outsiders(trace, comm, n);
     comm->size = n;
     comm->members = members;
-    if (all && n > 0 && follow_each_other(members, n)) {
+    if (all && n > 0 && are_consecutive(members, n)) {
         comm->members = NULL;
         comm->first = members[0];
     }

@@ -184,7 +184,7 @@ static bool has_outsiders(struct lull_tape_merge *merge, struct lull_comm *comm)
 }
 
 /* Whether the members are processes in a row, as their numbers are. */
-static bool follow_each_other(const struct lull_trace *trace, const struct lull_comm *comm)
+static bool members_are_consecutive(const struct lull_trace *trace, const struct lull_comm *comm)
 {
     uint32_t first = lull_tape_member_index(trace, comm->first);
     if (comm->size == 0)
@@ -228,7 +228,7 @@ lull_status lull_tape_resolve_comm(struct lull_tape_merge *merge, uint32_t c,
     if (data->outside[c] || !draft->known)
         return LULL_OK;
     bool missing = false;
-    if (comm->members || !follow_each_other(trace, comm))
+    if (comm->members || !members_are_consecutive(trace, comm))
         missing = !list_members(trace, comm);
     else if (comm->size > 0)
         comm->first = lull_tape_member_index(trace, comm->first);

@@ -47,8 +47,9 @@ void lull_tape_containers_close(struct lull_trace *trace)
 /* ---- the table of processes -------------------------------------------------------------------
  */
 
-static lull_status check_header(struct lull_tape_source *source, const char *path,
-                                struct lull_tape_container_header *header, struct lull_error *err)
+static lull_status check_container_header(struct lull_tape_source *source, const char *path,
+                                          struct lull_tape_container_header *header,
+                                          struct lull_error *err)
 {
     const ssize_t got = lull_tape_source_read(source, header, sizeof *header, 0);
     if (got < 0)
@@ -104,8 +105,9 @@ static lull_status take_entries(struct lull_trace *trace, struct lull_tape_sourc
     return LULL_OK;
 }
 
-static lull_status read_processes(struct lull_trace *trace, struct lull_tape_container *container,
-                                  struct lull_error *err)
+static lull_status read_container_processes(struct lull_trace *trace,
+                                            struct lull_tape_container *container,
+                                            struct lull_error *err)
 {
     struct lull_tape_source source;
     struct lull_tape_container_header header;
@@ -114,7 +116,7 @@ static lull_status read_processes(struct lull_trace *trace, struct lull_tape_con
         lull_tape_source_open(trace, LULL_TAPE_NODE_CONTAINER, 0, container->number, &source, err);
     if (status != LULL_OK)
         return status;
-    status = check_header(&source, container->path, &header, err);
+    status = check_container_header(&source, container->path, &header, err);
     if (status == LULL_OK)
         status = take_entries(trace, &source, container->path, sizeof header,
                               LULL_TAPE_FIRST_ENTRIES, &more, err);
@@ -182,7 +184,7 @@ lull_status lull_tape_containers_read(struct lull_trace *trace, struct lull_erro
     qsort(all->list, all->n, sizeof(struct lull_tape_container *), compare_containers);
     number_containers(all);
     for (size_t c = 0; c < all->n; c++) {
-        const lull_status status = read_processes(trace, all->list[c], err);
+        const lull_status status = read_container_processes(trace, all->list[c], err);
         if (status == LULL_ERR_FORMAT)
             lull_tape_note_damage(trace, err);
         else if (status != LULL_OK)

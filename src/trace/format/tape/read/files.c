@@ -45,7 +45,7 @@ static bool parse_process_name(const char *name, const char *ending, uint32_t *r
 static const struct {
     const char *ending;
     enum lull_tape_node_kind kind;
-} endings[] = {
+} file_endings[] = {
     {"tape", LULL_TAPE_NODE_TAPE}, {"tail", LULL_TAPE_NODE_TAIL}, {"sums", LULL_TAPE_NODE_SUMS}};
 
 bool lull_tape_parse_name(const char *name, struct lull_tape_name *ret_name,
@@ -63,9 +63,9 @@ bool lull_tape_parse_name(const char *name, struct lull_tape_name *ret_name,
     }
     if (!parse_file_name(name, ret_name, &what))
         return false;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (strcmp(what, endings[i].ending) == 0) {
-            *ret_kind = endings[i].kind;
+    for (size_t i = 0; i < sizeof file_endings / sizeof *file_endings; i++)
+        if (strcmp(what, file_endings[i].ending) == 0) {
+            *ret_kind = file_endings[i].kind;
             return true;
         }
     return false;
@@ -123,7 +123,7 @@ int lull_tape_compare_names(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-static int compare_files(const void *a, const void *b)
+static int compare_file_names(const void *a, const void *b)
 {
     const struct lull_tape_file *x = a, *y = b;
     const struct lull_tape_name left = {x->process, x->number}, right = {y->process, y->number};
@@ -133,7 +133,7 @@ static int compare_files(const void *a, const void *b)
 void lull_tape_sort_files(struct lull_tape_data *data)
 {
     if (data->n_files > 0)
-        qsort(data->files, data->n_files, sizeof *data->files, compare_files);
+        qsort(data->files, data->n_files, sizeof *data->files, compare_file_names);
 }
 
 /* Which of the files, sorted, have sums beside them. */
@@ -154,7 +154,7 @@ static void match_sums(struct lull_trace *trace)
     }
 }
 
-static int compare_numbers(const void *a, const void *b)
+static int compare_listed_numbers(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
@@ -186,7 +186,7 @@ static lull_status sort_processes(const struct lull_trace *trace, struct lull_er
 {
     struct lull_tape_data *data = trace->format_data;
     if (data->n_packed > 0)
-        qsort(data->packed, data->n_packed, sizeof *data->packed, compare_numbers);
+        qsort(data->packed, data->n_packed, sizeof *data->packed, compare_listed_numbers);
     for (size_t p = 1; p < data->n_packed; p++)
         if (data->packed[p] == data->packed[p - 1])
             return process_twice(trace, data->packed[p], err);
@@ -194,7 +194,7 @@ static lull_status sort_processes(const struct lull_trace *trace, struct lull_er
 }
 
 /* Those that are not somebody else's to read. */
-static lull_status read_processes(struct lull_trace *trace, struct lull_error *err)
+static lull_status read_listed_processes(struct lull_trace *trace, struct lull_error *err)
 {
     const struct lull_tape_data *data = trace->format_data;
     lull_status status = LULL_OK;
@@ -230,7 +230,7 @@ static lull_status open_node(struct lull_trace *trace, const char *name, struct 
     return LULL_OK;
 }
 
-static bool is_node(const char *name)
+static bool is_node_name(const char *name)
 {
     const size_t length = strlen(name), ending = strlen(LULL_TAPE_NODE_ENDING);
     return length > ending && strcmp(name + length - ending, LULL_TAPE_NODE_ENDING) == 0;
@@ -274,7 +274,7 @@ lull_status lull_tape_list_files(struct lull_trace *trace, struct lull_error *er
         if (parse_number(entry->d_name, strlen(entry->d_name), &group) &&
             group <= UINT32_MAX / LULL_TAPE_GROUP)
             status = list_group(trace, (uint32_t)group, err);
-        else if (is_node(entry->d_name))
+        else if (is_node_name(entry->d_name))
             status = open_node(trace, entry->d_name, err);
     }
     closedir(folder);
@@ -288,7 +288,7 @@ lull_status lull_tape_list_files(struct lull_trace *trace, struct lull_error *er
         status = lull_tape_share_begin(trace, err);
     if (status != LULL_OK)
         return status;
-    status = read_processes(trace, err);
+    status = read_listed_processes(trace, err);
     if (status == LULL_OK)
         status = lull_tape_check_holdings(trace, err);
     if (data->share)

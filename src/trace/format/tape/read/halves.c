@@ -51,7 +51,7 @@ static void pair(struct lull_tape_merge *merge, uint32_t a, uint32_t b)
     merge->drafts[b].partner = a;
 }
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_keys(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
@@ -60,13 +60,13 @@ static int compare(uint64_t a, uint64_t b)
 static int compare_links(const void *a, const void *b)
 {
     const struct comm_half *x = a, *y = b;
-    return x->link != y->link ? compare(x->link, y->link) : compare(x->comm, y->comm);
+    return x->link != y->link ? compare_keys(x->link, y->link) : compare_keys(x->comm, y->comm);
 }
 
 static int compare_own(const void *a, const void *b)
 {
     const struct comm_half *x = a, *y = b;
-    return x->own != y->own ? compare(x->own, y->own) : compare(x->comm, y->comm);
+    return x->own != y->own ? compare_keys(x->own, y->own) : compare_keys(x->comm, y->comm);
 }
 
 static void pair_by_links(struct lull_tape_merge *merge)

@@ -159,7 +159,7 @@ lull_status lull_tape_find_life(const struct lull_trace *trace, uint32_t locatio
     return status;
 }
 
-static int64_t ns_of(const struct lull_tape_file *file, uint64_t ticks)
+static int64_t file_ns(const struct lull_tape_file *file, uint64_t ticks)
 {
     size_t segment = 0;
     return file->clock->n_segments > 0 ? lull_tape_ns(file->clock, ticks, &segment)
@@ -170,7 +170,7 @@ static int64_t ns_of(const struct lull_tape_file *file, uint64_t ticks)
 static void begin_after_lost(struct lull_trace *trace, struct lull_tape_file *file,
                              const struct lull_tape_span *span)
 {
-    const int64_t begin = ns_of(file, span->first);
+    const int64_t begin = file_ns(file, span->first);
     file->life_begin = span->first;
     trace->events_begin = begin > trace->events_begin ? begin : trace->events_begin;
 }
@@ -185,7 +185,7 @@ static void see_sums(struct lull_trace *trace, struct lull_tape_file *file,
     else if (flags & STOPPED && trace->events != LULL_EVENTS_NONE)
         trace->events = LULL_EVENTS_FIRST;
     if (flags & STOPPED) {
-        int64_t end = span->first > span->last ? INT64_MIN : ns_of(file, span->last);
+        int64_t end = span->first > span->last ? INT64_MIN : file_ns(file, span->last);
         trace->events_end = end < trace->events_end ? end : trace->events_end;
     } else if (file->lost > 0 && trace->events == LULL_EVENTS_ALL)
         trace->events = LULL_EVENTS_LAST;
@@ -200,11 +200,11 @@ static void see_sums(struct lull_trace *trace, struct lull_tape_file *file,
 }
 
 /* From when to when the locations have something, in ns of the run's clock. */
-struct extent {
+struct time_extent {
     int64_t first, last;
 };
 
-static void see_life(struct lull_trace *trace, struct extent *extent,
+static void see_life(struct lull_trace *trace, struct time_extent *extent,
                      const struct lull_tape_life *life)
 {
     struct lull_tape_data *data = trace->format_data;
@@ -217,14 +217,14 @@ static void see_life(struct lull_trace *trace, struct extent *extent,
     see_sums(trace, file, life, &span);
     if (span.first > span.last)
         return;
-    const int64_t first = ns_of(file, span.first), last = ns_of(file, span.last);
+    const int64_t first = file_ns(file, span.first), last = file_ns(file, span.last);
     extent->first = first < extent->first ? first : extent->first;
     extent->last = last > extent->last ? last : extent->last;
 }
 
 /* `told`: by others and this one, where several open the run. */
 static lull_status see_lives(struct lull_trace *trace, const struct lull_tape_life *told,
-                             size_t n_told, struct extent *extent, struct lull_error *err)
+                             size_t n_told, struct time_extent *extent, struct lull_error *err)
 {
     const struct lull_tape_data *data = trace->format_data;
     union lull_tape_slot *slots = malloc(LULL_TAPE_CHUNK);
@@ -254,7 +254,7 @@ static lull_status see_lives(struct lull_trace *trace, const struct lull_tape_li
 lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
-    struct extent extent = {INT64_MAX, INT64_MIN};
+    struct time_extent extent = {INT64_MAX, INT64_MIN};
     struct lull_tape_life *told = NULL;
     size_t n_told = 0;
     trace->events_end = INT64_MAX;

@@ -15,8 +15,8 @@ struct search {
     bool *init, *finalize;       /* [n_regions] */
 };
 
-static int64_t ns_of(const struct lull_trace *trace, const struct lull_tape_file *file,
-                     uint64_t ticks)
+static int64_t ns_since_origin(const struct lull_trace *trace, const struct lull_tape_file *file,
+                               uint64_t ticks)
 {
     const struct lull_tape_data *data = trace->format_data;
     size_t segment = 0;
@@ -100,12 +100,12 @@ static lull_status find_main(const struct search *search, const struct lull_tape
     if (status != LULL_OK || !call)
         return status;
     uint64_t length = lull_tape_extra_of(call->record.head) ? call[1].u64[0] : call->record.value;
-    set_begin(process, ns_of(search->trace, file, call->record.time + length));
+    set_begin(process, ns_since_origin(search->trace, file, call->record.time + length));
     call = NULL;
     for (uint64_t c = chunks; status == LULL_OK && !call && c > 0 && c + NEAR > chunks; c--)
         status = search_chunk(search, file, c - 1, search->finalize, &call, err);
     if (status == LULL_OK && call)
-        set_end(search->trace, process, ns_of(search->trace, file, call->record.time));
+        set_end(search->trace, process, ns_since_origin(search->trace, file, call->record.time));
     return status;
 }
 
@@ -144,9 +144,9 @@ static void take_told(struct lull_trace *trace)
         const struct lull_tape_file *file = &data->files[l];
         struct lull_process *process = &trace->processes[trace->locations[l].process];
         if (file->header.main_begin != 0)
-            set_begin(process, ns_of(trace, file, file->header.main_begin));
+            set_begin(process, ns_since_origin(trace, file, file->header.main_begin));
         if (file->header.main_end != 0)
-            set_end(trace, process, ns_of(trace, file, file->header.main_end));
+            set_end(trace, process, ns_since_origin(trace, file, file->header.main_end));
     }
 }
 

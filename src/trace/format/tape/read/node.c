@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static lull_status check_header(const char *path, const struct lull_tape_node_header *header,
-                                struct lull_tape_node *node, struct lull_error *err)
+static lull_status check_node_header(const char *path, const struct lull_tape_node_header *header,
+                                     struct lull_tape_node *node, struct lull_error *err)
 {
     if (memcmp(header->magic, LULL_TAPE_NODE_MAGIC, sizeof header->magic) != 0 ||
         header->byte_order != LULL_TAPE_BYTE_ORDER || header->header_size != sizeof *header)
@@ -78,7 +78,7 @@ static void take_locations(struct lull_trace *trace, const struct lull_tape_node
 static lull_status read_tables(struct lull_trace *trace, struct lull_tape_node *node,
                                const struct lull_tape_node_header *header, struct lull_error *err)
 {
-    lull_status status = check_header(node->path, header, node, err);
+    lull_status status = check_node_header(node->path, header, node, err);
     if (status != LULL_OK)
         return status;
     const size_t size = (size_t)(node->blocks - sizeof *header);
@@ -102,8 +102,8 @@ static lull_status read_tables(struct lull_trace *trace, struct lull_tape_node *
     return status;
 }
 
-static lull_status read_header(const char *path, int fd, struct lull_tape_node_header *header,
-                               struct lull_error *err)
+static lull_status read_node_header(const char *path, int fd, struct lull_tape_node_header *header,
+                                    struct lull_error *err)
 {
     const ssize_t got = pread(fd, header, sizeof *header, 0);
     if (got < 0)
@@ -140,7 +140,7 @@ lull_status lull_tape_node_open(struct lull_trace *trace, const char *name, stru
     if (status != LULL_OK)
         return status;
     posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* before the first byte is read */
-    status = read_header(path, fd, &header, err);
+    status = read_node_header(path, fd, &header, err);
     if (status != LULL_OK) {
         close(fd);
         return status;
@@ -179,18 +179,18 @@ void lull_tape_nodes_opened(const struct lull_trace *trace)
 /* ---- finding ----------------------------------------------------------------------------------
  */
 
-static int compare_u32(uint32_t a, uint32_t b)
+static int compare_node_ids(uint32_t a, uint32_t b)
 {
     return (a > b) - (a < b);
 }
 
-static int compare_files(const void *a, const void *b)
+static int compare_packed_files(const void *a, const void *b)
 {
     const struct lull_tape_node_file *x = &((const struct lull_tape_packed_file *)a)->file,
                                      *y = &((const struct lull_tape_packed_file *)b)->file;
-    return x->process != y->process ? compare_u32(x->process, y->process)
-           : x->number != y->number ? compare_u32(x->number, y->number)
-                                    : compare_u32(x->kind, y->kind);
+    return x->process != y->process ? compare_node_ids(x->process, y->process)
+           : x->number != y->number ? compare_node_ids(x->number, y->number)
+                                    : compare_node_ids(x->kind, y->kind);
 }
 
 static int compare_locations(const void *a, const void *b)
@@ -198,8 +198,8 @@ static int compare_locations(const void *a, const void *b)
     const struct lull_tape_node_location
         *x = &((const struct lull_tape_packed_location *)a)->location,
         *y = &((const struct lull_tape_packed_location *)b)->location;
-    return x->process != y->process ? compare_u32(x->process, y->process)
-                                    : compare_u32(x->number, y->number);
+    return x->process != y->process ? compare_node_ids(x->process, y->process)
+                                    : compare_node_ids(x->number, y->number);
 }
 
 lull_status lull_tape_nodes_join(struct lull_trace *trace, struct lull_error *err)
@@ -209,11 +209,11 @@ lull_status lull_tape_nodes_join(struct lull_trace *trace, struct lull_error *er
     if (!packed)
         return LULL_OK;
     if (packed->n_files > 0)
-        qsort(packed->files, packed->n_files, sizeof *packed->files, compare_files);
+        qsort(packed->files, packed->n_files, sizeof *packed->files, compare_packed_files);
     if (packed->n_locations > 0)
         qsort(packed->locations, packed->n_locations, sizeof *packed->locations, compare_locations);
     for (size_t f = 1; f < packed->n_files; f++)
-        if (compare_files(&packed->files[f - 1], &packed->files[f]) == 0)
+        if (compare_packed_files(&packed->files[f - 1], &packed->files[f]) == 0)
             return lull_fail(err, LULL_ERR_FORMAT, "%s: has files of process %u that %s has, too",
                              packed->files[f].node->path, packed->files[f].file.process,
                              packed->files[f - 1].node->path);
@@ -229,7 +229,7 @@ const struct lull_tape_packed_file *lull_tape_packed_find(const struct lull_trac
     const struct lull_tape_packed_file key = {
         .file = {.process = process, .number = number, .kind = kind}};
     return packed && packed->n_files > 0
-               ? bsearch(&key, packed->files, packed->n_files, sizeof key, compare_files)
+               ? bsearch(&key, packed->files, packed->n_files, sizeof key, compare_packed_files)
                : NULL;
 }
 

@@ -81,7 +81,7 @@ ssize_t lull_tape_read_pieces(struct lull_tape_source *source,
 /* ---- the table --------------------------------------------------------------------------------
  */
 
-struct entry {
+struct extent_entry {
     struct lull_tape_extent extent;
     uint32_t number;
     uint64_t place; /* in the file */
@@ -89,14 +89,14 @@ struct entry {
 
 /* The extents of a file in use, in the order of locations, parts and numbers. */
 struct table {
-    struct entry *entries; /* malloc'd */
+    struct extent_entry *entries; /* malloc'd */
     size_t n;
     struct lull_tape_process_header header;
 };
 
 static int compare_entries(const void *a, const void *b)
 {
-    const struct entry *x = a, *y = b;
+    const struct extent_entry *x = a, *y = b;
     if (x->extent.location != y->extent.location)
         return x->extent.location < y->extent.location ? -1 : 1;
     if (x->extent.part != y->extent.part)
@@ -106,9 +106,10 @@ static int compare_entries(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-static lull_status check_header(const char *path, const struct lull_tape_source *source,
-                                uint32_t process, const struct lull_tape_process_header *header,
-                                struct lull_error *err)
+static lull_status check_process_header(const char *path, const struct lull_tape_source *source,
+                                        uint32_t process,
+                                        const struct lull_tape_process_header *header,
+                                        struct lull_error *err)
 {
     if (memcmp(header->magic, LULL_TAPE_PROCESS_MAGIC, sizeof header->magic) != 0 ||
         header->byte_order != LULL_TAPE_BYTE_ORDER || header->header_size != sizeof *header)
@@ -127,8 +128,8 @@ static lull_status check_header(const char *path, const struct lull_tape_source 
 }
 
 /* Where an extent stands in the file, whose table must be there. */
-static uint64_t place_of(const struct lull_tape_source *source,
-                         const struct lull_tape_process_header *header, uint32_t extent)
+static uint64_t place_of_extent(const struct lull_tape_source *source,
+                                const struct lull_tape_process_header *header, uint32_t extent)
 {
     uint32_t place;
     const int table = lull_tape_table_of(extent, &place);
@@ -137,9 +138,9 @@ static uint64_t place_of(const struct lull_tape_source *source,
 }
 
 /* As many extents as there are from one on, in one of the tables. */
-static bool read_part(struct lull_tape_source *source,
-                      const struct lull_tape_process_header *header, uint32_t first,
-                      struct lull_tape_extent *extents, uint32_t *ret_count)
+static bool read_table_part(struct lull_tape_source *source,
+                            const struct lull_tape_process_header *header, uint32_t first,
+                            struct lull_tape_extent *extents, uint32_t *ret_count)
 {
     uint32_t place, count = header->n_extents - first;
     const int table = lull_tape_table_of(first, &place);
@@ -148,7 +149,7 @@ static bool read_part(struct lull_tape_source *source,
         count = whole - place;
     if (table >= LULL_TAPE_TABLES || (table >= 0 && header->tables[table] == 0))
         return false;
-    const uint64_t offset = place_of(source, header, first);
+    const uint64_t offset = place_of_extent(source, header, first);
     const size_t size = count * sizeof *extents;
     *ret_count = count;
     return offset <= INT64_MAX - size &&
@@ -160,7 +161,7 @@ static lull_status read_extents(struct lull_tape_source *source, const char *pat
                                 struct lull_tape_extent *extents, struct lull_error *err)
 {
     for (uint32_t i = 0, count; i < header->n_extents; i += count)
-        if (!read_part(source, header, i, extents + i, &count))
+        if (!read_table_part(source, header, i, extents + i, &count))
             return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: no table with extent %u", path,
                              i);
     return LULL_OK;
@@ -209,7 +210,8 @@ static lull_status take_extents(struct lull_tape_source *source, const char *pat
         if (extents[i].part == LULL_TAPE_PART_NONE || extents[i].part >= LULL_TAPE_PARTS)
             continue;
         status = check_extent(path, given, &extents[i], i, err);
-        table->entries[table->n++] = (struct entry){extents[i], i, place_of(source, header, i)};
+        table->entries[table->n++] =
+            (struct extent_entry){extents[i], i, place_of_extent(source, header, i)};
     }
     qsort(table->entries, table->n, sizeof *table->entries, compare_entries);
     return status;
@@ -233,7 +235,7 @@ static lull_status read_table(struct lull_tape_source *source, const char *path,
     if (got < (ssize_t)sizeof header)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %zd bytes, expected a header of %zu",
                          path, got, sizeof header);
-    lull_status status = check_header(path, source, process, &header, err);
+    lull_status status = check_process_header(path, source, process, &header, err);
     if (status != LULL_OK)
         return status;
     const size_t most = header.n_extents + (size_t)1;
@@ -267,14 +269,14 @@ static lull_status open_table(const struct lull_trace *trace, uint32_t process, 
  */
 
 static void add_extent(const struct lull_trace *trace, struct lull_tape_pieces *pieces,
-                       const struct entry *entry)
+                       const struct extent_entry *entry)
 {
     add_piece(trace->arena, pieces, (uint64_t)entry->extent.page * LULL_TAPE_PAGE,
               (uint64_t)entry->extent.pages * LULL_TAPE_PAGE);
 }
 
 static void add_ring_chunk(const struct lull_trace *trace, struct lull_tape_file *file,
-                           const struct entry *entry)
+                           const struct extent_entry *entry)
 {
     file->ring = lull_arena_grow(trace->arena, file->ring, &file->ring_capacity, file->n_ring + 1,
                                  sizeof *file->ring);
@@ -283,8 +285,8 @@ static void add_ring_chunk(const struct lull_trace *trace, struct lull_tape_file
 }
 
 /* The parts of one location: `n` entries. False: it has no head. */
-static bool take_location(const struct lull_trace *trace, const struct entry *entries, size_t n,
-                          struct lull_tape_file *file)
+static bool take_location(const struct lull_trace *trace, const struct extent_entry *entries,
+                          size_t n, struct lull_tape_file *file)
 {
     bool has_head = false;
     file->packed = true;
@@ -327,8 +329,8 @@ static size_t count_of_location(const struct table *table, size_t first)
 }
 
 /* Definitions do not lie in one piece, but each of them by itself. */
-static void take_definitions(const struct lull_trace *trace, const struct table *table,
-                             struct lull_tape_pieces *pieces)
+static void take_definition_extents(const struct lull_trace *trace, const struct table *table,
+                                    struct lull_tape_pieces *pieces)
 {
     for (size_t i = 0; i < table->n; i++) {
         const struct lull_tape_extent *extent = &table->entries[i].extent;
@@ -339,7 +341,8 @@ static void take_definitions(const struct lull_trace *trace, const struct table 
     }
 }
 
-static void add_locations(struct lull_trace *trace, const struct table *table, uint32_t process)
+static void add_process_locations(struct lull_trace *trace, const struct table *table,
+                                  uint32_t process)
 {
     struct lull_tape_data *data = trace->format_data;
     for (size_t i = 0, n; i < table->n; i += n) {
@@ -363,7 +366,7 @@ static bool hold_all(struct lull_trace *trace, const struct table *table, uint32
         return true;
     bool good = lull_tape_hold_process(trace, contained, table->header.tables);
     for (size_t i = 0; good && i < table->n; i++) {
-        const struct entry *entry = &table->entries[i];
+        const struct extent_entry *entry = &table->entries[i];
         good = lull_tape_hold_extent(trace, contained, entry->number, entry->extent.location,
                                      entry->extent.page, pages_of(&entry->extent));
     }
@@ -376,7 +379,7 @@ lull_status lull_tape_read_process(struct lull_trace *trace, uint32_t process,
     struct table table;
     lull_status status = open_table(trace, process, &table, err);
     if (status == LULL_OK) {
-        add_locations(trace, &table, process);
+        add_process_locations(trace, &table, process);
         if (!hold_all(trace, &table, process))
             status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     }
@@ -435,7 +438,7 @@ lull_status lull_tape_find_definitions(const struct lull_trace *trace, uint32_t 
     struct table table;
     lull_status status = open_table(trace, process, &table, err);
     if (status == LULL_OK)
-        take_definitions(trace, &table, ret_pieces);
+        take_definition_extents(trace, &table, ret_pieces);
     free(table.entries);
     return status;
 }

@@ -97,8 +97,8 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static const char *text_of(const struct lull_tape_object *object, uint64_t offset,
-                           const struct lull_symbol *symbol, struct lull_arena *arena)
+static const char *text_of_address(const struct lull_tape_object *object, uint64_t offset,
+                                   const struct lull_symbol *symbol, struct lull_arena *arena)
 {
     const char *address =
         *symbol->file ? lull_arena_printf(arena, "%s:%u", last_part(symbol->file), symbol->line)
@@ -113,10 +113,10 @@ static void make_texts(const struct lull_tape_object *object, struct lookup *loo
 {
     const uint64_t offset = lookup->address->offset;
     const struct lull_symbol *symbol = &lookup->symbol;
-    lookup->text = lookup->path = text_of(object, offset, symbol, arena);
+    lookup->text = lookup->path = text_of_address(object, offset, symbol, arena);
     for (; symbol->caller; symbol = symbol->caller)
         lookup->path = lull_arena_printf(arena, "%s" LULL_SITE_CALLER "%s", lookup->path,
-                                         text_of(object, offset, symbol->caller, arena));
+                                         text_of_address(object, offset, symbol->caller, arena));
     lookup->main = strcmp(symbol->function, "main") == 0;
 }
 
@@ -203,8 +203,8 @@ static void name_function(struct lull_trace *trace, struct lull_region *region,
     region->line = named ? function->line : 0;
 }
 
-static const char *path_of(struct lull_trace *trace, const struct lull_tape_site *site,
-                           const struct lookup *lookups)
+static const char *path_of_site(struct lull_trace *trace, const struct lull_tape_site *site,
+                                const struct lookup *lookups)
 {
     uint32_t n = 1;
     while (n < site->n && !lookups[n - 1].main)
@@ -235,7 +235,7 @@ static void name_site(struct lull_trace *trace, const struct lull_tape_site *sit
         name_code(trace, region, lookups);
         return;
     }
-    region->site = site->n == 1 ? lookups[0].text : path_of(trace, site, lookups);
+    region->site = site->n == 1 ? lookups[0].text : path_of_site(trace, site, lookups);
     region->whole = site->whole;
 }
 

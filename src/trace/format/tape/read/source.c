@@ -12,12 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const endings[LULL_TAPE_NODE_KINDS] = {[LULL_TAPE_NODE_PROCESS] = "tape",
-                                                          [LULL_TAPE_NODE_DEFINITIONS] =
-                                                              "definitions",
-                                                          [LULL_TAPE_NODE_TAPE] = "tape",
-                                                          [LULL_TAPE_NODE_TAIL] = "tail",
-                                                          [LULL_TAPE_NODE_SUMS] = "sums"};
+static const char *const kind_endings[LULL_TAPE_NODE_KINDS] = {[LULL_TAPE_NODE_PROCESS] = "tape",
+                                                               [LULL_TAPE_NODE_DEFINITIONS] =
+                                                                   "definitions",
+                                                               [LULL_TAPE_NODE_TAPE] = "tape",
+                                                               [LULL_TAPE_NODE_TAIL] = "tail",
+                                                               [LULL_TAPE_NODE_SUMS] = "sums"};
 
 static const struct lull_tape_container *find_container(const struct lull_trace *trace,
                                                         enum lull_tape_node_kind kind,
@@ -51,10 +51,10 @@ const char *lull_tape_source_path(const struct lull_trace *trace, enum lull_tape
     const char *between = packed ? ": " : "/";
     if (kind == LULL_TAPE_NODE_PROCESS || kind == LULL_TAPE_NODE_DEFINITIONS)
         snprintf(buffer, size, "%s%s%u/%u.%s", where, between, process / LULL_TAPE_GROUP, process,
-                 endings[kind]);
+                 kind_endings[kind]);
     else
         snprintf(buffer, size, "%s%s%u/%u.%u.%s", where, between, process / LULL_TAPE_GROUP,
-                 process, number, endings[kind]);
+                 process, number, kind_endings[kind]);
     return buffer;
 }
 
@@ -246,7 +246,8 @@ static const struct lull_tape_node_block *find_block(struct lull_tape_source *so
 }
 
 /* Whether the block can be where it says. */
-static bool check_block(struct lull_tape_source *source, const struct lull_tape_node_block *block)
+static bool check_packed_block(struct lull_tape_source *source,
+                               const struct lull_tape_node_block *block)
 {
     const struct lull_tape_node *node = source->packed->node;
     const uint64_t entry = place_in_table(node, source->first + (uint64_t)(block - source->window));
@@ -258,11 +259,11 @@ static bool check_block(struct lull_tape_source *source, const struct lull_tape_
     return true;
 }
 
-static bool decode(struct lull_tape_source *source, const struct lull_tape_node_block *block,
-                   void *bytes)
+static bool decode_packed_block(struct lull_tape_source *source,
+                                const struct lull_tape_node_block *block, void *bytes)
 {
     unsigned char packed[PACK_MOST_LENGTH];
-    if (!check_block(source, block))
+    if (!check_packed_block(source, block))
         return false;
     if (pread(source->packed->node->fd, packed, block->size, (off_t)block->place) !=
         (ssize_t)block->size)
@@ -292,7 +293,7 @@ static bool decode_recent(struct lull_tape_source *source, const struct lull_tap
         recent->length == lull_tape_block_length(block))
         return true;
     recent->node = NULL;
-    if (!decode(source, block, recent->bytes))
+    if (!decode_packed_block(source, block, recent->bytes))
         return false;
     recent->node = node;
     recent->block = number;
@@ -301,7 +302,8 @@ static bool decode_recent(struct lull_tape_source *source, const struct lull_tap
 }
 
 /* From `offset` on, in one block; 0: it is damaged. */
-static size_t read_part(struct lull_tape_source *source, void *bytes, size_t size, uint64_t offset)
+static size_t read_from_block(struct lull_tape_source *source, void *bytes, size_t size,
+                              uint64_t offset)
 {
     const struct lull_tape_node_block *block = find_block(source, offset);
     if (!block)
@@ -309,7 +311,7 @@ static size_t read_part(struct lull_tape_source *source, void *bytes, size_t siz
     const size_t length = lull_tape_block_length(block), skip = (size_t)(offset - block->origin);
     const size_t part = size < length - skip ? size : length - skip;
     if (part == length && ((uintptr_t)bytes & 15) == 0)
-        return decode(source, block, bytes) ? part : 0;
+        return decode_packed_block(source, block, bytes) ? part : 0;
     struct lull_tape_recent *recent = recent_of(source);
     if (recent) {
         if (!decode_recent(source, block, recent))
@@ -322,7 +324,7 @@ static size_t read_part(struct lull_tape_source *source, void *bytes, size_t siz
         lull_fail(&source->error, LULL_ERR_MEMORY, "out of memory");
         return 0;
     }
-    const bool good = decode(source, block, whole);
+    const bool good = decode_packed_block(source, block, whole);
     if (good)
         memcpy(bytes, (unsigned char *)whole + skip, part);
     free(whole);
@@ -340,7 +342,7 @@ ssize_t lull_tape_source_read(struct lull_tape_source *source, void *bytes, size
         size = (size_t)(source->size - offset);
     for (size_t done = 0; done < size;) {
         const size_t part =
-            read_part(source, (unsigned char *)bytes + done, size - done, offset + done);
+            read_from_block(source, (unsigned char *)bytes + done, size - done, offset + done);
         if (part == 0)
             return -1;
         done += part;
@@ -351,7 +353,7 @@ ssize_t lull_tape_source_read(struct lull_tape_source *source, void *bytes, size
 ssize_t lull_tape_source_read_block(struct lull_tape_source *source, void *bytes, uint64_t offset)
 {
     const struct lull_tape_node_block *block = find_block(source, offset);
-    if (!block || !decode(source, block, bytes))
+    if (!block || !decode_packed_block(source, block, bytes))
         return -1;
     const uint32_t length = lull_tape_block_length(block);
     if (block->origin != offset || length > source->size - offset) {

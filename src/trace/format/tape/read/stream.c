@@ -138,8 +138,9 @@ static lull_status decode_one(struct tape_stream *stream, struct tape_out *out,
 
 /* The scan sees to it that time runs forward, and that a call ends before the next region or call
  * begins. So the first event, the last one and the last of these say that all lie in the run. */
-static lull_status check_block(const struct tape_stream *stream, const struct lull_event *events,
-                               size_t count, struct lull_error *err)
+static lull_status check_event_times(const struct tape_stream *stream,
+                                     const struct lull_event *events, size_t count,
+                                     struct lull_error *err)
 {
     if (count == 0)
         return LULL_OK;
@@ -204,7 +205,7 @@ static size_t count_whole(const union lull_tape_slot *slots, size_t n, bool ends
 }
 
 /* Whole records of the chunk that the next one is in take the place of those before. */
-static lull_status read_part(struct tape_stream *stream, struct lull_error *err)
+static lull_status read_chunk_part(struct tape_stream *stream, struct lull_error *err)
 {
     const struct lull_tape_file *file = stream->file;
     const uint64_t begin = stream->next, left = file->header.committed - begin;
@@ -247,7 +248,7 @@ static lull_status decode_some(struct tape_stream *stream, size_t capacity, stru
         if (!stream->at)
             break;
         if (stream->at == stream->end && has_more_parts(stream)) {
-            status = read_part(stream, err);
+            status = read_chunk_part(stream, err);
             continue;
         }
         if (stream->at == stream->end) {
@@ -277,7 +278,7 @@ lull_status lull_tape_stream_read(void *opened, struct lull_event *events, size_
         begin_in_ring(stream, &out);
     lull_status status = decode_some(stream, capacity - 1, &out, &wrong);
     if (status == LULL_OK)
-        status = check_block(stream, events, out.count, &wrong);
+        status = check_event_times(stream, events, out.count, &wrong);
     if (!stream->first && !stream->damaged)
         end_at_damage(stream, &out); /* it was left out when the tape was opened */
     if (status != LULL_OK) {
@@ -299,7 +300,7 @@ lull_status lull_tape_stream_read(void *opened, struct lull_event *events, size_
  * cores of the process for that. Where many streams are open, parts are smaller, so that together
  * they take a few times IN_SIGHT bytes, or a page each; and of the files of locations the first
  * ones stay open, others are opened for each part. */
-enum { IN_SIGHT = 1 << 26, LEAST_PART = 4096, MOST_OPEN = 128 };
+enum { IN_SIGHT = 1 << 26, LEAST_PART = 4096, MOST_OPEN_FILES = 128 };
 
 static atomic_uint streams; /* of all tapes that this process reads */
 
@@ -321,7 +322,7 @@ static size_t room_of(const struct tape_stream *stream, uint32_t n)
     return all == 0 ? line : all < most ? (size_t)all : most;
 }
 
-static lull_status no_memory(const struct tape_stream *stream, struct lull_error *err)
+static lull_status no_memory_for_stream(const struct tape_stream *stream, struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
 }
@@ -331,7 +332,7 @@ static lull_status copy_records(struct tape_stream *stream, struct lull_error *e
     const uint64_t size = stream->file->header.committed;
     stream->part = aligned_alloc(64, (size + 64) / 64 * 64);
     if (!stream->part)
-        return no_memory(stream, err);
+        return no_memory_for_stream(stream, err);
     stream->first = stream->part;
     stream->end = stream->first + size / sizeof *stream->first;
     stream->next = size;
@@ -342,7 +343,7 @@ static lull_status open_source(struct tape_stream *stream, struct lull_error *er
 {
     stream->source = malloc(sizeof *stream->source);
     if (!stream->source)
-        return no_memory(stream, err);
+        return no_memory_for_stream(stream, err);
     stream->source->fd = -1;
     return lull_tape_open_records(stream->trace, stream->file, stream->source, err);
 }
@@ -354,14 +355,14 @@ static lull_status open_records(struct tape_stream *stream, struct lull_error *e
     stream->counted = true;
     if (lull_tape_may_give_way(stream->trace, stream->file))
         return copy_records(stream, err);
-    if (!stream->file->has_own_file || n <= MOST_OPEN)
+    if (!stream->file->has_own_file || n <= MOST_OPEN_FILES)
         status = open_source(stream, err);
     if (status != LULL_OK)
         return status;
     stream->room = room_of(stream, n);
     stream->part = aligned_alloc(64, stream->room);
     stream->first = stream->end = stream->part;
-    return stream->part ? LULL_OK : no_memory(stream, err);
+    return stream->part ? LULL_OK : no_memory_for_stream(stream, err);
 }
 
 lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,

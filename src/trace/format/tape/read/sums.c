@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *path_of(const struct lull_trace *trace, const struct lull_tape_file *file,
-                           char *path)
+static const char *path_of_sums(const struct lull_trace *trace, const struct lull_tape_file *file,
+                                char *path)
 {
     lull_tape_file_path(trace, file, path, LULL_TAPE_PATH);
     if (!file->packed)
@@ -17,15 +17,15 @@ static const char *path_of(const struct lull_trace *trace, const struct lull_tap
     return path;
 }
 
-static size_t size_of(const struct lull_tape_sums_header *header)
+static size_t size_of_sums(const struct lull_tape_sums_header *header)
 {
     return 2 * (size_t)header->regions * header->sum_size;
 }
 
 /* The file must hold as many sums as it says; what it says is not trusted before. */
-static lull_status check_header(const char *path, const struct lull_tape_file *file,
-                                const struct lull_tape_sums_header *header, uint64_t file_size,
-                                struct lull_error *err)
+static lull_status check_sums_header(const char *path, const struct lull_tape_file *file,
+                                     const struct lull_tape_sums_header *header, uint64_t file_size,
+                                     struct lull_error *err)
 {
     if (memcmp(header->magic, LULL_TAPE_SUMS_MAGIC, sizeof header->magic) != 0 ||
         header->byte_order != LULL_TAPE_BYTE_ORDER)
@@ -61,9 +61,9 @@ static ssize_t read_at(struct lull_tape_source *source, const struct lull_tape_f
 }
 
 /* `file`: a copy, whose sums may be found to have grown. */
-static lull_status read_header(const struct lull_trace *trace, struct lull_tape_source *source,
-                               const char *path, struct lull_tape_file *file,
-                               struct lull_tape_sums_header *header, struct lull_error *err)
+static lull_status read_sums_header(const struct lull_trace *trace, struct lull_tape_source *source,
+                                    const char *path, struct lull_tape_file *file,
+                                    struct lull_tape_sums_header *header, struct lull_error *err)
 {
     struct stat info;
     ssize_t got = read_at(source, file, header, sizeof *header, 0);
@@ -76,11 +76,12 @@ static lull_status read_header(const struct lull_trace *trace, struct lull_tape_
                          "%s: truncated: %lld bytes, expected a header of %zu", path,
                          (long long)got, sizeof *header);
     lull_status status = LULL_OK;
-    if (file->packed && size_of(header) > file->sums.size - sizeof *header)
+    if (file->packed && size_of_sums(header) > file->sums.size - sizeof *header)
         status = lull_tape_refresh(trace, file, err);
     if (status != LULL_OK)
         return status;
-    return check_header(path, file, header, file->packed ? file->sums.size : source->size, err);
+    return check_sums_header(path, file, header, file->packed ? file->sums.size : source->size,
+                             err);
 }
 
 static lull_status open_sums(const struct lull_trace *trace, const struct lull_tape_file *file,
@@ -102,7 +103,7 @@ lull_status lull_tape_sums_life(const struct lull_trace *trace, const struct lul
     if (status != LULL_OK)
         return status;
     lull_tape_source_sparse(&source);
-    status = read_header(trace, &source, path_of(trace, file, path), &now, &header, err);
+    status = read_sums_header(trace, &source, path_of_sums(trace, file, path), &now, &header, err);
     lull_tape_source_close(&source);
     if (status != LULL_OK)
         return status;
@@ -148,7 +149,7 @@ static const uint64_t *counts_at(const struct reader *reader, uint64_t region, u
                                      sizeof(struct lull_tape_sum));
 }
 
-static lull_status find_counters(struct reader *reader)
+static lull_status match_sum_counters(struct reader *reader)
 {
     const struct lull_tape_ids *ids = &reader->file->ids->maps[LULL_TAPE_MAP_COUNTER];
     for (uint32_t i = 0; i < reader->header.n_counters; i++) {
@@ -168,7 +169,7 @@ struct rate {
     int64_t ns;
 };
 
-static int64_t ns_of(const struct rate *rate, uint64_t ticks)
+static int64_t ns_by_rate(const struct rate *rate, uint64_t ticks)
 {
     if (rate->ticks == 0)
         return 0;
@@ -245,7 +246,7 @@ static lull_status take_regions(const struct reader *reader, const struct rate *
         sum->region = ids->index[r];
         for (unsigned parallel = 0; parallel < 2; parallel++) {
             sum->visits[parallel] = parts[parallel].visits;
-            sum->ns[parallel] = ns_of(rate, parts[parallel].ticks);
+            sum->ns[parallel] = ns_by_rate(rate, parts[parallel].ticks);
             sum->counts[parallel] = counts_at(reader, r, parallel);
             sums->outside -= sum->ns[parallel];
         }
@@ -258,7 +259,7 @@ static lull_status take_all(struct reader *reader, struct lull_sums *sums)
 {
     const struct lull_tape_sums_header *header = &reader->header;
     struct rate rate;
-    lull_status status = find_counters(reader);
+    lull_status status = match_sum_counters(reader);
     if (status == LULL_OK)
         status = take_life(reader, sums, &rate);
     if (status != LULL_OK)
@@ -267,10 +268,10 @@ static lull_status take_all(struct reader *reader, struct lull_sums *sums)
         return lull_fail(reader->err, LULL_ERR_FORMAT,
                          "%s: its times add up to more than the %llu ticks of the thread's life",
                          reader->path, (unsigned long long)rate.ticks);
-    sums->paused = ns_of(&rate, header->paused);
-    sums->absent = ns_of(&rate, header->absent);
-    sums->flush[0] = ns_of(&rate, header->flushing[0]);
-    sums->flush[1] = ns_of(&rate, header->flushing[1]);
+    sums->paused = ns_by_rate(&rate, header->paused);
+    sums->absent = ns_by_rate(&rate, header->absent);
+    sums->flush[0] = ns_by_rate(&rate, header->flushing[0]);
+    sums->flush[1] = ns_by_rate(&rate, header->flushing[1]);
     sums->outside = rate.ns - sums->paused - sums->absent - sums->flush[0] - sums->flush[1];
     sums->counts_outside = spread_counts(reader, header->counted);
     return take_regions(reader, &rate, sums);
@@ -278,11 +279,11 @@ static lull_status take_all(struct reader *reader, struct lull_sums *sums)
 
 static lull_status read_sums(struct lull_tape_source *source, struct reader *reader)
 {
-    lull_status status = read_header(reader->trace, source, reader->path, reader->file,
-                                     &reader->header, reader->err);
+    lull_status status = read_sums_header(reader->trace, source, reader->path, reader->file,
+                                          &reader->header, reader->err);
     if (status != LULL_OK)
         return status;
-    size_t size = size_of(&reader->header);
+    size_t size = size_of_sums(&reader->header);
     uint64_t regions = reader->header.regions;
     reader->bytes = malloc(size + 1);
     if (!reader->bytes)
@@ -293,8 +294,8 @@ static lull_status read_sums(struct lull_tape_source *source, struct reader *rea
     if ((size_t)got < size)
         return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: truncated since it was opened",
                          reader->path);
-    status = read_header(reader->trace, source, reader->path, reader->file, &reader->header,
-                         reader->err);
+    status = read_sums_header(reader->trace, source, reader->path, reader->file, &reader->header,
+                              reader->err);
     reader->header.regions = regions;
     return status;
 }
@@ -310,7 +311,7 @@ lull_status lull_tape_read_sums(const struct lull_trace *trace, uint32_t locatio
     char path[LULL_TAPE_PATH];
     struct lull_tape_file now = data->files[location];
     struct reader reader = {.trace = trace, .file = &now, .arena = arena, .err = err};
-    reader.path = path_of(trace, reader.file, path);
+    reader.path = path_of_sums(trace, reader.file, path);
     struct lull_tape_source source;
     status = open_sums(trace, &now, &source, err);
     if (status != LULL_OK)

@@ -24,9 +24,9 @@ static struct lull_tape_told told_by(const struct lull_tape_header *header)
                                    .ends = header->ends};
 }
 
-static lull_status check_header(const char *path, const struct lull_tape_file *file,
-                                const struct lull_tape_header *header, uint64_t file_size,
-                                struct lull_error *err)
+static lull_status check_records_header(const char *path, const struct lull_tape_file *file,
+                                        const struct lull_tape_header *header, uint64_t file_size,
+                                        struct lull_error *err)
 {
     const struct lull_tape_told *told = &file->header;
     if (memcmp(header->magic, LULL_TAPE_MAGIC, sizeof header->magic) != 0 ||
@@ -68,9 +68,10 @@ static bool lacks_parts(const struct lull_tape_file *file)
             header->committed - header->flushed > file->rest.size);
 }
 
-static lull_status read_header(const struct lull_trace *trace, struct lull_tape_source *source,
-                               const char *path, struct lull_tape_file *file,
-                               struct lull_tape_header *header, struct lull_error *err)
+static lull_status read_records_header(const struct lull_trace *trace,
+                                       struct lull_tape_source *source, const char *path,
+                                       struct lull_tape_file *file, struct lull_tape_header *header,
+                                       struct lull_error *err)
 {
     struct stat info;
     const ssize_t got = lull_tape_source_read(source, header, sizeof *header, file->head);
@@ -89,7 +90,7 @@ static lull_status read_header(const struct lull_trace *trace, struct lull_tape_
         status = lull_tape_refresh(trace, file, err);
     if (status == LULL_OK && ring)
         lull_tape_keep_ring(trace, file);
-    return status == LULL_OK ? check_header(path, file, header, source->size, err) : status;
+    return status == LULL_OK ? check_records_header(path, file, header, source->size, err) : status;
 }
 
 /* Reads the tail that belongs to file->header, and one slot more. *ret_got is 0 if there is no such
@@ -155,7 +156,7 @@ static lull_status read_snapshot(const struct lull_trace *trace, struct lull_tap
     memcpy(tail_path, path, length + 1);
     memcpy(tail_path + length - 4, "tail", 4);
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        lull_status status = read_header(trace, source, path, file, header, err);
+        lull_status status = read_records_header(trace, source, path, file, header, err);
         if (status != LULL_OK || !(file->header.flags & LULL_TAPE_TAILED))
             return status;
         if (file->packed && file->header.flags & LULL_TAPE_CLOSED) {
@@ -168,7 +169,7 @@ static lull_status read_snapshot(const struct lull_trace *trace, struct lull_tap
         struct lull_tape_file after = *file;
         struct lull_tape_header header_after;
         if (status == LULL_OK)
-            status = read_header(trace, source, path, &after, &header_after, err);
+            status = read_records_header(trace, source, path, &after, &header_after, err);
         if (status != LULL_OK)
             return status;
         if (after.header.flushed != file->header.flushed || after.lost != file->lost ||

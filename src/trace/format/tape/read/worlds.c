@@ -55,7 +55,7 @@ struct claim {
     uint32_t rank, world_size, process;
 };
 
-static int compare_claims(const void *a, const void *b)
+static int compare_rank_claims(const void *a, const void *b)
 {
     const struct claim *x = a, *y = b;
     if (x->rank != y->rank)
@@ -76,7 +76,7 @@ void lull_tape_divide_programs(struct lull_trace *trace)
         if (process->application == 0)
             claims[n++] = (struct claim){process->rank, data->scopes[p].world_size, p};
     }
-    qsort(claims, n, sizeof *claims, compare_claims);
+    qsort(claims, n, sizeof *claims, compare_rank_claims);
     for (uint32_t i = 1; i < n; i++) {
         others = claims[i].rank == claims[i - 1].rank ? others + 1 : 0;
         if (others > 0)

@@ -104,13 +104,13 @@ static void drop_others(const struct lull_trace *trace)
 /* ---- listening ------------------------------------------------------------------------------- */
 
 /* What one member tells. */
-struct member {
+struct heard_member {
     struct lull_tape_ear ear;
     const uint64_t **sets;
     size_t n_sets, capacity;
 };
 
-static const uint64_t *hear_set(const struct lull_trace *trace, struct member *member,
+static const uint64_t *hear_set(const struct lull_trace *trace, struct heard_member *member,
                                 uint32_t number)
 {
     if (number == 0 || number > member->n_sets + 1) {
@@ -144,7 +144,7 @@ static void add_file(struct lull_trace *trace, const struct told *told)
                                                            .has_own_file = told->has_own_file};
 }
 
-static void hear_location(struct lull_trace *trace, struct member *member, bool own)
+static void hear_location(struct lull_trace *trace, struct heard_member *member, bool own)
 {
     struct lull_tape_data *data = trace->format_data;
     struct lull_tape_share *share = data->share;
@@ -169,13 +169,13 @@ static void hear_location(struct lull_trace *trace, struct member *member, bool 
                                 .role = told.role};
 }
 
-static lull_status hear_member(void *context, uint32_t index, const void *bytes, size_t size,
-                               struct lull_error *err)
+static lull_status hear_heads(void *context, uint32_t index, const void *bytes, size_t size,
+                              struct lull_error *err)
 {
     struct lull_trace *trace = context;
     const struct lull_tape_data *data = trace->format_data;
     const unsigned char *at = bytes;
-    struct member member = {.ear = {at, at + size, false}};
+    struct heard_member member = {.ear = {at, at + size, false}};
     while (!member.ear.bad && member.ear.at < member.ear.end)
         hear_location(trace, &member, index == data->share->exchange->index);
     free(member.sets);
@@ -211,7 +211,7 @@ lull_status lull_tape_share_heads(struct lull_trace *trace, lull_status status,
         end = share->n - end > LULL_TAPE_AT_A_TIME ? end + LULL_TAPE_AT_A_TIME : share->n;
         if (status == LULL_OK)
             status = tell_files(trace, &own, n_own, share->numbers[end - 1], &words, err);
-        status = lull_tape_tell_all(trace, &words, status, hear_member, trace, err);
+        status = lull_tape_tell_all(trace, &words, status, hear_heads, trace, err);
         if (status != LULL_OK)
             return status;
     }

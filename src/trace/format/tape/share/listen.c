@@ -202,8 +202,8 @@ static lull_status hear_all(struct listener *listener, struct lull_error *err)
 }
 
 /* When the last has told, all that was told is there. */
-static lull_status hear_member(void *context, uint32_t index, const void *bytes, size_t size,
-                               struct lull_error *err)
+static lull_status hear_definitions(void *context, uint32_t index, const void *bytes, size_t size,
+                                    struct lull_error *err)
 {
     struct listener *listener = context;
     const struct lull_tape_data *data = listener->trace->format_data;
@@ -275,7 +275,7 @@ static lull_status share_definitions(struct listener *listener, struct lull_tape
         listener->end = listener->begin + (left < LULL_TAPE_AT_A_TIME ? left : LULL_TAPE_AT_A_TIME);
         if (status == LULL_OK)
             status = tell_own(listener, telling, &words, err);
-        status = lull_tape_tell_all(trace, &words, status, hear_member, listener, err);
+        status = lull_tape_tell_all(trace, &words, status, hear_definitions, listener, err);
         listener->begin = listener->end;
     } while (status == LULL_OK && listener->begin < trace->n_processes);
     return status == LULL_OK ? translate_own(listener, err) : status;

@@ -25,8 +25,8 @@ lull_status lull_tape_share_keep(struct lull_trace *trace, struct lull_tape_merg
 }
 
 /* It may be recorded at this moment: of what has come since, nothing counts. */
-static lull_status take_place(const struct lull_trace *trace, struct lull_tape_file *file,
-                              const struct lull_tape_file *now, struct lull_error *err)
+static lull_status take_records_place(const struct lull_trace *trace, struct lull_tape_file *file,
+                                      const struct lull_tape_file *now, struct lull_error *err)
 {
     char path[LULL_TAPE_PATH];
     if (now->header.committed < file->header.committed || now->lost != file->lost)
@@ -59,7 +59,7 @@ static lull_status find_place(const struct lull_trace *view, struct lull_tape_fi
     lull_status status = file->packed ? lull_tape_refresh(view, &now, err) : LULL_OK;
     if (status == LULL_OK)
         status = lull_tape_read_header(view, &now, &header, err);
-    return status == LULL_OK ? take_place(view, file, &now, err) : status;
+    return status == LULL_OK ? take_records_place(view, file, &now, err) : status;
 }
 
 static lull_status find_places(const struct lull_trace *view, uint32_t process,

@@ -15,8 +15,10 @@ struct translation {
     uint32_t id;
 };
 
-static void tell(struct lull_tape_merge *merge, const struct lull_tape_definition *definition,
-                 const struct lull_tape_fields *fields, const struct translation *translation)
+static void tell_translated(struct lull_tape_merge *merge,
+                            const struct lull_tape_definition *definition,
+                            const struct lull_tape_fields *fields,
+                            const struct translation *translation)
 {
     struct lull_tape_words *words = merge->telling->words;
     const struct lull_tape_told_entry entry = {
@@ -66,10 +68,10 @@ static void change_process(const struct lull_tape_scope *scope, unsigned char *f
 /* Of a site that has been read well. */
 static void change_site(const struct lull_tape_scope *scope, unsigned char *fields, size_t size)
 {
-    enum { COUNT = 2 * sizeof(uint32_t), PLACES = COUNT + sizeof(uint32_t) };
+    enum { SITE_HEAD = 2 * sizeof(uint32_t), PLACES = SITE_HEAD + sizeof(uint32_t) };
     enum { PLACE = sizeof(uint32_t) + sizeof(uint64_t) };
     uint32_t count;
-    memcpy(&count, fields + COUNT, sizeof count);
+    memcpy(&count, fields + SITE_HEAD, sizeof count);
     change_id(scope, LULL_TAPE_MAP_REGION, fields);
     for (size_t at = PLACES; count > 0 && size - at >= PLACE; count--, at += PLACE)
         change_id(scope, LULL_TAPE_MAP_OBJECT, fields + at);
@@ -91,7 +93,7 @@ static lull_status tell_shared(struct lull_tape_merge *merge, struct lull_tape_s
     lull_status status =
         lull_tape_define_shared(merge, scope, false, definition, fields, &translation.id, &fresh);
     if (status == LULL_OK && fresh)
-        tell(merge, definition, &whole, &translation);
+        tell_translated(merge, definition, &whole, &translation);
     return status != LULL_OK ? status
                              : lull_tape_set_shared_id(merge, scope, definition, translation.id);
 }
@@ -110,7 +112,7 @@ lull_status lull_tape_tell_definition(struct lull_tape_merge *merge, struct lull
         if (translation.id == LULL_NONE)
             return LULL_ERR_FORMAT;
     }
-    tell(merge, definition, fields, &translation);
+    tell_translated(merge, definition, fields, &translation);
     return LULL_OK;
 }
 

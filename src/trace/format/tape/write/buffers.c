@@ -23,8 +23,8 @@ void lull_tape_output_path(const struct tape_writer *writer, uint32_t location, 
              process / LULL_TAPE_GROUP, process, number, ending);
 }
 
-static lull_status write_all(int fd, const void *bytes, size_t size, uint64_t offset,
-                             const char *path, struct lull_error *err)
+static lull_status write_fully(int fd, const void *bytes, size_t size, uint64_t offset,
+                               const char *path, struct lull_error *err)
 {
     for (size_t done = 0; done < size;) {
         ssize_t n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(offset + done));
@@ -61,9 +61,10 @@ lull_status lull_tape_flush(struct tape_writer *writer, uint32_t location, const
     if (fd < 0)
         return lull_fail_errno(err, "%s: cannot create", path);
     out->created = true;
-    status = write_all(fd, out->buffer, out->used, LULL_TAPE_HEADER_SIZE + out->flushed, path, err);
+    status =
+        write_fully(fd, out->buffer, out->used, LULL_TAPE_HEADER_SIZE + out->flushed, path, err);
     if (status == LULL_OK && header)
-        status = write_all(fd, header, LULL_TAPE_HEADER_SIZE, 0, path, err);
+        status = write_fully(fd, header, LULL_TAPE_HEADER_SIZE, 0, path, err);
     if (close(fd) != 0 && status == LULL_OK)
         status = lull_fail_errno(err, "%s: cannot write", path);
     out->flushed += out->used;
@@ -86,8 +87,8 @@ static lull_status flush_everything(struct tape_writer *writer, struct lull_erro
     return status;
 }
 
-static lull_status make_room(struct tape_writer *writer, uint32_t location, size_t size,
-                             struct lull_error *err)
+static lull_status make_buffer_room(struct tape_writer *writer, uint32_t location, size_t size,
+                                    struct lull_error *err)
 {
     struct tape_location *out = &writer->locations[location];
     if (out->used + size <= out->capacity)
@@ -106,10 +107,11 @@ static lull_status make_room(struct tape_writer *writer, uint32_t location, size
     return LULL_OK;
 }
 
-static lull_status append(struct tape_writer *writer, uint32_t location,
-                          const union lull_tape_slot *slots, size_t count, struct lull_error *err)
+static lull_status append_slots(struct tape_writer *writer, uint32_t location,
+                                const union lull_tape_slot *slots, size_t count,
+                                struct lull_error *err)
 {
-    lull_status status = make_room(writer, location, count * sizeof *slots, err);
+    lull_status status = make_buffer_room(writer, location, count * sizeof *slots, err);
     if (status != LULL_OK)
         return status;
     struct tape_location *out = &writer->locations[location];
@@ -127,9 +129,9 @@ lull_status lull_tape_make_room_and_put(struct tape_writer *writer, uint32_t loc
     if (count > left) {
         static const union lull_tape_slot padding[LULL_TAPE_MOST_EXTRA + 1] = {
             {.record = {.head = LULL_TAPE_PAD}}};
-        lull_status status = append(writer, location, padding, left, err);
+        lull_status status = append_slots(writer, location, padding, left, err);
         if (status != LULL_OK)
             return status;
     }
-    return append(writer, location, slots, count, err);
+    return append_slots(writer, location, slots, count, err);
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct output {
+struct definitions_output {
     FILE *file;
     unsigned char *space; /* grown to the largest definition */
     size_t capacity;
@@ -18,7 +18,7 @@ struct output {
 typedef void fill(struct lull_tape_builder *builder, const struct lull_trace *trace,
                   uint32_t index);
 
-static void write_one(struct output *out, unsigned kind, uint32_t id,
+static void write_one(struct definitions_output *out, unsigned kind, uint32_t id,
                       const struct lull_trace *trace, fill *body)
 {
     struct lull_tape_builder builder;
@@ -144,7 +144,7 @@ static void fill_held(struct lull_tape_builder *builder, const struct lull_trace
     lull_tape_build_u64(builder, trace->not_held);
 }
 
-static void write_definitions(struct output *out, const struct lull_trace *trace)
+static void write_definitions(struct definitions_output *out, const struct lull_trace *trace)
 {
     const struct {
         unsigned kind;
@@ -173,7 +173,7 @@ lull_status lull_tape_write_definitions(const struct lull_trace *trace, const ch
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/definitions", folder);
-    struct output out = {.file = fopen(path, "wb")};
+    struct definitions_output out = {.file = fopen(path, "wb")};
     if (!out.file)
         return lull_fail_errno(err, "%s: cannot create", path);
     struct lull_tape_definitions_header header = {.magic = {0},

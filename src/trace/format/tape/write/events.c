@@ -22,8 +22,8 @@ static lull_status put_span(struct tape_writer *writer, uint32_t location, unsig
     return lull_tape_put(writer, location, slots, 1 + extra, err);
 }
 
-static lull_status put_message(struct tape_writer *writer, uint32_t location, unsigned kind,
-                               const struct lull_event *event, struct lull_error *err)
+static lull_status put_message_record(struct tape_writer *writer, uint32_t location, unsigned kind,
+                                      const struct lull_event *event, struct lull_error *err)
 {
     union lull_tape_slot slots[3] = {0};
     slots[0].record.time = (uint64_t)event->time;
@@ -65,8 +65,8 @@ static lull_status put_transfer(struct tape_writer *writer, uint32_t location,
     return lull_tape_put(writer, location, slots, 2, err);
 }
 
-static lull_status put_number(struct tape_writer *writer, uint32_t location, unsigned kind,
-                              const struct lull_event *event, struct lull_error *err)
+static lull_status put_number_record(struct tape_writer *writer, uint32_t location, unsigned kind,
+                                     const struct lull_event *event, struct lull_error *err)
 {
     union lull_tape_slot slots[2] = {0};
     slots[0].record.time = (uint64_t)event->time;
@@ -83,8 +83,8 @@ static lull_status put_number(struct tape_writer *writer, uint32_t location, uns
     return lull_tape_put(writer, location, slots, 2, err);
 }
 
-static lull_status put_counters(struct tape_writer *writer, uint32_t location,
-                                const struct lull_event *event, struct lull_error *err)
+static lull_status put_counter_record(struct tape_writer *writer, uint32_t location,
+                                      const struct lull_event *event, struct lull_error *err)
 {
     lull_status status = LULL_OK;
     for (uint32_t first = 0; status == LULL_OK && first < event->readings.count;
@@ -104,8 +104,8 @@ static lull_status put_counters(struct tape_writer *writer, uint32_t location,
     return status;
 }
 
-static lull_status put_region(struct tape_writer *writer, uint32_t location,
-                              const struct lull_event *event, struct lull_error *err)
+static lull_status put_region_record(struct tape_writer *writer, uint32_t location,
+                                     const struct lull_event *event, struct lull_error *err)
 {
     union lull_tape_slot slots[2] = {0};
     unsigned count = 1;
@@ -156,7 +156,7 @@ lull_status lull_tape_put_event(struct tape_writer *writer, uint32_t location,
     case LULL_EVENT_ENTER:
     case LULL_EVENT_LEAVE:
     case LULL_EVENT_CALL:
-        return put_region(writer, location, event, err);
+        return put_region_record(writer, location, event, err);
     case LULL_EVENT_STATE:
         return put_span(writer, location, LULL_TAPE_STATE, event, err);
     case LULL_EVENT_FLUSH:
@@ -168,7 +168,7 @@ lull_status lull_tape_put_event(struct tape_writer *writer, uint32_t location,
     case LULL_EVENT_REQUEST_TEST:
     case LULL_EVENT_REQUEST_CANCELLED:
     case LULL_EVENT_REQUEST_FREED:
-        return put_message(writer, location, sub_kinds[event->kind], event, err);
+        return put_message_record(writer, location, sub_kinds[event->kind], event, err);
     case LULL_EVENT_COLLECTIVE_BEGIN:
     case LULL_EVENT_COLLECTIVE_END:
         return put_collective(writer, location, event, err);
@@ -176,8 +176,8 @@ lull_status lull_tape_put_event(struct tape_writer *writer, uint32_t location,
     case LULL_EVENT_IO:
         return put_transfer(writer, location, event, err);
     case LULL_EVENT_COUNTERS:
-        return put_counters(writer, location, event, err);
+        return put_counter_record(writer, location, event, err);
     default:
-        return put_number(writer, location, sub_kinds[event->kind], event, err);
+        return put_number_record(writer, location, sub_kinds[event->kind], event, err);
     }
 }

@@ -42,8 +42,8 @@ static bool has_root(const struct lull_event *event)
     return root >= LULL_ANY && (root < 0 || (uint32_t)root < LULL_TAPE_NO_ROOT);
 }
 
-static bool ends_with(const struct lull_trace *trace, const struct lull_event *call,
-                      const struct lull_event *begin, const struct lull_event *end)
+static bool is_end_of_call(const struct lull_trace *trace, const struct lull_event *call,
+                           const struct lull_event *begin, const struct lull_event *end)
 {
     return end->kind == LULL_EVENT_COLLECTIVE_END && end->time == call->time + call->duration &&
            end->op == trace->regions[call->id].collective && end->op == begin->op &&
@@ -177,7 +177,7 @@ static bool fold(struct tape_writer *writer, uint32_t location, const struct lul
         return true;
     }
     if (out->n_pending == 2) {
-        if (!ends_with(writer->trace, call, &out->pending[1], event))
+        if (!is_end_of_call(writer->trace, call, &out->pending[1], event))
             return false;
         make_collective_call(LULL_TAPE_CALL_COLLECTIVE, call, event, slots);
     } else if (begins_with(call, event)) {

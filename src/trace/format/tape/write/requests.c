@@ -155,7 +155,8 @@ static unsigned completion_of(const struct lull_event *opened, const struct lull
     return 1 + large;
 }
 
-static struct tape_opened *find_open(struct tape_numbers *numbers, const struct lull_event *event)
+static struct tape_opened *find_open_request(struct tape_numbers *numbers,
+                                             const struct lull_event *event)
 {
     if (!numbers || !completes(event))
         return NULL;
@@ -194,7 +195,7 @@ bool lull_tape_complete(struct tape_writer *writer, uint32_t location,
 {
     struct tape_location *out = &writer->locations[location];
     struct tape_numbers *numbers = out->numbers;
-    struct tape_opened *opened = find_open(numbers, event);
+    struct tape_opened *opened = find_open_request(numbers, event);
     union lull_tape_slot slots[2];
     const unsigned n = opened ? completion_of(&opened->event, event, slots) : 0;
     *ret_status = LULL_OK;

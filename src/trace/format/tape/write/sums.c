@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 /* The counters that a location has counted, as many as a file of sums holds. */
-static uint32_t find_counters(const struct lull_trace *trace, const struct lull_sums *sums,
-                              uint32_t *ret_counters)
+static uint32_t find_summed_counters(const struct lull_trace *trace, const struct lull_sums *sums,
+                                     uint32_t *ret_counters)
 {
     uint32_t n = 0;
     for (uint32_t c = 0; c < trace->n_counters && n < LULL_TAPE_MOST_COUNTERS; c++) {
@@ -39,7 +39,7 @@ static struct lull_tape_sums_header make_header(const struct tape_writer *writer
         .flushing = {(uint64_t)sums->flush[0], (uint64_t)sums->flush[1]},
     };
     memcpy(header.magic, LULL_TAPE_SUMS_MAGIC, sizeof header.magic);
-    header.n_counters = find_counters(trace, sums, header.counters);
+    header.n_counters = find_summed_counters(trace, sums, header.counters);
     header.sum_size =
         (uint32_t)(sizeof(struct lull_tape_sum) + header.n_counters * sizeof(uint64_t));
     for (uint32_t c = 0; c < header.n_counters; c++)
@@ -47,8 +47,8 @@ static struct lull_tape_sums_header make_header(const struct tape_writer *writer
     return header;
 }
 
-static void put_region(const struct lull_tape_sums_header *header,
-                       const struct lull_region_sum *region, unsigned char *to)
+static void put_region_sum(const struct lull_tape_sums_header *header,
+                           const struct lull_region_sum *region, unsigned char *to)
 {
     to += (size_t)region->region * 2 * header->sum_size;
     for (unsigned parallel = 0; parallel < 2; parallel++, to += header->sum_size) {
@@ -84,7 +84,7 @@ lull_status lull_tape_write_sums(const struct tape_writer *writer, uint32_t loca
         size_t size = 2 * (size_t)header.regions * header.sum_size;
         unsigned char *bytes = lull_arena_zero(scratch, size, 1);
         for (uint32_t r = 0; r < sums.n_regions; r++)
-            put_region(&header, &sums.regions[r], bytes);
+            put_region_sum(&header, &sums.regions[r], bytes);
         status = write_file(path, &header, bytes, size, err);
     }
     lull_arena_destroy(scratch);

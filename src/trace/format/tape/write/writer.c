@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static lull_status write_block(void *state, const struct lull_block *block, struct lull_error *err)
+static lull_status write_tape_block(void *state, const struct lull_block *block,
+                                    struct lull_error *err)
 {
     return lull_tape_take_events(state, block, err);
 }
@@ -81,7 +82,7 @@ static lull_status write_anchor(const struct tape_writer *writer, struct lull_er
     return good ? LULL_OK : lull_fail_errno(err, "%s: cannot write", path);
 }
 
-static lull_status close_writer(void *state, bool commit, struct lull_error *err)
+static lull_status close_tape_writer(void *state, bool commit, struct lull_error *err)
 {
     struct tape_writer *writer = state;
     lull_status status = LULL_OK;
@@ -139,7 +140,7 @@ lull_status lull_tape_writer_open(const struct lull_trace *trace, const char *pa
         free(locations);
         return status;
     }
-    *ret_writer =
-        (struct lull_writer){.state = writer, .block = write_block, .close = close_writer};
+    *ret_writer = (struct lull_writer){
+        .state = writer, .block = write_tape_block, .close = close_tape_writer};
     return LULL_OK;
 }
