@@ -2,7 +2,7 @@
  * so many processes had done the same: packed, in files of nodes with PER_NODE of them each. For
  * runs that are too large to be made otherwise. */
 #include "base/error.h"
-#include "tape/process.h"
+#include "tape/layout.h"
 #include "trace/format/tape/pack/blocks.h"
 
 #include <errno.h>

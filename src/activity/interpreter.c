@@ -1,6 +1,546 @@
 #include "activity/interpreter.h"
 
+#include "activity/pass.h"
+#include "base/array.h"
+#include "trace/scan.h"
+
 #include <stdlib.h>
+
+#define NEVER INT64_MAX
+
+/* The activity below all regions. */
+static inline uint8_t interpreter_base(const struct lull_interpreter *it)
+{
+    if (it->kind == LULL_LOCATION_DEVICE)
+        return LULL_IDLE;
+    if (it->role == LULL_THREAD_WORKER)
+        return it->parallel_depth ? LULL_USEFUL : LULL_IDLE;
+    return it->alive ? LULL_USEFUL : LULL_OTHER;
+}
+
+static inline uint8_t top_activity(const struct lull_interpreter *it)
+{
+    return it->depth ? it->stack[it->depth - 1].code.activity : INHERIT;
+}
+
+static void detail_spend(struct lull_interpreter *it, int64_t length);
+static const struct lull_event *run_last(const struct lull_interpreter *it,
+                                         const struct lull_event *event,
+                                         const struct lull_event *last);
+static void parallel_enter(struct lull_interpreter *it, uint32_t region);
+static void parallel_leave(struct lull_interpreter *it);
+static void call_begin(struct lull_interpreter *it, uint32_t region, int64_t kept);
+static void lull_call_end(struct lull_interpreter *it, int64_t kept);
+static lull_status region_enter(struct lull_interpreter *it, uint32_t region,
+                                struct lull_error *err);
+static void region_leave(struct lull_interpreter *it);
+
+/* Moves the clock, within the slot. */
+static inline void lull_spend(struct lull_interpreter *it, int64_t until)
+{
+    int64_t length = until - it->ledger.now;
+    if (length <= 0)
+        return;
+    if (it->detail)
+        detail_spend(it, length);
+    it->ledger.ns[it->slot] += length;
+    it->ledger.now = until;
+}
+
+static inline const struct lull_interval *windows_of(const struct lull_interpreter *it)
+{
+    const struct lull_windows *windows = it->shared->options->windows;
+    return windows ? windows->intervals[it->process] : &it->shared->whole;
+}
+
+/* Whether the kept time grows in a slot. */
+static inline bool is_kept(const struct lull_interpreter *it, uint8_t slot)
+{
+    return it->shared->stretches[it->master][slot] != LULL_STRETCH_WAIT;
+}
+
+/* The time inside the windows and not paused, up to the clock. */
+static inline int64_t lull_analysed(const struct lull_interpreter *it)
+{
+    const int64_t *ns = it->ledger.ns;
+    return it->ledger.now - ns[LULL_SLOT(LULL_ACTIVITY_DISABLED, 0)] -
+           ns[LULL_SLOT(LULL_ACTIVITY_DISABLED, 1)] - ns[LULL_SLOT(LULL_ACTIVITY_OUTSIDE, 0)] -
+           ns[LULL_SLOT(LULL_ACTIVITY_OUTSIDE, 1)];
+}
+
+/* How threads make each other and wait: they change no activity, either. */
+#define EVENTS_OF_THREADS                                                            \
+    (LULL_MASK(LULL_EVENT_THREAD_CREATE) | LULL_MASK(LULL_EVENT_THREAD_WAIT_BEGIN) | \
+     LULL_MASK(LULL_EVENT_THREAD_WAIT_END))
+
+/* Events of message passing: they change no activity. */
+#define OPERATION_EVENTS                                                                           \
+    (LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |                                 \
+     LULL_MASK(LULL_EVENT_COLLECTIVE_END) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
+     LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |                     \
+     LULL_MASK(LULL_EVENT_MARKER) | EVENTS_OF_THREADS)
+
+/* Not read unless somebody asks for them, so that they do not tell when a location ends. */
+#define SILENT_EVENTS                                                                        \
+    (LULL_MASK(LULL_EVENT_COUNTERS) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
+     LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |               \
+     LULL_MASK(LULL_EVENT_MARKER) | EVENTS_OF_THREADS)
+
+static inline bool is_operation(const struct lull_event *event)
+{
+    return OPERATION_EVENTS >> event->kind & 1;
+}
+
+/* ==== detail ================================================================================== */
+
+/* What is kept beside the ledger's times, where somebody wants it: SPANs and STRETCHes, sums by
+ * region, and what was counted. */
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+/* Time goes on in a span like the one before, or a new one begins. */
+static void go_on_with_span(struct lull_interpreter *it, const struct frame *top)
+{
+    const uint32_t region = top ? top->region : LULL_NONE, user = top ? top->user : LULL_NONE;
+    const uint8_t mark = top ? top->mark : 0;
+    if (it->span.slot == it->slot && it->span.region == region && it->span.user == user &&
+        it->span.mark == mark)
+        return;
+    lull_emit_span(it);
+    it->span.slot = it->slot;
+    it->span.region = region;
+    it->span.user = user;
+    it->span.mark = mark;
+}
+
+static void go_on_with_stretch(struct lull_interpreter *it, const struct frame *top)
+{
+    const uint8_t kind = it->stretches[it->slot], mark = top ? top->mark : 0;
+    if (it->stretch.kind != kind || it->stretch.mark != mark) {
+        lull_emit_stretch(it);
+        it->stretch.kind = kind;
+        it->stretch.mark = mark;
+    }
+    it->stretch.user = top ? top->user : LULL_NONE;
+}
+
+static void spend_in_region(struct lull_interpreter *it, const struct frame *top, int64_t length)
+{
+    if (ACTIVITY_OF(it->slot) >= LULL_ACTIVITY_DISABLED || !top)
+        return;
+    struct lull_region_ledger *sum = &it->sums[top->region];
+    sum->exclusive_ns += length;
+    if (ACTIVITY_OF(it->slot) == LULL_USEFUL)
+        sum->useful_ns += length;
+}
+
+static void detail_spend(struct lull_interpreter *it, int64_t length)
+{
+    const struct frame *top = it->depth ? &it->stack[it->depth - 1] : NULL;
+    if (it->spans)
+        go_on_with_span(it, top);
+    if (it->stretches)
+        go_on_with_stretch(it, top);
+    if (it->sums)
+        spend_in_region(it, top, length);
+    it->last = it->activity;
+}
+
+/* ---- counters ------------------------------------------------------------------------------ */
+
+/* What of a reading over `whole` belongs to its first `part`; readings that went backwards (the
+ * counters of some tracers do) are negative numbers. Cut down, so that what belongs to parts that
+ * adjoin adds up. */
+static int64_t share_of(uint64_t reading, int64_t part, int64_t whole)
+{
+    return (int64_t)((__int128)(int64_t)reading * part / whole);
+}
+
+/* What of a reading taken now belongs to the windows, which may cut the time since the one before;
+ * two readings at once: to the time right before. */
+static uint64_t share_of_windows(const struct lull_interpreter *it, uint32_t counter,
+                                 uint64_t reading)
+{
+    const struct lull_interval *windows = windows_of(it);
+    const int64_t to = it->ledger.now;
+    const int64_t from = it->read_at[counter] < to ? it->read_at[counter] : to - 1;
+    if (it->inside && windows[it->window].begin <= from) /* as nearly always */
+        return reading;
+    uint64_t sum = 0;
+    for (uint32_t i = it->window + it->inside; i-- > 0 && windows[i].end > from;) {
+        int64_t begin = windows[i].begin > from ? windows[i].begin : from;
+        int64_t end = windows[i].end < to ? windows[i].end : to;
+        if (begin < end)
+            sum += (uint64_t)(share_of(reading, end - from, to - from) -
+                              share_of(reading, begin - from, to - from));
+    }
+    return sum;
+}
+
+static void tell_reading(struct lull_interpreter *it, uint32_t counter, uint64_t value)
+{
+    if (!lull_wants(it, LULL_STEP_READING))
+        return;
+    struct lull_step *step = lull_emit(it, LULL_STEP_READING, it->ledger.now, 0);
+    step->activity = it->last;
+    step->counter = counter;
+    step->reading.value = value;
+    step->reading.since = it->read_at[counter];
+}
+
+static void detail_counters(struct lull_interpreter *it, const struct lull_event *event)
+{
+    if (!it->ledger.counters)
+        return;
+    for (uint32_t i = 0; i < event->readings.count; i++) {
+        const struct lull_reading *reading = &event->readings.values[i];
+        if (it->last < LULL_ACTIVITY_DISABLED) {
+            const uint64_t share = share_of_windows(it, reading->counter, reading->value);
+            it->ledger.counters[(size_t)reading->counter * LULL_ACTIVITIES + it->last] += share;
+            tell_reading(it, reading->counter, share);
+        }
+        it->read_at[reading->counter] = it->ledger.now;
+    }
+}
+
+/* ---- runs ---------------------------------------------------------------------------------- */
+
+/* A CALL that ends before the next event, with its operations; there must be room on the stack.
+ * Returns the last event that was taken; NULL, and nothing has happened: it must be taken step by
+ * step. */
+/* There must be room on the stack. */
+static const struct lull_event *detail_call(struct lull_interpreter *it,
+                                            const struct lull_event *event,
+                                            const struct lull_event *last)
+{
+    const int64_t end = event->time + event->duration;
+    const struct lull_event *next = event + 1;
+    while (next <= last && is_operation(next) && next->time <= end)
+        next++;
+    if (next > last || next->time < end)
+        return NULL;
+    lull_spend(it, event->time);
+    region_enter(it, event->id, NULL);
+    for (const struct lull_event *operation = event + 1; operation < next; operation++) {
+        lull_spend(it, operation->time);
+        lull_emit_operation(it, operation, lull_kept(it));
+    }
+    lull_spend(it, end);
+    region_leave(it);
+    return next - 1;
+}
+
+/* One event, and the operations of a CALL. Returns the last that was taken; NULL, and nothing has
+ * happened: it must be taken the long way. */
+static const struct lull_event *take_event(struct lull_interpreter *it,
+                                           const struct lull_event *event,
+                                           const struct lull_event *last)
+{
+    switch (event->kind) {
+    case LULL_EVENT_CALL:
+        return it->depth < it->capacity ? detail_call(it, event, last) : NULL;
+    case LULL_EVENT_ENTER:
+        if (it->depth == it->capacity)
+            return NULL;
+        lull_spend(it, event->time);
+        region_enter(it, event->id, NULL);
+        return event;
+    case LULL_EVENT_LEAVE:
+        lull_spend(it, event->time);
+        region_leave(it);
+        return event;
+    case LULL_EVENT_COUNTERS:
+        lull_spend(it, event->time);
+        detail_counters(it, event);
+        return event;
+    default:
+        if (!is_operation(event))
+            return NULL;
+        lull_spend(it, event->time);
+        lull_emit_operation(it, event, lull_kept(it));
+        return event;
+    }
+}
+
+/* As interpreter_run, where more than the ledger's times is kept. */
+static const struct lull_event *detail_run(struct lull_interpreter *it,
+                                           const struct lull_event *event,
+                                           const struct lull_event *last)
+{
+    if (event->time >= it->limit)
+        return event;
+    last = run_last(it, event, last);
+    for (const struct lull_event *taken; event < last; event = taken + 1) {
+        taken = take_event(it, event, last);
+        if (!taken)
+            break;
+        if (!(SILENT_EVENTS >> taken->kind & 1))
+            it->last_time = it->ledger.now;
+    }
+    return event;
+}
+
+/* ==== run ===================================================================================== */
+
+/* Runs of regions, calls and operations in one go: nearly all events of a trace. A run ends before
+ * the next deadline, so nothing ends by itself inside.
+ *
+ * Where nobody wants more than the ledger's times and the steps of message passing, an event costs
+ * a table look-up: time is spent where the slot changes. */
+
+/* What a run changes, in registers. Time from `now` on is not spent yet. */
+struct run {
+    int64_t now;
+    uint32_t depth;
+    uint8_t slot;
+    uint8_t top; /* activity of the innermost region */
+    uint8_t parallel;
+};
+
+static inline struct run begin_run(const struct lull_interpreter *it)
+{
+    return (struct run){.now = it->ledger.now,
+                        .depth = it->depth,
+                        .slot = it->slot,
+                        .top = top_activity(it),
+                        .parallel = it->parallel_depth > 0};
+}
+
+static inline void spend_run(struct lull_interpreter *it, struct run *run, int64_t time)
+{
+    it->ledger.ns[run->slot] += time - run->now;
+    run->now = time;
+}
+
+static inline void store_run(struct lull_interpreter *it, const struct run *run)
+{
+    it->ledger.now = run->now;
+    it->depth = run->depth;
+    it->slot = run->slot;
+}
+
+/* Spends the time up to where an event ends, the last of the run. */
+static void end_run(struct lull_interpreter *it, struct run *run, const struct lull_event *event)
+{
+    int64_t end = event->kind == LULL_EVENT_CALL ? event->time + event->duration : event->time;
+    if (end > run->now)
+        spend_run(it, run, end);
+    store_run(it, run);
+    it->last_time = run->now;
+}
+
+static inline uint8_t slot_of(const struct lull_interpreter *it, uint8_t top, unsigned parallel)
+{
+    return LULL_SLOT(!it->inside      ? (uint8_t)LULL_ACTIVITY_OUTSIDE
+                     : top == INHERIT ? it->base
+                                      : top,
+                     parallel);
+}
+
+/* ---- regions ------------------------------------------------------------------------------- */
+
+/* A region is entered or left that does more than change the slot. */
+static void change_special(struct lull_interpreter *it, struct run *run,
+                           const struct lull_event *event, struct region_code code)
+{
+    bool enters = event->kind == LULL_EVENT_ENTER;
+    spend_run(it, run, event->time);
+    store_run(it, run);
+    if (code.special & CALL_OF_MPI) {
+        if (enters)
+            call_begin(it, event->id, lull_kept(it));
+        else
+            lull_call_end(it, lull_kept(it));
+    }
+    if (code.special & PARALLEL) {
+        if (enters)
+            parallel_enter(it, event->id);
+        else
+            parallel_leave(it);
+        it->base = interpreter_base(it);
+        run->parallel = it->parallel_depth > 0;
+    }
+}
+
+static inline void change_slot(struct lull_interpreter *it, struct run *run, int64_t time)
+{
+    uint8_t slot = slot_of(it, run->top, run->parallel);
+    if (slot == run->slot)
+        return;
+    spend_run(it, run, time);
+    run->slot = slot;
+}
+
+static inline void enter_run(struct lull_interpreter *it, struct run *run,
+                             const struct lull_event *event)
+{
+    const struct region_code code = it->codes[event->id];
+    if (code.special)
+        change_special(it, run, event, code);
+    run->top = code.activity == INHERIT ? run->top : code.activity;
+    struct frame *frame = &it->stack[run->depth++];
+    frame->region = event->id;
+    frame->code = code;
+    frame->code.activity = run->top;
+    change_slot(it, run, event->time);
+}
+
+static inline void leave_run(struct lull_interpreter *it, struct run *run,
+                             const struct lull_event *event)
+{
+    const struct region_code code = it->stack[--run->depth].code;
+    if (code.special)
+        change_special(it, run, event, code);
+    run->top = run->depth ? it->stack[run->depth - 1].code.activity : INHERIT;
+    change_slot(it, run, event->time);
+}
+
+/* ---- calls and operations ------------------------------------------------------------------ */
+
+/* An operation in a call, or between others. */
+static inline void take_operation(struct lull_interpreter *it, struct run *run,
+                                  const struct lull_event *event)
+{
+    if (event->time > run->now)
+        spend_run(it, run, event->time);
+    it->ledger.now = run->now;
+    lull_emit_operation(it, event, lull_kept(it));
+}
+
+/* A CALL of MPI with the operations behind it. Returns the last event that was taken; NULL, and
+ * nothing has happened: it must be taken step by step. */
+static const struct lull_event *take_call_of_mpi(struct lull_interpreter *it, struct run *run,
+                                                 const struct lull_event *event,
+                                                 const struct lull_event *last)
+{
+    const int64_t end = event->time + event->duration;
+    const struct lull_event *next = event + 1;
+    while (next <= last && is_operation(next) && next->time <= end)
+        next++;
+    if (next > last || next->time < end)
+        return NULL;
+    const uint8_t outer = run->slot;
+    spend_run(it, run, event->time);
+    store_run(it, run);
+    const int64_t kept = lull_kept(it);
+    call_begin(it, event->id, kept);
+    run->slot = slot_of(it, it->codes[event->id].activity, run->parallel);
+    const bool grows = is_kept(it, run->slot);
+    for (const struct lull_event *operation = event + 1; operation < next; operation++) {
+        int64_t since = operation->time - event->time;
+        lull_emit_operation(it, operation, kept + (grows ? since : 0));
+    }
+    spend_run(it, run, end);
+    it->ledger.now = run->now;
+    lull_call_end(it, kept + (grows ? event->duration : 0));
+    run->slot = outer;
+    return next - 1;
+}
+
+static inline const struct lull_event *take_special(struct lull_interpreter *it, struct run *run,
+                                                    const struct lull_event *event,
+                                                    const struct lull_event *last,
+                                                    struct region_code code)
+{
+    if (code.special == CALL_OF_MPI)
+        return take_call_of_mpi(it, run, event, last);
+    if (run->depth == it->capacity)
+        return NULL;
+    store_run(it, run);
+    const struct lull_event *taken = detail_call(it, event, last);
+    *run = begin_run(it);
+    return taken;
+}
+
+/* Any other, which ends before the next event. */
+static inline void take_call(struct lull_interpreter *it, struct run *run,
+                             const struct lull_event *event, struct region_code code)
+{
+    uint8_t slot = code.activity == INHERIT ? run->slot : slot_of(it, code.activity, run->parallel);
+    if (slot == run->slot)
+        return;
+    spend_run(it, run, event->time);
+    it->ledger.ns[slot] += event->duration;
+    run->now = event->time + event->duration;
+}
+
+/* ---- the run ------------------------------------------------------------------------------- */
+
+/* The last event before the next deadline; `last` if all are. `event` is. */
+static const struct lull_event *run_last(const struct lull_interpreter *it,
+                                         const struct lull_event *event,
+                                         const struct lull_event *last)
+{
+    const int64_t time = it->limit;
+    if (last->time < time)
+        return last;
+    for (ptrdiff_t stride = 1; last - event > stride; stride *= 2) { /* deadlines may be close */
+        if (event[stride].time < time) {
+            event += stride;
+        } else {
+            last = event + stride;
+            break;
+        }
+    }
+    while (last - event > 1) {
+        const struct lull_event *middle = event + (last - event) / 2;
+        if (middle->time < time)
+            event = middle;
+        else
+            last = middle;
+    }
+    return event;
+}
+
+/* Takes events for as long as nothing ends by itself, `last` never; returns the first that is left.
+ */
+/* Takes ENTERs, LEAVEs, CALLs and operations for as long as another event follows before the next
+ * deadline, and each CALL ends before that. Returns the first event that is left; `last`, the last
+ * of a block, always is. The scan sees to it that time runs forward and that calls hold no regions.
+ */
+static const struct lull_event *interpreter_run(struct lull_interpreter *it,
+                                                const struct lull_event *event,
+                                                const struct lull_event *last)
+{
+    if (event->time >= it->limit)
+        return event;
+    const struct region_code *codes = it->codes;
+    struct run run = begin_run(it);
+    const struct lull_event *const first = event;
+    last = run_last(it, event, last);
+    for (; event < last; event++) {
+        if (event->kind == LULL_EVENT_CALL) {
+            const struct region_code code = codes[event->id];
+            if (code.special == CALL_OF_MPI || (code.special & ~TOLD) == VISITED) {
+                const struct lull_event *taken = take_special(it, &run, event, last, code);
+                if (!taken)
+                    break;
+                event = taken;
+                continue;
+            }
+            if (code.special || event->time + event->duration > event[1].time)
+                break;
+            take_call(it, &run, event, code);
+        } else if (event->kind == LULL_EVENT_ENTER) {
+            if (run.depth == it->capacity || codes[event->id].special & VISITED)
+                break;
+            enter_run(it, &run, event);
+        } else if (event->kind == LULL_EVENT_LEAVE) {
+            if (run.depth == 0 || it->stack[run.depth - 1].code.special & VISITED)
+                break;
+            leave_run(it, &run, event);
+        } else if ((OPERATION_EVENTS & ~SILENT_EVENTS) >> event->kind & 1) {
+            take_operation(it, &run, event);
+        } else {
+            break;
+        }
+    }
+    if (event > first)
+        end_run(it, &run, event - 1);
+    return event;
+}
+
+/* ==== interpreter ============================================================================= */
 
 /* ---- the slot ------------------------------------------------------------------------------ */
 
@@ -20,7 +560,7 @@ static uint8_t find_activity(const struct lull_interpreter *it)
 {
     if (it->off)
         return LULL_ACTIVITY_DISABLED;
-    uint8_t top = lull_top_activity(it);
+    uint8_t top = top_activity(it);
     if (it->shared->trace->has_states)
         return stated_activity(it, top);
     if (it->flush_end != NEVER)
@@ -34,7 +574,8 @@ static void set_slot(struct lull_interpreter *it)
     it->slot = LULL_SLOT(it->inside ? it->activity : LULL_ACTIVITY_OUTSIDE, it->parallel_depth > 0);
 }
 
-void lull_interpreter_refresh(struct lull_interpreter *it)
+/* deadline, base and slot */
+static void interpreter_refresh(struct lull_interpreter *it)
 {
     int64_t limit = it->window_at;
     limit = it->state_end < limit ? it->state_end : limit;
@@ -42,19 +583,20 @@ void lull_interpreter_refresh(struct lull_interpreter *it)
     limit = it->flush_end < limit ? it->flush_end : limit;
     limit = it->tick_at < limit ? it->tick_at : limit;
     it->limit = limit;
-    it->base = lull_interpreter_base(it);
+    it->base = interpreter_base(it);
     it->plain = !it->off && it->flush_end == NEVER && !it->shared->trace->has_states;
     it->quick = it->plain && it->alive;
     set_slot(it);
 }
 
-void lull_interpreter_refresh_top(struct lull_interpreter *it)
+/* after a change of the stack */
+static void interpreter_refresh_top(struct lull_interpreter *it)
 {
     if (!it->plain) {
         set_slot(it);
         return;
     }
-    uint8_t top = lull_top_activity(it);
+    uint8_t top = top_activity(it);
     it->activity = top == INHERIT ? it->base : top;
     it->slot = LULL_SLOT(it->inside ? it->activity : LULL_ACTIVITY_OUTSIDE, it->parallel_depth > 0);
 }
@@ -70,7 +612,7 @@ static int64_t end_of_window(const struct lull_interpreter *it, const struct lul
 
 static void cross_window(struct lull_interpreter *it)
 {
-    const struct lull_interval *intervals = lull_windows_of(it);
+    const struct lull_interval *intervals = windows_of(it);
     const struct lull_windows *windows = it->shared->options->windows;
     uint32_t count = windows ? windows->counts[it->process] : 1;
     if (it->inside) {
@@ -102,7 +644,7 @@ static void cross(struct lull_interpreter *it, int64_t time)
         lull_spend(it, at);
         if (it->call_end <= at) {
             it->call_end = NEVER;
-            lull_region_leave(it);
+            region_leave(it);
             it->last_time = it->ledger.now;
         }
         if (it->state_end <= at) {
@@ -115,11 +657,11 @@ static void cross(struct lull_interpreter *it, int64_t time)
             cross_window(it);
         while (it->tick_at <= at)
             tick(it);
-        lull_interpreter_refresh(it);
+        interpreter_refresh(it);
     }
 }
 
-void lull_interpreter_advance(struct lull_interpreter *it, int64_t time)
+static void interpreter_advance(struct lull_interpreter *it, int64_t time)
 {
     if (time >= it->limit)
         cross(it, time);
@@ -135,8 +677,8 @@ static void cut_call(struct lull_interpreter *it)
     if (it->call_end == NEVER)
         return;
     it->call_end = NEVER;
-    lull_region_leave(it);
-    lull_interpreter_refresh(it);
+    region_leave(it);
+    interpreter_refresh(it);
 }
 
 static int64_t end_of(const struct lull_interpreter *it, const struct lull_event *event)
@@ -149,10 +691,10 @@ static void change_team(struct lull_interpreter *it, bool begins)
 {
     if (begins) {
         it->team_depth++;
-        lull_parallel_enter(it, LULL_NONE);
+        parallel_enter(it, LULL_NONE);
     } else if (it->team_depth > 0) { /* not one that began before the trace */
         it->team_depth--;
-        lull_parallel_leave(it);
+        parallel_leave(it);
     }
 }
 
@@ -172,7 +714,7 @@ static lull_status handle_rare(struct lull_interpreter *it, const struct lull_ev
     switch (event->kind) {
     case LULL_EVENT_CALL:
         cut_call(it);
-        status = lull_region_enter(it, event->id, err);
+        status = region_enter(it, event->id, err);
         if (it->sums && it->inside)
             it->sums[event->id].visits += lull_calls_of(event) - 1;
         it->call_end = end_of(it, event);
@@ -200,7 +742,7 @@ static lull_status handle_rare(struct lull_interpreter *it, const struct lull_ev
     default:
         return LULL_OK;
     }
-    lull_interpreter_refresh(it);
+    interpreter_refresh(it);
     return status;
 }
 
@@ -212,7 +754,7 @@ static void handle_operation(struct lull_interpreter *it, const struct lull_even
             cross(it, it->call_end - 1);
         lull_spend(it, event->time);
     } else if (event->time > it->ledger.now)
-        lull_interpreter_advance(it, event->time);
+        interpreter_advance(it, event->time);
     lull_emit_operation(it, event, lull_kept(it));
 }
 
@@ -221,32 +763,32 @@ static void begin_life(struct lull_interpreter *it)
     it->began = it->alive = true;
     for (uint32_t i = 0; it->read_at && i < it->shared->trace->n_counters; i++)
         it->read_at[i] = it->ledger.now;
-    lull_interpreter_refresh(it);
+    interpreter_refresh(it);
 }
 
 static lull_status handle(struct lull_interpreter *it, const struct lull_event *event,
                           struct lull_error *err)
 {
-    if (lull_is_operation(event) && it->began) {
+    if (is_operation(event) && it->began) {
         handle_operation(it, event);
         return LULL_OK;
     }
-    lull_interpreter_advance(it, event->time);
+    interpreter_advance(it, event->time);
     if (!it->began)
         begin_life(it);
     switch (event->kind) {
     case LULL_EVENT_ENTER:
         cut_call(it);
-        return lull_region_enter(it, event->id, err);
+        return region_enter(it, event->id, err);
     case LULL_EVENT_LEAVE:
         cut_call(it);
-        lull_region_leave(it);
+        region_leave(it);
         return LULL_OK;
     case LULL_EVENT_COUNTERS:
-        lull_detail_counters(it, event);
+        detail_counters(it, event);
         return LULL_OK;
     default:
-        if (lull_is_operation(event)) {
+        if (is_operation(event)) {
             lull_emit_operation(it, event, lull_kept(it));
             return LULL_OK;
         }
@@ -264,12 +806,12 @@ lull_status lull_interpreter_block(struct lull_interpreter *it, const struct lul
     const struct lull_event *end = events + count;
     for (const struct lull_event *event = events; event < end; event++) {
         if (it->quick && it->call_end == NEVER)
-            event = it->detail ? lull_detail_run(it, event, end - 1)
-                               : lull_interpreter_run(it, event, end - 1);
+            event =
+                it->detail ? detail_run(it, event, end - 1) : interpreter_run(it, event, end - 1);
         lull_status status = handle(it, event, err);
         if (status != LULL_OK)
             return status;
-        if (!(LULL_SILENT_EVENTS >> event->kind & 1))
+        if (!(SILENT_EVENTS >> event->kind & 1))
             it->last_time = it->ledger.now;
     }
     if (it->shared->wants_ledger || out->count > 0)
@@ -286,13 +828,13 @@ lull_status lull_interpreter_end(struct lull_interpreter *it, struct lull_emitte
         it->sums =
             it->shared->options->regions + (size_t)out->worker * it->shared->trace->n_regions;
     if (it->call_end != NEVER) /* still a sign of life */
-        lull_interpreter_advance(it, it->call_end);
+        interpreter_advance(it, it->call_end);
     it->alive = false;
-    lull_interpreter_refresh(it);
-    lull_interpreter_advance(it, it->shared->whole.end);
+    interpreter_refresh(it);
+    interpreter_advance(it, it->shared->whole.end);
     cut_call(it);
     while (it->depth > 0)
-        lull_region_leave(it);
+        region_leave(it);
     while (it->team_depth > 0)
         change_team(it, false);
     lull_emit_time(it);
@@ -305,4 +847,399 @@ lull_status lull_interpreter_end(struct lull_interpreter *it, struct lull_emitte
     it->stack = NULL;
     it->capacity = 0;
     return out->status;
+}
+
+/* ==== regions ================================================================================= */
+
+/* The stack of regions, and what entering and leaving them means. */
+
+enum { MAX_DEPTH = 1 << 20 };
+
+/* ---- parallel regions ---------------------------------------------------------------------- */
+
+/* A team may begin before its region is entered: the first region that is known gives the name. */
+static void parallel_enter(struct lull_interpreter *it, uint32_t region)
+{
+    bool outermost = it->parallel_depth++ == 0;
+    if (outermost || it->parallel_region == LULL_NONE)
+        it->parallel_region = region;
+    if (!outermost)
+        return;
+    it->ledger.forked = (struct lull_forked){it->ledger.now, it->inside};
+    lull_emit_parallel(it, LULL_STEP_FORK);
+}
+
+static void parallel_leave(struct lull_interpreter *it)
+{
+    if (--it->parallel_depth > 0)
+        return;
+    lull_emit_parallel(it, LULL_STEP_JOIN);
+    it->ledger.forked.time = LULL_NOT_FORKED;
+}
+
+/* ---- calls of MPI -------------------------------------------------------------------------- */
+
+static void emit_call(struct lull_interpreter *it, uint8_t kind, int64_t kept)
+{
+    if (!lull_wants(it, kind))
+        return;
+    lull_emit_time(it);
+    struct lull_step *step = lull_emit(it, kind, it->ledger.now, kept);
+    step->region = it->call_region;
+    step->op = it->codes[it->call_region].call;
+    step->parallel = it->parallel_depth > 0;
+    step->call_began = it->call_began;
+}
+
+static void emit_call_in_short(struct lull_interpreter *it, int64_t kept)
+{
+    if (it->master && !it->told && !lull_call_leaves_operations(it->codes[it->call_region].call))
+        return;
+    emit_call(it, LULL_STEP_CALL, kept);
+    struct lull_step *step = &it->out->steps[it->out->count - 1];
+    step->sends = it->sends;
+    step->posts = it->posts;
+    it->posts = 0;
+}
+
+/* Of MPI, may be in another; `kept`: lull_kept. */
+static void call_begin(struct lull_interpreter *it, uint32_t region, int64_t kept)
+{
+    if (it->mpi_depth++ > 0)
+        return;
+    it->call_region = region;
+    it->call_began = it->ledger.now;
+    it->call_kept = kept;
+    it->told = it->sends = false;
+    emit_call(it, LULL_STEP_CALL_BEGIN, kept);
+}
+
+static void lull_call_end(struct lull_interpreter *it, int64_t kept)
+{
+    if (--it->mpi_depth > 0)
+        return;
+    if (it->brief)
+        emit_call_in_short(it, kept);
+    else
+        emit_call(it, LULL_STEP_CALL_END, kept);
+    it->call_region = LULL_NONE;
+}
+
+/* ---- entering and leaving ------------------------------------------------------------------ */
+
+static bool is_open(const struct lull_interpreter *it, uint32_t region)
+{
+    for (uint32_t i = it->depth; i-- > 0;)
+        if (it->stack[i].region == region)
+            return true;
+    return false;
+}
+
+static lull_status grow_stack(struct lull_interpreter *it, struct lull_error *err)
+{
+    const struct lull_trace *trace = it->shared->trace;
+    if (it->depth >= MAX_DEPTH)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: process %u, thread %u: more than %d regions are open at once",
+                         trace->path, trace->processes[it->process].rank, it->thread, MAX_DEPTH);
+    if (!lull_array_reserve(&it->stack, &it->capacity, it->depth + (size_t)1, sizeof *it->stack))
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for %u open regions",
+                         it->depth + 1);
+    return LULL_OK;
+}
+
+/* What is kept of a visit for who wants to know of it. */
+static void note_visit(struct lull_interpreter *it, struct frame *frame, uint32_t region)
+{
+    frame->outermost = !is_open(it, region);
+    frame->counted = it->inside;
+    frame->entered = lull_analysed(it);
+    frame->time = it->ledger.now;
+    if (it->sums)
+        it->sums[region].visits += it->inside;
+}
+
+static void note_user(const struct lull_interpreter *it, struct frame *frame, uint32_t region)
+{
+    const uint8_t *marks = it->shared->options->marks;
+    const struct frame *below = it->depth ? frame - 1 : NULL;
+    frame->user = it->shared->user[region] ? region : below ? below->user : LULL_NONE;
+    frame->mark = marks && marks[region] ? marks[region] : below ? below->mark : 0;
+}
+
+static lull_status region_enter(struct lull_interpreter *it, uint32_t region,
+                                struct lull_error *err)
+{
+    if (it->depth == it->capacity) {
+        lull_status status = grow_stack(it, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    struct frame *frame = &it->stack[it->depth];
+    frame->region = region;
+    frame->code = it->codes[region];
+    if (frame->code.activity == INHERIT)
+        frame->code.activity = top_activity(it);
+    if (frame->code.special & CALL_OF_MPI)
+        call_begin(it, region, lull_kept(it));
+    if (frame->code.special & VISITED)
+        note_visit(it, frame, region);
+    if (it->spans || it->stretches)
+        note_user(it, frame, region);
+    it->depth++;
+    if (frame->code.special & PARALLEL) {
+        parallel_enter(it, region);
+        it->base = interpreter_base(it);
+    }
+    interpreter_refresh_top(it);
+    return LULL_OK;
+}
+
+static void end_visit(struct lull_interpreter *it, const struct frame *frame)
+{
+    int64_t inclusive = lull_analysed(it) - frame->entered;
+    if (it->sums && frame->outermost)
+        it->sums[frame->region].inclusive_ns += inclusive;
+    if (!(frame->code.special & TOLD))
+        return;
+    struct lull_step *step = lull_emit(it, LULL_STEP_VISIT, frame->time, lull_kept(it));
+    step->region = frame->region;
+    step->visit.end = it->ledger.now;
+    step->visit.inclusive_ns = inclusive;
+    step->visit.flags = (uint8_t)((frame->outermost ? LULL_VISIT_OUTERMOST : 0) |
+                                  (frame->counted ? LULL_VISIT_COUNTED : 0));
+}
+
+static void region_leave(struct lull_interpreter *it)
+{
+    if (it->depth == 0) /* the scan drops these; nothing to close */
+        return;
+    const struct frame *frame = &it->stack[--it->depth];
+    if (frame->code.special & VISITED)
+        end_visit(it, frame);
+    if (frame->code.special & CALL_OF_MPI)
+        lull_call_end(it, lull_kept(it));
+    if (frame->code.special & PARALLEL) {
+        parallel_leave(it);
+        it->base = interpreter_base(it);
+    }
+    interpreter_refresh_top(it);
+}
+
+/* ==== shared ================================================================================== */
+
+/* Making interpreters, and what they share. */
+
+static const uint32_t call_kinds = LULL_STEPS_OF_MPI | LULL_STEP_MASK(LULL_STEP_CALL) |
+                                   LULL_STEP_MASK(LULL_STEP_ONE_SIDED) |
+                                   LULL_STEP_MASK(LULL_STEP_IO);
+
+static unsigned visits_of(const struct lull_interpretation *shared, uint32_t region)
+{
+    const bool *visits = shared->options->visits;
+    if (shared->wants & LULL_STEP_MASK(LULL_STEP_VISIT) && (!visits || visits[region]))
+        return VISITED | TOLD;
+    return shared->options->regions ? VISITED : 0;
+}
+
+static struct region_code *make_codes(const struct lull_interpretation *shared,
+                                      unsigned location_kind)
+{
+    const struct lull_trace *trace = shared->trace;
+    struct region_code *codes = calloc(trace->n_regions + (size_t)1, sizeof *codes);
+    for (uint32_t i = 0; codes && i < trace->n_regions; i++) {
+        const struct lull_region *region = &trace->regions[i];
+        uint8_t activity = lull_activity_on(region, location_kind);
+        codes[i].activity = activity == LULL_ACTIVITIES ? INHERIT : activity;
+        bool mpi = region->paradigm == LULL_PARADIGM_MPI && shared->wants & call_kinds;
+        codes[i].special = (uint16_t)((mpi ? CALL_OF_MPI : 0) | visits_of(shared, i) |
+                                      (region->parallel ? PARALLEL : 0));
+        codes[i].call = mpi ? lull_call_of_region(region) : LULL_CALL_OTHER;
+    }
+    return codes;
+}
+
+static bool *find_user_regions(const struct lull_trace *trace)
+{
+    bool *user = calloc(trace->n_regions + (size_t)1, sizeof *user);
+    for (uint32_t i = 0; user && i < trace->n_regions; i++)
+        user[i] = trace->regions[i].user && trace->regions[i].paradigm != LULL_PARADIGM_MPI;
+    return user;
+}
+
+/* What of a thread's time is kept, as lull_kept has it, and whether a faster processor shortens it.
+ */
+static void find_stretches(struct lull_interpretation *shared)
+{
+    static const bool waits[LULL_STEP_ACTIVITIES] = {
+        [LULL_MPI_P2P] = true, [LULL_MPI_COLLECTIVE] = true, [LULL_MPI_OTHER] = true};
+    static const bool fixed[LULL_STEP_ACTIVITIES] = {
+        [LULL_MPI_ONE_SIDED] = true, [LULL_MPI_IO] = true, [LULL_IO] = true, [LULL_FLUSH] = true};
+    for (unsigned slot = 0; slot < 2 * LULL_SLOT_ACTIVITIES; slot++) {
+        const unsigned activity = ACTIVITY_OF(slot), parallel = slot / LULL_SLOT_ACTIVITIES;
+        for (unsigned master = 0; activity < LULL_STEP_ACTIVITIES && master < 2; master++) {
+            bool absent = !master && (activity == LULL_IDLE || activity == LULL_OTHER);
+            bool kept = activity < LULL_ACTIVITIES && (parallel || !(waits[activity] || absent));
+            shared->stretches[master][slot] = !kept             ? LULL_STRETCH_WAIT
+                                              : fixed[activity] ? LULL_STRETCH_FIXED
+                                                                : LULL_STRETCH_BURST;
+        }
+    }
+}
+
+/* What must be read of the trace so that the wanted steps can be made. */
+static uint64_t find_mask(const struct lull_interpretation *shared)
+{
+    static const struct {
+        uint8_t step;
+        uint64_t events;
+    } needs[] = {
+        {LULL_STEP_CALL, LULL_MASK(LULL_EVENT_RECV_POST) | LULL_MASK(LULL_EVENT_SEND_DONE)},
+        {LULL_STEP_SEND, LULL_MASK(LULL_EVENT_SEND)},
+        {LULL_STEP_SEND_DONE, LULL_MASK(LULL_EVENT_SEND_DONE)},
+        {LULL_STEP_RECV_POST, LULL_MASK(LULL_EVENT_RECV_POST)},
+        {LULL_STEP_RECV, LULL_MASK(LULL_EVENT_RECV)},
+        {LULL_STEP_TEST, LULL_MASK(LULL_EVENT_REQUEST_TEST)},
+        {LULL_STEP_CANCEL, LULL_MASK(LULL_EVENT_REQUEST_CANCELLED)},
+        {LULL_STEP_FREE, LULL_MASK(LULL_EVENT_REQUEST_FREED)},
+        {LULL_STEP_COLLECTIVE_BEGIN, LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN)},
+        {LULL_STEP_COLLECTIVE_END, LULL_MASK(LULL_EVENT_COLLECTIVE_END)},
+        {LULL_STEP_ONE_SIDED, LULL_MASK(LULL_EVENT_RMA)},
+        {LULL_STEP_IO, LULL_MASK(LULL_EVENT_IO)},
+        {LULL_STEP_LOCK_ACQUIRE, LULL_MASK(LULL_EVENT_LOCK_ACQUIRE)},
+        {LULL_STEP_LOCK_RELEASE, LULL_MASK(LULL_EVENT_LOCK_RELEASE)},
+        {LULL_STEP_MARKER, LULL_MASK(LULL_EVENT_MARKER)},
+        {LULL_STEP_THREAD_CREATE, LULL_MASK(LULL_EVENT_THREAD_CREATE)},
+        {LULL_STEP_THREAD_WAIT_BEGIN, LULL_MASK(LULL_EVENT_THREAD_WAIT_BEGIN)},
+        {LULL_STEP_THREAD_WAIT_END, LULL_MASK(LULL_EVENT_THREAD_WAIT_END)},
+    };
+    uint64_t mask = LULL_MASK_TIME;
+    if (!shared->wants_ledger || !shared->trace->n_counters)
+        mask &= ~LULL_MASK(LULL_EVENT_COUNTERS);
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+        if (shared->wants >> needs[i].step & 1)
+            mask |= needs[i].events;
+    return mask;
+}
+
+lull_status lull_interpretation_create(const struct lull_trace *trace,
+                                       const struct lull_pass_options *options,
+                                       const struct lull_consumer *consumers, uint32_t n_consumers,
+                                       struct lull_interpretation **ret_shared,
+                                       struct lull_error *err)
+{
+    struct lull_interpretation *shared = calloc(1, sizeof *shared);
+    if (shared) {
+        shared->trace = trace;
+        shared->options = options;
+        for (uint32_t i = 0; i < n_consumers; i++) {
+            shared->wants |= consumers[i].wants;
+            shared->wants_ledger |= consumers[i].wants_ledger;
+        }
+        shared->whole = (struct lull_interval){0, trace->duration};
+        shared->event_mask = find_mask(shared);
+        shared->codes[LULL_LOCATION_THREAD] = make_codes(shared, LULL_LOCATION_THREAD);
+        shared->codes[LULL_LOCATION_DEVICE] = make_codes(shared, LULL_LOCATION_DEVICE);
+        shared->user = find_user_regions(trace);
+        find_stretches(shared);
+    }
+    if (!shared || !shared->codes[LULL_LOCATION_THREAD] || !shared->codes[LULL_LOCATION_DEVICE] ||
+        !shared->user) {
+        lull_interpretation_destroy(shared);
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for %u regions", trace->path,
+                         trace->n_regions);
+    }
+    *ret_shared = shared;
+    return LULL_OK;
+}
+
+void lull_interpretation_destroy(struct lull_interpretation *shared)
+{
+    if (!shared)
+        return;
+    free(shared->codes[LULL_LOCATION_THREAD]);
+    free(shared->codes[LULL_LOCATION_DEVICE]);
+    free(shared->user);
+    free(shared);
+}
+
+static void place_interpreter(struct lull_interpreter *it, uint32_t index)
+{
+    const struct lull_interpretation *shared = it->shared;
+    const struct lull_location *location = &shared->trace->locations[index];
+    const struct lull_process *process = &shared->trace->processes[location->process];
+    it->location = index;
+    it->process = location->process;
+    it->thread = index - process->first_location;
+    it->cpu = it->thread < process->n_threads;
+    it->master = it->thread == 0;
+    it->kind = location->kind;
+    it->codes = shared->codes[location->kind];
+    it->role = location->role;
+}
+
+static bool allocate_counters(struct lull_interpreter *it)
+{
+    const struct lull_trace *trace = it->shared->trace;
+    if (!it->shared->wants_ledger || !trace->n_counters)
+        return true;
+    it->ledger.counters =
+        calloc((size_t)trace->n_counters * LULL_ACTIVITIES, sizeof *it->ledger.counters);
+    it->read_at = calloc(trace->n_counters, sizeof *it->read_at);
+    return it->ledger.counters && it->read_at;
+}
+
+static void set_deadlines(struct lull_interpreter *it)
+{
+    const struct lull_pass_options *options = it->shared->options;
+    const struct lull_windows *windows = options->windows;
+    it->state_end = it->call_end = it->flush_end = NEVER;
+    it->window_at = it->shared->whole.begin;
+    if (windows)
+        it->window_at =
+            windows->counts[it->process] ? windows->intervals[it->process][0].begin : NEVER;
+    it->tick_at = options->tick > 0 && it->cpu && !it->master ? options->tick : NEVER;
+}
+
+lull_status lull_interpreter_create(const struct lull_interpretation *shared, uint32_t location,
+                                    struct lull_interpreter **ret_interpreter,
+                                    struct lull_error *err)
+{
+    struct lull_interpreter *it = calloc(1, sizeof *it);
+    if (it) {
+        it->shared = shared;
+        place_interpreter(it, location);
+        it->state = NO_STATE;
+        it->last = LULL_ACTIVITY_OUTSIDE;
+        it->call_region = it->parallel_region = LULL_NONE;
+        it->spans = lull_wants(it, LULL_STEP_SPAN);
+        it->brief = lull_wants(it, LULL_STEP_CALL) && !lull_wants(it, LULL_STEP_CALL_BEGIN);
+        if (lull_wants(it, LULL_STEP_STRETCH))
+            it->stretches = shared->stretches[it->master];
+        it->span.slot = NO_STATE;
+        it->ledger.forked.time = LULL_NOT_FORKED;
+        it->detail = shared->options->regions || it->spans || it->stretches ||
+                     (shared->wants_ledger && shared->trace->n_counters);
+        it->channels = lull_channels_create();
+    }
+    if (!it || !it->channels || !allocate_counters(it)) {
+        lull_interpreter_destroy(it);
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for %u locations",
+                         shared->trace->path, shared->trace->n_locations);
+    }
+    set_deadlines(it);
+    interpreter_refresh(it);
+    *ret_interpreter = it;
+    return LULL_OK;
+}
+
+void lull_interpreter_destroy(struct lull_interpreter *it)
+{
+    if (!it)
+        return;
+    free(it->stack);
+    free(it->ledger.counters);
+    free(it->read_at);
+    lull_channels_destroy(it->channels);
+    free(it);
 }

@@ -20,7 +20,6 @@
 
 enum { INHERIT = LULL_STEP_ACTIVITIES, NO_STATE = 0xff };
 #define ACTIVITY_OF(slot) ((slot) % LULL_SLOT_ACTIVITIES)
-#define NEVER             INT64_MAX
 
 /* What a region does to its thread. */
 struct region_code {
@@ -150,83 +149,6 @@ lull_status lull_interpreter_block(struct lull_interpreter *it, const struct lul
 lull_status lull_interpreter_end(struct lull_interpreter *it, struct lull_emitter *out,
                                  struct lull_error *err);
 
-/* The activity below all regions. */
-static inline uint8_t lull_interpreter_base(const struct lull_interpreter *it)
-{
-    if (it->kind == LULL_LOCATION_DEVICE)
-        return LULL_IDLE;
-    if (it->role == LULL_THREAD_WORKER)
-        return it->parallel_depth ? LULL_USEFUL : LULL_IDLE;
-    return it->alive ? LULL_USEFUL : LULL_OTHER;
-}
-
-/* ---- interpreter.c ------------------------------------------------------------------------- */
-
-void lull_interpreter_refresh(struct lull_interpreter *it);     /* deadline, base and slot */
-void lull_interpreter_refresh_top(struct lull_interpreter *it); /* after a change of the stack */
-void lull_interpreter_advance(struct lull_interpreter *it, int64_t time);
-
-/* ---- regions.c ----------------------------------------------------------------------------- */
-
-lull_status lull_region_enter(struct lull_interpreter *it, uint32_t region, struct lull_error *err);
-void lull_region_leave(struct lull_interpreter *it);
-void lull_parallel_enter(struct lull_interpreter *it, uint32_t region);
-void lull_parallel_leave(struct lull_interpreter *it);
-/* Of MPI, may be in another; `kept`: lull_kept. */
-void lull_call_begin(struct lull_interpreter *it, uint32_t region, int64_t kept);
-void lull_call_end(struct lull_interpreter *it, int64_t kept);
-
-static inline uint8_t lull_top_activity(const struct lull_interpreter *it)
-{
-    return it->depth ? it->stack[it->depth - 1].code.activity : INHERIT;
-}
-
-/* ---- run.c --------------------------------------------------------------------------------- */
-
-/* Takes events for as long as nothing ends by itself, `last` never; returns the first that is left.
- */
-const struct lull_event *lull_interpreter_run(struct lull_interpreter *it,
-                                              const struct lull_event *event,
-                                              const struct lull_event *last);
-
-/* The last event before the next deadline; `last` if all are. `event` is. */
-const struct lull_event *lull_run_last(const struct lull_interpreter *it,
-                                       const struct lull_event *event,
-                                       const struct lull_event *last);
-
-/* ---- detail.c ------------------------------------------------------------------------------ */
-
-/* As lull_interpreter_run, where more than the ledger's times is kept. */
-const struct lull_event *lull_detail_run(struct lull_interpreter *it,
-                                         const struct lull_event *event,
-                                         const struct lull_event *last);
-/* A CALL that ends before the next event, with its operations; there must be room on the stack.
- * Returns the last event that was taken; NULL, and nothing has happened: it must be taken step by
- * step. */
-const struct lull_event *lull_detail_call(struct lull_interpreter *it,
-                                          const struct lull_event *event,
-                                          const struct lull_event *last);
-void lull_detail_counters(struct lull_interpreter *it, const struct lull_event *event);
-void lull_detail_spend(struct lull_interpreter *it, int64_t length);
-
-/* Moves the clock, within the slot. */
-static inline void lull_spend(struct lull_interpreter *it, int64_t until)
-{
-    int64_t length = until - it->ledger.now;
-    if (length <= 0)
-        return;
-    if (it->detail)
-        lull_detail_spend(it, length);
-    it->ledger.ns[it->slot] += length;
-    it->ledger.now = until;
-}
-
-static inline const struct lull_interval *lull_windows_of(const struct lull_interpreter *it)
-{
-    const struct lull_windows *windows = it->shared->options->windows;
-    return windows ? windows->intervals[it->process] : &it->shared->whole;
-}
-
 /* ---- emit.c -------------------------------------------------------------------------------- */
 
 void lull_emit_make_room(struct lull_interpreter *it);
@@ -268,12 +190,6 @@ static inline bool lull_wants(const struct lull_interpreter *it, unsigned kind)
     return it->shared->wants >> kind & 1;
 }
 
-/* Whether the kept time grows in a slot. */
-static inline bool lull_is_kept(const struct lull_interpreter *it, uint8_t slot)
-{
-    return it->shared->stretches[it->master][slot] != LULL_STRETCH_WAIT;
-}
-
 /* The kept time up to the clock; see step.h. */
 static inline int64_t lull_kept(const struct lull_interpreter *it)
 {
@@ -286,38 +202,6 @@ static inline int64_t lull_kept(const struct lull_interpreter *it)
     if (!it->master)
         waited += ns[LULL_SLOT(LULL_IDLE, 0)] + ns[LULL_SLOT(LULL_OTHER, 0)];
     return it->ledger.now - waited;
-}
-
-/* The time inside the windows and not paused, up to the clock. */
-static inline int64_t lull_analysed(const struct lull_interpreter *it)
-{
-    const int64_t *ns = it->ledger.ns;
-    return it->ledger.now - ns[LULL_SLOT(LULL_ACTIVITY_DISABLED, 0)] -
-           ns[LULL_SLOT(LULL_ACTIVITY_DISABLED, 1)] - ns[LULL_SLOT(LULL_ACTIVITY_OUTSIDE, 0)] -
-           ns[LULL_SLOT(LULL_ACTIVITY_OUTSIDE, 1)];
-}
-
-/* How threads make each other and wait: they change no activity, either. */
-#define LULL_EVENTS_OF_THREADS                                                       \
-    (LULL_MASK(LULL_EVENT_THREAD_CREATE) | LULL_MASK(LULL_EVENT_THREAD_WAIT_BEGIN) | \
-     LULL_MASK(LULL_EVENT_THREAD_WAIT_END))
-
-/* Events of message passing: they change no activity. */
-#define LULL_OPERATION_EVENTS                                                                      \
-    (LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |                                 \
-     LULL_MASK(LULL_EVENT_COLLECTIVE_END) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
-     LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |                     \
-     LULL_MASK(LULL_EVENT_MARKER) | LULL_EVENTS_OF_THREADS)
-
-/* Not read unless somebody asks for them, so that they do not tell when a location ends. */
-#define LULL_SILENT_EVENTS                                                                   \
-    (LULL_MASK(LULL_EVENT_COUNTERS) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
-     LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |               \
-     LULL_MASK(LULL_EVENT_MARKER) | LULL_EVENTS_OF_THREADS)
-
-static inline bool lull_is_operation(const struct lull_event *event)
-{
-    return LULL_OPERATION_EVENTS >> event->kind & 1;
 }
 
 #endif

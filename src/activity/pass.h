@@ -14,10 +14,27 @@
 #define LULL_ACTIVITY_PASS_H
 
 #include "activity/channel.h"
-#include "activity/ledger.h"
 #include "activity/step.h"
-#include "activity/windows.h"
 #include "trace/scan.h"
+
+#include <stdint.h>
+
+/* ==== windows ================================================================================= */
+
+/* Windows: the parts of a run that are analysed, as intervals of time per process. */
+
+struct lull_interval {
+    int64_t begin, end; /* ns, begin <= end */
+};
+
+/* Intervals of a process are sorted and do not overlap. */
+struct lull_windows {
+    uint32_t n_processes;             /* of the trace */
+    struct lull_interval **intervals; /* [process][n] */
+    uint32_t *counts;
+};
+
+/* ==== pass ==================================================================================== */
 
 /* Steps of one location, in order. `steps` lives until the call returns. */
 struct lull_steps {

@@ -2,7 +2,7 @@
 
 #include "cli/command.h"
 #include "cli/message.h"
-#include "trace/relay.h"
+#include "trace/scan.h"
 
 int lull_cli_read(const struct lull_cli_call *call, lull_status status)
 {

@@ -2,7 +2,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/options.h"
-#include "study/model/fit/fit_measured.h"
+#include "study/model/fit_study.h"
 #include "view/fit/fit_chart.h"
 
 /* What the user typed. */

@@ -3,7 +3,7 @@
 #include "cli/message.h"
 #include "cli/options/options.h"
 #include "study/census.h"
-#include "study/division.h"
+#include "study/joint_pass.h"
 #include "view/info_document.h"
 
 static struct lull_output_settings output;

@@ -1,7 +1,7 @@
 #include "base/process.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "trace/pack.h"
+#include "trace/format/tape/pack/pack.h"
 
 static struct {
     char *out;

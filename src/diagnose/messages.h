@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 #include "replay/ideal/ideal.h"
-#include "team/bring.h"
+#include "team/team.h"
 
 /* Class c holds messages of 2^(c - 1) to 2^c - 1 bytes; the first is empty messages, the last also
  * what is longer. */

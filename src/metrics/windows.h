@@ -2,7 +2,7 @@
 #ifndef LULL_METRICS_WINDOWS_H
 #define LULL_METRICS_WINDOWS_H
 
-#include "activity/windows.h"
+#include "activity/pass.h"
 #include "team/division.h"
 #include "trace/scan.h"
 

@@ -45,8 +45,8 @@
 #include "record/store/container.h"
 #include "record/store/definitions.h"
 #include "record/store/sums.h"
-#include "tape/encode.h"
 #include "tape/layout.h"
+#include "tape/records.h"
 
 #include <stdbool.h>
 #include <stddef.h>

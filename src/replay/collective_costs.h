@@ -10,7 +10,7 @@
 #define LULL_REPLAY_COLLECTIVE_COSTS_H
 
 #include "activity/pass.h"
-#include "team/bring.h"
+#include "team/team.h"
 
 struct lull_collective_costs;
 

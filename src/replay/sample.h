@@ -4,7 +4,7 @@
 #ifndef LULL_REPLAY_SAMPLE_H
 #define LULL_REPLAY_SAMPLE_H
 
-#include "team/bring.h"
+#include "team/team.h"
 
 enum { LULL_SAMPLE = 2048 };
 

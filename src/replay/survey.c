@@ -1,11 +1,460 @@
-#include "replay/survey_state.h"
+#include "replay/survey.h"
 
 #include "activity/channel.h"
+#include "activity/step.h"
 #include "base/array.h"
-#include "replay/program/epoch.h"
+#include "base/hash.h"
+#include "replay/program/items.h"
+#include "stats/quantile.h"
+#include "team/team.h"
 
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A thread that the program made. */
+struct survey_life_key {
+    uint64_t process, number;
+};
+
+/* ==== polls =================================================================================== */
+
+/* The steps that count. */
+#define STEPS_OF_POLLS                                                           \
+    (LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END) | \
+     LULL_STEP_MASK(LULL_STEP_RECV) | LULL_STEP_MASK(LULL_STEP_SEND_DONE) |      \
+     LULL_STEP_MASK(LULL_STEP_CANCEL) | LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END))
+
+/* Places in one series; one that has more tells nothing. */
+enum { MOST_PLACES = 8 };
+
+/* A place waits if at most one of so many parts of its time was in vain. */
+enum { PARTS = 10 };
+
+struct poll_place {
+    uint32_t region;
+    int64_t in_vain, answered; /* ns */
+};
+
+struct poll_thread {
+    struct poll_place *places;
+    size_t n_places, capacity;
+    /* The series: since[a][b] is the time of the queries of its place b from the first of its place
+     * a on. */
+    uint32_t n_series, series[MOST_PLACES]; /* indices of places */
+    int64_t since[MOST_PLACES][MOST_PLACES];
+    bool open; /* the last call was a query that found nothing: */
+    uint8_t call;
+    uint32_t region;
+    int64_t ns, ended;
+    bool found; /* the call that has begun found something */
+};
+
+struct lull_polls {
+    uint32_t n_locations;
+    struct poll_thread **threads; /* [n_locations]; NULL: has not queried */
+};
+
+static bool is_query(uint8_t call)
+{
+    return call == LULL_CALL_TEST || call == LULL_CALL_IPROBE;
+}
+
+/* ---- series -------------------------------------------------------------------------------- */
+
+/* Ends with the answer to its place `a`, or to none (MOST_PLACES). */
+static void end_series(struct poll_thread *thread, uint32_t a)
+{
+    for (uint32_t b = 0; b < thread->n_series; b++) {
+        struct poll_place *place = &thread->places[thread->series[b]];
+        int64_t answered = a < MOST_PLACES ? thread->since[a][b] : 0;
+        place->answered += answered;
+        place->in_vain += thread->since[b][b] - answered;
+    }
+    thread->n_series = 0;
+}
+
+/* Ends with a blocking wait: all had their answer. */
+static void answer_series(struct poll_thread *thread)
+{
+    for (uint32_t b = 0; b < thread->n_series; b++)
+        thread->places[thread->series[b]].answered += thread->since[b][b];
+    thread->n_series = 0;
+}
+
+/* Which place of the series a region is; n_series: none. */
+static uint32_t find_in_series(const struct poll_thread *thread, uint32_t region)
+{
+    uint32_t b = 0;
+    while (b < thread->n_series && thread->places[thread->series[b]].region != region)
+        b++;
+    return b;
+}
+
+static bool find_poll_place(struct poll_thread *thread, uint32_t region, uint32_t *ret_index)
+{
+    uint32_t index = 0;
+    while (index < thread->n_places && thread->places[index].region != region)
+        index++;
+    if (index == thread->n_places) {
+        if (!lull_array_reserve(&thread->places, &thread->capacity, thread->n_places + 1,
+                                sizeof *thread->places))
+            return false;
+        thread->places[thread->n_places++] = (struct poll_place){.region = region};
+    }
+    *ret_index = index;
+    return true;
+}
+
+static bool add_query(struct poll_thread *thread)
+{
+    uint32_t b = find_in_series(thread, thread->region);
+    if (b == MOST_PLACES)
+        b = thread->n_series = 0;
+    if (b == thread->n_series) {
+        if (!find_poll_place(thread, thread->region, &thread->series[b]))
+            return false;
+        thread->n_series++;
+        memset(thread->since[b], 0, sizeof thread->since[b]);
+        for (uint32_t a = 0; a < b; a++)
+            thread->since[a][b] = 0;
+    }
+    for (uint32_t a = 0; a < thread->n_series; a++)
+        thread->since[a][b] += thread->ns;
+    return true;
+}
+
+/* ---- calls --------------------------------------------------------------------------------- */
+
+static bool begin_polled_call(struct poll_thread *thread, const struct lull_step *step)
+{
+    bool open = thread->open, probed = open && thread->call == LULL_CALL_IPROBE;
+    thread->open = thread->found = false;
+    if (open && step->time - thread->ended >= thread->ns) /* it has worked, or had no processor */
+        thread->n_series = 0;
+    else if (open && !add_query(thread))
+        return false;
+    switch (step->op) {
+    case LULL_CALL_TEST:
+    case LULL_CALL_IPROBE:
+        break;
+    case LULL_CALL_WAIT:
+    case LULL_CALL_WAITALL:
+    case LULL_CALL_RECV:
+    case LULL_CALL_PROBE:
+        answer_series(thread);
+        break;
+    case LULL_CALL_IRECV:
+        if (probed) {
+            answer_series(thread);
+            break;
+        }
+        /* fall through */
+    default:
+        end_series(thread, MOST_PLACES);
+    }
+    return true;
+}
+
+static void end_polled_call(struct poll_thread *thread, const struct lull_step *step)
+{
+    if (!is_query(step->op))
+        return;
+    if (thread->found) {
+        uint32_t b = find_in_series(thread, step->region);
+        end_series(thread, b < thread->n_series ? b : MOST_PLACES);
+        return;
+    }
+    thread->open = true;
+    thread->call = step->op;
+    thread->region = step->region;
+    thread->ns = step->time - step->call_began;
+    thread->ended = step->time;
+}
+
+/* A step of a location, all of them in order; those of different locations may come at once.
+ * False: no memory. */
+static bool polls_take(struct lull_polls *polls, uint32_t location, const struct lull_step *step)
+{
+    struct poll_thread *thread = polls->threads[location];
+    if (!thread) {
+        if (step->kind != LULL_STEP_CALL_BEGIN || !is_query(step->op))
+            return true;
+        thread = polls->threads[location] = calloc(1, sizeof *thread);
+        if (!thread)
+            return false;
+    }
+    if (step->kind == LULL_STEP_CALL_BEGIN)
+        return begin_polled_call(thread, step);
+    if (step->kind == LULL_STEP_CALL_END)
+        end_polled_call(thread, step);
+    else
+        thread->found = true;
+    return true;
+}
+
+/* Behind all steps, from member to member of a team, each of which has threads of its own. */
+static bool polls_put(const struct lull_polls *polls, struct lull_flow *flow)
+{
+    const uint32_t last = UINT32_MAX;
+    bool good = true;
+    for (uint32_t l = 0; polls && good && l < polls->n_locations; l++) {
+        const struct poll_thread *thread = polls->threads[l];
+        if (thread)
+            good =
+                lull_flow_put(flow, &l, sizeof l) &&
+                lull_flow_put_items(flow, thread->places, thread->n_places, sizeof *thread->places);
+    }
+    return good && lull_flow_put(flow, &last, sizeof last);
+}
+
+static bool polls_get(struct lull_polls *polls, struct lull_flow *flow)
+{
+    uint32_t l = 0;
+    while (lull_flow_get(flow, &l, sizeof l) && polls && l < polls->n_locations) {
+        struct poll_thread *thread = polls->threads[l] = calloc(1, sizeof *thread);
+        if (!thread || !(thread->places =
+                             lull_flow_get_items(flow, sizeof *thread->places, &thread->n_places)))
+            return false;
+        thread->capacity = thread->n_places + 1;
+    }
+    return l == UINT32_MAX;
+}
+
+/* Behind all steps: whether queries of a place that found nothing wait, as far as series tell. */
+static bool polls_wait(const struct lull_polls *polls, uint32_t location, uint32_t region)
+{
+    const struct poll_thread *thread = polls ? polls->threads[location] : NULL;
+    for (size_t i = 0; thread && i < thread->n_places; i++) {
+        const struct poll_place *place = &thread->places[i];
+        if (place->region == region)
+            return place->in_vain <= (place->in_vain + place->answered) / PARTS;
+    }
+    return true;
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+/* Whether the program of a run may query at all. */
+static bool has_polls(const struct lull_trace *trace)
+{
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        if (trace->regions[r].paradigm == LULL_PARADIGM_MPI &&
+            is_query((uint8_t)lull_call_of_region(&trace->regions[r])))
+            return true;
+    return false;
+}
+
+/* NULL: no memory */
+static struct lull_polls *polls_create(const struct lull_trace *trace)
+{
+    struct lull_polls *polls = calloc(1, sizeof *polls);
+    if (!polls)
+        return NULL;
+    polls->n_locations = trace->n_locations;
+    polls->threads = calloc(trace->n_locations + (size_t)1, sizeof *polls->threads);
+    if (!polls->threads) {
+        free(polls);
+        return NULL;
+    }
+    return polls;
+}
+
+/* NULL is allowed */
+static void polls_destroy(struct lull_polls *polls)
+{
+    if (!polls)
+        return;
+    for (uint32_t l = 0; l < polls->n_locations; l++) {
+        if (polls->threads[l])
+            free(polls->threads[l]->places);
+        free(polls->threads[l]);
+    }
+    free(polls->threads);
+    free(polls);
+}
+
+/* ==== barriers ================================================================================ */
+
+enum { BARRIER_MOST_AHEAD = 1 << 20 };
+
+struct lull_barrier {
+    uint32_t complete; /* meetings from the first on that all came to */
+    uint32_t *came;    /* [begin, end): to the meetings behind these */
+    size_t begin, end, capacity;
+};
+
+struct barrier_key {
+    uint32_t process, barrier;
+};
+
+static struct barrier_key key_of(uint32_t process, uint64_t meeting)
+{
+    return (struct barrier_key){process, (uint32_t)(meeting >> 32)};
+}
+
+static struct lull_barrier *find_or_add_meeting(struct lull_barriers *barriers, uint32_t process,
+                                                uint64_t meeting)
+{
+    const struct barrier_key key = key_of(process, meeting);
+    bool is_new;
+    uint64_t *index = lull_hash_add(&barriers->by_key, &key, sizeof key, barriers->count, &is_new);
+    if (!index)
+        return NULL;
+    if (is_new) {
+        if (!lull_array_reserve(&barriers->items, &barriers->capacity, barriers->count + 1,
+                                sizeof *barriers->items))
+            return NULL;
+        barriers->items[barriers->count++] = (struct lull_barrier){0};
+    }
+    return &barriers->items[*index];
+}
+
+/* Room for `count` meetings behind the complete ones. */
+static bool reserve(struct lull_barrier *barrier, size_t count)
+{
+    const size_t open = barrier->end - barrier->begin;
+    if (count <= open)
+        return true;
+    if (barrier->begin > barrier->capacity / 2) {
+        memmove(barrier->came, barrier->came + barrier->begin, open * sizeof *barrier->came);
+        barrier->begin = 0;
+        barrier->end = open;
+    }
+    if (!lull_array_reserve(&barrier->came, &barrier->capacity, barrier->begin + count,
+                            sizeof *barrier->came))
+        return false;
+    memset(barrier->came + barrier->end, 0, (count - open) * sizeof *barrier->came);
+    barrier->end = barrier->begin + count;
+    return true;
+}
+
+bool lull_barriers_come(struct lull_barriers *barriers, uint32_t process, uint64_t meeting,
+                        uint32_t threads)
+{
+    struct lull_barrier *barrier = find_or_add_meeting(barriers, process, meeting);
+    if (!barrier)
+        return false;
+    const uint32_t number = (uint32_t)meeting;
+    if (number < barrier->complete || number - barrier->complete >= BARRIER_MOST_AHEAD)
+        return true;
+    const size_t at = number - barrier->complete;
+    if (!reserve(barrier, at + 1))
+        return false;
+    barrier->came[barrier->begin + at]++;
+    while (barrier->begin < barrier->end && barrier->came[barrier->begin] >= threads) {
+        barrier->begin++;
+        barrier->complete++;
+    }
+    return true;
+}
+
+bool lull_barriers_all_came(const struct lull_barriers *barriers, uint32_t process,
+                            uint64_t meeting, uint32_t threads)
+{
+    const struct barrier_key key = key_of(process, meeting);
+    const uint64_t *index = lull_hash_find(&barriers->by_key, &key, sizeof key);
+    if (!index)
+        return false;
+    const struct lull_barrier *barrier = &barriers->items[*index];
+    const uint32_t number = (uint32_t)meeting;
+    if (number < barrier->complete)
+        return true;
+    const size_t at = number - barrier->complete;
+    return at < barrier->end - barrier->begin && barrier->came[barrier->begin + at] >= threads;
+}
+
+/* From member to member of a team, each of which has the barriers of its processes. */
+static bool barriers_put(const struct lull_barriers *barriers, struct lull_flow *flow)
+{
+    const uint64_t count = barriers->count;
+    bool good = lull_flow_put(flow, &count, sizeof count);
+    for (size_t i = 0; good && i < count; i++) {
+        const struct lull_barrier *barrier = &barriers->items[i];
+        const uint32_t *came = barrier->came ? barrier->came + barrier->begin : NULL;
+        good =
+            lull_flow_put(flow, lull_hash_key(&barriers->by_key, i), sizeof(struct barrier_key)) &&
+            lull_flow_put(flow, &barrier->complete, sizeof barrier->complete) &&
+            lull_flow_put_items(flow, came, barrier->end - barrier->begin, sizeof *came);
+    }
+    return good;
+}
+
+static bool barriers_get(struct lull_barriers *barriers, struct lull_flow *flow)
+{
+    uint64_t count;
+    bool good = lull_flow_get(flow, &count, sizeof count);
+    for (uint64_t i = 0; good && i < count; i++) {
+        struct barrier_key key;
+        good = lull_flow_get(flow, &key, sizeof key);
+        struct lull_barrier *barrier =
+            good ? find_or_add_meeting(barriers, key.process, (uint64_t)key.barrier << 32) : NULL;
+        good = barrier && lull_flow_get(flow, &barrier->complete, sizeof barrier->complete) &&
+               (barrier->came = lull_flow_get_items(flow, sizeof *barrier->came, &barrier->end));
+        if (good)
+            barrier->capacity = barrier->end + 1;
+    }
+    return good;
+}
+
+void lull_barriers_free(struct lull_barriers *barriers)
+{
+    for (size_t i = 0; i < barriers->count; i++)
+        free(barriers->items[i].came);
+    free(barriers->items);
+    lull_hash_free(&barriers->by_key);
+}
+
+/* ==== clocks ================================================================================== */
+
+#define CLOCKS_OPERATIONS 64
+
+static uint32_t common_count(const struct lull_passages *a, const struct lull_passages *b)
+{
+    return a->count < b->count ? a->count : b->count;
+}
+
+static bool contradict(const struct lull_passages *a, const struct lull_passages *b)
+{
+    for (uint32_t i = 0; i < common_count(a, b); i++)
+        if (a->items[i].exit < b->items[i].enter || b->items[i].exit < a->items[i].enter)
+            return true;
+    return false;
+}
+
+static int64_t find_offset(const struct lull_passages *a, const struct lull_passages *b)
+{
+    double differences[CLOCKS_OPERATIONS];
+    uint32_t count = common_count(a, b);
+    for (uint32_t i = 0; i < count; i++)
+        differences[i] = (double)(a->items[i].exit - b->items[i].exit);
+    lull_sort(differences, count);
+    return llround(lull_median(differences, count));
+}
+
+/* Fills shifts[n] with what is to be added to the times of each of n processes, at least 0; all 0
+ * where the clocks do not contradict each other, and for processes without passages the least. */
+static void clocks_compare(const struct lull_passages *processes, uint32_t n, int64_t *ret_shifts)
+{
+    const struct lull_passages *first = processes;
+    bool wrong = false;
+    int64_t least = 0;
+    while (first < processes + n && first->count == 0)
+        first++;
+    for (uint32_t p = 0; p < n; p++) { /* all against the first */
+        ret_shifts[p] = processes[p].count ? find_offset(first, &processes[p]) : 0;
+        wrong |= processes[p].count && contradict(first, &processes[p]);
+        least = ret_shifts[p] < least ? ret_shifts[p] : least;
+    }
+    for (uint32_t p = 0; p < n; p++)
+        ret_shifts[p] = wrong ? ret_shifts[p] - least : 0;
+}
+
+/* ==== survey ================================================================================== */
 
 static lull_status no_memory_for_survey(const struct lull_survey *survey, struct lull_error *err)
 {
@@ -15,7 +464,8 @@ static lull_status no_memory_for_survey(const struct lull_survey *survey, struct
 
 /* ---- roots --------------------------------------------------------------------------------- */
 
-bool lull_survey_put_root(struct lull_survey_roots *roots, size_t number, uint32_t process)
+/* The operation with this number has this root. False: there is no memory. */
+static bool survey_put_root(struct lull_survey_roots *roots, size_t number, uint32_t process)
 {
     if (!lull_array_reserve(&roots->processes, &roots->capacity, number + 1,
                             sizeof *roots->processes))
@@ -42,7 +492,7 @@ static bool take_root(struct lull_survey *survey, uint32_t process, const struct
     if (root < 0 || !tells)
         return true;
     pthread_mutex_lock(&survey->lock);
-    bool fits = lull_survey_put_root(&survey->roots[comm], number, (uint32_t)root);
+    bool fits = survey_put_root(&survey->roots[comm], number, (uint32_t)root);
     pthread_mutex_unlock(&survey->lock);
     return fits;
 }
@@ -64,11 +514,11 @@ uint32_t lull_survey_operations(const struct lull_survey *survey, uint32_t comm)
 static bool take_passage(struct lull_survey *survey, uint32_t process, const struct lull_step *step)
 {
     struct lull_passages *passages = &survey->passages[process];
-    if (passages->count == LULL_CLOCKS_OPERATIONS ||
+    if (passages->count == CLOCKS_OPERATIONS ||
         !lull_is_epoch(survey->trace, step, survey->n_processes))
         return true;
     if (!passages->items)
-        passages->items = malloc(LULL_CLOCKS_OPERATIONS * sizeof *passages->items);
+        passages->items = malloc(CLOCKS_OPERATIONS * sizeof *passages->items);
     if (!passages->items)
         return false;
     passages->items[passages->count++] =
@@ -78,7 +528,7 @@ static bool take_passage(struct lull_survey *survey, uint32_t process, const str
 
 void lull_survey_conclude(struct lull_survey *survey)
 {
-    lull_clocks_compare(survey->passages, survey->trace->n_processes, survey->shifts);
+    clocks_compare(survey->passages, survey->trace->n_processes, survey->shifts);
 }
 
 int64_t lull_survey_shift(const struct lull_survey *survey, uint32_t process)
@@ -128,7 +578,7 @@ bool lull_survey_withdraws(const struct lull_survey *survey, uint32_t location)
 
 bool lull_survey_polls_wait(const struct lull_survey *survey, uint32_t location, uint32_t region)
 {
-    return lull_polls_wait(survey->polls, location, region);
+    return polls_wait(survey->polls, location, region);
 }
 
 /* ---- threads ------------------------------------------------------------------------------- */
@@ -161,8 +611,7 @@ static bool survey_barrier(struct lull_survey *survey, uint32_t process,
 
 static bool take_thread(struct lull_survey *survey, uint32_t location, const struct lull_step *step)
 {
-    const struct lull_survey_life_key key = {survey->trace->locations[location].process,
-                                             step->number};
+    const struct survey_life_key key = {survey->trace->locations[location].process, step->number};
     if (step->number == 0)
         return true;
     survey->meets[location] = true;
@@ -193,7 +642,7 @@ bool lull_survey_meets(const struct lull_survey *survey, uint32_t location)
 bool lull_survey_knows(const struct lull_survey *survey, uint32_t process, uint64_t number,
                        enum lull_life what)
 {
-    const struct lull_survey_life_key key = {process, number};
+    const struct survey_life_key key = {process, number};
     const uint64_t *life = lull_hash_find(&survey->lives, &key, sizeof key);
     return life && *life & what;
 }
@@ -228,8 +677,8 @@ static lull_status take_steps_for_survey(void *context, unsigned worker,
         return LULL_OK;
     for (uint32_t i = 0; i < steps->count; i++) {
         const struct lull_step *step = &steps->steps[i];
-        if (survey->polls && LULL_STEP_MASK(step->kind) & LULL_STEPS_OF_POLLS &&
-            !lull_polls_take(survey->polls, steps->location, step))
+        if (survey->polls && LULL_STEP_MASK(step->kind) & STEPS_OF_POLLS &&
+            !polls_take(survey->polls, steps->location, step))
             return no_memory_for_survey(survey, err);
         if (LULL_STEP_MASK(step->kind) & LULL_STEPS_OF_THREADS &&
             !take_thread(survey, steps->location, step))
@@ -247,7 +696,7 @@ struct lull_consumer lull_survey_consumer(struct lull_survey *survey)
 {
     return (struct lull_consumer){.context = survey,
                                   .wants = OF_REQUESTS | OF_COLLECTIVES |
-                                           (survey->polls ? LULL_STEPS_OF_POLLS : 0) |
+                                           (survey->polls ? STEPS_OF_POLLS : 0) |
                                            (survey->makes_threads ? LULL_STEPS_OF_THREADS : 0),
                                   .steps = take_steps_for_survey};
 }
@@ -292,9 +741,9 @@ lull_status lull_survey_create(const struct lull_trace *trace, uint32_t applicat
     survey->roots = calloc(trace->n_comms + (size_t)1, sizeof *survey->roots);
     survey->requests = calloc(trace->n_locations + (size_t)1, sizeof *survey->requests);
     survey->meets = calloc(trace->n_locations + (size_t)1, sizeof *survey->meets);
-    bool polls = lull_has_polls(trace);
+    bool polls = has_polls(trace);
     if (polls)
-        survey->polls = lull_polls_create(trace);
+        survey->polls = polls_create(trace);
     if ((polls && !survey->polls) || !survey->visitors || !survey->passages || !survey->shifts ||
         !survey->roots || !survey->requests || !survey->meets) {
         lull_status status = no_memory_for_survey(survey, err);
@@ -318,7 +767,7 @@ void lull_survey_destroy(struct lull_survey *survey)
     pthread_mutex_destroy(&survey->lock);
     lull_hash_free(&survey->lives);
     lull_barriers_free(&survey->barriers);
-    lull_polls_destroy(survey->polls);
+    polls_destroy(survey->polls);
     free(survey->visitors);
     free(survey->passages);
     free(survey->shifts);
@@ -326,4 +775,149 @@ void lull_survey_destroy(struct lull_survey *survey)
     free(survey->requests);
     free(survey->meets);
     free(survey);
+}
+
+/* ==== survey flow ============================================================================= */
+
+/* What members of a team have surveyed, each of its processes, comes to the first. */
+
+/* What is known of a thread, where anything is. */
+struct fact {
+    uint32_t location;
+    bool meets;
+    struct lull_survey_requests requests;
+};
+
+static bool put_facts(const struct lull_survey *survey, struct lull_flow *flow)
+{
+    const struct fact last = {.location = LULL_NONE};
+    bool good = true;
+    for (uint32_t l = 0; good && l < survey->trace->n_locations; l++) {
+        const struct lull_survey_requests *requests = &survey->requests[l];
+        const struct fact fact = {l, survey->meets[l], *requests};
+        if (fact.meets || requests->posted || requests->received || requests->cancelled)
+            good = lull_flow_put(flow, &fact, sizeof fact);
+    }
+    return good && lull_flow_put(flow, &last, sizeof last);
+}
+
+static bool get_facts(struct lull_survey *survey, struct lull_flow *flow)
+{
+    struct fact fact = {.location = 0};
+    while (lull_flow_get(flow, &fact, sizeof fact) && fact.location < survey->trace->n_locations) {
+        survey->meets[fact.location] = fact.meets;
+        survey->requests[fact.location] = fact.requests;
+    }
+    return fact.location == LULL_NONE;
+}
+
+static bool put_passages(const struct lull_survey *survey, struct lull_flow *flow)
+{
+    const uint32_t last = LULL_NONE;
+    bool good = true;
+    for (uint32_t p = 0; good && p < survey->trace->n_processes; p++) {
+        const struct lull_passages *passages = &survey->passages[p];
+        if (passages->count > 0)
+            good = lull_flow_put(flow, &p, sizeof p) &&
+                   lull_flow_put_items(flow, passages->items, passages->count,
+                                       sizeof *passages->items);
+    }
+    return good && lull_flow_put(flow, &last, sizeof last);
+}
+
+static bool get_passages(struct lull_survey *survey, struct lull_flow *flow)
+{
+    uint32_t p = 0;
+    while (lull_flow_get(flow, &p, sizeof p) && p < survey->trace->n_processes) {
+        struct lull_passages *passages = &survey->passages[p];
+        size_t count;
+        free(passages->items);
+        passages->items = lull_flow_get_items(flow, sizeof *passages->items, &count);
+        passages->count = (uint32_t)count;
+        if (!passages->items)
+            return false;
+    }
+    return p == LULL_NONE;
+}
+
+static bool put_roots(const struct lull_survey *survey, struct lull_flow *flow)
+{
+    const uint32_t last = LULL_NONE;
+    bool good = true;
+    for (uint32_t c = 0; good && c < survey->trace->n_comms; c++) {
+        const struct lull_survey_roots *roots = &survey->roots[c];
+        if (roots->count > 0)
+            good =
+                lull_flow_put(flow, &c, sizeof c) &&
+                lull_flow_put_items(flow, roots->processes, roots->count, sizeof *roots->processes);
+    }
+    return good && lull_flow_put(flow, &last, sizeof last);
+}
+
+static bool get_roots(struct lull_survey *survey, struct lull_flow *flow)
+{
+    uint32_t c = 0;
+    while (lull_flow_get(flow, &c, sizeof c) && c < survey->trace->n_comms) {
+        size_t count;
+        uint32_t *processes = lull_flow_get_items(flow, sizeof *processes, &count);
+        bool good = processes != NULL;
+        for (size_t i = 0; good && i < count; i++)
+            good = processes[i] == LULL_NONE || survey_put_root(&survey->roots[c], i, processes[i]);
+        free(processes);
+        if (!good)
+            return false;
+    }
+    return c == LULL_NONE;
+}
+
+struct told_life {
+    struct survey_life_key key;
+    uint64_t what;
+};
+
+static bool put_lives(const struct lull_survey *survey, struct lull_flow *flow)
+{
+    const uint64_t count = survey->lives.count;
+    bool good = lull_flow_put(flow, &count, sizeof count);
+    for (size_t i = 0; good && i < count; i++) {
+        struct told_life life = {.what = survey->lives.entries[i].value};
+        memcpy(&life.key, lull_hash_key(&survey->lives, i), sizeof life.key);
+        good = lull_flow_put(flow, &life, sizeof life);
+    }
+    return good;
+}
+
+static bool get_lives(struct lull_survey *survey, struct lull_flow *flow)
+{
+    uint64_t count;
+    bool good = lull_flow_get(flow, &count, sizeof count);
+    for (uint64_t i = 0; good && i < count; i++) {
+        struct told_life life;
+        good = lull_flow_get(flow, &life, sizeof life) &&
+               lull_hash_add(&survey->lives, &life.key, sizeof life.key, life.what, NULL);
+    }
+    return good;
+}
+
+bool lull_survey_put(const struct lull_survey *survey, struct lull_flow *flow)
+{
+    const bool completes[2] = {lull_survey_completes_receives(survey),
+                               lull_survey_completes_sends(survey)};
+    return lull_flow_put(flow, completes, sizeof completes) && put_facts(survey, flow) &&
+           put_passages(survey, flow) && put_roots(survey, flow) && put_lives(survey, flow) &&
+           barriers_put(&survey->barriers, flow) && polls_put(survey->polls, flow);
+}
+
+bool lull_survey_get(struct lull_survey *survey, struct lull_flow *flow)
+{
+    bool completes[2];
+    if (!lull_flow_get(flow, completes, sizeof completes))
+        return false;
+    if (completes[0])
+        atomic_store(&survey->completes_receives, true);
+    if (completes[1])
+        atomic_store(&survey->completes_sends, true);
+    return get_facts(survey, flow) && get_passages(survey, flow) && get_roots(survey, flow) &&
+           get_lives(survey, flow) && barriers_get(&survey->barriers, flow) &&
+           polls_get(survey->polls, flow);
 }

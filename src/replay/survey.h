@@ -12,7 +12,15 @@
 #define LULL_REPLAY_SURVEY_H
 
 #include "activity/pass.h"
-#include "team/bring.h"
+#include "activity/step.h"
+#include "base/hash.h"
+#include "team/team.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* ==== survey ================================================================================== */
 
 struct lull_survey;
 
@@ -73,5 +81,109 @@ bool lull_survey_withdraws(const struct lull_survey *survey, uint32_t location);
 
 /* Whether a thread's queries of a region that found nothing may be a wait (replay/polls.h). */
 bool lull_survey_polls_wait(const struct lull_survey *survey, uint32_t location, uint32_t region);
+
+/* ==== polls =================================================================================== */
+
+/* Which queries of a program (tests, MPI_Iprobe) are the turns of a loop that waits, and which are
+ * part of its work, as it is where a program looks for messages after each piece of work. One query
+ * that found nothing looks like another; what tells is how their series end.
+ *
+ * A series are queries that found nothing, one behind the other, each longer than what the program
+ * computed behind it. Whoever waits asks until one of the questions has its answer: such a series
+ * ends with a query of the same place that found something, with a blocking wait, or (MPI_Iprobe)
+ * with a receive. Questions that were asked in vain, because the program then went on to something
+ * else or got the answer to a question that it had not asked before, were not what it waited for.
+ * A series that the program left to compute tells nothing: it may have had no processor.
+ * So the queries of a place in the program (a region) are waits where at least nine tenths of their
+ * time in series, over the whole run of a thread, had their answer. Where the boundary lies matters
+ * little, because places are far from it on either side (docs/replay.md has numbers).
+ *
+ * Memory: for each thread that queries some 600 bytes, and 24 for each place. */
+
+struct lull_polls;
+
+/* ==== barriers ================================================================================ */
+
+/* At which meetings of the barriers of pthreads all came that should: where a thread was not
+ * recorded when it came, nobody is waited for.
+ *
+ * Memory: for each meeting that not all have come to, and those behind it, 4 bytes; beyond
+ * LULL_BARRIER_MOST_AHEAD of them a barrier's meetings are taken as such. */
+
+/* Begins as zeros. */
+struct lull_barriers {
+    struct lull_hash by_key; /* process and barrier -> index */
+    struct lull_barrier *items;
+    size_t count, capacity;
+};
+
+/* A thread comes to a meeting (the number of a barrier, and in the lower half that of its meeting)
+ * of so many. False: no memory. */
+bool lull_barriers_come(struct lull_barriers *barriers, uint32_t process, uint64_t meeting,
+                        uint32_t threads);
+/* Behind all of these: whether all have come. */
+bool lull_barriers_all_came(const struct lull_barriers *barriers, uint32_t process,
+                            uint64_t meeting, uint32_t threads);
+void lull_barriers_free(struct lull_barriers *barriers);
+
+/* ==== clocks ================================================================================== */
+
+/* Clocks that were never compared: how far those of the processes are apart.
+ *
+ * Nobody leaves a collective operation in which all wait for all before the last has entered it.
+ * Where a trace says otherwise, its tracer has not synchronised the clocks (EZTrace). Then the
+ * exits from the first LULL_CLOCKS_OPERATIONS such operations of all processes, which are nearly at
+ * the same time, tell the offsets: the median of the differences. */
+
+/* How a process went through an operation. */
+struct lull_passage {
+    int64_t enter, exit;
+};
+
+/* The first ones of a process, in order. */
+struct lull_passages {
+    struct lull_passage *items;
+    uint32_t count; /* up to LULL_CLOCKS_OPERATIONS */
+};
+
+/* ==== survey state ============================================================================ */
+
+/* What a survey keeps. Internal to it: survey.c fills it, survey_flow.c brings it from member to
+ * member of a team. */
+
+/* The roots of the operations on one communicator. */
+struct lull_survey_roots {
+    uint32_t *processes;
+    size_t count, capacity;
+};
+
+/* The master of a process on its way. */
+struct lull_survey_visitor {
+    int64_t entered;          /* the collective operation that it is in */
+    struct lull_hash numbers; /* by communicator: its blocking operations so far */
+};
+
+/* What a thread did with its requests. */
+struct lull_survey_requests {
+    uint64_t posted, received;
+    bool cancelled;
+};
+
+struct lull_survey {
+    const struct lull_trace *trace;
+    uint32_t application, n_processes;    /* of the application */
+    struct lull_survey_visitor *visitors; /* these three by process of the trace */
+    struct lull_passages *passages;
+    int64_t *shifts;
+    pthread_mutex_t lock;                  /* of roots, lives and barriers */
+    struct lull_survey_roots *roots;       /* [n_comms] */
+    struct lull_survey_requests *requests; /* by location */
+    atomic_bool completes_receives, completes_sends;
+    bool makes_threads;     /* the program may */
+    struct lull_hash lives; /* struct lull_survey_life_key -> enum lull_life, several */
+    struct lull_barriers barriers;
+    bool *meets;              /* by location */
+    struct lull_polls *polls; /* NULL: the program does not query */
+};
 
 #endif

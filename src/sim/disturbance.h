@@ -13,7 +13,6 @@
 
 #include "sim/engine/engine.h"
 #include "sim/noise/noise.h"
-#include "sim/noise/recording.h"
 
 struct lull_disturbance {
     struct lull_arena *arena; /* where all that follows lives */

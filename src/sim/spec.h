@@ -23,10 +23,13 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "sim/network/network.h" /* struct lull_parameter */
+#include "sim/network/network.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* ==== spec ==================================================================================== */
 
 struct lull_spec; /* lives in the arena it was made in; used by one thread */
 
@@ -101,5 +104,25 @@ const char *lull_sweep_value(const struct lull_sweep *sweep, uint64_t point, uin
 /* A copy of spec number `spec` with the values of the point; NULL where it is NULL. */
 struct lull_spec *lull_sweep_spec(const struct lull_sweep *sweep, uint64_t point, uint32_t spec,
                                   struct lull_arena *arena);
+
+/* ==== spec entry ============================================================================== */
+
+/* What a spec holds. Internal to the sim room. */
+
+struct lull_spec_entry {
+    const char *key, *value;
+};
+
+struct lull_spec {
+    struct lull_arena *arena;
+    const char *name;
+    const char *text;
+    struct lull_spec_entry *entries; /* no key twice */
+    uint32_t n_entries;
+    size_t capacity;
+    const char **asked; /* keys that readers asked for, each once */
+    uint32_t n_asked;
+    size_t asked_capacity;
+};
 
 #endif

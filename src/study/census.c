@@ -1,7 +1,7 @@
 #include "study/census.h"
 
 #include "metrics/windows.h"
-#include "study/division.h"
+#include "study/joint_pass.h"
 #include "trace/scan.h"
 
 /* One census per worker, added up at the end, so that workers share nothing. */

@@ -1,15 +1,806 @@
 #include "study/runs.h"
 
+#include "base/file.h"
 #include "base/text.h"
-#include "study/analyse.h"
-#include "study/cores.h"
-#include "study/disturbed.h"
-#include "study/division.h"
-#include "study/run_name.h"
-#include "study/saved.h"
+#include "metrics/breakdown/breakdown.h"
+#include "metrics/profile/profile.h"
+#include "study/interference.h"
+#include "study/joint_pass.h"
+#include "study/replay/replayed_run.h"
+#include "trace/scan.h"
+#include "trace/trace.h"
 
+#include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ==== run part ================================================================================ */
+
+/* Which part of a run its numbers are of. */
+
+/* A part of a run can be told where there are events. */
+static lull_status cut_windows(const struct lull_run *run, struct lull_arena *arena,
+                               struct lull_windows **windows, struct lull_error *err)
+{
+    struct lull_windows *known;
+    lull_status status = lull_windows_of_time(run->trace, run->trace->events_begin,
+                                              run->trace->events_end, arena, &known, err);
+    if (status != LULL_OK)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: a part of the run needs events, and some threads have none",
+                         run->path);
+    *windows = lull_windows_intersect(*windows, known, arena);
+    return LULL_OK;
+}
+
+static bool calls_init(const struct lull_trace *trace)
+{
+    bool any = false;
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        any |= strcmp(trace->regions[r].name, "MPI_Init") == 0 ||
+               strcmp(trace->regions[r].name, "MPI_Init_thread") == 0;
+    return any;
+}
+
+/* From when the first thread of an application begins until the last one ends. False where sums do
+ * not tell. */
+static bool find_life(const struct lull_trace *trace, uint32_t application, int64_t *ret_begin,
+                      int64_t *ret_end)
+{
+    int64_t begin = INT64_MAX, end = 0;
+    bool tells = trace->has_sums;
+    for (uint32_t l = 0; l < trace->n_locations && tells; l++) {
+        if (trace->processes[trace->locations[l].process].application != application)
+            continue;
+        struct lull_arena *scratch = lull_arena_create(NULL);
+        struct lull_sums sums;
+        struct lull_error err;
+        tells = lull_trace_read_sums(trace, l, scratch, &sums, &err) == LULL_OK;
+        if (tells && sums.begin < sums.end) {
+            begin = sums.begin < begin ? sums.begin : begin;
+            end = sums.end > end ? sums.end : end;
+        }
+        lull_arena_destroy(scratch);
+    }
+    *ret_begin = begin;
+    *ret_end = end;
+    return tells && begin < end;
+}
+
+/* What comes before and after one of several applications is no time of it. ret_windows NULL: its
+ * numbers come from sums, too. */
+static lull_status choose_life(struct lull_run *run, uint32_t application, struct lull_arena *arena,
+                               struct lull_windows **ret_windows, struct lull_error *err)
+{
+    const struct lull_trace *trace = run->trace;
+    int64_t begin, end;
+    if (trace->n_applications < 2 || !find_life(trace, application, &begin, &end) ||
+        (begin == 0 && end == trace->duration))
+        return LULL_OK;
+    run->life_ns = end - begin;
+    return ret_windows ? lull_windows_of_time(trace, begin, end, arena, ret_windows, err) : LULL_OK;
+}
+
+/* Between MPI_Init and MPI_Finalize: from events if they tell all, else by what sums leave out. */
+static lull_status choose_main_part(struct lull_run *run, const struct lull_runs_options *options,
+                                    struct lull_arena *arena, struct lull_windows **ret_windows,
+                                    struct lull_error *err)
+{
+    int64_t begin, end;
+    const struct lull_trace *trace = run->trace;
+    bool sums = trace->events != LULL_EVENTS_ALL && trace->has_sums;
+    if (sums)
+        run->main_part = !options->whole && calls_init(trace);
+    if (options->whole)
+        return LULL_OK;
+    if (sums)
+        return choose_life(run, options->application, arena, NULL, err);
+    if (!lull_trace_main_part(trace, options->application, &begin, &end))
+        return choose_life(run, options->application, arena, ret_windows, err);
+    run->main_part = true;
+    return lull_windows_of_time(trace, begin, end, arena, ret_windows, err);
+}
+
+/* The windows that `--window` and `--region` leave, or of the main part, between MPI_Init and
+ * MPI_Finalize, or of the life of one of several applications; NULL: the whole run. Sets main_part
+ * and life_ns of the run. The windows live in `arena`. LULL_ERR_RANGE: that part has no events. */
+static lull_status run_choose_part(struct lull_run *run, const struct lull_runs_options *options,
+                                   struct lull_arena *arena, struct lull_windows **ret_windows,
+                                   struct lull_error *err)
+{
+    struct lull_windows *time = NULL, *region = NULL;
+    *ret_windows = NULL;
+    if (!options->has_window && !options->region) {
+        lull_status status = choose_main_part(run, options, arena, ret_windows, err);
+        return status == LULL_OK && *ret_windows && lull_has_part(run->trace->events)
+                   ? cut_windows(run, arena, ret_windows, err)
+                   : status;
+    }
+    if ((options->has_window || options->region) && run->trace->events == LULL_EVENTS_NONE)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: holds sums of the whole run and no events (a profile): --window and "
+                         "--region need events",
+                         run->path);
+    if (options->has_window) {
+        lull_status status =
+            lull_windows_of_time(run->trace, options->from, options->to, arena, &time, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    if (options->region) {
+        lull_status status =
+            lull_windows_of_region(run->trace, options->region, run->division, arena, &region, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    *ret_windows =
+        time && region ? lull_windows_intersect(time, region, arena) : (time ? time : region);
+    if (*ret_windows && lull_has_part(run->trace->events))
+        return cut_windows(run, arena, ret_windows, err);
+    return LULL_OK;
+}
+
+/* ==== left out ================================================================================ */
+
+/* What is left out of runs of very many threads, because it would need memory for each of them at
+ * the same time. */
+
+static bool has_more(const struct lull_trace *trace, uint32_t most)
+{
+    return most > 0 && trace->n_locations > most;
+}
+
+bool lull_runs_leave_replay(const struct lull_runs_options *options, const struct lull_trace *trace)
+{
+    return !options->no_replay && has_more(trace, options->most_with_replay);
+}
+
+bool lull_runs_follow_waits(const struct lull_runs_options *options, const struct lull_trace *trace)
+{
+    return options->waits && trace->n_locations <= lull_scan_most_abreast(trace) &&
+           !has_more(trace, options->most_with_waits);
+}
+
+/* Of a run whose waits are not followed: why. */
+static struct lull_wait_result *waits_left_out(const struct lull_runs_options *options,
+                                               const struct lull_trace *trace,
+                                               struct lull_arena *arena)
+{
+    struct lull_wait_result *result = lull_arena_zero(arena, 1, sizeof *result);
+    const uint32_t most = lull_scan_most_abreast(trace);
+    if (trace->n_locations > most)
+        result->absent = lull_arena_printf(
+            arena,
+            "waits are followed in runs of its format of up to %u threads, and this one has %u",
+            most, trace->n_locations);
+    else
+        result->absent = lull_arena_printf(
+            arena, "beyond %u threads waits are followed with --waits only, and this run has %u",
+            options->most_with_waits, trace->n_locations);
+    return result;
+}
+
+/* A notice of what the options left out of an analysed run, and could be had. */
+static void tell_left_out(const struct lull_run *run, const struct lull_runs_options *options,
+                          struct lull_notices *notices)
+{
+    static const struct {
+        const char *what, *option;
+    } parts[] = {
+        {NULL, NULL},
+        {"who made others wait is", "--waits"},
+        {"the runtime on an ideal network is", "--replay"},
+        {"who made others wait and the runtime on an ideal network are", "--waits --replay"}};
+    const bool waits = run->waits && has_more(run->trace, options->most_with_waits) &&
+                       run->trace->n_locations <= lull_scan_most_abreast(run->trace);
+    const bool replay = !run->breakdown->from_sums && !options->region &&
+                        lull_runs_leave_replay(options, run->trace);
+    const unsigned part = (waits ? 1 : 0) + (replay ? 2 : 0);
+    if (part == 0)
+        return;
+    lull_notices_add(notices, LULL_NOTICE_INFO,
+                     "%s has %u threads: %s left out, because all threads would be followed at "
+                     "the same time, which needs memory for each: %s asks for that.",
+                     run->name, run->trace->n_locations, parts[part].what, parts[part].option);
+}
+
+/* ==== analyse ================================================================================= */
+
+/* Puts the run's path in front of an error that does not begin with it: errors of the trace room
+ * name the file, those of the metrics cannot know it. Returns `status`. */
+static lull_status run_fail(const struct lull_run *run, lull_status status, struct lull_error *err)
+{
+    if (status == LULL_OK || !err || strncmp(err->text, run->path, strlen(run->path)) == 0)
+        return status;
+    return lull_fail_prefix(err, status, "%s", run->path);
+}
+
+/* ---- the numbers --------------------------------------------------------------------------- */
+
+static void count_threads_of_run(struct lull_run *run)
+{
+    const struct lull_breakdown *breakdown = run->breakdown;
+    run->processes = breakdown->n_processes;
+    run->min_threads = UINT32_MAX;
+    for (uint32_t i = 0; i < breakdown->n_processes; i++) {
+        uint32_t threads = breakdown->processes[i].n_cpu_threads;
+        run->threads += threads;
+        run->min_threads = threads < run->min_threads ? threads : run->min_threads;
+        run->max_threads = threads > run->max_threads ? threads : run->max_threads;
+    }
+}
+
+static void warn_of_flushing(const struct lull_run *run, struct lull_notices *notices)
+{
+    const struct lull_pop_input *input = run->input;
+    if (input->flush_share > LULL_FLUSH_WARNING)
+        lull_notices_add(notices, LULL_NOTICE_WARNING,
+                         "%s: the tracer wrote its buffer for up to %.1f %% of the runtime of a "
+                         "thread, which disturbs the run that was measured%s",
+                         run->path, 100 * input->flush_share,
+                         input->flush <= LULL_FLUSH_SHORT ? "; a longer run says more" : "");
+}
+
+/* Says so where force would help. */
+static lull_status fail_of_metrics(const struct lull_run *run, lull_status status,
+                                   struct lull_arena *arena, struct lull_error *err)
+{
+    struct lull_pop_input *forced;
+    struct lull_error ignored;
+    run_fail(run, status, err);
+    if (!err || lull_pop_from_breakdown(run->breakdown, true, arena, &forced, &ignored) != LULL_OK)
+        return status;
+    const struct lull_error doubted = *err;
+    return lull_fail(err, status, "%s; --force prints them all the same", doubted.text);
+}
+
+/* The second half alone: the numbers of a run whose breakdown is set. */
+static lull_status run_evaluate(struct lull_run *run, const struct lull_runs_options *options,
+                                struct lull_notices *notices, struct lull_arena *arena,
+                                struct lull_error *err)
+{
+    count_threads_of_run(run);
+    lull_status status =
+        lull_pop_from_breakdown(run->breakdown, options->force, arena, &run->input, err);
+    if (status != LULL_OK)
+        return fail_of_metrics(run, status, arena, err);
+    warn_of_flushing(run, notices);
+    return LULL_OK;
+}
+
+const bool *lull_run_callers(const struct lull_run *run, uint32_t application,
+                             struct lull_arena *arena)
+{
+    const struct lull_breakdown *breakdown = run->breakdown;
+    const struct lull_trace *trace = run->trace;
+    bool *callers = NULL;
+    for (uint32_t t = 0; t < breakdown->n_threads; t++) {
+        const struct lull_thread_breakdown *thread = &breakdown->threads[t];
+        int64_t ns = 0;
+        for (int parallel = 0; parallel < 2; parallel++)
+            ns += thread->times.ns[LULL_MPI_P2P][parallel] +
+                  thread->times.ns[LULL_MPI_COLLECTIVE][parallel];
+        if (thread->master || ns == 0)
+            continue;
+        if (!callers)
+            callers = lull_arena_zero(arena, trace->n_locations, sizeof *callers);
+        uint32_t rank = breakdown->processes[thread->process].rank;
+        for (uint32_t l = 0; l < trace->n_locations; l++) {
+            const struct lull_process *process = &trace->processes[trace->locations[l].process];
+            if (process->application == application && process->rank == rank &&
+                trace->locations[l].kind == thread->kind &&
+                trace->locations[l].number == thread->number)
+                callers[l] = true;
+        }
+    }
+    return callers;
+}
+
+/* ---- the runtime on an ideal network ------------------------------------------------------- */
+
+/* W: the longest time that a process spends outside MPI. */
+static double longest_outside(const struct lull_pop_input *input)
+{
+    double longest = 0;
+    for (uint32_t i = 0; i < input->n_processes; i++) {
+        const struct lull_pop_process *p = &input->processes[i];
+        longest = fmax(longest, p->serial_useful + p->parallel + p->other);
+    }
+    return longest;
+}
+
+static int64_t longest_useful(const struct lull_breakdown *breakdown)
+{
+    int64_t longest = 0;
+    for (uint32_t t = 0; t < breakdown->n_threads; t++) {
+        const struct lull_thread_breakdown *thread = &breakdown->threads[t];
+        int64_t useful = thread->times.ns[LULL_USEFUL][0] + thread->times.ns[LULL_USEFUL][1];
+        if (thread->kind == LULL_LOCATION_THREAD && useful > longest)
+            longest = useful;
+    }
+    return longest;
+}
+
+static bool was_paused(const struct lull_breakdown *breakdown)
+{
+    for (uint32_t t = 0; t < breakdown->n_threads; t++)
+        if (breakdown->threads[t].disabled_ns > 0)
+            return true;
+    return false;
+}
+
+/* A runtime that contradicts what was measured is not shown. */
+static void take_ideal(struct lull_run *run, const struct lull_ideal_result *ideal,
+                       struct lull_notices *notices)
+{
+    static const double rounding = 1e-9;
+    struct lull_breakdown *breakdown = run->breakdown;
+    int64_t busiest = longest_useful(breakdown); /* no network shortens what a thread computes */
+    int64_t runtime_ns = ideal->runtime > busiest ? ideal->runtime : busiest;
+    double runtime = 1e-9 * (double)runtime_ns, slack = rounding * run->input->runtime;
+    const char *detail = ideal->detail;
+    breakdown->ideal_absent = ideal->absent;
+    if (!ideal->absent && runtime > run->input->runtime + slack) {
+        bool paused = was_paused(breakdown);
+        breakdown->ideal_absent = paused ? "recording was paused at different times"
+                                         : "messages arrive before they are sent";
+        detail =
+            paused ? "it would be longer than the run, whose threads were paused at different times"
+                   : "it would be longer than the run, so that the clocks of the processes must "
+                     "differ";
+    } else if (!ideal->absent && runtime < longest_outside(run->input) - slack) {
+        breakdown->ideal_absent = "the times of threads contradict each other";
+        detail = "it would be shorter than the time that a process spends outside MPI";
+    }
+    if (breakdown->ideal_absent)
+        lull_notices_add(notices, LULL_NOTICE_INFO, "%s has no runtime on an ideal network: %s.",
+                         run->name, detail);
+    else
+        breakdown->ideal_runtime_ns = runtime_ns;
+}
+
+/* Where the numbers so far leave it open. */
+static void complete_ideal(struct lull_run *run, const struct lull_runs_options *options,
+                           struct lull_notices *notices)
+{
+    if (options->no_replay || isfinite(run->input->ideal_runtime))
+        return;
+    if (run->breakdown->from_sums)
+        run->breakdown->ideal_absent = "needs events; there are sums only";
+    else if (options->region)
+        run->breakdown->ideal_absent = "only known for the whole run or a window of time";
+    else if (lull_runs_leave_replay(options, run->trace))
+        run->breakdown->ideal_absent = "so many threads are replayed with --replay only";
+    else if (run->ideal)
+        take_ideal(run, run->ideal, notices);
+}
+
+/* ---- the events ---------------------------------------------------------------------------- */
+
+static void ignore_update(void *context, double share)
+{
+    (void)context;
+    (void)share;
+}
+
+static void ignore_begin(void *context, const char *what)
+{
+    (void)context;
+    (void)what;
+}
+
+static void ignore_end(void *context)
+{
+    (void)context;
+}
+
+static const struct lull_study_progress silence = {ignore_begin, ignore_update, ignore_end, NULL};
+
+/* Where no process can be in MPI, the runtime on an ideal network is the measured one. */
+static bool may_communicate(const struct lull_trace *trace)
+{
+    bool any = trace->has_states;
+    for (uint32_t i = 0; i < trace->n_regions; i++)
+        any |= trace->regions[i].paradigm == LULL_PARADIGM_MPI;
+    return any;
+}
+
+/* What the reading of events is to tell of the ideal network; false: nothing. */
+static bool wants_ideal(const struct lull_run *run, const struct lull_runs_options *options,
+                        const struct lull_windows *windows, struct lull_ideal_options *ret_ideal)
+{
+    bool one_span = windows && !options->region; /* the same for all processes */
+    *ret_ideal = (struct lull_ideal_options){.has_span = one_span};
+    if (one_span && windows->counts[0] > 0) {
+        ret_ideal->from = windows->intervals[0][0].begin;
+        ret_ideal->to = windows->intervals[0][0].end;
+    }
+    return !options->no_replay && !options->region && may_communicate(run->trace) &&
+           !lull_runs_leave_replay(options, run->trace);
+}
+
+/* Who looks for files and for waits rides on the reading of the run, behind another companion. */
+struct file_rider {
+    const struct lull_runs_options *options;
+    struct lull_file_reader *files; /* NULL: not wanted ... */
+    struct lull_waits *waits;       /* ... likewise */
+    struct lull_arena *arena;
+};
+
+static void join_files(struct file_rider *rider, struct lull_joint_pass *joint)
+{
+    rider->files =
+        lull_file_reader_create(joint->trace, joint->pass.windows, joint->workers, rider->arena);
+    joint->pass.visits = lull_file_reader_visits(rider->files);
+    joint->consumers[joint->n_consumers++] = lull_file_reader_consumer(rider->files);
+}
+
+static lull_status join_waits(struct file_rider *rider, struct lull_joint_pass *joint,
+                              struct lull_error *err)
+{
+    const struct lull_wait_options wanted = {.application = rider->options->application,
+                                             .windows = joint->pass.windows,
+                                             .division = joint->ideal.division,
+                                             .workers = joint->workers,
+                                             .threads = true};
+    joint->ideal.calls_in_full = true;
+    lull_status status = lull_waits_create(joint->trace, &wanted, &rider->waits, err);
+    if (status != LULL_OK)
+        return status;
+    joint->pass.visits = lull_waits_visits(rider->waits, joint->pass.visits);
+    joint->consumers[joint->n_consumers++] = lull_waits_consumer(rider->waits);
+    return LULL_OK;
+}
+
+static lull_status join_riders(void *context, struct lull_joint_pass *joint, struct lull_error *err)
+{
+    struct file_rider *rider = context;
+    const struct lull_companion *other = rider->options->companion;
+    lull_status status = other ? other->join(other->context, joint, err) : LULL_OK;
+    if (status == LULL_OK && rider->options->files)
+        join_files(rider, joint);
+    if (status == LULL_OK && lull_runs_follow_waits(rider->options, joint->trace))
+        status = join_waits(rider, joint, err);
+    return status;
+}
+
+/* A pass for waits alone, in which each thread is followed. */
+static lull_status read_waits(const struct file_rider *rider, const struct lull_run *run,
+                              const struct lull_breakdown_options *wanted,
+                              struct lull_wait_result *ret_result, struct lull_error *err)
+{
+    struct lull_pass_options pass = {.windows = wanted->windows,
+                                     .application = wanted->application,
+                                     .range = lull_pass_range(wanted->division),
+                                     .workers = wanted->workers,
+                                     .progress = wanted->progress,
+                                     .progress_context = wanted->progress_context};
+    const struct lull_wait_options options = {.application = wanted->application,
+                                              .windows = wanted->windows,
+                                              .division = wanted->division,
+                                              .workers = lull_pass_workers(run->trace, &pass),
+                                              .each_thread = true,
+                                              .threads = true};
+    struct lull_waits *waits = NULL;
+    lull_status status = lull_waits_create(run->trace, &options, &waits, err);
+    if (status == LULL_OK) {
+        const struct lull_consumer consumer = lull_waits_consumer(waits);
+        pass.visits = lull_waits_visits(waits, NULL);
+        status = lull_pass_run(run->trace, &pass, &consumer, 1, err);
+    }
+    status = lull_team_agree(rider->options->team, status, err);
+    if (status == LULL_OK)
+        status = lull_waits_conclude(waits, rider->arena, ret_result, err);
+    lull_waits_destroy(waits);
+    return status;
+}
+
+/* Where threads communicate beside the masters, against presumption, the run is read once more. */
+static lull_status conclude_waits(const struct file_rider *rider, struct lull_run *run,
+                                  const struct lull_breakdown_options *wanted,
+                                  struct lull_error *err)
+{
+    struct lull_wait_result result;
+    lull_status status = lull_waits_conclude(rider->waits, rider->arena, &result, err);
+    if (status == LULL_OK && result.needs_each_thread)
+        status = read_waits(rider, run, wanted, &result, err);
+    if (status == LULL_OK && lull_team_is_first(rider->options->team)) {
+        run->waits = lull_arena_zero(rider->arena, 1, sizeof *run->waits);
+        *run->waits = result;
+    }
+    return status;
+}
+
+static lull_status conclude_riders(const struct file_rider *rider, struct lull_run *run,
+                                   const struct lull_breakdown_options *wanted,
+                                   struct lull_error *err)
+{
+    struct lull_team *team = rider->options->team;
+    lull_status status = rider->files ? lull_file_reader_gather(rider->files, team, err) : LULL_OK;
+    if (status == LULL_OK && rider->files && lull_team_is_first(team)) {
+        run->files = lull_arena_zero(rider->arena, 1, sizeof *run->files);
+        lull_file_reader_conclude(rider->files, rider->arena, run->files);
+    }
+    if (status == LULL_OK && rider->waits)
+        return conclude_waits(rider, run, wanted, err);
+    if (status == LULL_OK && rider->options->waits && lull_team_is_first(team))
+        run->waits = waits_left_out(rider->options, run->trace, rider->arena);
+    return status;
+}
+
+static lull_status read_events_of_run(struct lull_run *run, const struct lull_runs_options *options,
+                                      const struct lull_breakdown_options *wanted,
+                                      const struct lull_ideal_options *ideal,
+                                      struct lull_arena *arena, struct lull_error *err)
+{
+    struct file_rider rider = {.options = options, .arena = arena};
+    const struct lull_companion riders = {join_riders, &rider};
+    lull_status status = lull_joint_pass_run(run->trace, wanted, ideal, &riders, arena,
+                                             &run->breakdown, &run->ideal, err);
+    if (status == LULL_OK)
+        status = conclude_riders(&rider, run, wanted, err);
+    lull_waits_destroy(rider.waits);
+    return status;
+}
+
+/* Beside sums there may be some events. */
+static lull_status read_files(struct lull_run *run, const struct lull_runs_options *options,
+                              struct lull_arena *arena, struct lull_error *err)
+{
+    if (!options->files || run->trace->events == LULL_EVENTS_NONE)
+        return LULL_OK;
+    run->files = lull_arena_zero(arena, 1, sizeof *run->files);
+    const struct lull_file_options wanted = {.windows = run->windows,
+                                             .application = options->application,
+                                             .workers = options->workers,
+                                             .division = run->division};
+    return lull_file_uses_read(run->trace, &wanted, arena, run->files, err);
+}
+
+/* The only place that reads a run. */
+static lull_status read_run(struct lull_run *run, const struct lull_runs_options *options,
+                            const struct lull_windows *windows, struct lull_arena *arena,
+                            struct lull_error *err)
+{
+    const struct lull_study_progress *progress = options->progress ? options->progress : &silence;
+    const struct lull_breakdown_options wanted = {.windows = windows,
+                                                  .application = options->application,
+                                                  .regions = options->regions,
+                                                  .main_part = run->main_part,
+                                                  .life_ns = run->life_ns,
+                                                  .workers = options->workers,
+                                                  .division = run->division,
+                                                  .progress = progress->update,
+                                                  .progress_context = progress->context};
+    struct lull_ideal_options ideal;
+    bool has_ideal = wants_ideal(run, options, windows, &ideal);
+    uint8_t source;
+    lull_status status = lull_breakdown_find_source(run->trace, &wanted, &source, err);
+    if (status != LULL_OK)
+        return status;
+    progress->begin(progress->context, run->path);
+    if (source == LULL_FROM_SUMS)
+        status = lull_breakdown_compute(run->trace, &wanted, arena, &run->breakdown, err);
+    else
+        status = read_events_of_run(run, options, &wanted, has_ideal ? &ideal : NULL, arena, err);
+    if (status == LULL_OK && source == LULL_FROM_SUMS)
+        status = read_files(run, options, arena, err);
+    progress->end(progress->context);
+    return status;
+}
+
+lull_status lull_run_analyse(struct lull_run *run, const struct lull_runs_options *options,
+                             struct lull_notices *notices, struct lull_arena *arena,
+                             struct lull_error *err)
+{
+    const bool is_first = lull_team_is_first(options->team);
+    struct lull_windows *windows = NULL;
+    lull_status status = run_choose_part(run, options, arena, &windows, err);
+    run->windows = windows;
+    if (status == LULL_OK)
+        status = read_run(run, options, windows, arena, err);
+    if (status == LULL_OK && is_first) /* which alone has the numbers */
+        status = run_evaluate(run, options, notices, arena, err);
+    if (status == LULL_OK && is_first) {
+        complete_ideal(run, options, notices); /* which is one of the numbers */
+        tell_left_out(run, options, notices);
+    }
+    if (status == LULL_OK && options->check)
+        status = lull_measured_check(run, options, notices, arena, err);
+    if (status == LULL_OK && is_first)
+        status = lull_pop_from_breakdown(run->breakdown, true, arena, &run->input, err);
+    return run_fail(run, status, err);
+}
+
+/* ==== run name ================================================================================ */
+
+static const char *const extensions[] = {".gz", ".prv", ".otf2", ".json", ".tape", ".lull"};
+
+/* Names that the tracers give to every run. */
+static const char *const generic[] = {"traces", "eztrace_log", "trace"};
+
+static size_t drop_extension(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
+        size_t size = strlen(extensions[i]);
+        if (length > size && memcmp(name + length - size, extensions[i], size) == 0)
+            return length - size;
+    }
+    return length;
+}
+
+static bool is_generic(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof generic / sizeof *generic; i++)
+        if (strlen(generic[i]) == length && memcmp(generic[i], name, length) == 0)
+            return true;
+    return false;
+}
+
+/* Moves [begin, end) to the last part of the path that ends at `end`; trailing slashes go. */
+static size_t last_part(const char *path, size_t *end)
+{
+    while (*end > 1 && path[*end - 1] == '/')
+        --*end;
+    size_t begin = *end;
+    while (begin > 0 && path[begin - 1] != '/')
+        begin--;
+    return begin;
+}
+
+const char *lull_run_name(const char *path, struct lull_arena *arena)
+{
+    size_t end = strlen(path);
+    size_t begin = last_part(path, &end);
+    size_t length = end - begin;
+    for (size_t shorter = drop_extension(path + begin, length); shorter < length;
+         shorter = drop_extension(path + begin, length))
+        length = shorter;
+    if (begin > 0 && is_generic(path + begin, length)) {
+        size_t folder_end = begin;
+        size_t folder = last_part(path, &folder_end);
+        bool tells = folder_end > folder && path[folder] != '.' && path[folder] != '/';
+        if (tells)
+            return lull_arena_strndup(arena, path + folder, folder_end - folder);
+    }
+    return length ? lull_arena_strndup(arena, path + begin, length) : path;
+}
+
+static bool taken(const struct lull_runs *runs, uint32_t index)
+{
+    for (uint32_t i = 0; i < runs->count; i++)
+        if (i != index && strcmp(runs->runs[i].name, runs->runs[index].name) == 0)
+            return true;
+    return false;
+}
+
+static bool taken_before(const struct lull_runs *runs, uint32_t index, const char *name)
+{
+    for (uint32_t i = 0; i < index; i++)
+        if (strcmp(runs->runs[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+void lull_run_make_names_differ(struct lull_runs *runs, struct lull_arena *arena)
+{
+    bool *ambiguous = lull_arena_zero(arena, runs->count, sizeof(*ambiguous));
+    for (uint32_t i = 0; i < runs->count; i++)
+        ambiguous[i] = taken(runs, i);
+    for (uint32_t i = 0; i < runs->count; i++) {
+        struct lull_run *run = &runs->runs[i];
+        if (ambiguous[i])
+            run->name =
+                run->trace ? run->path : lull_arena_printf(arena, "%s:%s", run->path, run->name);
+        const char *plain = run->name;
+        for (unsigned n = 2; taken_before(runs, i, run->name); n++)
+            run->name = lull_arena_printf(arena, "%s#%u", plain, n);
+    }
+}
+
+/* ==== saved =================================================================================== */
+
+/* Runs that an earlier `lull metrics --format json` saved as profiles. */
+
+struct saved {
+    const char *name; /* as it was called in its document */
+    struct lull_breakdown *breakdown;
+};
+
+/* Whether the file is JSON, which no trace is. */
+static bool saved_recognise(const char *path)
+{
+    char head[256];
+    size_t got;
+    if (lull_read_head(path, head, sizeof head, &got, NULL) != LULL_OK)
+        return false;
+    size_t i = 0;
+    while (i < got && strchr(" \t\r\n", head[i]))
+        i++;
+    return i < got && head[i] == '{';
+}
+
+/* The profile reader takes text, so that it is the only place that knows the form. */
+static lull_status parse_profile(json_t *profile, const char *path, struct lull_arena *arena,
+                                 struct lull_breakdown **ret_breakdown, struct lull_error *err)
+{
+    char *text = json_dumps(profile, JSON_COMPACT);
+    if (!text)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
+    lull_status status = lull_profile_parse(text, strlen(text), path, arena, ret_breakdown, err);
+    free(text);
+    return status;
+}
+
+static lull_status load_study(json_t *root, const char *path, struct lull_arena *arena,
+                              struct saved **ret_saved, uint32_t *ret_count, struct lull_error *err)
+{
+    json_t *runs = json_object_get(root, "runs");
+    size_t count = json_array_size(runs);
+    if (!count)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: /runs: expected a list of runs", path);
+    struct saved *saved = lull_arena_zero(arena, count, sizeof(*saved));
+    for (size_t i = 0; i < count; i++) {
+        json_t *run = json_array_get(runs, i);
+        json_t *profile = json_object_get(run, "profile");
+        const char *name = json_string_value(json_object_get(run, "name"));
+        if (!name || !json_is_object(profile))
+            return lull_fail(err, LULL_ERR_FORMAT, "%s: /runs/%zu: expected a name and a profile",
+                             path, i);
+        saved[i].name = lull_arena_strdup(arena, name);
+        lull_status status = parse_profile(profile, path, arena, &saved[i].breakdown, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    *ret_saved = saved;
+    *ret_count = (uint32_t)count;
+    return LULL_OK;
+}
+
+static lull_status load_profile(json_t *root, const char *path, struct lull_arena *arena,
+                                struct saved **ret_saved, uint32_t *ret_count,
+                                struct lull_error *err)
+{
+    struct saved *saved = lull_arena_zero(arena, 1, sizeof(*saved));
+    saved->name = lull_run_name(path, arena);
+    lull_status status = parse_profile(root, path, arena, &saved->breakdown, err);
+    if (status != LULL_OK)
+        return status;
+    *ret_saved = saved;
+    *ret_count = 1;
+    return LULL_OK;
+}
+
+/* All runs of a document or a single profile, in their order; they live in `arena`. */
+static lull_status saved_load(const char *path, struct lull_arena *arena, struct saved **ret_saved,
+                              uint32_t *ret_count, struct lull_error *err)
+{
+    struct lull_mapping mapping;
+    lull_status status = lull_map_file(path, &mapping, err);
+    if (status != LULL_OK)
+        return status;
+    json_error_t error;
+    json_t *root = json_loadb((const char *)mapping.data, mapping.size, 0, &error);
+    lull_unmap(&mapping);
+    if (!root)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: line %d: %s", path, error.line, error.text);
+    const char *schema = json_string_value(json_object_get(root, "schema"));
+    if (schema && strcmp(schema, "lull-metrics/1") == 0)
+        status = load_study(root, path, arena, ret_saved, ret_count, err);
+    else if (schema && strcmp(schema, LULL_PROFILE_SCHEMA) == 0)
+        status = load_profile(root, path, arena, ret_saved, ret_count, err);
+    else
+        status = lull_fail(err, LULL_ERR_FORMAT,
+                           "%s: is JSON with schema '%s', expected what 'lull metrics --format "
+                           "json' writes ('lull-metrics/1')",
+                           path, schema ? schema : "");
+    json_decref(root);
+    return status;
+}
+
+/* ==== runs ==================================================================================== */
 
 /* One end of the window; an empty text keeps what is there. */
 static lull_status read_end(const char *text, int64_t *value, struct lull_error *err)
@@ -137,7 +928,7 @@ static lull_status load_trace(const char *path, const struct lull_runs_options *
     struct lull_run *run = lull_runs_add(runs, path, arena);
     lull_status status = lull_division_open(options->team, path, &run->trace, err);
     if (status != LULL_OK)
-        return lull_run_fail(run, status, err);
+        return run_fail(run, status, err);
     run->name = lull_run_name(path, arena);
     if (!options->raw_names)
         lull_trace_demangle(run->trace);
@@ -166,19 +957,19 @@ static lull_status load_saved(const char *path, const struct lull_runs_options *
                               struct lull_notices *notices, struct lull_arena *arena,
                               struct lull_runs *runs, struct lull_error *err)
 {
-    struct lull_saved *saved;
+    struct saved *saved;
     uint32_t count;
     if (options->region || options->has_window || options->application)
         return lull_fail(err, LULL_ERR_RANGE,
                          "%s: is a saved profile, expected a trace with --region, --window or "
                          "--application",
                          path);
-    lull_status status = lull_saved_load(path, arena, &saved, &count, err);
+    lull_status status = saved_load(path, arena, &saved, &count, err);
     for (uint32_t i = 0; status == LULL_OK && i < count; i++) {
         struct lull_run *run = lull_runs_add(runs, path, arena);
         run->name = saved[i].name;
         run->breakdown = saved[i].breakdown;
-        status = lull_run_evaluate(run, options, notices, arena, err);
+        status = run_evaluate(run, options, notices, arena, err);
         if (status == LULL_OK && options->regions && !run->breakdown->n_regions)
             lull_notices_add(
                 notices, LULL_NOTICE_INFO,
@@ -206,7 +997,7 @@ lull_status lull_runs_load(const char *const *paths, uint32_t count,
 {
     *ret_runs = (struct lull_runs){0};
     for (uint32_t i = 0; i < count; i++) {
-        lull_status status = lull_saved_recognise(paths[i])
+        lull_status status = saved_recognise(paths[i])
                                  ? load_saved(paths[i], options, notices, arena, ret_runs, err)
                                  : load_trace(paths[i], options, notices, arena, ret_runs, err);
         if (status != LULL_OK)

@@ -9,6 +9,8 @@
 #include "team/division.h"
 #include "wait/wait.h"
 
+/* ==== runs ==================================================================================== */
+
 /* Long work, one piece after the other, for whoever wants to show it. */
 struct lull_study_progress {
     void (*begin)(void *context, const char *what); /* `what` lives until the end */
@@ -97,5 +99,32 @@ struct lull_run *lull_runs_add(struct lull_runs *runs, const char *path, struct 
 
 /* "8 x 2": processes and threads of each; "8 x 1-4" where they differ. */
 const char *lull_run_shape(const struct lull_run *run, struct lull_arena *arena);
+
+/* ==== analyse ================================================================================= */
+
+/* The analysis of one run: from events to the numbers of its metrics. */
+
+/* Breakdown, numbers and runtime on an ideal network of a run whose path, name and trace are set.
+ * Errors name the run's file. */
+lull_status lull_run_analyse(struct lull_run *run, const struct lull_runs_options *options,
+                             struct lull_notices *notices, struct lull_arena *arena,
+                             struct lull_error *err);
+
+/* The locations of threads other than masters that send, receive or take part in collectives, as a
+ * replay wants them; NULL: there are none. */
+const bool *lull_run_callers(const struct lull_run *run, uint32_t application,
+                             struct lull_arena *arena);
+
+/* ==== run name ================================================================================ */
+
+/* Short names of runs for the heads of columns. */
+
+/* "runs/epoch_4proc.prv.gz" is epoch_4proc; "scorep-8/traces.otf2" is scorep-8, because all
+ * archives of that tracer have the same file name. */
+const char *lull_run_name(const char *path, struct lull_arena *arena);
+
+/* Where runs have the same name the path takes its place (with the name behind it for one of
+ * several runs in a file), and where these are the same they are numbered. */
+void lull_run_make_names_differ(struct lull_runs *runs, struct lull_arena *arena);
 
 #endif

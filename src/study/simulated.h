@@ -3,7 +3,7 @@
 #define LULL_STUDY_SIMULATED_H
 
 #include "machine/machine.h"
-#include "sim/memory/memory.h"
+#include "sim/memory.h"
 #include "sim/noise/noise.h"
 #include "sim/setup.h"
 

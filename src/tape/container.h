@@ -11,8 +11,7 @@
 #ifndef LULL_TAPE_CONTAINER_H
 #define LULL_TAPE_CONTAINER_H
 
-#include "tape/node.h"
-#include "tape/process.h"
+#include "tape/layout.h"
 
 #include <stdbool.h>
 

@@ -4,7 +4,7 @@
  * version.
  */
 #include "team/chaos.h"
-#include "team/backend.h"
+#include "team/team.h"
 
 #include "base/array.h"
 

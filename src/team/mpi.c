@@ -1,7 +1,7 @@
 /* Started by the launcher of an MPI: its family's library is opened, which was built where that
  * family's mpi.h was. */
-#include "team/backend.h"
 #include "team/mpi/library.h"
+#include "team/team.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -5,14 +5,45 @@
  * microseconds, and then sleeps longer and longer, up to a millisecond. */
 #include "team/team.h"
 
+#include "base/arena.h"
+#include "base/array.h"
 #include "team/chaos.h"
-#include "team/team_state.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+enum mail_kind {
+    MAIL_PARCEL,
+    MAIL_PARCEL_LAST = MAIL_PARCEL + LULL_TEAM_CHANNELS - 1, /* one for each channel */
+    MAIL_UP,                                                 /* along the tree */
+    MAIL_DOWN,                                               /* likewise */
+    MAIL_BROUGHT, /* a part of what a member brings to the first (bring.h), */
+    MAIL_ASKED,   /* who asks for the next one */
+    MAIL_AGREE,   /* up, */
+    MAIL_AGREED,  /* and down, of an agreement */
+    MAIL_FAILED,  /* the sender waits in an agreement, and will do nothing before that */
+    MAIL_STOP,    /* the sender has failed in a reading */
+    MAIL_LAST     /* of its sender */
+};
+
+enum { NOBODY_GONE = UINT32_MAX };
+
+/* ==== alone =================================================================================== */
+
+/* One member: nobody to reach. */
+
+static bool recognise_alone(const struct lull_team_start *start)
+{
+    return start->size <= 1;
+}
+
+const struct lull_team_backend lull_team_alone = {.recognise = recognise_alone};
+
+/* ==== team ==================================================================================== */
 
 enum { LOOKS = 20, FIRST_SLEEP_NS = 20000, LONGEST_SLEEP_NS = 1000000 };
 
@@ -72,12 +103,14 @@ static void free_list(struct lull_mail_list *list)
         free(take_out(list, &list->first));
 }
 
-bool lull_team_others_failed(const struct lull_team *team)
+/* Whether others fail before this member does: what it waits for may never come. Under the lock. */
+static bool team_others_failed(const struct lull_team *team)
 {
     return team->failed > team->agreements;
 }
 
-void lull_team_drop(struct lull_team *team, uint32_t kind)
+/* Drops what has come and is of an operation that was broken off. Under the lock. */
+static void team_drop(struct lull_team *team, uint32_t kind)
 {
     for (struct lull_mail **at = &team->others.first; *at;) {
         if ((*at)->head.kind == kind)
@@ -89,28 +122,28 @@ void lull_team_drop(struct lull_team *team, uint32_t kind)
 
 static void sort_in(struct lull_team *team, struct lull_mail *mail)
 {
-    if (mail->head.kind <= LULL_MAIL_PARCEL_LAST) {
-        append_mail(&team->parcels[mail->head.kind - LULL_MAIL_PARCEL], mail);
+    if (mail->head.kind <= MAIL_PARCEL_LAST) {
+        append_mail(&team->parcels[mail->head.kind - MAIL_PARCEL], mail);
         return;
     }
     switch (mail->head.kind) {
-    case LULL_MAIL_AGREED:
+    case MAIL_AGREED:
         /* The sender has this member's word, which came behind what it sent before. */
-        lull_team_drop(team, LULL_MAIL_DOWN);
+        team_drop(team, MAIL_DOWN);
         append_mail(&team->others, mail);
         return;
-    case LULL_MAIL_FAILED:
+    case MAIL_FAILED:
         if (mail->head.number > team->failed)
             team->failed = mail->head.number;
         break;
-    case LULL_MAIL_STOP:
+    case MAIL_STOP:
         if (mail->head.number > team->stopped)
             team->stopped = mail->head.number;
         break;
-    case LULL_MAIL_LAST:
+    case MAIL_LAST:
         team->n_last += !team->last[mail->from];
         team->last[mail->from] = true;
-        if (mail->head.number > 0 && team->gone == LULL_NOBODY_GONE)
+        if (mail->head.number > 0 && team->gone == NOBODY_GONE)
             team->gone = mail->head.number - 1;
         break;
     default:
@@ -129,7 +162,7 @@ static bool look(struct lull_team *team)
     case LULL_TEAM_NOTHING:
         return false;
     case LULL_TEAM_GONE:
-        if (!team->last[from] && team->gone == LULL_NOBODY_GONE)
+        if (!team->last[from] && team->gone == NOBODY_GONE)
             team->gone = from;
         return true;
     case LULL_TEAM_NO_MEMORY:
@@ -158,12 +191,11 @@ static lull_status find_failure(struct lull_team *team, struct lull_error *err)
         team->no_memory = false;
         return no_memory(err);
     }
-    if (team->gone != LULL_NOBODY_GONE && team->hosts && *team->hosts[team->gone])
+    if (team->gone != NOBODY_GONE && team->hosts && *team->hosts[team->gone])
         return lull_fail(err, LULL_ERR_IO, "rank %u on %s has gone", team->gone,
                          team->hosts[team->gone]);
-    return team->gone != LULL_NOBODY_GONE
-               ? lull_fail(err, LULL_ERR_IO, "rank %u has gone", team->gone)
-               : LULL_OK;
+    return team->gone != NOBODY_GONE ? lull_fail(err, LULL_ERR_IO, "rank %u has gone", team->gone)
+                                     : LULL_OK;
 }
 
 /* How long somebody has waited in vain. */
@@ -177,8 +209,9 @@ static void wait_a_little(unsigned *looks)
     nanosleep(&span, NULL);
 }
 
-lull_status lull_team_send(struct lull_team *team, uint32_t to, struct lull_mail_head head,
-                           const void *bytes, size_t size, struct lull_error *err)
+/* Sends, and fails where there is no memory. */
+static lull_status team_send(struct lull_team *team, uint32_t to, struct lull_mail_head head,
+                             const void *bytes, size_t size, struct lull_error *err)
 {
     pthread_mutex_lock(&team->lock);
     bool sent = team->backend->send(team->state, to, &head, sizeof head, bytes, size);
@@ -188,7 +221,7 @@ lull_status lull_team_send(struct lull_team *team, uint32_t to, struct lull_mail
 
 static bool is_brought(uint32_t kind)
 {
-    return kind == LULL_MAIL_BROUGHT || kind == LULL_MAIL_ASKED;
+    return kind == MAIL_BROUGHT || kind == MAIL_ASKED;
 }
 
 /* NULL: it has not come. What was brought before somebody failed may still come: nobody takes it.
@@ -211,12 +244,12 @@ static struct lull_mail *find_mail(struct lull_team *team, uint32_t from,
 /* What is no agreement, does not go on where somebody has failed. */
 static bool is_broken_off(const struct lull_team *team, uint32_t kind)
 {
-    return (kind == LULL_MAIL_UP || kind == LULL_MAIL_DOWN || is_brought(kind)) &&
-           lull_team_others_failed(team);
+    return (kind == MAIL_UP || kind == MAIL_DOWN || is_brought(kind)) && team_others_failed(team);
 }
 
-lull_status lull_team_expect(struct lull_team *team, uint32_t from, struct lull_mail_head head,
-                             struct lull_mail **ret_mail, struct lull_error *err)
+/* Waits for the mail of a kind that a member sends; it is the caller's then, to be freed. */
+static lull_status team_expect(struct lull_team *team, uint32_t from, struct lull_mail_head head,
+                               struct lull_mail **ret_mail, struct lull_error *err)
 {
     struct lull_mail *mail = NULL;
     lull_status status = LULL_OK;
@@ -261,9 +294,9 @@ void lull_team_begin(struct lull_team *team, enum lull_team_channel channel)
 lull_status lull_team_post(struct lull_team *team, enum lull_team_channel channel, uint32_t to,
                            const void *bytes, size_t size, struct lull_error *err)
 {
-    return lull_team_send(
-        team, to, (struct lull_mail_head){LULL_MAIL_PARCEL + channel, team->reading[channel]},
-        bytes, size, err);
+    return team_send(team, to,
+                     (struct lull_mail_head){MAIL_PARCEL + channel, team->reading[channel]}, bytes,
+                     size, err);
 }
 
 /* The next of this reading; those of earlier ones are nobody's. */
@@ -286,7 +319,7 @@ static struct lull_mail *next_parcel(struct lull_team *team, enum lull_team_chan
 static bool is_stopped(const struct lull_team *team, enum lull_team_channel channel)
 {
     return (channel == LULL_TEAM_REPLAY && team->stopped >= team->reading[channel]) ||
-           team->last[0] || lull_team_others_failed(team);
+           team->last[0] || team_others_failed(team);
 }
 
 /* *ret_more: something has come, of whatever kind. */
@@ -344,9 +377,8 @@ void lull_team_stop(struct lull_team *team)
 {
     for (uint32_t i = 0; team && i < team->size; i++)
         if (i != team->index)
-            lull_team_send(team, i,
-                           (struct lull_mail_head){LULL_MAIL_STOP, team->reading[LULL_TEAM_REPLAY]},
-                           NULL, 0, NULL);
+            team_send(team, i, (struct lull_mail_head){MAIL_STOP, team->reading[LULL_TEAM_REPLAY]},
+                      NULL, 0, NULL);
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */
@@ -407,7 +439,7 @@ static lull_status join_team(const struct lull_team_backend *backend,
     if (!team)
         return no_memory(err);
     team->backend = backend;
-    team->gone = LULL_NOBODY_GONE;
+    team->gone = NOBODY_GONE;
     lull_status status = backend->open(start, &team->state, &team->index, &team->size, err);
     if (status != LULL_OK) {
         free(team);
@@ -437,10 +469,10 @@ lull_status lull_team_open(const struct lull_team_start *start, struct lull_team
 
 static void send_last(struct lull_team *team)
 {
-    const uint32_t gone = team->gone == LULL_NOBODY_GONE ? 0 : team->gone + 1;
+    const uint32_t gone = team->gone == NOBODY_GONE ? 0 : team->gone + 1;
     for (uint32_t i = 0; i < team->size; i++)
         if (i != team->index)
-            lull_team_send(team, i, (struct lull_mail_head){LULL_MAIL_LAST, gone}, NULL, 0, NULL);
+            team_send(team, i, (struct lull_mail_head){MAIL_LAST, gone}, NULL, 0, NULL);
 }
 
 /* Until each of the others has sent its last, so that nothing is on its way. False: one has gone.
@@ -467,4 +499,595 @@ bool lull_team_end(struct lull_team *team)
         return true;
     send_last(team);
     return release(team, wait_for_last(team));
+}
+
+/* ==== tree ==================================================================================== */
+
+/* What all members do together: up the tree to the first, and down again. */
+
+enum { SPREAD_PART = 16 << 20 };
+
+static uint32_t parent_of(uint32_t member)
+{
+    return member & (member - 1);
+}
+
+/* The children of a member are its number with one of these bits, the lowest first. */
+static uint32_t lowest_bit(uint32_t member, uint32_t size)
+{
+    uint32_t bit = 1;
+    while (bit < size && !(member & bit))
+        bit *= 2;
+    return bit;
+}
+
+static bool is_alone(const struct lull_team *team)
+{
+    return !team || team->size == 1;
+}
+
+/* ---- vectors --------------------------------------------------------------------------------- */
+
+static void add(int64_t *to, const int64_t *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = (int64_t)((uint64_t)to[i] + (uint64_t)from[i]);
+}
+
+static void keep_larger(int64_t *to, const int64_t *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = from[i] > to[i] ? from[i] : to[i];
+}
+
+static lull_status reduce(struct lull_team *team, int64_t *values, size_t count,
+                          void (*join)(int64_t *to, const int64_t *from, size_t count),
+                          struct lull_error *err)
+{
+    const size_t size = count * sizeof *values;
+    if (is_alone(team))
+        return LULL_OK;
+    const uint32_t end = lowest_bit(team->index, team->size);
+    const struct lull_mail_head head = {MAIL_UP, ++team->operation};
+    lull_status status = LULL_OK;
+    for (uint32_t bit = 1; status == LULL_OK && bit < end && (team->index | bit) < team->size;
+         bit *= 2) {
+        struct lull_mail *mail;
+        status = team_expect(team, team->index | bit, head, &mail, err);
+        if (status != LULL_OK)
+            return status;
+        if (mail->size == size)
+            join(values, (const int64_t *)(const void *)mail->bytes, count);
+        else
+            status = lull_fail(err, LULL_ERR_FORMAT,
+                               "rank %u speaks of another run than the others", mail->from);
+        free(mail);
+    }
+    if (status == LULL_OK && team->index != 0)
+        status = team_send(team, parent_of(team->index), head, values, size, err);
+    return status;
+}
+
+lull_status lull_team_sum(struct lull_team *team, int64_t *values, size_t count,
+                          struct lull_error *err)
+{
+    return reduce(team, values, count, add, err);
+}
+
+lull_status lull_team_max(struct lull_team *team, int64_t *values, size_t count,
+                          struct lull_error *err)
+{
+    return reduce(team, values, count, keep_larger, err);
+}
+
+/* ---- blobs ----------------------------------------------------------------------------------- */
+
+/* In front of the bytes of each member, which are filled up to a multiple of 8. */
+struct frame {
+    uint64_t member, size;
+};
+
+struct heap {
+    unsigned char *bytes;
+    size_t size, capacity;
+};
+
+static bool lay_down(struct heap *heap, const void *bytes, size_t size)
+{
+    const size_t room = (size + 7) / 8 * 8;
+    if (!lull_array_reserve(&heap->bytes, &heap->capacity, heap->size + room, 1))
+        return false;
+    if (size)
+        memcpy(heap->bytes + heap->size, bytes, size);
+    memset(heap->bytes + heap->size + size, 0, room - size);
+    heap->size += room;
+    return true;
+}
+
+/* Its own bytes, and those of the subtrees of its children behind them, in the order of members. */
+static lull_status gather(struct lull_team *team, struct lull_mail_head head, const void *bytes,
+                          size_t size, struct heap *heap, struct lull_error *err)
+{
+    const uint32_t end = lowest_bit(team->index, team->size);
+    const struct frame frame = {team->index, size};
+    bool fits = lay_down(heap, &frame, sizeof frame) && lay_down(heap, bytes, size);
+    lull_status status = LULL_OK;
+    for (uint32_t bit = 1;
+         fits && status == LULL_OK && bit < end && (team->index | bit) < team->size; bit *= 2) {
+        struct lull_mail *mail;
+        status = team_expect(team, team->index | bit, head, &mail, err);
+        if (status != LULL_OK)
+            break;
+        fits = lay_down(heap, mail->bytes, mail->size);
+        free(mail);
+    }
+    if (!fits)
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for what the members say");
+    if (status == LULL_OK && team->index != 0)
+        status = team_send(team, parent_of(team->index), head, heap->bytes, heap->size, err);
+    return status;
+}
+
+typedef lull_status (*take_fn)(void *context, uint32_t member, const void *bytes, size_t size,
+                               struct lull_error *err);
+
+static lull_status take_all(const struct heap *heap, take_fn take, void *context,
+                            struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    for (size_t at = 0; status == LULL_OK && at < heap->size;) {
+        struct frame frame;
+        memcpy(&frame, heap->bytes + at, sizeof frame);
+        at += sizeof frame;
+        status = take(context, (uint32_t)frame.member, heap->bytes + at, frame.size, err);
+        at += (frame.size + 7) / 8 * 8;
+    }
+    return status;
+}
+
+static lull_status collect(struct lull_team *team, struct lull_mail_head head, const void *bytes,
+                           size_t size, take_fn take, void *context, struct lull_error *err)
+{
+    struct heap heap = {0};
+    lull_status status = gather(team, head, bytes, size, &heap, err);
+    if (team->index == 0 && status == LULL_OK)
+        status = take_all(&heap, take, context, err);
+    free(heap.bytes);
+    return status;
+}
+
+lull_status lull_team_collect(struct lull_team *team, const void *bytes, size_t size, take_fn take,
+                              void *context, struct lull_error *err)
+{
+    if (is_alone(team))
+        return take(context, 0, bytes, size, err);
+    return collect(team, (struct lull_mail_head){MAIL_UP, ++team->operation}, bytes, size, take,
+                   context, err);
+}
+
+/* ---- down ------------------------------------------------------------------------------------ */
+
+static lull_status send_down(struct lull_team *team, struct lull_mail_head head, const void *bytes,
+                             size_t size, struct lull_error *err)
+{
+    const uint32_t end = lowest_bit(team->index, team->size);
+    lull_status status = LULL_OK;
+    for (uint32_t bit = 1; status == LULL_OK && bit < end && (team->index | bit) < team->size;
+         bit *= 2)
+        status = team_send(team, team->index | bit, head, bytes, size, err);
+    return status;
+}
+
+static lull_status pass_down(struct lull_team *team, struct lull_mail_head head, void *bytes,
+                             size_t size, struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    if (team->index != 0) {
+        struct lull_mail *mail;
+        status = team_expect(team, parent_of(team->index), head, &mail, err);
+        if (status != LULL_OK)
+            return status;
+        if (mail->size == size)
+            memcpy(bytes, mail->bytes, size);
+        else
+            status = lull_fail(err, LULL_ERR_FORMAT, "the members speak of different runs");
+        free(mail);
+    }
+    return status == LULL_OK ? send_down(team, head, bytes, size, err) : status;
+}
+
+lull_status lull_team_broadcast(struct lull_team *team, void *bytes, size_t size,
+                                struct lull_error *err)
+{
+    if (is_alone(team))
+        return LULL_OK;
+    return pass_down(team, (struct lull_mail_head){MAIL_DOWN, ++team->operation}, bytes, size, err);
+}
+
+lull_status lull_team_sum_to_all(struct lull_team *team, int64_t *values, size_t count,
+                                 struct lull_error *err)
+{
+    lull_status status = lull_team_sum(team, values, count, err);
+    return status == LULL_OK ? lull_team_broadcast(team, values, count * sizeof *values, err)
+                             : status;
+}
+
+lull_status lull_team_max_to_all(struct lull_team *team, int64_t *values, size_t count,
+                                 struct lull_error *err)
+{
+    lull_status status = lull_team_max(team, values, count, err);
+    return status == LULL_OK ? lull_team_broadcast(team, values, count * sizeof *values, err)
+                             : status;
+}
+
+/* What the first has collected goes down in parts, so that what is on its way is bounded. */
+static lull_status spread(struct lull_team *team, struct heap *heap, struct lull_error *err)
+{
+    uint64_t size = heap->size;
+    lull_status status = lull_team_broadcast(team, &size, sizeof size, err);
+    if (status != LULL_OK)
+        return status;
+    if (!lull_array_reserve(&heap->bytes, &heap->capacity, (size_t)size, 1))
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for what the members say");
+    heap->size = (size_t)size;
+    for (size_t at = 0; status == LULL_OK && at < heap->size; at += SPREAD_PART) {
+        const size_t left = heap->size - at;
+        status = lull_team_broadcast(team, heap->bytes + at,
+                                     left < SPREAD_PART ? left : SPREAD_PART, err);
+    }
+    return status;
+}
+
+lull_status lull_team_exchange(struct lull_team *team, const void *bytes, size_t size, take_fn take,
+                               void *context, struct lull_error *err)
+{
+    if (is_alone(team))
+        return take(context, 0, bytes, size, err);
+    struct heap heap = {0};
+    lull_status status =
+        gather(team, (struct lull_mail_head){MAIL_UP, ++team->operation}, bytes, size, &heap, err);
+    if (status == LULL_OK && team->index != 0)
+        heap.size = 0;
+    if (status == LULL_OK)
+        status = spread(team, &heap, err);
+    if (status == LULL_OK)
+        status = take_all(&heap, take, context, err);
+    free(heap.bytes);
+    return status;
+}
+
+/* ---- agreement ------------------------------------------------------------------------------- */
+
+/* Begins the next one. Who has failed may have left out what others still do together before it,
+ * and tells them, so that they come, too. */
+static uint32_t begin_agreement(struct lull_team *team, bool failed)
+{
+    pthread_mutex_lock(&team->lock);
+    const uint32_t number = ++team->agreements;
+    pthread_mutex_unlock(&team->lock);
+    for (uint32_t i = 0; failed && i < team->size; i++)
+        if (i != team->index)
+            team_send(team, i, (struct lull_mail_head){MAIL_FAILED, number}, NULL, 0, NULL);
+    return number;
+}
+
+/* All below in the tree wait for what is agreed upon: what they have sent of operations that others
+ * left out, nobody takes any more. */
+static void forget_operations(struct lull_team *team)
+{
+    pthread_mutex_lock(&team->lock);
+    team_drop(team, MAIL_UP);
+    pthread_mutex_unlock(&team->lock);
+}
+
+/* What has gone wrong, at the first member that knows why. */
+struct outcome {
+    int64_t status;
+    uint64_t member;
+    struct lull_error error;
+};
+
+static lull_status take_outcome(void *context, uint32_t member, const void *bytes, size_t size,
+                                struct lull_error *err)
+{
+    struct outcome *worst = context;
+    (void)member;
+    (void)err;
+    if (size != sizeof *worst)
+        return LULL_OK; /* all is well */
+    struct outcome outcome;
+    memcpy(&outcome, bytes, sizeof outcome);
+    if (worst->status == LULL_OK ||
+        (worst->status == LULL_ERR_CANCELLED && outcome.status != LULL_ERR_CANCELLED))
+        *worst = outcome;
+    return LULL_OK;
+}
+
+lull_status lull_team_agree(struct lull_team *team, lull_status status, struct lull_error *err)
+{
+    if (is_alone(team))
+        return status;
+    struct outcome own = {.status = status, .member = team->index}, worst = {0};
+    struct lull_error why = {""};
+    if (status != LULL_OK && err)
+        own.error = *err;
+    const uint32_t number = begin_agreement(team, status != LULL_OK);
+    const struct lull_mail_head agreed = {MAIL_AGREED, number};
+    lull_status reached = collect(team, (struct lull_mail_head){MAIL_AGREE, number}, &own,
+                                  status == LULL_OK ? 0 : sizeof own, take_outcome, &worst, &why);
+    int64_t all = worst.status;
+    forget_operations(team);
+    if (reached == LULL_OK)
+        reached = pass_down(team, agreed, &all, sizeof all, &why);
+    if (reached != LULL_OK) { /* those below wait for this member's word */
+        all = LULL_ERR_CANCELLED;
+        send_down(team, agreed, &all, sizeof all, NULL);
+    }
+    if (reached != LULL_OK) /* who was only stopped, knows less */
+        return status == LULL_OK || status == LULL_ERR_CANCELLED
+                   ? lull_fail(err, reached, "%s", why.text)
+                   : status;
+    if (all == LULL_OK)
+        return LULL_OK;
+    team->operation = 0; /* some may have done more than others */
+    if (team->index != 0)
+        return lull_fail(err, LULL_ERR_CANCELLED, "another process of lull has failed");
+    if (worst.member == 0)
+        return lull_fail(err, (lull_status)all, "%s", worst.error.text);
+    return lull_fail(err, (lull_status)all, "rank %u on %s: %s", (unsigned)worst.member,
+                     team->hosts[worst.member], worst.error.text);
+}
+
+/* ==== bring =================================================================================== */
+
+/* A part is sent when the next one begins, or at the end; the last one is the first that is not
+ * full. The first part of each member is small, and comes before it is asked for, so that little is
+ * brought at once; each other one the first asks for. */
+
+enum { FIRST_PART = 64 << 10, PART = 4 << 20 }; /* bytes */
+
+struct lull_flow {
+    struct lull_team *team;
+    bool spreads;    /* from the first to all; else */
+    uint32_t other;  /* who is at the other end */
+    uint32_t number; /* of the agreement at the end */
+    uint32_t parts;  /* that were sent, or have come */
+    unsigned char *part;
+    size_t size, at;          /* bytes of it, and how many of these were got ... */
+    const unsigned char *got; /* ... from here */
+    struct lull_mail *mail;
+    lull_status status;
+    struct lull_error *err;
+};
+
+static size_t full_size(uint32_t part)
+{
+    return part == 0 ? FIRST_PART : PART;
+}
+
+static struct lull_mail_head head_of(const struct lull_flow *flow, uint32_t kind)
+{
+    return (struct lull_mail_head){kind, flow->number};
+}
+
+/* ---- a member ------------------------------------------------------------------------------ */
+
+/* The length of a part, and the part, to all. */
+static bool spread_part(struct lull_flow *flow)
+{
+    uint64_t size = flow->size;
+    flow->status = lull_team_broadcast(flow->team, &size, sizeof size, flow->err);
+    flow->size = size;
+    if (flow->status == LULL_OK && size > 0)
+        flow->status = lull_team_broadcast(flow->team, flow->part, size, flow->err);
+    return flow->status == LULL_OK;
+}
+
+static bool send_part(struct lull_flow *flow)
+{
+    struct lull_mail *asked = NULL;
+    if (flow->spreads) {
+        const bool good = spread_part(flow);
+        flow->parts++;
+        flow->size = 0;
+        return good;
+    }
+    if (flow->parts > 0)
+        flow->status =
+            team_expect(flow->team, flow->other, head_of(flow, MAIL_ASKED), &asked, flow->err);
+    free(asked);
+    if (flow->status == LULL_OK)
+        flow->status = team_send(flow->team, flow->other, head_of(flow, MAIL_BROUGHT), flow->part,
+                                 flow->size, flow->err);
+    flow->parts++;
+    flow->size = 0;
+    return flow->status == LULL_OK;
+}
+
+static bool make_room(struct lull_flow *flow)
+{
+    if (flow->part && flow->size < full_size(flow->parts))
+        return true;
+    if (flow->part && !send_part(flow))
+        return false;
+    if (flow->part && flow->parts > 1)
+        return true; /* as large as those to come */
+    unsigned char *room = realloc(flow->part, full_size(flow->parts));
+    if (!room)
+        return false;
+    flow->part = room;
+    return true;
+}
+
+bool lull_flow_put(struct lull_flow *flow, const void *bytes, size_t size)
+{
+    const unsigned char *from = bytes;
+    while (size > 0) {
+        if (!make_room(flow))
+            return false;
+        const size_t left = full_size(flow->parts) - flow->size, some = size < left ? size : left;
+        memcpy(flow->part + flow->size, from, some);
+        flow->size += some;
+        from += some;
+        size -= some;
+    }
+    return true;
+}
+
+bool lull_flow_put_items(struct lull_flow *flow, const void *items, size_t count, size_t size)
+{
+    const uint64_t n = count;
+    return lull_flow_put(flow, &n, sizeof n) && lull_flow_put(flow, items, count * size);
+}
+
+bool lull_flow_put_text(struct lull_flow *flow, const char *text)
+{
+    return lull_flow_put_items(flow, text ? text : "", text ? strlen(text) + 1 : 0, 1);
+}
+
+static bool end_put(struct lull_flow *flow)
+{
+    const bool full = flow->size == full_size(flow->parts);
+    return send_part(flow) && (!full || send_part(flow));
+}
+
+/* ---- the first ----------------------------------------------------------------------------- */
+
+static bool is_last_part(const struct lull_flow *flow)
+{
+    return flow->parts > 0 && flow->size < full_size(flow->parts - 1);
+}
+
+static bool other_run(struct lull_flow *flow)
+{
+    flow->status = lull_fail(flow->err, LULL_ERR_FORMAT,
+                             "rank %u speaks of another run than the others", flow->other);
+    return false;
+}
+
+static bool next_spread(struct lull_flow *flow)
+{
+    if (flow->parts < 2) { /* the second is as large as those to come */
+        unsigned char *room = realloc(flow->part, full_size(flow->parts));
+        if (!room)
+            return false;
+        flow->part = room;
+    }
+    flow->got = flow->part;
+    flow->at = 0;
+    return spread_part(flow) && ++flow->parts > 0;
+}
+
+static bool next_part(struct lull_flow *flow)
+{
+    if (is_last_part(flow))
+        return other_run(flow);
+    if (flow->spreads)
+        return next_spread(flow);
+    if (flow->parts > 0)
+        flow->status =
+            team_send(flow->team, flow->other, head_of(flow, MAIL_ASKED), NULL, 0, flow->err);
+    free(flow->mail);
+    flow->mail = NULL;
+    if (flow->status == LULL_OK)
+        flow->status = team_expect(flow->team, flow->other, head_of(flow, MAIL_BROUGHT),
+                                   &flow->mail, flow->err);
+    if (flow->status != LULL_OK)
+        return false;
+    flow->got = (const unsigned char *)flow->mail->bytes;
+    flow->size = flow->mail->size;
+    flow->at = 0;
+    return ++flow->parts > 0;
+}
+
+bool lull_flow_get(struct lull_flow *flow, void *bytes, size_t size)
+{
+    unsigned char *to = bytes;
+    while (size > 0) {
+        if (flow->at == flow->size && !next_part(flow))
+            return false;
+        const size_t left = flow->size - flow->at, some = size < left ? size : left;
+        if (some)
+            memcpy(to, flow->got + flow->at, some);
+        flow->at += some;
+        to += some;
+        size -= some;
+    }
+    return true;
+}
+
+void *lull_flow_get_items(struct lull_flow *flow, size_t size, size_t *ret_count)
+{
+    uint64_t n;
+    *ret_count = 0;
+    if (!lull_flow_get(flow, &n, sizeof n))
+        return NULL;
+    unsigned char *items = malloc((n + 1) * size);
+    if (items && lull_flow_get(flow, items, n * size)) {
+        *ret_count = n;
+        return items;
+    }
+    free(items);
+    return NULL;
+}
+
+bool lull_flow_get_text(struct lull_flow *flow, struct lull_arena *arena, const char **ret_text)
+{
+    size_t count;
+    char *text = lull_flow_get_items(flow, 1, &count);
+    *ret_text = text && count > 0 ? lull_arena_printf(arena, "%s", text) : NULL;
+    free(text);
+    return text != NULL;
+}
+
+static bool end_get(struct lull_flow *flow)
+{
+    while (!is_last_part(flow)) {
+        if (flow->at < flow->size)
+            return other_run(flow);
+        if (!next_part(flow))
+            return false;
+    }
+    return flow->at == flow->size || other_run(flow);
+}
+
+/* ---- both ways ------------------------------------------------------------------------------ */
+
+static lull_status end(struct lull_flow *flow, bool good, const char *what)
+{
+    free(flow->part);
+    free(flow->mail);
+    if (good || flow->status != LULL_OK)
+        return flow->status;
+    return lull_fail(flow->err, LULL_ERR_MEMORY, "not enough memory for %s", what);
+}
+
+lull_status lull_team_bring(struct lull_team *team, const struct lull_freight *freight,
+                            struct lull_error *err)
+{
+    const uint32_t members = lull_team_size(team), own = lull_team_index(team);
+    lull_status status = LULL_OK;
+    if (members == 1)
+        return LULL_OK;
+    struct lull_flow flow = {.team = team, .number = team->agreements + 1, .err = err};
+    if (own > 0)
+        status = end(&flow, freight->put(freight->context, &flow) && end_put(&flow), freight->what);
+    for (uint32_t m = 1; own == 0 && m < members && status == LULL_OK; m++) {
+        flow = (struct lull_flow){.team = team, .other = m, .number = flow.number, .err = err};
+        status =
+            end(&flow, freight->get(freight->context, m, &flow) && end_get(&flow), freight->what);
+    }
+    return lull_team_agree(team, status, err);
+}
+
+lull_status lull_team_spread(struct lull_team *team, const struct lull_freight *freight,
+                             struct lull_error *err)
+{
+    struct lull_flow flow = {.team = team, .spreads = true, .err = err};
+    if (lull_team_size(team) == 1)
+        return LULL_OK;
+    const bool good = lull_team_is_first(team)
+                          ? freight->put(freight->context, &flow) && end_put(&flow)
+                          : freight->get(freight->context, 0, &flow) && end_get(&flow);
+    return lull_team_agree(team, end(&flow, good, freight->what), err);
 }

@@ -10,11 +10,15 @@
 #ifndef LULL_TEAM_TEAM_H
 #define LULL_TEAM_TEAM_H
 
+#include "base/arena.h"
 #include "base/error.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ==== team ==================================================================================== */
 
 struct lull_team;
 
@@ -110,5 +114,136 @@ lull_status lull_team_exchange(struct lull_team *team, const void *bytes, size_t
  * its text, with rank and host unless it is its own; others have none. Who has failed may call this
  * at once: what the others still do together before, fails with LULL_ERR_CANCELLED. */
 lull_status lull_team_agree(struct lull_team *team, lull_status status, struct lull_error *err);
+
+/* ==== backend ================================================================================= */
+
+/* How the members of a team reach each other: one constant struct per back-end. Calls for one member never overlap. */
+
+enum lull_team_probe {
+    LULL_TEAM_NOTHING,
+    LULL_TEAM_MAIL,     /* `from` and `size` are of the next one, which fetch takes */
+    LULL_TEAM_GONE,     /* `from` will send nothing any more; told once */
+    LULL_TEAM_NO_MEMORY /* for what may come; told once while it lasts */
+};
+
+struct lull_team_backend {
+    /* Whether lull was started so. */
+    bool (*recognise)(const struct lull_team_start *start);
+    lull_status (*open)(const struct lull_team_start *start, void **ret_state, uint32_t *ret_index,
+                        uint32_t *ret_size, struct lull_error *err);
+    /* Copies the bytes: two pieces that become one. In order within a pair; false: no memory. */
+    bool (*send)(void *state, uint32_t to, const void *head, size_t head_size, const void *bytes,
+                 size_t size);
+    enum lull_team_probe (*probe)(void *state, uint32_t *from, size_t *size);
+    void (*fetch)(void *state, void *bytes);
+    /* `orderly`: nothing is on its way, and all others close, too. False: on the first, another
+     * ended with a failure, as far as that is told. */
+    bool (*close)(void *state, bool orderly);
+};
+
+extern const struct lull_team_backend lull_team_alone, lull_team_chaos, lull_team_mpi;
+
+/* ==== team state ============================================================================== */
+
+/* A team from inside.
+ *
+ * team.c: mail, parcels, begin and end; tree.c: what all do together, along a binomial tree whose
+ * root is the first: the parent of a member is its number without the lowest bit. */
+
+struct lull_mail_head {
+    uint32_t kind;
+    /* A parcel: of the reading of its channel; STOP: of the replay; UP, DOWN: of the operation;
+     * AGREE, AGREED, FAILED: of the agreement; BROUGHT, ASKED: of that at the end of it; LAST: 1 +
+     * a member that has gone without a word, or 0. */
+    uint32_t number;
+};
+
+struct lull_mail {
+    struct lull_mail *next;
+    uint32_t from;
+    size_t size; /* without the head */
+    struct lull_mail_head head;
+    unsigned char bytes[]; /* aligned to 8 */
+};
+
+struct lull_mail_list {
+    struct lull_mail *first, **end; /* NULL: empty */
+};
+
+struct lull_team {
+    const struct lull_team_backend *backend;
+    void *state;
+    uint32_t index, size;
+    char (*hosts)[64];                    /* [size], on the first */
+    uint32_t reading[LULL_TEAM_CHANNELS]; /* its number */
+    uint32_t operation;
+    uint32_t stopped; /* the last replay that a member has stopped */
+
+    pthread_mutex_t lock; /* of all below, and of the back-end */
+    uint32_t agreements;  /* that this member has begun */
+    uint32_t failed;      /* the last one that another has come to with a failure */
+    struct lull_mail_list parcels[LULL_TEAM_CHANNELS], others;
+    bool *last; /* [size]: has sent its last */
+    uint32_t n_last;
+    uint32_t gone; /* a member that has gone without; LULL_NOBODY_GONE */
+    bool no_memory;
+};
+
+/* ==== bring =================================================================================== */
+
+/* What members have collected is brought to the first, by one of them after the other, or what the
+ * first has to all, in parts: of what is on its way neither side has more than a part of some MiB.
+ */
+
+struct lull_flow;
+
+/* The bytes that a member puts, the first gets in that order, in pieces as it likes. False: it goes
+ * on no more, and whoever called this returns false, too. */
+bool lull_flow_put(struct lull_flow *flow, const void *bytes, size_t size);
+bool lull_flow_get(struct lull_flow *flow, void *bytes, size_t size);
+
+/* The same of an array with its length. What is got is allocated, also where there are none of
+ * them; NULL: it goes on no more. */
+bool lull_flow_put_items(struct lull_flow *flow, const void *items, size_t count, size_t size);
+void *lull_flow_get_items(struct lull_flow *flow, size_t size, size_t *ret_count);
+
+/* A text, or NULL. What is got lives in `arena`. */
+bool lull_flow_put_text(struct lull_flow *flow, const char *text);
+bool lull_flow_get_text(struct lull_flow *flow, struct lull_arena *arena, const char **ret_text);
+
+struct lull_freight {
+    /* False: not enough memory, unless the flow does not go on. */
+    bool (*put)(void *context, struct lull_flow *flow); /* on others than the first */
+    bool (*get)(void *context, uint32_t member, struct lull_flow *flow); /* all that was put */
+    void *context;
+    const char *what; /* "a breakdown", for which memory may be missing */
+};
+
+/* Together (team.h), with an agreement at the end. Nothing happens where there is no team. */
+lull_status lull_team_bring(struct lull_team *team, const struct lull_freight *freight,
+                            struct lull_error *err);
+/* The other way: the first puts, and each of the others gets all of it, as from member 0. */
+lull_status lull_team_spread(struct lull_team *team, const struct lull_freight *freight,
+                             struct lull_error *err);
+
+/* ==== wide sum ================================================================================ */
+
+/* A sum of times that may not fit into 64 bits, in two parts, which a team adds up as integers. */
+
+/* low + 2^32 high, of up to 2^31 values. */
+struct lull_wide_sum {
+    int64_t low, high;
+};
+
+static inline void lull_wide_sum_add(struct lull_wide_sum *sum, int64_t value)
+{
+    sum->low += value & UINT32_MAX;
+    sum->high += value >> 32;
+}
+
+static inline double lull_wide_sum_value(const struct lull_wide_sum *sum)
+{
+    return (double)sum->low + 0x1p32 * (double)sum->high;
+}
 
 #endif

@@ -5,7 +5,7 @@
 #include "timeline/timeline.h"
 
 #include "base/hash.h"
-#include "team/bring.h"
+#include "team/team.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

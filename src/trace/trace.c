@@ -3,14 +3,334 @@
 
 #include "base/file.h"
 #include "base/output_file.h"
+#include "binary/demangle.h"
 #include "trace/format.h"
-#include "trace/shared.h"
+#include "trace/open_trace.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+
+/* ==== quirks ================================================================================== */
+
+/* Quirks that several processes found, each in locations of its own, as if one had found them all.
+ */
+
+/* One kind; the text of the kind follows, with its 0, filled up to a multiple of 8. */
+struct packed {
+    uint64_t length; /* of the text, filled up */
+    uint64_t by_tally, elsewhere;
+    char first[sizeof((struct lull_quirk *)0)->first];
+};
+
+const void *lull_trace_quirks_pack(const struct lull_trace *trace, struct lull_arena *arena,
+                                   size_t *ret_size)
+{
+    struct lull_trace_shared *shared = trace->shared;
+    char *bytes = NULL;
+    size_t capacity = 0, size = 0;
+    pthread_mutex_lock(&shared->lock);
+    for (uint32_t i = 0; i < shared->n_quirks; i++) {
+        struct lull_quirk_counts *counts = &shared->counts[i];
+        struct packed packed = {.length = (strlen(shared->quirks[i].kind) + 8) / 8 * 8,
+                                .by_tally = counts->by_tally - counts->told_by_tally,
+                                .elsewhere = counts->elsewhere - counts->told_elsewhere};
+        if (packed.by_tally + packed.elsewhere == 0)
+            continue;
+        counts->told_by_tally = counts->by_tally;
+        counts->told_elsewhere = counts->elsewhere;
+        memcpy(packed.first, shared->quirks[i].first, sizeof packed.first);
+        bytes = lull_arena_grow(arena, bytes, &capacity, size + sizeof packed + packed.length, 1);
+        memcpy(bytes + size, &packed, sizeof packed);
+        memset(bytes + size + sizeof packed, 0, packed.length);
+        strcpy(bytes + size + sizeof packed, shared->quirks[i].kind);
+        size += sizeof packed + packed.length;
+    }
+    pthread_mutex_unlock(&shared->lock);
+    *ret_size = size;
+    return bytes;
+}
+
+static void add_kind(const struct lull_trace *trace, const struct packed *packed, const char *kind)
+{
+    struct lull_trace_shared *shared = trace->shared;
+    uint32_t i = 0;
+    while (i < shared->n_quirks && strcmp(shared->quirks[i].kind, kind) != 0)
+        i++;
+    if (i >= LULL_MOST_QUIRKS)
+        return;
+    struct lull_quirk *quirk = &shared->quirks[i];
+    if (i == shared->n_quirks) {
+        shared->n_quirks++;
+        quirk->kind = lull_arena_strdup(trace->arena, kind);
+        strcpy(quirk->first, packed->first);
+    } else if (strverscmp(packed->first, quirk->first) < 0) {
+        strcpy(quirk->first, packed->first);
+    }
+    shared->counts[i].by_tally += packed->by_tally;
+    shared->counts[i].elsewhere += packed->elsewhere;
+}
+
+lull_status lull_trace_quirks_add(const struct lull_trace *trace, const void *bytes, size_t size,
+                                  struct lull_error *err)
+{
+    const char *at = bytes;
+    lull_status status = LULL_OK;
+    pthread_mutex_lock(&trace->shared->lock);
+    while (size > 0 && status == LULL_OK) {
+        struct packed packed = {.length = 0};
+        if (size >= sizeof packed)
+            memcpy(&packed, at, sizeof packed);
+        if (packed.length == 0 || packed.length > size - sizeof packed ||
+            at[sizeof packed + packed.length - 1] != '\0') {
+            status = lull_fail(err, LULL_ERR_FORMAT, "%s: quirks of another process are cut short",
+                               trace->path);
+            break;
+        }
+        packed.first[sizeof packed.first - 1] = '\0';
+        add_kind(trace, &packed, at + sizeof packed);
+        at += sizeof packed + packed.length;
+        size -= sizeof packed + packed.length;
+    }
+    pthread_mutex_unlock(&trace->shared->lock);
+    return status;
+}
+
+/* ==== silent ================================================================================== */
+
+struct lull_trace *lull_trace_silent_create(const struct lull_trace *trace)
+{
+    struct lull_trace *silent = calloc(1, sizeof *silent);
+    struct lull_trace_shared *shared = calloc(1, sizeof *shared);
+    if (!silent || !shared) {
+        free(silent);
+        free(shared);
+        return NULL;
+    }
+    pthread_mutex_init(&shared->lock, NULL);
+    pthread_mutex_init(&shared->copy_lock, NULL);
+    *silent = *trace;
+    silent->shared = shared;
+    silent->tally = NULL;
+    return silent;
+}
+
+void lull_trace_silent_destroy(struct lull_trace *silent)
+{
+    if (!silent)
+        return;
+    free(silent->shared->left_out);
+    pthread_mutex_destroy(&silent->shared->copy_lock);
+    pthread_mutex_destroy(&silent->shared->lock);
+    free(silent->shared);
+    free(silent);
+}
+
+/* ==== names =================================================================================== */
+
+/* Names of the enumerations of the trace room. */
+
+#define NAME_OF(table, index) \
+    ((index) < sizeof(table) / sizeof *(table) && (table)[index] ? (table)[index] : "unknown")
+
+static const char *const event_kinds[LULL_EVENT_KINDS] = {
+    [LULL_EVENT_ENTER] = "enter",
+    [LULL_EVENT_LEAVE] = "leave",
+    [LULL_EVENT_CALL] = "call",
+    [LULL_EVENT_STATE] = "state",
+    [LULL_EVENT_SEND] = "send",
+    [LULL_EVENT_SEND_DONE] = "send done",
+    [LULL_EVENT_RECV_POST] = "receive posted",
+    [LULL_EVENT_RECV] = "receive",
+    [LULL_EVENT_REQUEST_TEST] = "request test",
+    [LULL_EVENT_REQUEST_CANCELLED] = "request cancelled",
+    [LULL_EVENT_REQUEST_FREED] = "request freed",
+    [LULL_EVENT_COLLECTIVE_BEGIN] = "collective begin",
+    [LULL_EVENT_COLLECTIVE_END] = "collective end",
+    [LULL_EVENT_RMA] = "one-sided",
+    [LULL_EVENT_IO] = "input/output",
+    [LULL_EVENT_FORK] = "fork",
+    [LULL_EVENT_JOIN] = "join",
+    [LULL_EVENT_TEAM_BEGIN] = "team begin",
+    [LULL_EVENT_TEAM_END] = "team end",
+    [LULL_EVENT_THREAD_BEGIN] = "thread begin",
+    [LULL_EVENT_THREAD_END] = "thread end",
+    [LULL_EVENT_THREAD_CREATE] = "thread create",
+    [LULL_EVENT_THREAD_WAIT_BEGIN] = "thread wait begin",
+    [LULL_EVENT_THREAD_WAIT_END] = "thread wait end",
+    [LULL_EVENT_TASK_CREATE] = "task create",
+    [LULL_EVENT_TASK_SWITCH] = "task switch",
+    [LULL_EVENT_TASK_COMPLETE] = "task complete",
+    [LULL_EVENT_LOCK_ACQUIRE] = "lock acquire",
+    [LULL_EVENT_LOCK_RELEASE] = "lock release",
+    [LULL_EVENT_COUNTERS] = "counters",
+    [LULL_EVENT_FLUSH] = "buffer flush",
+    [LULL_EVENT_MEASURE_OFF] = "measurement off",
+    [LULL_EVENT_MEASURE_ON] = "measurement on",
+    [LULL_EVENT_MARKER] = "marker",
+};
+
+const char *lull_event_kind_name(unsigned kind)
+{
+    return NAME_OF(event_kinds, kind);
+}
+
+static const struct {
+    const char *id, *name;
+} activities[LULL_ACTIVITIES] = {
+    [LULL_USEFUL] = {"useful", "useful"},
+    [LULL_MPI_P2P] = {"mpi_p2p", "MPI point-to-point"},
+    [LULL_MPI_COLLECTIVE] = {"mpi_collective", "MPI collective"},
+    [LULL_MPI_ONE_SIDED] = {"mpi_one_sided", "MPI one-sided"},
+    [LULL_MPI_IO] = {"mpi_io", "MPI I/O"},
+    [LULL_MPI_OTHER] = {"mpi_other", "MPI other"},
+    [LULL_OMP_SYNC] = {"omp_sync", "OpenMP synchronisation"},
+    [LULL_OMP_SCHEDULE] = {"omp_schedule", "OpenMP scheduling, fork and join"},
+    [LULL_OMP_LOCK] = {"omp_lock", "lock wait"},
+    [LULL_IDLE] = {"idle", "idle outside parallel regions"},
+    [LULL_DEVICE] = {"device", "device runtime"},
+    [LULL_IO] = {"io", "I/O"},
+    [LULL_FLUSH] = {"flush", "tracer's buffer flush"},
+    [LULL_OTHER] = {"other", "other"},
+};
+
+const char *lull_activity_id(unsigned activity)
+{
+    return activity < LULL_ACTIVITIES ? activities[activity].id : "unknown";
+}
+
+const char *lull_activity_name(unsigned activity)
+{
+    return activity < LULL_ACTIVITIES ? activities[activity].name : "unknown";
+}
+
+static const char *const paradigms[LULL_PARADIGMS] = {
+    [LULL_PARADIGM_USER] = "user",       [LULL_PARADIGM_COMPILER] = "compiler",
+    [LULL_PARADIGM_MPI] = "MPI",         [LULL_PARADIGM_OPENMP] = "OpenMP",
+    [LULL_PARADIGM_PTHREAD] = "pthread", [LULL_PARADIGM_DEVICE] = "device",
+    [LULL_PARADIGM_IO] = "I/O",          [LULL_PARADIGM_MEASUREMENT] = "measurement",
+    [LULL_PARADIGM_OTHER] = "other",
+};
+
+const char *lull_paradigm_name(unsigned paradigm)
+{
+    return NAME_OF(paradigms, paradigm);
+}
+
+static const char *const counter_roles[LULL_COUNTER_ROLES] = {
+    [LULL_COUNTER_OTHER] = "other",
+    [LULL_COUNTER_INSTRUCTIONS] = "instructions",
+    [LULL_COUNTER_CYCLES] = "cycles",
+    [LULL_COUNTER_PROCESSOR_TIME] = "processor-time",
+};
+
+const char *lull_counter_role_name(unsigned role)
+{
+    return NAME_OF(counter_roles, role);
+}
+
+static const char *const roles[LULL_ROLES] = {
+    [LULL_ROLE_FUNCTION] = "function",
+    [LULL_ROLE_WRAPPER] = "wrapper",
+    [LULL_ROLE_LOOP] = "loop",
+    [LULL_ROLE_CODE] = "code",
+    [LULL_ROLE_PARALLEL] = "parallel",
+    [LULL_ROLE_SECTIONS] = "sections",
+    [LULL_ROLE_SECTION] = "section",
+    [LULL_ROLE_WORKSHARE] = "workshare",
+    [LULL_ROLE_SINGLE] = "single",
+    [LULL_ROLE_SINGLE_BODY] = "single body",
+    [LULL_ROLE_MASTER] = "master",
+    [LULL_ROLE_CRITICAL] = "critical",
+    [LULL_ROLE_CRITICAL_BODY] = "critical body",
+    [LULL_ROLE_ATOMIC] = "atomic",
+    [LULL_ROLE_BARRIER] = "barrier",
+    [LULL_ROLE_IMPLICIT_BARRIER] = "implicit barrier",
+    [LULL_ROLE_FLUSH] = "flush",
+    [LULL_ROLE_ORDERED] = "ordered",
+    [LULL_ROLE_ORDERED_BODY] = "ordered body",
+    [LULL_ROLE_TASK] = "task",
+    [LULL_ROLE_TASK_CREATE] = "task create",
+    [LULL_ROLE_TASK_WAIT] = "task wait",
+    [LULL_ROLE_COLL_ONE2ALL] = "collective one to all",
+    [LULL_ROLE_COLL_ALL2ONE] = "collective all to one",
+    [LULL_ROLE_COLL_ALL2ALL] = "collective all to all",
+    [LULL_ROLE_COLL_OTHER] = "collective",
+    [LULL_ROLE_FILE_IO] = "file I/O",
+    [LULL_ROLE_POINT2POINT] = "point-to-point",
+    [LULL_ROLE_RMA] = "one-sided",
+    [LULL_ROLE_DATA_TRANSFER] = "data transfer",
+    [LULL_ROLE_ARTIFICIAL] = "artificial",
+    [LULL_ROLE_THREAD_CREATE] = "thread create",
+    [LULL_ROLE_THREAD_WAIT] = "thread wait",
+    [LULL_ROLE_ALLOCATE] = "allocate",
+    [LULL_ROLE_LOCK] = "lock",
+    [LULL_ROLE_SCHEDULE] = "schedule",
+    [LULL_ROLE_KERNEL] = "kernel",
+};
+
+static const char *const file_kinds[LULL_FILE_KINDS] = {
+    [LULL_FILE_REGULAR] = "file",      [LULL_FILE_PIPE] = "pipe",     [LULL_FILE_SOCKET] = "socket",
+    [LULL_FILE_TERMINAL] = "terminal", [LULL_FILE_DEVICE] = "device", [LULL_FILE_OTHER] = "other",
+};
+
+const char *lull_file_kind_name(unsigned kind)
+{
+    return NAME_OF(file_kinds, kind);
+}
+
+const char *lull_role_name(unsigned role)
+{
+    return NAME_OF(roles, role);
+}
+
+/* ==== demangle ================================================================================ */
+
+/* Names of C++ and Fortran, in regions and in the places that they are called from. */
+
+/* "NAME (PLACE)" and what follows; names as linkers know them hold no blanks. */
+static const char *demangle_first(struct lull_arena *arena, const char *text)
+{
+    size_t length = strcspn(text, " ");
+    const char *name = lull_arena_strndup(arena, text, length);
+    const char *plain = lull_demangle(arena, name);
+    return plain == name ? text : lull_arena_printf(arena, "%s%s", plain, text + length);
+}
+
+/* "NAME (PLACE) < NAME (PLACE)", LULL_SITE_CALLER between them. */
+static const char *demangle_site(struct lull_arena *arena, const char *site)
+{
+    const char *result = demangle_first(arena, site);
+    for (const char *at = result; (at = strstr(at, LULL_SITE_CALLER)) != NULL;) {
+        at += strlen(LULL_SITE_CALLER);
+        const char *rest = demangle_first(arena, at);
+        if (rest == at)
+            continue;
+        size_t front = (size_t)(at - result);
+        result = lull_arena_printf(arena, "%.*s%s", (int)front, result, rest);
+        at = result + front;
+    }
+    return result;
+}
+
+void lull_trace_demangle(struct lull_trace *trace)
+{
+    for (uint32_t r = 0; r < trace->n_regions; r++) {
+        struct lull_region *region = &trace->regions[r];
+        region->name = lull_demangle(trace->arena, region->name);
+        if (strstr(region->site, "_"))
+            region->site = demangle_site(trace->arena, region->site);
+    }
+}
+
+bool lull_trace_demangles_cpp(void)
+{
+    return lull_demangles_cpp();
+}
+
+/* ==== trace =================================================================================== */
 
 struct lull_trace *lull_trace_create(void)
 {

@@ -15,7 +15,10 @@
 #include "trace/event.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* ==== trace =================================================================================== */
 
 enum lull_paradigm {
     LULL_PARADIGM_USER,
@@ -410,5 +413,69 @@ const char *lull_paradigm_name(unsigned paradigm);
 const char *lull_role_name(unsigned role);
 const char *lull_file_kind_name(unsigned kind);    /* "pipe" */
 const char *lull_counter_role_name(unsigned role); /* "processor-time": of profiles */
+
+/* ==== sums ==================================================================================== */
+
+/* Sums: what a recorder kept per location, region and state beside the events, or instead of them.
+ *
+ * A run may hold both (all events, and sums that say the same), the first events and sums of the
+ * whole (lull_trace.events is LULL_EVENTS_FIRST), or sums alone (LULL_EVENTS_NONE). */
+
+/* [0]: outside, [1]: inside of OpenMP parallel regions. Times are those spent directly in the
+ * region, without the regions within. */
+struct lull_region_sum {
+    uint32_t region;
+    uint64_t visits[2];
+    int64_t ns[2];
+    const uint64_t *counts[2]; /* by counter of the trace; in time directly inside */
+};
+
+/* One location. paused, absent, flush, outside and the regions add up to end - begin exactly. */
+struct lull_sums {
+    int64_t begin, end;              /* its life, ns since the trace's origin */
+    int64_t paused;                  /* measurement switched off */
+    int64_t absent;                  /* nobody lived here: between one thread and the next */
+    int64_t flush[2];                /* the recorder wrote its buffer */
+    int64_t outside;                 /* outside of all regions */
+    const uint64_t *counts_outside;  /* by counter of the trace; while outside of all regions */
+    struct lull_region_sum *regions; /* those with visits or time, by region */
+    uint32_t n_regions;
+};
+
+/* The sums of a location; they live in `arena`. Fails with LULL_ERR_UNSUPPORTED for a trace without
+ * (trace->has_sums is false), with LULL_ERR_FORMAT for sums that contradict themselves. */
+lull_status lull_trace_read_sums(const struct lull_trace *trace, uint32_t location,
+                                 struct lull_arena *arena, struct lull_sums *ret_sums,
+                                 struct lull_error *err);
+
+/* ==== exchange ================================================================================ */
+
+/* Several processes open a run together: each reads a part of what opening a run reads, and they
+ * tell each other what they have found. Who they are and how they reach each other, the trace room
+ * does not know. */
+
+struct lull_exchange {
+    uint32_t index, size; /* of this process, of all */
+    void *context;
+    /* All processes call it, in the same order, each with its own bytes, or with what it has failed
+     * with. `sight` stands for what they see and is the same for all, or they see different runs.
+     * Where one has failed, or sees another run than the first, all fail and exchange nothing any
+     * more; else `take` is called for each process, in their order, with bytes that are aligned to
+     * 8 and live until `all` returns, and its status is that of `all`. */
+    lull_status (*all)(void *context, lull_status status, uint64_t sight, const void *bytes,
+                       size_t size,
+                       lull_status (*take)(void *context, uint32_t index, const void *bytes,
+                                           size_t size, struct lull_error *err),
+                       void *take_context, struct lull_error *err);
+};
+
+/* ==== silent ================================================================================== */
+
+/* A trace that is read once more by a process which is not to count what is odd there, as others of
+ * its team do. */
+
+/* The same trace, without quirks; the other one must outlive it. NULL: no memory. */
+struct lull_trace *lull_trace_silent_create(const struct lull_trace *trace);
+void lull_trace_silent_destroy(struct lull_trace *silent); /* NULL is allowed */
 
 #endif

@@ -2,8 +2,7 @@
 
 #include "base/text.h"
 #include "lull_features.h"
-#include "study/cores.h"
-#include "study/disturbed.h"
+#include "study/interference.h"
 #include "trace/format.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "view/replay_document.h"
 
 #include "base/text.h"
-#include "study/cores.h"
-#include "study/replay/measured.h"
+#include "study/interference.h"
+#include "study/replay/replayed_run.h"
 #include "view/metrics/metrics_tables.h"
 #include "view/notices_document.h"
 

@@ -6,34 +6,8 @@
 #ifndef LULL_WAIT_CREW_H
 #define LULL_WAIT_CREW_H
 
-#include "wait/share.h"
+#include "wait/stream.h"
 
-enum crew_note_kind {
-    CREW_WORK,       /* since `began`; region of the user, or WAIT_IN_MPI */
-    CREW_REST,       /* the same, in a wait for what is not known */
-    CREW_FORK,       /* it joins in a parallel region */
-    CREW_ARRIVE,     /* at a barrier; region; number 1: at an end, as below */
-    CREW_SYNC,       /* in the barrier, or in a join, from `began` */
-    CREW_AT_END,     /* at the end of a parallel region, whose barrier is not told, from `began` */
-    CREW_HELD,       /* it had a lock from `began` on; region of the user; lock */
-    CREW_LOCK_BEGIN, /* it waits for a lock */
-    CREW_CREATE,     /* number: of a thread that it makes */
-    CREW_LIFE_BEGIN, /* number: of the thread itself */
-    CREW_LIFE_END,
-    CREW_JOIN_BEGIN, /* number: of the thread that it waits for */
-    /* What ends a wait comes after what others did at the same time. */
-    CREW_LEAVE,    /* the barrier */
-    CREW_LOCK_END, /* `began`; lock; region of the user */
-    CREW_JOIN_END,
-    CREW_END
-};
-
-/* What a lock is known by: its number, where the trace has one, or its kind. */
-enum crew_lock { CREW_NO_LOCK, CREW_CRITICAL, CREW_ORDERED, CREW_UNKNOWN, CREW_NUMBERED };
-static inline uint64_t lull_wait_lock(uint64_t number)
-{
-    return number * CREW_NUMBERED + CREW_NUMBERED;
-}
 enum { CREW_LOCKS = 8 }; /* that a thread has at once; more are not followed */
 
 struct crew_note {
@@ -118,11 +92,6 @@ struct wait_crew {
     uint32_t n_lock_waiters;
 };
 
-/* crew_notes.c: at most CREW_NOTES_OF_STEP for each step. Returns how many there are. */
-enum { CREW_NOTES_OF_STEP = 8 };
-size_t lull_wait_crew_notes_of_step(const struct lull_trace *trace, struct crew_reading *reading,
-                                    const struct lull_step *step, bool is_master,
-                                    struct crew_note *notes);
 bool lull_wait_crew_wants_visits(const struct lull_region *region);
 
 /* crew.c. NULL: no memory. */
@@ -131,9 +100,5 @@ void lull_wait_crew_destroy(struct wait_crew *crew); /* NULL is allowed */
 /* False: no memory. */
 bool lull_wait_crew_take(struct lull_waits *waits, struct wait_crew *crew,
                          const struct lull_steps *steps);
-
-/* crew_waits.c: what a note means. */
-void lull_wait_crew_note(struct lull_waits *waits, struct wait_crew *crew, uint32_t thread,
-                         const struct crew_note *note);
 
 #endif

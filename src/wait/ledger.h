@@ -85,11 +85,6 @@ bool lull_wait_ledger_add(struct wait_ledger *ledger, uint64_t key, uint32_t cal
 /* The same with the ns of a part, of a place of others, which may have moved since it was divided.
  */
 bool lull_wait_ledger_add_part(struct wait_ledger *ledger, const struct wait_part *part);
-/* Not NULL. */
-const struct wait_entry *lull_wait_entries(const struct wait_places *places);
-/* Where from `low` to `high` a place is, or belongs. */
-uint32_t lull_wait_find_entry(const struct wait_entry *entries, uint32_t low, uint32_t high,
-                              uint64_t key);
 void lull_wait_ledger_begin_anew(struct wait_ledger *ledger);
 void lull_wait_ledger_free(struct wait_ledger *ledger);
 

@@ -1,8 +1,501 @@
 /* One agent: notes move its ledger, and its calls wait for what they need. */
-#include "base/array.h"
-#include "wait/share.h"
+#include "wait/stream.h"
 
+#include "activity/pass.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/ring.h"
+#include "wait/ledger.h"
+#include "wait/letters.h"
+#include "wait/wait.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ==== note ==================================================================================== */
+
+/* NULL: there is none. It stays where it is until it is dropped. */
+static inline const struct wait_note *wait_notes_first(const struct wait_note_queue *queue)
+{
+    if (!queue->first || (queue->first == queue->last && queue->first_at == queue->last_at))
+        return NULL;
+    return &queue->first->notes[queue->first_at];
+}
+
+/* ---- queues -------------------------------------------------------------------------------- */
+
+static bool add_block(struct wait_note_queue *queue)
+{
+    struct wait_note_block *block = malloc(sizeof *block);
+    if (!block)
+        return false;
+    block->next = NULL;
+    if (queue->last)
+        queue->last->next = block;
+    else
+        queue->first = block;
+    queue->last = block;
+    queue->last_at = 0;
+    return true;
+}
+
+/* False: no memory. */
+static bool wait_notes_push(struct wait_note_queue *queue, const struct wait_note *notes,
+                            size_t count)
+{
+    while (count > 0) {
+        if ((!queue->last || queue->last_at == NOTES_OF_BLOCK) && !add_block(queue))
+            return false;
+        const size_t room = (size_t)NOTES_OF_BLOCK - queue->last_at;
+        const size_t n = count < room ? count : room;
+        memcpy(&queue->last->notes[queue->last_at], notes, n * sizeof *notes);
+        queue->last_at = (uint8_t)(queue->last_at + n);
+        notes += n;
+        count -= n;
+    }
+    return true;
+}
+
+/* the first; there is one */
+static void wait_notes_drop(struct wait_note_queue *queue)
+{
+    struct wait_note_block *block = queue->first;
+    if (++queue->first_at < NOTES_OF_BLOCK)
+        return;
+    queue->first = block->next;
+    queue->first_at = 0;
+    if (!queue->first)
+        queue->last = NULL;
+    free(block);
+}
+
+static void wait_notes_free(struct wait_note_queue *queue)
+{
+    for (struct wait_note_block *block = queue->first, *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
+    *queue = (struct wait_note_queue){0};
+}
+
+/* ---- steps --------------------------------------------------------------------------------- */
+
+/* Some tracers know of time in MPI outside of any call. */
+static uint8_t work_in(uint8_t activity)
+{
+    return activity >= LULL_MPI_P2P && activity <= LULL_MPI_OTHER;
+}
+
+/* Time outside of calls; spans in one region of the user become one note. */
+static size_t note_work(const struct wait_reading *reading, const struct lull_step *step,
+                        struct wait_note *notes, size_t count)
+{
+    const int64_t ns = step->span.end - step->time;
+    if (reading->in_call || ns <= 0)
+        return count;
+    struct wait_note *last = count > 0 ? &notes[count - 1] : NULL;
+    const uint8_t in_mpi = work_in(step->activity);
+    if (last && last->kind == NOTE_WORK && last->region == step->span.user && last->op == in_mpi) {
+        last->value += (uint64_t)ns;
+        return count;
+    }
+    notes[count] = (struct wait_note){.kind = NOTE_WORK,
+                                      .op = in_mpi,
+                                      .region = step->span.user,
+                                      .value = (uint64_t)ns,
+                                      .time = step->time};
+    return count + 1;
+}
+
+/* Of what it waited for nothing is known. */
+static bool is_lost(const struct wait_reading *reading, uint8_t call)
+{
+    if (reading->operations || call == LULL_CALL_TEST)
+        return false;
+    return call == LULL_CALL_OTHER || call == LULL_CALL_PROBE || lull_call_leaves_operations(call);
+}
+
+static struct wait_note note_of_operation(const struct lull_step *step)
+{
+    struct wait_note note = {.time = step->time, .op = step->op};
+    switch (step->kind) {
+    case LULL_STEP_SEND:
+        note.kind = NOTE_SEND;
+        note.channel = step->channel;
+        note.value = step->message.request;
+        note.large = step->message.bytes > LULL_WAIT_EAGER;
+        return note;
+    case LULL_STEP_RECV:
+        note.kind = NOTE_RECEIVE;
+        note.channel = step->channel;
+        note.value = step->message.request;
+        return note;
+    case LULL_STEP_SEND_DONE:
+        note.kind = NOTE_SEND_DONE;
+        note.value = step->message.request;
+        return note;
+    case LULL_STEP_RECV_POST:
+        note.kind = NOTE_POST;
+        note.comm = step->comm;
+        note.value = step->message.request;
+        note.root = step->message.peer;
+        note.tag = step->message.tag;
+        return note;
+    default:
+        note.kind = step->kind == LULL_STEP_COLLECTIVE_END ? NOTE_COLLECTIVE : NOTE_BEGIN;
+        note.comm = step->comm;
+        note.value = step->collective.request;
+        note.root = step->collective.root;
+        note.moves = step->collective.sent > 0 || step->collective.received > 0;
+        return note;
+    }
+}
+
+/* Synchronous ones do. A blocking one of the standard mode may, if it is large: then it ends after
+ * its receive began, which is seen at its end. What does not block is not asked for: it may end
+ * late because nobody looked. */
+bool lull_wait_may_wait(const struct wait_note *send, uint8_t call)
+{
+    return send->op == LULL_SEND_SYNCHRONOUS ||
+           (send->op == LULL_SEND_STANDARD && send->large && call == LULL_CALL_SEND);
+}
+
+/* The last two notes are the begin of a call and what it sent. */
+static bool is_send_call(const struct wait_note *notes, size_t count, int64_t end)
+{
+    const struct wait_note *begin = notes + count - 2, *send = notes + count - 1;
+    return count >= 2 && send->kind == NOTE_SEND && begin->kind == NOTE_CALL_BEGIN &&
+           !lull_wait_may_wait(send, begin->op) && send->time - begin->time <= UINT32_MAX &&
+           end - send->time <= UINT32_MAX;
+}
+
+/* The usual calls become one note each; those that need nothing one for all. */
+static size_t note_end(const struct wait_reading *reading, const struct lull_step *step,
+                       struct wait_note *notes, size_t count)
+{
+    const bool lost = is_lost(reading, step->op);
+    struct wait_note *last = count > 0 ? &notes[count - 1] : NULL;
+    if (last && last->kind == NOTE_CALL_BEGIN && !lost) {
+        const int64_t began = last->time;
+        struct wait_note *before = count > 1 ? last - 1 : NULL;
+        if (before && before->kind == NOTE_CALL && before->time == began) {
+            before->time = step->time;
+            before->op = last->op;
+            return count - 1;
+        }
+        *last = (struct wait_note){
+            .kind = NOTE_CALL, .op = last->op, .time = step->time, .value = (uint64_t)began};
+        return count;
+    }
+    if (!lost && is_send_call(notes, count, step->time)) {
+        struct wait_note call = *last;
+        last--;
+        call.kind = NOTE_SEND_CALL;
+        call.value = (uint64_t)(call.time - last->time) << 32 | (uint64_t)(step->time - call.time);
+        call.call = last->op;
+        call.root = (int32_t)last->region;
+        *last = call;
+        return count - 1;
+    }
+    notes[count] = (struct wait_note){.kind = NOTE_CALL_END, .time = step->time, .lost = lost};
+    return count + 1;
+}
+
+static bool is_silent(const struct lull_step *step)
+{
+    return step->kind == LULL_STEP_COLLECTIVE_BEGIN && step->collective.request == LULL_NO_REQUEST;
+}
+
+size_t lull_wait_notes_of_steps(struct wait_reading *reading, const struct lull_step *steps,
+                                size_t n_steps, struct wait_note *notes)
+{
+    size_t count = 0;
+    for (const struct lull_step *step = steps; step < steps + n_steps; step++) {
+        switch (step->kind) {
+        case LULL_STEP_SPAN:
+            count = note_work(reading, step, notes, count);
+            break;
+        case LULL_STEP_CALL_BEGIN:
+            reading->in_call = true;
+            reading->operations = false;
+            notes[count++] = (struct wait_note){.kind = NOTE_CALL_BEGIN,
+                                                .op = step->op,
+                                                .time = step->time,
+                                                .region = step->region};
+            break;
+        case LULL_STEP_CALL_END:
+            count = note_end(reading, step, notes, count);
+            reading->in_call = false;
+            break;
+        case LULL_STEP_SEND:
+        case LULL_STEP_RECV:
+        case LULL_STEP_COLLECTIVE_BEGIN:
+        case LULL_STEP_COLLECTIVE_END:
+            reading->operations = true;
+            if (!is_silent(step))
+                notes[count++] = note_of_operation(step);
+            break;
+        case LULL_STEP_SEND_DONE:
+            reading->operations = true;
+            if (reading->posts)
+                notes[count++] = note_of_operation(step);
+            break;
+        case LULL_STEP_RECV_POST:
+            if (reading->posts && step->message.request != LULL_NO_REQUEST)
+                notes[count++] = note_of_operation(step);
+            break;
+        case LULL_STEP_END:
+            notes[count++] = (struct wait_note){.kind = NOTE_END, .time = step->time};
+            break;
+        default:
+            break;
+        }
+    }
+    return count;
+}
+
+/* ==== ends ==================================================================================== */
+
+/* What never comes, because the records of who would send it, or take part, have ended: of killed
+ * programs, of recorders whose budget was spent, of damaged files.
+ *
+ * That is looked at when nothing goes on any more: so it is known of a process that has ended then
+ * what it has sent and taken part in, by all members of a team. Who waits for more goes on without,
+ * also later. What is known so is true whenever it is learned: so the order in which processes end
+ * makes no difference, and only where nobody can go on, all go on without. */
+
+static bool has_ended(const struct lull_waits *waits, uint32_t process)
+{
+    const uint32_t n = waits->lanes ? waits->trace->processes[process].n_threads : 1;
+    return waits->ends[process] >= n;
+}
+
+static bool is_follower(const struct lull_waits *waits, uint32_t process)
+{
+    return waits->trace->processes[process].application == waits->options.application &&
+           !lull_wait_is_far(waits, process);
+}
+
+/* A stream has come to its end. */
+static void wait_end(struct lull_waits *waits, uint32_t process)
+{
+    waits->ends[process]++;
+    if (!waits->knows_ends || !has_ended(waits, process))
+        return;
+    for (uint32_t q = waits->queues_of[process]; q != LULL_NONE;
+         q = waits->queues[q].next_of_source)
+        lull_wait_wake_queue(waits, q);
+}
+
+/* Each process is a bit of its member, and 0 of others. */
+static lull_status learn_processes(struct lull_waits *waits, struct lull_error *err)
+{
+    const uint32_t n = waits->trace->n_processes;
+    const size_t words = n / 63 + (size_t)1;
+    struct lull_team *team = lull_wait_team(waits);
+    int64_t *bits = calloc(words, sizeof *bits);
+    if (!bits) {
+        waits->no_memory = true;
+        return LULL_OK;
+    }
+    for (uint32_t p = 0; p < n; p++)
+        if (is_follower(waits, p) && has_ended(waits, p))
+            bits[p / 63] |= INT64_C(1) << p % 63;
+    lull_status status = lull_team_sum_to_all(team, bits, words, err);
+    for (uint32_t p = 0; p < n && status == LULL_OK; p++)
+        waits->ended[p] = waits->trace->processes[p].n_threads == 0 || bits[p / 63] >> p % 63 & 1;
+    waits->knows_ends = true;
+    free(bits);
+    return status;
+}
+
+/* ---- collective operations ------------------------------------------------------------------ */
+
+/* What the ranks that this member has, and that have ended, took part in. */
+static void look_at_series(struct lull_waits *waits, uint32_t index)
+{
+    struct wait_series *series = &waits->series[index];
+    for (uint32_t r = 0; r < series->size; r++) {
+        const uint32_t process = lull_wait_process_of_rank(waits, series, r);
+        if (lull_wait_is_far(waits, process) || !waits->ended[process])
+            continue;
+        const uint32_t count = lull_wait_count_operations(waits, index, process);
+        uint32_t *fewest = &series->fewest[lull_wait_group_of(series, r)];
+        *fewest = count < *fewest ? count : *fewest;
+    }
+}
+
+static void tell_fewest(struct lull_waits *waits, uint32_t series, unsigned group)
+{
+    waits->no_memory |= !lull_wait_tell_fewest(waits, &waits->series[series], group);
+}
+
+/* Who has none of the ranks that came to a series, may have some that have ended. */
+static void announce_series(struct lull_waits *waits)
+{
+    for (uint32_t s = 0; s < waits->series_by_comm.count; s++)
+        if (!waits->series[s].announced)
+            tell_fewest(waits, s, 0);
+}
+
+static void learn_series(struct lull_waits *waits)
+{
+    for (uint32_t s = 0; s < waits->series_by_comm.count; s++) {
+        const uint32_t before[] = {waits->series[s].fewest[0], waits->series[s].fewest[1]};
+        look_at_series(waits, s);
+        for (unsigned g = 0; g < 2; g++)
+            if (waits->series[s].fewest[g] < before[g])
+                tell_fewest(waits, s, g);
+    }
+}
+
+/* ---- both ---------------------------------------------------------------------------------- */
+
+/* All that members have told each other has come. */
+static lull_status settle_letters(struct lull_waits *waits, struct lull_error *err)
+{
+    return waits->office ? lull_wait_office_settle(waits, err) : LULL_OK;
+}
+
+/* By all members together. */
+static lull_status learn_ends(struct lull_waits *waits, struct lull_error *err)
+{
+    lull_status status = learn_processes(waits, err);
+    if (status != LULL_OK || waits->no_memory)
+        return status;
+    announce_series(waits);
+    status = settle_letters(waits, err);
+    if (status != LULL_OK || waits->no_memory)
+        return status;
+    learn_series(waits);
+    return settle_letters(waits, err);
+}
+
+/* Whether it is known that what a stream waits for never comes. */
+static bool wait_never_comes(const struct lull_waits *waits, const struct wait_pending *pending)
+{
+    if (pending->is_post)
+        return false; /* who has ended has come as far as need be */
+    if (pending->is_message) {
+        const uint32_t source = waits->queues[pending->what].source;
+        return waits->ended[source] ||
+               (waits->knows_ends && !lull_wait_is_far(waits, source) && has_ended(waits, source));
+    }
+    const struct wait_series *series = &waits->series[pending->what];
+    const uint32_t rank = waits->members[pending->member].rank;
+    const uint32_t *fewest = series->fewest;
+    switch ((enum wait_meeting)pending->meeting) {
+    case MEETS_ROOT: /* where nobody says that it is the root, all are waited for */
+        if (pending->root >= 0 && !waits->ended[pending->root])
+            return false;
+        break;
+    case MEETS_OTHERS:
+    case ROOT_MEETS_OTHERS:
+        return pending->number >= fewest[!lull_wait_group_of(series, rank)];
+    case MEETS_LOWER: /* perhaps it was one above that has ended */
+        return false;
+    default:
+        break;
+    }
+    return pending->number >= fewest[0] || pending->number >= fewest[1];
+}
+
+/* ---- what is left ---------------------------------------------------------------------------- */
+
+/* Those who wait for a message or an operation look once more whether it is there. */
+static void recheck_stream(struct lull_waits *waits, struct wait_stream *stream)
+{
+    const struct wait_pending *pending = &stream->pending[stream->pending_at];
+    if (pending->is_post)
+        return;
+    if (pending->is_message)
+        waits->queues[pending->what].waiting = NULL;
+    else
+        lull_wait_leave_line(waits, pending);
+    lull_wait_ready(waits, stream);
+}
+
+static bool wait_go_without(struct lull_waits *waits, struct wait_stream *stream);
+
+/* Nobody comes any more whom the stream waits for. */
+static void release(struct lull_waits *waits, struct wait_stream *stream)
+{
+    const struct wait_pending *pending = &stream->pending[stream->pending_at];
+    if (pending->is_post) {
+        lull_wait_give_up(waits, stream);
+        return;
+    }
+    recheck_stream(waits, stream);
+    stream->pending_at++;
+    wait_go_without(waits, stream);
+}
+
+static void go_on_all(struct lull_waits *waits,
+                      void (*how)(struct lull_waits *waits, struct wait_stream *stream))
+{
+    for (uint32_t l = 0; l < waits->trace->n_locations; l++)
+        if (waits->streams[l] && waits->streams[l]->blocked)
+            how(waits, waits->streams[l]);
+    if (how == release)
+        lull_wait_unwatch_all(waits);
+    lull_wait_run_ready(waits);
+}
+
+/* What members of a team know together when all that they have told each other has come. */
+struct standstill {
+    int64_t blocked;  /* streams */
+    int64_t released; /* since `before` */
+    uint64_t before;
+};
+
+static lull_status stand_still(struct lull_waits *waits, struct standstill *still,
+                               struct lull_error *err)
+{
+    struct lull_team *team = lull_wait_team(waits);
+    lull_status status = settle_letters(waits, err);
+    int64_t counts[] = {0, (int64_t)(waits->unmatched_operations - still->before)};
+    for (uint32_t l = 0; l < waits->trace->n_locations; l++)
+        counts[0] += waits->streams[l] && waits->streams[l]->blocked;
+    if (status == LULL_OK && !waits->no_memory)
+        status = lull_team_sum(team, counts, 2, err);
+    if (status == LULL_OK && !waits->no_memory)
+        status = lull_team_broadcast(team, counts, sizeof counts, err);
+    still->blocked = counts[0];
+    still->released = counts[1];
+    still->before = waits->unmatched_operations;
+    return status;
+}
+
+/* Those whose partners have ended go on first, as others may wait for them alone. */
+static lull_status go_on_without(struct lull_waits *waits, struct lull_error *err)
+{
+    struct standstill still = {0};
+    bool learned = false;
+    lull_status status = stand_still(waits, &still, err);
+    while (status == LULL_OK && !waits->no_memory && still.blocked > 0) {
+        learned = !learned || still.released > 0;
+        if (learned)
+            status = learn_ends(waits, err);
+        if (status == LULL_OK && !waits->no_memory)
+            go_on_all(waits, learned ? recheck_stream : release);
+        if (status == LULL_OK)
+            status = stand_still(waits, &still, err);
+    }
+    return status;
+}
+
+lull_status lull_wait_release(struct lull_waits *waits, struct lull_error *err)
+{
+    lull_status status = go_on_without(waits, err);
+    for (uint32_t l = 0; l < waits->trace->n_locations && status == LULL_OK; l++)
+        if (waits->streams[l])
+            waits->no_memory |= !lull_wait_settle(waits, waits->streams[l]);
+    return status;
+}
+
+/* ==== stream ================================================================================== */
 
 /* ---- causes -------------------------------------------------------------------------------- */
 
@@ -208,7 +701,8 @@ static void keep_latest(struct wait_stream *stream, struct wait_cause *cause,
     }
 }
 
-bool lull_wait_go_without(struct lull_waits *waits, struct wait_stream *stream)
+/* The call of the stream goes on without what it needs next. True. */
+static bool wait_go_without(struct lull_waits *waits, struct wait_stream *stream)
 {
     stream->unmatched = true;
     waits->unmatched_operations++;
@@ -225,8 +719,8 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
             return false;
     } else if (pending->is_message) {
         if (!lull_wait_receive(waits, pending->what, pending->number, &cause)) {
-            if (lull_wait_never_comes(waits, pending))
-                return lull_wait_go_without(waits, stream);
+            if (wait_never_comes(waits, pending))
+                return wait_go_without(waits, stream);
             stream->next_waiting = waits->queues[pending->what].waiting;
             waits->queues[pending->what].waiting = stream;
             lull_wait_blocked_by(waits, stream->process, waits->queues[pending->what].source);
@@ -236,8 +730,8 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
         waits->received++;
     } else {
         if (!lull_wait_leave(waits, pending, &cause, &stream->anew)) {
-            if (lull_wait_never_comes(waits, pending))
-                return lull_wait_go_without(waits, stream);
+            if (wait_never_comes(waits, pending))
+                return wait_go_without(waits, stream);
             lull_wait_in_line(waits, stream, pending);
             return false;
         }
@@ -351,7 +845,7 @@ static void take_note(struct lull_waits *waits, struct wait_stream *stream,
         wait_for_all(waits, stream);
         break;
     case NOTE_END:
-        lull_wait_end(waits, stream->process);
+        wait_end(waits, stream->process);
         reach(waits, stream, INT64_MAX);
         break;
     default:
@@ -364,9 +858,9 @@ static void go_on(struct lull_waits *waits, struct wait_stream *stream)
     const struct wait_note *note;
     stream->blocked = false;
     wait_for_all(waits, stream);
-    while (!stream->blocked && (note = lull_wait_notes_first(&stream->notes)) != NULL) {
+    while (!stream->blocked && (note = wait_notes_first(&stream->notes)) != NULL) {
         take_note(waits, stream, note);
-        lull_wait_notes_drop(&stream->notes);
+        wait_notes_drop(&stream->notes);
     }
 }
 
@@ -394,7 +888,7 @@ void lull_wait_stream_take(struct lull_waits *waits, struct wait_stream *stream,
         take_note(waits, stream, &notes[taken++]);
         lull_wait_run_ready(waits);
     }
-    waits->no_memory |= !lull_wait_notes_push(&stream->notes, notes + taken, count - taken);
+    waits->no_memory |= !wait_notes_push(&stream->notes, notes + taken, count - taken);
 }
 
 void lull_wait_stream_free(struct wait_stream *stream)
@@ -407,7 +901,7 @@ void lull_wait_stream_free(struct wait_stream *stream)
     lull_wait_cause_drop(&stream->answer);
     lull_wait_moment_drop(&stream->since);
     lull_wait_ledger_free(&stream->ledger);
-    lull_wait_notes_free(&stream->notes);
+    wait_notes_free(&stream->notes);
     free(stream->pending);
     free(stream->open);
     for (size_t i = 0; i < stream->n_posted; i++)
@@ -418,4 +912,102 @@ void lull_wait_stream_free(struct wait_stream *stream)
         free(stream->held[i].dues);
     free(stream->routes);
     free(stream);
+}
+
+/* ==== lane ==================================================================================== */
+
+/* The threads of a process that communicate side by side: what they do is numbered in the order of
+ * time, and then each is a stream of its own, which waits without keeping the others. */
+
+struct lane_thread {
+    struct wait_stream *stream; /* NULL: nothing has been read */
+    struct wait_note_queue notes;
+    bool ended;
+};
+
+struct wait_lane {
+    uint32_t n_threads;
+    struct lane_thread threads[]; /* from the process's first location on */
+};
+
+bool lull_wait_lanes_create(struct lull_waits *waits)
+{
+    const struct lull_trace *trace = waits->trace;
+    waits->lanes = calloc(trace->n_processes + (size_t)1, sizeof(struct wait_lane *));
+    for (uint32_t p = 0; waits->lanes && p < trace->n_processes; p++) {
+        const uint32_t n = trace->processes[p].n_threads;
+        struct wait_lane *lane = calloc(1, sizeof *lane + n * sizeof *lane->threads);
+        if (!lane)
+            return false;
+        lane->n_threads = n;
+        waits->lanes[p] = lane;
+    }
+    return waits->lanes != NULL;
+}
+
+void lull_wait_lanes_free(struct lull_waits *waits)
+{
+    for (uint32_t p = 0; waits->lanes && p < waits->trace->n_processes; p++) {
+        struct wait_lane *lane = waits->lanes[p];
+        for (uint32_t t = 0; lane && t < lane->n_threads; t++)
+            wait_notes_free(&lane->threads[t].notes);
+        free(lane);
+    }
+    free(waits->lanes);
+}
+
+/* The thread with the first of all notes, the lower one of two; NULL: of a thread that has not
+ * ended none is known. */
+static struct lane_thread *find_earliest_lane_thread(struct wait_lane *lane)
+{
+    struct lane_thread *first = NULL;
+    int64_t time = 0;
+    for (uint32_t t = 0; t < lane->n_threads; t++) {
+        const struct wait_note *note = wait_notes_first(&lane->threads[t].notes);
+        if (!note && !lane->threads[t].ended)
+            return NULL;
+        if (note && (!first || note->time < time)) {
+            first = &lane->threads[t];
+            time = note->time;
+        }
+    }
+    return first;
+}
+
+static void number_note(struct lull_waits *waits, const struct wait_stream *stream,
+                        struct wait_note *note)
+{
+    bool alone;
+    const bool sends = note->kind == NOTE_SEND || note->kind == NOTE_SEND_CALL;
+    if (sends || note->kind == NOTE_RECEIVE) {
+        const uint32_t index =
+            note->channel == LULL_NONE ? LULL_NONE : stream->routes[note->channel].queue;
+        if (index == LULL_NONE)
+            return;
+        struct wait_queue *queue = &waits->queues[index];
+        note->number = sends ? queue->n_sent++ : queue->n_received++;
+    } else if ((note->kind == NOTE_BEGIN || note->kind == NOTE_COLLECTIVE) &&
+               lull_wait_is_known(waits, note->comm, note->op, &alone) && !alone) {
+        note->number = lull_wait_number_operation(waits, note, stream->process);
+    }
+}
+
+void lull_wait_lane_take(struct lull_waits *waits, struct wait_stream *stream,
+                         const struct wait_note *notes, size_t count)
+{
+    struct wait_lane *lane = waits->lanes[stream->process];
+    struct lane_thread *own =
+        &lane->threads[stream->location - waits->trace->processes[stream->process].first_location];
+    own->stream = stream;
+    for (size_t i = 0; i < count; i++) {
+        waits->no_memory |= !wait_notes_push(&own->notes, &notes[i], 1);
+        own->ended |= notes[i].kind == NOTE_END;
+    }
+    for (struct lane_thread *first;
+         !waits->no_memory && (first = find_earliest_lane_thread(lane)) != NULL;) {
+        struct wait_note note = *wait_notes_first(&first->notes);
+        wait_notes_drop(&first->notes);
+        number_note(waits, first->stream, &note);
+        lull_wait_stream_take(waits, first->stream, &note, 1);
+    }
 }

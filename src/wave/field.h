@@ -17,7 +17,10 @@
 #include "team/division.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* ==== field =================================================================================== */
 
 struct lull_wave_cell {
     int64_t end;  /* ns: the last waiting call of the iteration has ended */
@@ -114,5 +117,87 @@ lull_status lull_wave_collector_conclude(struct lull_wave_collector *collector,
                                          const struct lull_wave_field **ret_field,
                                          struct lull_error *err);
 void lull_wave_collector_destroy(struct lull_wave_collector *collector); /* NULL is allowed */
+
+/* ==== row ===================================================================================== */
+
+/* One rank of a run, reduced to its iterations. Internal to the wave room.
+ *
+ * A *phase* is a call that waits for messages, with all messages sent and received since the phase
+ * before it. The phases of a rank repeat; the shortest sequence of phases that does is an
+ * iteration. Where the program marks its iterations, they are what lies from mark to mark instead.
+ * Memory while a rank is followed: 24 bytes per phase; afterwards 16 bytes per iteration. */
+
+struct lull_wave_phase {
+    int64_t begin, end; /* of the call */
+    uint32_t kind;
+};
+
+/* Phases with the same messages are of one kind. */
+struct lull_wave_phase_kind {
+    uint64_t hash;         /* of the messages, in any order */
+    uint32_t first, count; /* messages */
+    uint32_t shape; /* number of messages sent and received, for programs that change partners */
+};
+
+struct lull_wave_builder {
+    struct lull_wave_phase *phases;
+    size_t n_phases, phases_room;
+    struct lull_wave_phase_kind *kinds;
+    size_t n_kinds, kinds_room, next_kind; /* next_kind: probably the next one */
+    struct lull_wave_message *messages;    /* of all kinds, then of the phase that is open */
+    size_t n_messages, messages_room, first_open;
+    uint64_t open_hash;
+    uint32_t open_sent, open_received;
+    struct lull_wave_collective *collectives;
+    size_t n_collectives, collectives_room;
+    size_t *marks; /* how many phases there are before each */
+    size_t n_marks, marks_room;
+};
+
+/* All return false when memory runs out. */
+bool lull_wave_builder_message(struct lull_wave_builder *builder, bool send, uint32_t peer,
+                               uint64_t bytes);
+/* A call that waits has ended; without messages since the last one it is no phase. */
+bool lull_wave_builder_wait(struct lull_wave_builder *builder, int64_t begin, int64_t end);
+bool lull_wave_builder_collective(struct lull_wave_builder *builder, uint8_t operation,
+                                  int64_t begin, int64_t end);
+/* The program says that an iteration begins. */
+bool lull_wave_builder_mark(struct lull_wave_builder *builder);
+/* Finds the iterations, those that were marked or those that repeat. `begin`: when the first one
+ * may have begun at the earliest. Empties the builder. A rank without three iterations gets none.
+ */
+bool lull_wave_builder_finish(struct lull_wave_builder *builder, int64_t begin, bool marked,
+                              struct lull_wave_row *ret_row);
+
+/* ==== collector =============================================================================== */
+
+/* What makes a field, from inside. Internal to the wave room. */
+
+/* What a simulation has told of a rank. A replay does not tell of calls: there a phase is what lies
+ * between two computations, where something was completed. */
+struct lull_wave_told {
+    int64_t call_began, computed, done; /* ns: the last computation, the last completion */
+    bool calls, waited;                 /* there are calls; something was completed since then */
+    bool ended;                         /* it has a row */
+};
+
+struct lull_wave_collector {
+    const struct lull_trace *trace; /* NULL: of a simulation */
+    const char *name;
+    uint32_t first_process;
+    uint32_t marker;   /* that begins iterations; LULL_NONE: none does */
+    uint8_t *calls_of; /* [n_regions]: enum lull_call, where SPANs are calls; NULL: they are not */
+    struct lull_wave_builder *builders; /* [n_ranks] */
+    struct lull_wave_told *told;        /* [n_ranks], of a simulation */
+    struct lull_sim_sink sink;
+    struct lull_wave_field field;
+};
+
+/* ==== select ================================================================================== */
+
+/* The k-th smallest of some times, without sorting them. Internal to the wave room. */
+
+/* Reorders `values`; k < count. Quickselect (Hoare 1961) with the median of three as pivot. */
+int64_t lull_wave_select(int64_t *values, size_t count, size_t k);
 
 #endif

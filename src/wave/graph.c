@@ -1,6 +1,6 @@
 #include "wave/graph.h"
 
-#include "wave/select.h"
+#include "wave/field.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 #include "wave/outlier.h"
 
 #include "base/array.h"
-#include "team/bring.h"
-#include "team/wide_sum.h"
-#include "wave/select.h"
+#include "team/team.h"
+#include "wave/field.h"
 
 #include <assert.h>
 #include <math.h>

@@ -55,8 +55,6 @@ struct lull_wave {
     struct lull_wave_path path;
 };
 
-enum { LULL_WAVE_MOST = 64 };
-
 struct lull_waves {
     struct lull_wave_outliers outliers;
     struct lull_wave *waves; /* by iteration, then rank */

@@ -1,8 +1,7 @@
 /* The law of a real program's strong scaling, against what its published speedups say one by one.
  */
 #include "study/compare.h"
-#include "study/model/fit/fit_measured.h"
-#include "study/model/fit/fit_study.h"
+#include "study/model/fit_study.h"
 #include "support/test.h"
 
 #include <math.h>

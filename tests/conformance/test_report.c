@@ -2,7 +2,7 @@
  * census, and the number of workers does not matter. */
 #include "lull_features.h"
 #include "study/census.h"
-#include "study/report/report_study.h"
+#include "study/report_study.h"
 #include "support/test.h"
 
 #include <stdio.h>

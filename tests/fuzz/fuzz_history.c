@@ -1,5 +1,5 @@
 /* Lines of histories of any content: what is accepted is written and read as the same. */
-#include "study/history/line.h"
+#include "study/history/history.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The file of a node from a blob. Checksums are made right, where there is room for what they are
  * of, so that what lies behind them is reached. */
 #include "support/fuzz_folder.h"
-#include "tape/node.h"
+#include "tape/layout.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "stats/random.h"
 #include "support/seed.h"
 #include "support/test.h"
-#include "trace/format/paraver/read/gunzip.h"
+#include "trace/format/paraver/gunzip.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "metrics/pop/pop.h"
 #include "replay/ideal/ideal.h"
 #include "replay/replay.h"
-#include "replay/warp/warp.h"
+#include "replay/warp.h"
 #include "replay/what_if/what_if.h"
 #include "sim/engine/engine.h"
 #include "support/branches.h"

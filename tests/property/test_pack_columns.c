@@ -5,8 +5,8 @@
 #include "support/branches.h"
 #include "support/seed.h"
 #include "support/test.h"
-#include "tape/encode.h"
-#include "trace/format/tape/pack/columns.h"
+#include "tape/records.h"
+#include "trace/format/tape/pack/record_columns.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "support/check_trace.h"
-#include "trace/sums.h"
+#include "trace/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>

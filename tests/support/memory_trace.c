@@ -1,5 +1,5 @@
 #include "support/memory_trace.h"
-#include "trace/format/sink.h"
+#include "trace/scan.h"
 
 #include <stdlib.h>
 #include <string.h>

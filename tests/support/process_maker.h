@@ -3,7 +3,7 @@
 #define LULL_TESTS_PROCESS_MAKER_H
 
 #include "support/tape_maker.h"
-#include "tape/process.h"
+#include "tape/layout.h"
 
 #include <stdbool.h>
 

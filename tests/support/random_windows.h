@@ -2,7 +2,7 @@
 #ifndef LULL_TESTS_RANDOM_WINDOWS_H
 #define LULL_TESTS_RANDOM_WINDOWS_H
 
-#include "activity/windows.h"
+#include "activity/pass.h"
 #include "stats/random.h"
 #include "trace/trace.h"
 

@@ -3,7 +3,7 @@
 #define LULL_TESTS_TAPE_MAKER_H
 
 #include "tape/definition.h"
-#include "tape/encode.h"
+#include "tape/records.h"
 
 /* One file of records. Zero it, set what the header shall say differently, and write. */
 struct tape_maker {

@@ -3,8 +3,6 @@
 
 #include "support/check_trace.h"
 #include "support/same_trace.h"
-#include "trace/exchange.h"
-#include "trace/sums.h"
 #include "trace/trace.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/history_options.h"
-#include "study/history/condition.h"
+#include "study/history/gate.h"
 #include "view/history/history_document.h"
 
 static char usual_metrics[] = "runtime,parallel_efficiency";

@@ -3,7 +3,7 @@
 #define LULL_CLI_HISTORY_OPTIONS_H
 
 #include "cli/call.h"
-#include "study/history/measured.h"
+#include "study/history/check.h"
 
 #include <popt.h>
 

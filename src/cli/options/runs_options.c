@@ -1,7 +1,7 @@
 #include "cli/options/runs_options.h"
 
 #include "base/text/option.h"
-#include "study/replay/measured.h"
+#include "study/replay/replayed_run.h"
 
 lull_status lull_runs_settings_read(const struct lull_runs_settings *settings,
                                     struct lull_cli_call *call, struct lull_runs_options *runs,

@@ -1,7 +1,7 @@
 /* What the members of a team have collected, each of its processes, comes to the first: the ledgers
  * of locations and the parallel regions of processes one behind the other, regions as sums. */
 #include "metrics/breakdown/collector.h"
-#include "team/bring.h"
+#include "team/team.h"
 
 #include <stdlib.h>
 #include <string.h>

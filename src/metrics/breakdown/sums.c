@@ -6,7 +6,7 @@
 
 #include "metrics/breakdown/merge.h"
 #include "metrics/breakdown/outline.h"
-#include "trace/sums.h"
+#include "trace/trace.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #define LULL_MODEL_PROGRAM_SIMULATE_H
 
 #include "model/program/program_model.h"
-#include "sim/memory/memory.h"
+#include "sim/memory.h"
 #include "sim/network/network.h"
 #include "sim/program.h"
 

@@ -6,7 +6,7 @@
 #ifndef LULL_RECORD_STORE_CONTAINER_H
 #define LULL_RECORD_STORE_CONTAINER_H
 
-#include "tape/process.h"
+#include "tape/layout.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  * and what the last two hold. The records are those in the file, which nobody changes any more. */
 #include "record/store/ends.h"
 
-#include "tape/span.h"
+#include "tape/records.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -2,11 +2,175 @@
  * process; the home tells other shares with members what these wait for. Whether a member may go on
  * is seen in its own share. */
 #include "replay/ideal/gather.h"
+
 #include "activity/channel.h"
+#include "base/array.h"
 #include "base/collective.h"
+#include "base/ring.h"
 #include "replay/ideal/epochs.h"
+#include "replay/ideal/share.h"
 
 #include <string.h>
+
+/* ==== circle ================================================================================== */
+
+/* Communicators as a share sees them: who of it is a member, and where the others are. */
+
+uint32_t lull_circle_process(const struct lull_trace *trace, uint32_t comm, uint32_t rank)
+{
+    const struct lull_comm *local = &trace->comms[comm];
+    if (rank < local->size || local->remote == LULL_NONE)
+        return lull_comm_member(local, rank);
+    return lull_comm_member(&trace->comms[local->remote], rank - local->size);
+}
+
+static uint32_t add_series(struct share *share, uint32_t comm, uint8_t kind)
+{
+    if (!lull_array_reserve(&share->series, &share->series_capacity, share->n_series + 1,
+                            sizeof *share->series))
+        return LULL_NONE;
+    share->series[share->n_series] =
+        (struct series){.comm = comm, .kind = kind, .next = share->circles[comm].series};
+    share->circles[comm].series = (uint32_t)share->n_series;
+    return (uint32_t)share->n_series++;
+}
+
+static struct member *add_member(struct share *share, struct process *process,
+                                 const struct member *like)
+{
+    if (!lull_array_reserve(&share->members, &share->member_capacity, share->n_members + 1,
+                            sizeof *share->members))
+        return NULL;
+    struct member *member = &share->members[share->n_members];
+    *member = *like;
+    member->next = process->first_member;
+    process->first_member = (uint32_t)share->n_members++;
+    return member;
+}
+
+/* The members of a communicator in this share; at home also where the others are. */
+static bool enrol(struct share *share, uint32_t comm)
+{
+    struct lull_ideal *ideal = share->ideal;
+    struct circle *circle = &share->circles[comm];
+    uint8_t *seen = calloc(ideal->n_shares, sizeof *seen);
+    uint32_t *others = calloc(ideal->n_shares, sizeof *others);
+    circle->others = others;
+    uint32_t series = seen && others ? add_series(share, comm, 0) : LULL_NONE;
+    bool fits = series != LULL_NONE;
+    for (uint32_t rank = 0; fits && rank < circle->size; rank++) {
+        uint32_t process = lull_circle_process(ideal->trace, comm, rank);
+        uint16_t at = process == LULL_NONE ? NOBODY : ideal->share_of[process];
+        if (at == share->index) {
+            struct process *p = lull_share_process(share, process);
+            const struct member member = {.comm = comm, .series = series, .rank = rank};
+            fits = p && add_member(share, p, &member);
+            circle->here++;
+        } else if (at != NOBODY && !seen[at]) {
+            seen[at] = 1;
+            others[circle->n_others++] = at;
+        }
+    }
+    free(seen);
+    return fits;
+}
+
+/* NULL: no memory, which is noted. */
+static struct circle *circle_open(struct share *share, uint32_t comm)
+{
+    const struct lull_trace *trace = share->ideal->trace;
+    const struct lull_comm *local = &trace->comms[comm];
+    struct circle *circle = &share->circles[comm];
+    if (circle->known)
+        return circle;
+    circle->known = true;
+    circle->series = LULL_NONE;
+    circle->size =
+        local->size + (local->remote == LULL_NONE ? 0 : trace->comms[local->remote].size);
+    circle->has_all = lull_epochs_have_all(share->ideal, comm, circle->size);
+    circle->home = share->index;
+    for (uint32_t rank = 0; rank < circle->size; rank++) { /* the first that is analysed */
+        uint32_t process = lull_circle_process(trace, comm, rank);
+        if (process == LULL_NONE || share->ideal->share_of[process] == NOBODY)
+            continue;
+        circle->home = share->ideal->share_of[process];
+        break;
+    }
+    if (enrol(share, comm))
+        return circle;
+    lull_share_no_memory(share);
+    return NULL;
+}
+
+/* NULL: it is no member. The list of a process is short, and the last one asked for is its first.
+ */
+static struct member *find_member(struct share *share, struct process *process, uint32_t comm,
+                                  uint8_t kind)
+{
+    struct member *members = share->members;
+    for (uint32_t *link = &process->first_member; *link != LULL_NONE; link = &members[*link].next) {
+        struct member *found = &members[*link];
+        if (found->comm != comm || found->kind != kind)
+            continue;
+        if (link != &process->first_member) {
+            uint32_t index = *link;
+            *link = found->next;
+            found->next = process->first_member;
+            process->first_member = index;
+        }
+        return found;
+    }
+    return NULL;
+}
+
+/* The series of a kind of operation; LULL_NONE: no memory. */
+static uint32_t circle_series(struct share *share, uint32_t comm, uint8_t kind)
+{
+    for (uint32_t at = share->circles[comm].series; at != LULL_NONE; at = share->series[at].next)
+        if (share->series[at].kind == kind)
+            return at;
+    return add_series(share, comm, kind);
+}
+
+/* A process in a series; NULL: no memory, or `ret_stranger`: it is no member at all. */
+static struct member *circle_member(struct share *share, struct process *process, uint32_t comm,
+                                    uint8_t kind, bool *ret_stranger)
+{
+    struct member *member = find_member(share, process, comm, kind);
+    *ret_stranger = false;
+    if (member)
+        return member;
+    const struct member *blocking = kind ? find_member(share, process, comm, 0) : NULL;
+    *ret_stranger = !blocking;
+    if (!blocking)
+        return NULL;
+    struct member like = {.comm = comm, .rank = blocking->rank, .kind = kind};
+    like.series = circle_series(share, comm, kind);
+    return like.series == LULL_NONE ? NULL : add_member(share, process, &like);
+}
+
+/* ==== gather ================================================================================== */
+
+/* One operation as a share sees it, until its members have done with it. At the home of the
+ * communicator, the share of its first process, all members arrive. */
+struct gathering {
+    int64_t latest;  /* of all arrivals so far */
+    int64_t root_at; /* arrival of the root that others wait for, or -1 */
+    int64_t *below;  /* scans, by rank: at home below first_missing the latest of the ranks up to
+                        this one, and else its own arrival or -1 */
+    struct stream *waiting;
+    uint32_t arrived;       /* at home */
+    uint32_t left;          /* of this share */
+    uint32_t first_missing; /* scans, at home: the first rank that has not arrived */
+    uint32_t root_share;    /* of the root that waits for all, or LULL_NONE */
+    bool all;               /* have arrived */
+    uint32_t arrived_of[2]; /* between two groups, at home: those of each, ... */
+    int64_t latest_of[2];   /* ... and the latest of them */
+    int64_t all_of[2];      /* the latest of each group when all of it have arrived; -1: not yet */
+    uint8_t low_op, other_op;
+    uint32_t low_rank, other_rank; /* the lowest rank, and the lowest with another operation */
+    int64_t low_measured, other_measured;
+};
 
 /* ---- gatherings ---------------------------------------------------------------------------- */
 
@@ -260,8 +424,8 @@ uint32_t lull_gather_ticket(struct share *share, struct process *process, uint32
     bool stranger;
     comm = lull_comm_canonical(share->ideal->trace, comm);
     struct member *member =
-        lull_circle_open(share, comm)
-            ? lull_circle_member(share, process, comm, non_blocking ? 1 + op : 0, &stranger)
+        circle_open(share, comm)
+            ? circle_member(share, process, comm, non_blocking ? 1 + op : 0, &stranger)
             : NULL;
     return member ? member->count++ : LULL_NONE;
 }
@@ -271,11 +435,11 @@ bool lull_gather_arrive(struct share *share, struct stream *stream, const struct
 {
     const struct lull_trace *trace = share->ideal->trace;
     uint32_t comm = lull_comm_canonical(trace, arrival->comm);
-    const struct circle *circle = lull_circle_open(share, comm);
+    const struct circle *circle = circle_open(share, comm);
     bool stranger;
     uint8_t kind = arrival->non_blocking ? (uint8_t)(1 + arrival->op) : 0;
     struct member *member =
-        circle ? lull_circle_member(share, stream->process, comm, kind, &stranger) : NULL;
+        circle ? circle_member(share, stream->process, comm, kind, &stranger) : NULL;
     if (!member) {
         const struct complaint complaint = {.kind = NO_MEMBER,
                                             .measured = arrival->measured,
@@ -322,7 +486,7 @@ bool lull_gather_ends_epoch(struct share *share, const struct stream *stream,
                             const struct arrival *arrival)
 {
     const uint32_t comm = lull_comm_canonical(share->ideal->trace, arrival->comm);
-    const struct circle *circle = lull_circle_open(share, comm);
+    const struct circle *circle = circle_open(share, comm);
     return circle && lull_epoch_ends(share, circle, stream, arrival);
 }
 
@@ -330,7 +494,7 @@ void lull_gather_skip(struct share *share, struct stream *stream, const struct a
 {
     const uint32_t comm = lull_comm_canonical(share->ideal->trace, arrival->comm);
     bool stranger;
-    const struct member *member = lull_circle_member(share, stream->process, comm, 0, &stranger);
+    const struct member *member = circle_member(share, stream->process, comm, 0, &stranger);
     if (member)
         lull_epoch_move(share, stream, arrival, member->count);
 }
@@ -398,8 +562,8 @@ void lull_gather_wait(struct share *share, struct stream *stream, const struct p
 
 void lull_gather_letter(struct share *share, uint32_t from, const struct letter *letter)
 {
-    const struct circle *circle = lull_circle_open(share, letter->a);
-    uint32_t index = circle ? lull_circle_series(share, letter->a, letter->series) : LULL_NONE;
+    const struct circle *circle = circle_open(share, letter->a);
+    uint32_t index = circle ? circle_series(share, letter->a, letter->series) : LULL_NONE;
     if (index == LULL_NONE) {
         lull_share_no_memory(share);
         return;

@@ -101,9 +101,6 @@ struct lull_ideal_result {
     const char *lost; /* such a call, "MPI_Ibarrier"; NULL: there was none */
 };
 
-/* More lost time than this share of the runtime, and the ideal runtime is not given. */
-#define LULL_IDEAL_LOST_MOST 0.01
-
 /* ---- as a consumer of a pass ----------------------------------------------------------------- */
 
 struct lull_ideal;

@@ -1,11 +1,244 @@
 #include "replay/ideal/mail.h"
 
 #include "base/array.h"
-#include "replay/ideal/lead.h"
+#include "base/clock.h"
+#include "replay/ideal/crew.h"
+#include "replay/ideal/share.h"
 #include "team/ending.h"
-#include "team/patience.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/* ==== lead ==================================================================================== */
+
+#define LEAD_BYTES (UINT64_C(64) << 20) /* of the shares of one member together */
+
+/* A member tells all others: however many there are, nobody is to hear of it more often than every
+ * 50 us. */
+enum { MARKS = 64, TELL_EVERY_NS = 10000000, HEAR_EVERY_NS = 50000 };
+
+/* Letters up to this one were posted by readers that had come to this time. */
+struct mark {
+    int64_t time;
+    uint64_t letters;
+};
+
+struct lead {
+    uint64_t posted, needed; /* letters; needed: those that others may have taken already */
+    struct mark marks[MARKS];
+    uint32_t n_marks;
+    atomic_bool too_large;
+};
+
+struct leads {
+    struct lull_ideal *ideal;
+    pthread_mutex_t lock; /* of all below */
+    uint64_t most;        /* letters of a share */
+    int64_t *read_to;     /* [members]: how far they have been read, as they told */
+    uint32_t n_members, own;
+    struct lead *leads;                /* of the shares here */
+    int64_t told, told_at, tell_every; /* ns */
+};
+
+struct leads *lull_leads_create(struct lull_ideal *ideal)
+{
+    struct leads *leads = calloc(1, sizeof *leads);
+    struct lull_team *team = ideal->options->division->team;
+    const unsigned n_shares = ideal->end_share - ideal->first_share;
+    if (!leads)
+        return NULL;
+    pthread_mutex_init(&leads->lock, NULL);
+    leads->ideal = ideal;
+    leads->n_members = lull_team_size(team);
+    leads->own = lull_team_index(team);
+    leads->told = -1;
+    leads->tell_every = (int64_t)leads->n_members * HEAR_EVERY_NS;
+    if (leads->tell_every < TELL_EVERY_NS)
+        leads->tell_every = TELL_EVERY_NS;
+    leads->most = ideal->options->ahead;
+    if (leads->most == 0)
+        leads->most = LEAD_BYTES / sizeof(struct letter) / (n_shares ? n_shares : 1);
+    leads->read_to = calloc(leads->n_members, sizeof *leads->read_to);
+    leads->leads = calloc(n_shares + (size_t)1, sizeof *leads->leads);
+    if (leads->read_to && leads->leads)
+        return leads;
+    lull_leads_destroy(leads);
+    return NULL;
+}
+
+void lull_leads_destroy(struct leads *leads)
+{
+    if (!leads)
+        return;
+    pthread_mutex_destroy(&leads->lock);
+    free(leads->read_to);
+    free(leads->leads);
+    free(leads);
+}
+
+static struct lead *lead_of(struct leads *leads, const struct share *share)
+{
+    return &leads->leads[share->index - leads->ideal->first_share];
+}
+
+/* ---- how far ----------------------------------------------------------------------------------
+ */
+
+void lull_lead_reads(struct reader *reader, int64_t time)
+{
+    atomic_store_explicit(&reader->read_to, time, memory_order_relaxed);
+}
+
+static int64_t least_of(struct reader *const *readers, unsigned n_readers)
+{
+    int64_t least = INT64_MAX;
+    for (unsigned r = 0; r < n_readers; r++) {
+        const int64_t time = atomic_load_explicit(&readers[r]->read_to, memory_order_relaxed);
+        least = time < least ? time : least;
+    }
+    return least;
+}
+
+static int64_t least_of_others(const struct leads *leads)
+{
+    int64_t least = INT64_MAX;
+    for (uint32_t m = 0; m < leads->n_members; m++)
+        if (m != leads->own && leads->read_to[m] < least)
+            least = leads->read_to[m];
+    return least;
+}
+
+/* ---- marks ------------------------------------------------------------------------------------
+ */
+
+static void set_mark(struct leads *leads, struct lead *lead, int64_t time)
+{
+    const uint64_t last = lead->n_marks ? lead->marks[lead->n_marks - 1].letters : lead->needed;
+    if (lead->posted - last < leads->most / MARKS)
+        return;
+    if (lead->n_marks == MARKS) { /* as more was granted: every other one is enough */
+        for (uint32_t i = 0; i < MARKS / 2; i++)
+            lead->marks[i] = lead->marks[2 * i + 1];
+        lead->n_marks = MARKS / 2;
+    }
+    lead->marks[lead->n_marks++] = (struct mark){time, lead->posted};
+}
+
+/* As far as the others have come. */
+static bool is_too_large(struct leads *leads, struct lead *lead)
+{
+    const int64_t others = least_of_others(leads);
+    uint32_t passed = 0;
+    while (passed < lead->n_marks && lead->marks[passed].time <= others)
+        lead->needed = lead->marks[passed++].letters;
+    lead->n_marks -= passed;
+    memmove(lead->marks, lead->marks + passed, lead->n_marks * sizeof *lead->marks);
+    return others != INT64_MAX && lead->posted - lead->needed > leads->most;
+}
+
+void lull_lead_posted(struct share *share, uint32_t letters)
+{
+    struct leads *leads = share->ideal->leads;
+    struct lead *lead = lead_of(leads, share);
+    pthread_mutex_lock(&leads->lock);
+    lead->posted += letters;
+    set_mark(leads, lead, least_of(share->readers, share->n_readers));
+    if (is_too_large(leads, lead))
+        atomic_store(&lead->too_large, true);
+    pthread_mutex_unlock(&leads->lock);
+}
+
+bool lull_lead_is_too_large(const struct share *share)
+{
+    struct leads *leads = share->ideal->leads;
+    return leads && atomic_load_explicit(&lead_of(leads, share)->too_large, memory_order_relaxed);
+}
+
+/* ---- others -----------------------------------------------------------------------------------
+ */
+
+bool lull_lead_to_tell(struct leads *leads, int64_t *ret_time)
+{
+    const int64_t now = lull_clock_read(CLOCK_MONOTONIC);
+    const int64_t time = least_of(leads->ideal->readers, leads->ideal->n_readers);
+    pthread_mutex_lock(&leads->lock);
+    const bool tells = time != leads->told && now - leads->told_at >= leads->tell_every;
+    if (tells) {
+        leads->told = time;
+        leads->told_at = now;
+    }
+    pthread_mutex_unlock(&leads->lock);
+    *ret_time = time;
+    return tells;
+}
+
+/* What a reader has found is not welcome, may be so now. */
+static void wake_readers(struct share *share)
+{
+    for (unsigned r = 0; r < share->n_readers; r++) {
+        atomic_store(&share->readers[r]->hungry, true);
+        lull_post_rouse(share->readers[r], RESTING);
+    }
+}
+
+/* The only place where a share may go on again, so that its readers learn of it. */
+static void look_at_all(struct leads *leads)
+{
+    struct lull_ideal *ideal = leads->ideal;
+    for (unsigned s = ideal->first_share; s < ideal->end_share; s++) {
+        struct share *share = ideal->shares[s];
+        struct lead *lead = lead_of(leads, share);
+        pthread_mutex_lock(&leads->lock);
+        const bool goes_on = atomic_load(&lead->too_large) && !is_too_large(leads, lead);
+        if (goes_on)
+            atomic_store(&lead->too_large, false);
+        pthread_mutex_unlock(&leads->lock);
+        if (goes_on)
+            wake_readers(share);
+    }
+}
+
+void lull_lead_heard(struct leads *leads, uint32_t member, int64_t time)
+{
+    pthread_mutex_lock(&leads->lock);
+    leads->read_to[member] = time;
+    pthread_mutex_unlock(&leads->lock);
+    look_at_all(leads);
+}
+
+void lull_lead_grant(struct leads *leads)
+{
+    bool any = false;
+    for (unsigned s = leads->ideal->first_share; s < leads->ideal->end_share; s++)
+        any |= lull_lead_is_too_large(leads->ideal->shares[s]);
+    if (!any)
+        return;
+    pthread_mutex_lock(&leads->lock);
+    leads->most *= 2;
+    pthread_mutex_unlock(&leads->lock);
+    look_at_all(leads);
+}
+
+/* ==== mail ==================================================================================== */
+
+/* What all do when they rest. */
+enum rest_verdict {
+    REST_OVER,         /* all is read and evaluated */
+    REST_RELEASE_SOME, /* sends whose message nobody is known to receive go on */
+    REST_RELEASE_ALL,  /* likewise those whose message will be received */
+    REST_READ_ON,      /* more may wait */
+    REST_STUCK
+};
+
+/* What it depends on; bits. */
+enum rest {
+    REST_UNREAD = 1,       /* a reader has not read all */
+    REST_MORE = 2,         /* a step that is to come may let somebody go on */
+    REST_AHEAD = 4,        /* a reader rests as it is too far ahead */
+    REST_RELEASES = 8,     /* there are sends for RELEASE_SOME ... */
+    REST_RELEASES_ALL = 16 /* ... for RELEASE_ALL */
+};
 
 enum { MAIL_LOOKS = 50 };
 
@@ -49,10 +282,14 @@ static lull_status tell_mail_note(void *context, uint32_t to, const struct lull_
     return lull_team_post(mail->team, LULL_TEAM_REPLAY, to, &head, sizeof head, err);
 }
 
+static uint64_t post_look_at_rest(const struct lull_ideal *ideal);
+static enum rest_verdict rest_judge(uint64_t rest);
+static void post_decide(struct lull_ideal *ideal, enum rest_verdict verdict);
+
 static uint64_t look_at_rest(void *context)
 {
     const struct mail *mail = context;
-    return lull_post_look_at_rest(mail->ideal);
+    return post_look_at_rest(mail->ideal);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -107,7 +344,8 @@ lull_status lull_mail_failure(struct mail *mail, struct lull_error *err)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-void lull_mail_send(struct share *share, uint32_t to, const struct batch *batch)
+/* A batch for a share of another member. */
+static void mail_send(struct share *share, uint32_t to, const struct batch *batch)
 {
     struct {
         struct mail_head head;
@@ -166,7 +404,7 @@ static void look_whether_over(struct mail *mail, lull_status status, const struc
     mail->era++;
     lull_ending_again(&mail->ending);
     mail->patience.since = 0;
-    lull_post_decide(mail->ideal, lull_rest_judge(mail->ending.findings));
+    post_decide(mail->ideal, rest_judge(mail->ending.findings));
 }
 
 static void hear_note(struct mail *mail, uint32_t from, const struct mail_head *head)
@@ -269,7 +507,8 @@ static bool take_all(struct mail *mail)
     return any;
 }
 
-bool lull_mail_take(struct lull_ideal *ideal)
+/* Puts what has come into inboxes; whether there was anything. By any reader. */
+static bool mail_take(struct lull_ideal *ideal)
 {
     struct mail *mail = ideal->mail;
     if (!mail || pthread_mutex_trylock(&mail->lock) != 0)
@@ -280,7 +519,9 @@ bool lull_mail_take(struct lull_ideal *ideal)
     return any;
 }
 
-bool lull_mail_look_out(struct lull_ideal *ideal)
+/* By a reader that sleeps: looks out for mail, tells that this member has settled, and waits a
+ * little. Another one may do so already: false. */
+static bool mail_look_out(struct lull_ideal *ideal)
 {
     struct mail *mail = ideal->mail;
     int64_t span = 0;
@@ -297,4 +538,352 @@ bool lull_mail_look_out(struct lull_ideal *ideal)
     pthread_mutex_unlock(&mail->lock);
     lull_patience_wait(span);
     return true;
+}
+
+/* ==== post ==================================================================================== */
+
+/* Letters between shares, rest, and the end.
+ *
+ * `unsettled` counts the readers that are awake and the batches that nobody has taken yet. Whoever
+ * brings it to 0 knows that all sleep with nothing on its way: no reader will ever be woken by
+ * another. Then either all has been read and everything is over, or reading rests because too much
+ * waits. In that case more room helps if a thread that is not blocked may yet do what others wait
+ * for, or if the receive of a synchronous send may yet be read; otherwise the streams wait for what
+ * does not come in this trace. */
+
+enum { BLOCKS_BETWEEN_LETTERS = 8 };
+
+enum { MOST_SPARE = 32 /* batches of a share */ };
+
+/* Letters are often answered at once by another processor, and going to sleep for each would take
+ * ten times as long as the evaluation. So a share looks out for them for so long before it sleeps.
+ * It keeps its processor meanwhile: where others compute beside lull, whoever yields it waits for
+ * milliseconds, and whoever sleeps gets it back as soon as it is woken. */
+enum { LOOK_OUT_NS = 5000, LOOK_AGAIN_NS = 2000000 };
+
+/* One of the share's readers takes its letters; who is awake does so in any case. */
+static void wake_one(struct share *share)
+{
+    unsigned r = 0;
+    while (r < share->n_readers && share->readers[r]->sleep == AWAKE)
+        r++;
+    if (r < share->n_readers)
+        pthread_cond_signal(&share->readers[r]->wake);
+}
+
+void lull_post_put(struct share *target, struct batch *batch, bool wakes)
+{
+    atomic_fetch_add(&target->ideal->unsettled, 1);
+    pthread_mutex_lock(&target->lock);
+    if (target->inbox)
+        target->inbox_last->next = batch;
+    else
+        target->inbox = batch;
+    target->inbox_last = batch;
+    atomic_store_explicit(&target->has_mail, true, memory_order_release);
+    if (wakes)
+        wake_one(target);
+    pthread_mutex_unlock(&target->lock);
+}
+
+/* Who is told more than it tells others does not need all that it has got. */
+static void keep(struct share *share, struct batch *batch)
+{
+    if (share->n_spare == MOST_SPARE) {
+        free(batch);
+        return;
+    }
+    batch->next = share->spare;
+    share->spare = batch;
+    share->n_spare++;
+}
+
+static struct batch *take_spare(struct share *share)
+{
+    struct batch *batch = share->spare;
+    if (!batch)
+        return malloc(sizeof *batch);
+    share->spare = batch->next;
+    share->n_spare--;
+    return batch;
+}
+
+static void hand_over(struct share *share, uint32_t to)
+{
+    struct outbox *outbox = &share->outboxes[to];
+    struct batch *batch = outbox->batch;
+    struct share *target = share->ideal->shares[to];
+    if (!batch || batch->count == 0)
+        return;
+    outbox->batch = NULL;
+    if (target) {
+        lull_post_put(target, batch, !share->helps);
+        return;
+    }
+    mail_send(share, to, batch);
+    keep(share, batch);
+}
+
+struct letter *lull_post(struct share *share, uint32_t to, uint8_t kind)
+{
+    struct outbox *outbox = &share->outboxes[to];
+    if (outbox->batch && outbox->batch->count == LETTERS_OF_BATCH)
+        hand_over(share, to);
+    if (!outbox->batch) {
+        outbox->batch = take_spare(share);
+        if (!outbox->batch) {
+            lull_share_no_memory(share);
+            return NULL;
+        }
+        outbox->batch->next = NULL;
+        outbox->batch->from = share->index;
+        outbox->batch->count = 0;
+    }
+    struct letter *letter = &outbox->batch->letters[outbox->batch->count++];
+    *letter = (struct letter){.kind = kind};
+    return letter;
+}
+
+void lull_post_flush(struct share *share)
+{
+    share->blocks = 0;
+    for (uint32_t to = 0; to < share->ideal->n_shares; to++)
+        if (share->outboxes[to].batch)
+            hand_over(share, to);
+}
+
+/* That is not known of shares of other members. */
+static bool is_waited_for(const struct share *target)
+{
+    return target && atomic_load_explicit(&target->waits, memory_order_relaxed);
+}
+
+/* Whoever waits gets letters at once, others in larger batches. */
+void lull_post_flush_now_and_then(struct share *share)
+{
+    bool now = ++share->blocks >= BLOCKS_BETWEEN_LETTERS;
+    if (now)
+        share->blocks = 0;
+    for (uint32_t to = 0; to < share->ideal->n_shares; to++)
+        if (share->outboxes[to].batch && (now || is_waited_for(share->ideal->shares[to])))
+            hand_over(share, to);
+    if (now && share->ideal->mail)
+        mail_take(share->ideal);
+}
+
+/* Reads what has come. */
+void lull_post_take(struct share *share)
+{
+    if (!atomic_load_explicit(&share->has_mail, memory_order_acquire))
+        return;
+    pthread_mutex_lock(&share->lock);
+    struct batch *batch = share->inbox;
+    share->inbox = share->inbox_last = NULL;
+    atomic_store_explicit(&share->has_mail, false, memory_order_relaxed);
+    pthread_mutex_unlock(&share->lock);
+    for (struct batch *next; batch; batch = next) {
+        next = batch->next;
+        for (uint32_t i = 0; i < batch->count && share->status == LULL_OK; i++) {
+            const struct letter *letter = &batch->letters[i];
+            if (letter->kind <= LETTER_MESSAGE)
+                lull_channel_letter(share, batch->from, letter);
+            else if (letter->kind <= LETTER_ANSWER)
+                lull_synchronous_letter(share, batch->from, letter);
+            else
+                lull_gather_letter(share, batch->from, letter);
+        }
+        keep(share, batch);
+        atomic_fetch_sub(&share->ideal->unsettled, 1);
+    }
+}
+
+/* ---- rest ---------------------------------------------------------------------------------- */
+
+void lull_post_rouse(struct reader *reader, enum sleep why)
+{
+    struct share *share = reader->share;
+    pthread_mutex_lock(&share->lock);
+    if (reader->sleep != AWAKE && (why == AWAKE || reader->sleep == why) && !reader->roused) {
+        reader->roused = true;
+        atomic_fetch_add(&share->ideal->unsettled, 1);
+        pthread_cond_signal(&reader->wake);
+    }
+    pthread_mutex_unlock(&share->lock);
+}
+
+void lull_post_rouse_all(struct lull_ideal *ideal)
+{
+    for (unsigned r = 0; r < ideal->n_readers; r++)
+        lull_post_rouse(ideal->readers[r], AWAKE);
+}
+
+static bool is_more_to_come(const struct lull_ideal *ideal)
+{
+    for (uint32_t l = 0; ideal->synchronous && l < ideal->trace->n_locations; l++)
+        if (ideal->streams[l] && ideal->streams[l]->blocked == ON_RECEIVE)
+            return true;
+    for (uint32_t p = 0; ideal->has_crews && p < ideal->trace->n_processes; p++)
+        if (ideal->processes[p] && ideal->processes[p]->crew &&
+            lull_crew_has_more(ideal->processes[p]->crew))
+            return true;
+    return false;
+}
+
+/* post.c: of the shares here, all of which rest; and what is to be done with them. */
+/* All readers sleep, and nothing is on its way; so all shares may be looked at. */
+static uint64_t post_look_at_rest(const struct lull_ideal *ideal)
+{
+    uint64_t rest = is_more_to_come(ideal) ? REST_MORE : 0;
+    for (unsigned r = 0; r < ideal->n_readers; r++) {
+        if (ideal->readers[r]->sleep != RESTING)
+            continue;
+        rest |= REST_UNREAD;
+        if (lull_lead_is_too_large(ideal->readers[r]->share))
+            rest |= REST_AHEAD;
+    }
+    if (lull_synchronous_asks(ideal, false))
+        rest |= REST_RELEASES;
+    else if (lull_synchronous_asks(ideal, true))
+        rest |= REST_RELEASES_ALL;
+    return rest;
+}
+
+static enum rest_verdict rest_judge(uint64_t rest)
+{
+    if (rest & REST_UNREAD)
+        return rest & (REST_MORE | REST_AHEAD) ? REST_READ_ON : REST_STUCK;
+    if (rest & REST_RELEASES)
+        return REST_RELEASE_SOME;
+    return rest & REST_RELEASES_ALL ? REST_RELEASE_ALL : REST_OVER;
+}
+
+/* What this posts may wake others; they must not decide before it has been done. */
+static void post_decide(struct lull_ideal *ideal, enum rest_verdict verdict)
+{
+    atomic_fetch_add(&ideal->unsettled, 1);
+    switch (verdict) {
+    case REST_OVER:
+        atomic_store(&ideal->state, OVER);
+        break;
+    case REST_RELEASE_SOME:
+    case REST_RELEASE_ALL:
+        lull_synchronous_release(ideal, verdict == REST_RELEASE_ALL);
+        break;
+    case REST_READ_ON:
+        atomic_store(&ideal->bound, 2 * atomic_load(&ideal->bound));
+        if (ideal->leads)
+            lull_lead_grant(ideal->leads);
+        break;
+    case REST_STUCK:
+        ideal->first_blocked = lull_ideal_first_blocked(ideal);
+        for (unsigned s = ideal->first_share; s < ideal->end_share; s++)
+            lull_share_drop_notes(ideal->shares[s]);
+        atomic_store(&ideal->state, STUCK);
+    }
+    lull_post_rouse_all(ideal);
+    atomic_fetch_sub(&ideal->unsettled, 1);
+}
+
+/* Whether there were letters for a share that nobody else was at. What goes wrong is told by the
+ * share of the reader that is here. */
+static bool serve(struct reader *own, struct share *share)
+{
+    if (!atomic_load_explicit(&share->has_mail, memory_order_acquire) ||
+        pthread_mutex_trylock(&share->evaluation) != 0)
+        return false;
+    share->helps = true;
+    lull_reader_evaluate(own, share);
+    lull_post_flush(share);
+    share->helps = false;
+    lull_status status = share->status;
+    const struct lull_error err = share->error;
+    lull_reader_let_go(own, share);
+    if (status != LULL_OK && share != own->share) {
+        pthread_mutex_lock(&own->share->evaluation);
+        lull_share_fail(own->share, status, &err);
+        pthread_mutex_unlock(&own->share->evaluation);
+    }
+    return status == LULL_OK;
+}
+
+/* Serves its own share and those that others have no time for, until no letters come any more:
+ * where ranks of different shares wait for each other at every step of a program, one thread that
+ * does the work of all is faster than all of them that take turns. What it posts meanwhile wakes
+ * nobody, because it reads that itself. */
+static void serve_all(struct reader *own)
+{
+    struct lull_ideal *ideal = own->share->ideal;
+    const unsigned first = ideal->first_share, n = ideal->end_share - first;
+    const unsigned at = own->share->index - first;
+    int64_t until = 0; /* 0: something has just been done */
+    while ((n > 1 || ideal->mail) && !atomic_load(&ideal->stopped)) {
+        bool served = ideal->mail && mail_take(ideal);
+        for (unsigned s = 0; s < n; s++)
+            served |= serve(own, ideal->shares[first + (at + s) % n]);
+        if (!served && n == 1)
+            return; /* what other members send, sleep_until_roused looks out for */
+        const int64_t now = served ? 0 : lull_clock_read(CLOCK_MONOTONIC);
+        if (!served && until != 0 && now >= until)
+            return;
+        if (served || until == 0)
+            until = served ? 0 : now + LOOK_OUT_NS;
+    }
+}
+
+/* Where there is mail, a reader that waits may be the last that could look out for it. */
+static void wait_for_wake(struct reader *reader)
+{
+    struct share *share = reader->share;
+    struct timespec until;
+    if (!share->ideal->mail) {
+        pthread_cond_wait(&reader->wake, &share->lock);
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += LOOK_AGAIN_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&reader->wake, &share->lock, &until);
+}
+
+static void sleep_until_roused(struct reader *reader, enum sleep why)
+{
+    struct share *share = reader->share;
+    struct lull_ideal *ideal = share->ideal;
+    pthread_mutex_lock(&share->lock);
+    if (share->inbox || atomic_load(&ideal->stopped) ||
+        (why == RESTING && atomic_load(&reader->hungry))) {
+        pthread_mutex_unlock(&share->lock);
+        return;
+    }
+    reader->sleep = why;
+    pthread_mutex_unlock(&share->lock);
+    if (atomic_fetch_sub(&ideal->unsettled, 1) == 1 && !ideal->mail)
+        post_decide(ideal, rest_judge(post_look_at_rest(ideal)));
+    pthread_mutex_lock(&share->lock);
+    while (!share->inbox && !reader->roused) {
+        pthread_mutex_unlock(&share->lock);
+        const bool looks = ideal->mail && mail_look_out(ideal);
+        pthread_mutex_lock(&share->lock);
+        if (!looks && !share->inbox && !reader->roused)
+            wait_for_wake(reader);
+    }
+    if (!reader->roused)
+        atomic_fetch_add(&ideal->unsettled, 1);
+    reader->roused = false;
+    reader->sleep = AWAKE;
+    pthread_mutex_unlock(&share->lock);
+}
+
+void lull_post_sleep(struct reader *reader, enum sleep why)
+{
+    struct share *share = reader->share;
+    atomic_fetch_add_explicit(&share->waits, 1, memory_order_relaxed);
+    pthread_mutex_lock(&share->evaluation);
+    lull_reader_evaluate(reader, share);
+    lull_post_flush(share);
+    lull_reader_let_go(reader, share);
+    serve_all(reader);
+    sleep_until_roused(reader, why);
+    atomic_fetch_sub_explicit(&share->waits, 1, memory_order_relaxed);
 }

@@ -13,40 +13,42 @@
 
 #include "replay/ideal/share.h"
 
-/* What all do when they rest. */
-enum lull_rest_verdict {
-    LULL_REST_OVER,         /* all is read and evaluated */
-    LULL_REST_RELEASE_SOME, /* sends whose message nobody is known to receive go on */
-    LULL_REST_RELEASE_ALL,  /* likewise those whose message will be received */
-    LULL_REST_READ_ON,      /* more may wait */
-    LULL_REST_STUCK
-};
-
-/* What it depends on; bits. */
-enum lull_rest {
-    LULL_REST_UNREAD = 1,       /* a reader has not read all */
-    LULL_REST_MORE = 2,         /* a step that is to come may let somebody go on */
-    LULL_REST_AHEAD = 4,        /* a reader rests as it is too far ahead */
-    LULL_REST_RELEASES = 8,     /* there are sends for RELEASE_SOME ... */
-    LULL_REST_RELEASES_ALL = 16 /* ... for RELEASE_ALL */
-};
-
-enum lull_rest_verdict lull_rest_judge(uint64_t rest);
-/* post.c: of the shares here, all of which rest; and what is to be done with them. */
-uint64_t lull_post_look_at_rest(const struct lull_ideal *ideal);
-void lull_post_decide(struct lull_ideal *ideal, enum lull_rest_verdict verdict);
+/* ==== mail ==================================================================================== */
 
 /* NULL: no memory. */
 struct mail *lull_mail_create(struct lull_ideal *ideal);
 void lull_mail_destroy(struct mail *mail); /* NULL is allowed */
-/* A batch for a share of another member. */
-void lull_mail_send(struct share *share, uint32_t to, const struct batch *batch);
-/* Puts what has come into inboxes; whether there was anything. By any reader. */
-bool lull_mail_take(struct lull_ideal *ideal);
-/* By a reader that sleeps: looks out for mail, tells that this member has settled, and waits a
- * little. Another one may do so already: false. */
-bool lull_mail_look_out(struct lull_ideal *ideal);
 /* Whether another member has failed, or is not there any more. */
 lull_status lull_mail_failure(struct mail *mail, struct lull_error *err);
+
+/* ==== lead ==================================================================================== */
+
+/* How far a member of a team is ahead of the others.
+ *
+ * What a share has posted to other members is kept there until it is needed. A receiver that has
+ * been read up to some measured time needs what was sent before it. So a share may be ahead of the
+ * member that has been read least far by so much measured time as LULL_LEAD_BYTES of letters hold,
+ * and its readers rest where it is more, until the others have told that they have come nearer. As
+ * clocks may contradict each other, others may wait for what is sent behind that: then all rest,
+ * and the decision that more may wait (mail.h) doubles the bytes. */
+
+struct leads;
+
+struct leads *lull_leads_create(struct lull_ideal *ideal); /* NULL: no memory */
+void lull_leads_destroy(struct leads *leads);              /* NULL is allowed */
+
+/* A reader has come to this time; INT64_MAX: to its end. */
+void lull_lead_reads(struct reader *reader, int64_t time);
+/* A share, whose evaluation the caller holds, has posted so many letters to another member. */
+void lull_lead_posted(struct share *share, uint32_t letters);
+/* Whether the readers of a share are to rest. */
+bool lull_lead_is_too_large(const struct share *share);
+
+/* How far all of this member has been read; false: that was told lately, or is as it was told. */
+bool lull_lead_to_tell(struct leads *leads, int64_t *ret_time);
+/* Another member has come to this time. Wakes readers that may go on. */
+void lull_lead_heard(struct leads *leads, uint32_t member, int64_t time);
+/* All rest. */
+void lull_lead_grant(struct leads *leads);
 
 #endif

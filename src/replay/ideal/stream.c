@@ -1,11 +1,390 @@
 /* One thread: its steps become notes, and notes move its time. */
+#include "replay/ideal/stream.h"
+
 #include "activity/channel.h"
+#include "activity/pass.h"
 #include "base/array.h"
-#include "replay/ideal/channels.h"
 #include "replay/ideal/crew.h"
 #include "replay/ideal/epochs.h"
-#include "replay/ideal/read.h"
-#include "replay/program/epoch.h"
+#include "replay/ideal/share.h"
+#include "replay/program/items.h"
+#include "replay/program/lost.h"
+#include "trace/trace.h"
+
+/* ==== synchronous ============================================================================= */
+
+/* When receives begin: a synchronous send is over no earlier. Its sender asks; the receiver answers
+ * as soon as it is known which receive takes the message, and the thread has come to its beginning.
+ * Which message a receive takes that does not block is known where its completion is read, which
+ * may be far ahead of the thread; so a thread that waits for something else meanwhile keeps nobody
+ * waiting whom MPI would let go on. Lists are in share->messages and hold what is in flight. */
+
+/* ---- lists --------------------------------------------------------------------------------- */
+
+static void add_to_list(struct share *share, uint32_t *list, const struct message *item)
+{
+    const uint32_t place = lull_channel_place(share);
+    if (place == LULL_NONE) {
+        lull_share_no_memory(share);
+        return;
+    }
+    share->messages[place] = *item;
+    share->messages[place].next = *list;
+    *list = place;
+}
+
+static bool remove_item(struct share *share, uint32_t *list, uint32_t number,
+                        struct message *ret_item)
+{
+    for (uint32_t *at = list; *at != LULL_NONE; at = &share->messages[*at].next) {
+        const uint32_t place = *at;
+        struct message *item = &share->messages[place];
+        if (item->number != number)
+            continue;
+        *ret_item = *item;
+        *at = item->next;
+        item->next = share->free_message;
+        share->free_message = place;
+        return true;
+    }
+    return false;
+}
+
+/* ---- the sender ---------------------------------------------------------------------------- */
+
+static void take_answer(struct share *share, uint32_t index, uint32_t number, int64_t time)
+{
+    const struct message answer = {.time = time, .number = number};
+    add_to_list(share, &share->links[index].answers, &answer);
+    for (struct stream **at = &share->links[index].waiting; *at; at = &(*at)->next_waiting)
+        if ((*at)->pending[(*at)->pending_at].number == number) {
+            struct stream *stream = *at;
+            *at = stream->next_waiting;
+            lull_share_ready(share, stream);
+            return;
+        }
+}
+
+bool lull_synchronous_answer(struct share *share, uint32_t link, uint32_t number, int64_t *ret_time)
+{
+    struct message answer;
+    if (!remove_item(share, &share->links[link].answers, number, &answer))
+        return false;
+    *ret_time = answer.time;
+    return true;
+}
+
+/* ---- the receiver -------------------------------------------------------------------------- */
+
+static void tell_sender(struct share *share, uint64_t asker, uint32_t number, int64_t time)
+{
+    const uint32_t to = (uint32_t)(asker >> 32), link = (uint32_t)asker;
+    if (to == share->index) {
+        take_answer(share, link, number, time);
+        return;
+    }
+    struct letter *letter = lull_post(share, to, LETTER_ANSWER);
+    if (!letter)
+        return;
+    letter->a = link;
+    letter->b = number;
+    letter->time = time;
+}
+
+static void begin_receive(struct share *share, uint32_t queue, uint32_t number, int64_t time)
+{
+    const struct message begun = {.time = time, .number = number};
+    struct message asked;
+    if (remove_item(share, &share->queues[queue].asked, number, &asked))
+        tell_sender(share, (uint64_t)asked.sent, number, time);
+    else
+        add_to_list(share, &share->queues[queue].begun, &begun);
+}
+
+static void take_question(struct share *share, uint32_t queue, uint32_t number, uint64_t asker)
+{
+    const struct message asked = {.sent = (int64_t)asker, .number = number};
+    struct message begun;
+    if (remove_item(share, &share->queues[queue].begun, number, &begun))
+        tell_sender(share, asker, number, begun.time);
+    else
+        add_to_list(share, &share->queues[queue].asked, &asked);
+}
+
+void lull_synchronous_taken(struct share *share, uint32_t queue, uint32_t number)
+{
+    if (!share->ideal->synchronous)
+        return;
+    struct message begun; /* it is there unless somebody asked */
+    remove_item(share, &share->queues[queue].begun, number, &begun);
+}
+
+void lull_synchronous_ask(struct share *share, uint32_t index, uint32_t number)
+{
+    const struct link *link = &share->links[index];
+    if (link->share == share->index) {
+        take_question(share, link->queue, number, (uint64_t)share->index << 32 | index);
+        return;
+    }
+    struct letter *letter = lull_post(share, link->share, LETTER_ASK);
+    if (!letter)
+        return;
+    letter->a = link->queue;
+    letter->b = number;
+    letter->c = index;
+}
+
+void lull_synchronous_letter(struct share *share, uint32_t from, const struct letter *letter)
+{
+    if (letter->kind == LETTER_ANSWER)
+        take_answer(share, letter->a, letter->b, letter->time);
+    else
+        take_question(share, share->ports[from].queues[letter->a], letter->b,
+                      (uint64_t)from << 32 | letter->c);
+}
+
+static void release_asked(struct share *share, struct queue *queue, bool all)
+{
+    for (uint32_t *at = &queue->asked; *at != LULL_NONE;) {
+        const uint32_t place = *at;
+        const struct message asked = share->messages[place];
+        if (!all && (int32_t)(asked.number - queue->received) < 0) {
+            at = &share->messages[place].next;
+            continue;
+        }
+        *at = asked.next;
+        share->messages[place].next = share->free_message;
+        share->free_message = place;
+        tell_sender(share, (uint64_t)asked.sent, asked.number, 0);
+    }
+}
+
+static bool asks(const struct share *share, const struct queue *queue, bool all)
+{
+    for (uint32_t at = queue->asked; at != LULL_NONE; at = share->messages[at].next)
+        if (all || (int32_t)(share->messages[at].number - queue->received) >= 0)
+            return true;
+    return false;
+}
+
+bool lull_synchronous_asks(const struct lull_ideal *ideal, bool all)
+{
+    for (unsigned s = ideal->first_share; ideal->synchronous && s < ideal->end_share; s++) {
+        const struct share *share = ideal->shares[s];
+        for (size_t q = 0; q < share->queues_by_channel.count; q++)
+            if (asks(share, &share->queues[q], all))
+                return true;
+    }
+    return false;
+}
+
+/* Who gets a letter wakes, but does nothing before all are done with. */
+void lull_synchronous_release(struct lull_ideal *ideal, bool all)
+{
+    if (all) /* whose receive may begin when others have come as far without epochs */
+        lull_epochs_spoil(ideal);
+    for (unsigned s = ideal->first_share; s < ideal->end_share; s++)
+        pthread_mutex_lock(&ideal->shares[s]->evaluation);
+    for (unsigned s = ideal->first_share; s < ideal->end_share; s++) {
+        struct share *share = ideal->shares[s];
+        for (size_t q = 0; q < share->queues_by_channel.count; q++)
+            release_asked(share, &share->queues[q], all);
+        lull_post_flush(share);
+    }
+    for (unsigned s = ideal->first_share; s < ideal->end_share; s++)
+        pthread_mutex_unlock(&ideal->shares[s]->evaluation);
+}
+
+/* ---- posts --------------------------------------------------------------------------------- */
+
+/* NULL: it is none that is known. */
+static struct posting *find_posting(struct stream *stream, uint32_t post)
+{
+    size_t i = 0;
+    while (i < stream->n_postings && stream->postings[i].post != post)
+        i++;
+    return i < stream->n_postings && post != LULL_NONE ? &stream->postings[i] : NULL;
+}
+
+static void remove_posting(struct stream *stream, struct posting *posting)
+{
+    *posting = stream->postings[--stream->n_postings];
+}
+
+void lull_synchronous_foresee(struct share *share, struct stream *stream, const struct note *note)
+{
+    if (!share->ideal->synchronous)
+        return;
+    if (note->kind == LULL_STEP_RECV_POST && note->ticket != LULL_NONE) {
+        if (lull_array_reserve(&stream->postings, &stream->posting_capacity, stream->n_postings + 1,
+                               sizeof *stream->postings))
+            stream->postings[stream->n_postings++] =
+                (struct posting){.time = -1, .post = note->ticket, .queue = LULL_NONE};
+        else
+            lull_share_no_memory(share);
+        return;
+    }
+    struct posting *posting =
+        note->kind == LULL_STEP_RECV ? find_posting(stream, note->ticket) : NULL;
+    if (!posting || note->what == LULL_NONE)
+        return;
+    posting->queue = note->what;
+    posting->number = note->number;
+    if (posting->time >= 0)
+        begin_receive(share, posting->queue, posting->number, posting->time);
+}
+
+void lull_synchronous_post(struct share *share, struct stream *stream, const struct note *note)
+{
+    struct posting *posting = find_posting(stream, note->ticket);
+    if (!posting)
+        return;
+    posting->time = stream->time;
+    if (posting->queue != LULL_NONE)
+        begin_receive(share, posting->queue, posting->number, posting->time);
+}
+
+void lull_synchronous_receive(struct share *share, struct stream *stream, const struct note *note)
+{
+    if (!share->ideal->synchronous)
+        return;
+    struct posting *posting = find_posting(stream, note->ticket);
+    if (posting)
+        remove_posting(stream, posting);
+    else
+        begin_receive(share, note->what, note->number, stream->time);
+}
+
+void lull_synchronous_drop(struct stream *stream, uint32_t post)
+{
+    struct posting *posting = find_posting(stream, post);
+    if (posting)
+        remove_posting(stream, posting);
+}
+
+/* ==== read ==================================================================================== */
+
+/* New channels are made known to the share, which the reader of a crew holds already. */
+static void hold_share(struct share *share, const struct stream *stream)
+{
+    if (!stream->process->crew)
+        pthread_mutex_lock(&share->evaluation);
+}
+
+static void let_go_share(struct share *share, const struct stream *stream)
+{
+    if (!stream->process->crew)
+        pthread_mutex_unlock(&share->evaluation);
+}
+
+/* NULL: no memory, which is noted. */
+static struct route *find_route(struct share *share, struct stream *stream, uint32_t channel)
+{
+    if (!lull_array_reserve(&stream->routes, &stream->route_capacity, (size_t)channel + 1,
+                            sizeof *stream->routes)) {
+        lull_share_no_memory(share);
+        return NULL;
+    }
+    while (stream->n_routes <= channel)
+        stream->routes[stream->n_routes++] = (struct route){LULL_NONE, LULL_NONE};
+    return &stream->routes[channel];
+}
+
+uint32_t lull_read_link(struct share *share, struct stream *stream, uint32_t channel,
+                        const struct lull_channels *channels)
+{
+    hold_share(share, stream);
+    struct route *route = find_route(share, stream, channel);
+    uint32_t link = LULL_NONE;
+    if (route)
+        link = route->link = lull_channel_link(share, lull_channels_at(channels, channel));
+    let_go_share(share, stream);
+    return link;
+}
+
+uint32_t lull_read_queue(struct share *share, struct stream *stream, uint32_t channel,
+                         const struct lull_channels *channels)
+{
+    hold_share(share, stream);
+    struct route *route = find_route(share, stream, channel);
+    uint32_t queue = LULL_NONE;
+    if (route)
+        queue = route->queue = lull_channel_queue(share, lull_channels_at(channels, channel));
+    let_go_share(share, stream);
+    return queue;
+}
+
+uint32_t lull_read_post(struct share *share, struct stream *stream, uint64_t request)
+{
+    struct reading *reading = &stream->reading;
+    if (request == LULL_NO_REQUEST)
+        return LULL_NONE;
+    if (!lull_array_reserve(&reading->open, &reading->open_capacity, reading->n_open + 1,
+                            sizeof *reading->open)) {
+        hold_share(share, stream);
+        lull_share_no_memory(share);
+        let_go_share(share, stream);
+        return LULL_NONE;
+    }
+    reading->open[reading->n_open++] = (struct read_post){request, reading->n_posts};
+    return reading->n_posts++;
+}
+
+uint32_t lull_read_completion(struct reading *reading, uint64_t request)
+{
+    for (size_t i = 0; i < reading->n_open && request != LULL_NO_REQUEST; i++)
+        if (reading->open[i].request == request) {
+            const uint32_t post = reading->open[i].post;
+            reading->open[i] = reading->open[--reading->n_open];
+            return post;
+        }
+    return LULL_NONE;
+}
+
+bool lull_read_leaves_records(struct reading *reading, uint8_t call)
+{
+    reading->lost_collective |= call == LULL_CALL_ICOLLECTIVE;
+    return call == LULL_CALL_TEST ? reading->lost_collective : lull_call_leaves_operations(call);
+}
+
+bool lull_read_is_beyond(const struct share *share, const struct reading *reading,
+                         const struct lull_step *step)
+{
+    int64_t to = share->ideal->to;
+    return reading->in_call ? step->kind == LULL_STEP_CALL_END && step->time > to
+                            : step->time >= to;
+}
+
+bool lull_read_is_known(const struct share *share, const struct note *note)
+{
+    const struct lull_trace *trace = share->ideal->trace;
+    return note->what < trace->n_comms && trace->comms[note->what].paradigm == LULL_PARADIGM_MPI &&
+           note->op != LULL_COLLECTIVE_UNKNOWN;
+}
+
+/* Tracers may give all the communicators of one process the same definition. */
+static bool read_is_alone(const struct share *share, uint32_t comm)
+{
+    const struct lull_comm *c = &share->ideal->trace->comms[comm];
+    return c->size == 1 && c->remote == LULL_NONE;
+}
+
+bool lull_read_is_root_between(const struct share *share, const struct lull_step *step)
+{
+    const struct lull_trace *trace = share->ideal->trace;
+    return step->collective.root < 0 && step->comm < trace->n_comms &&
+           trace->comms[step->comm].remote != LULL_NONE &&
+           (step->collective.sent > 0 || step->collective.received > 0);
+}
+
+bool lull_read_gathers(const struct share *share, const struct note *note)
+{
+    bool begins = note->kind == LULL_STEP_COLLECTIVE_BEGIN;
+    return begins == ((note->flags & NOTE_REQUEST) != 0) && lull_read_is_known(share, note) &&
+           !read_is_alone(share, note->what);
+}
+
+/* ==== stream ================================================================================== */
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
@@ -147,7 +526,7 @@ static void begin_collective(struct share *share, struct stream *stream, const s
     }
     struct open_collective *open = &stream->open[stream->n_open++];
     *open = (struct open_collective){.request = note->value, .time = stream->time};
-    if (lull_read_is_known(share, note) && !lull_read_is_alone(share, note->what))
+    if (lull_read_is_known(share, note) && !read_is_alone(share, note->what))
         open->arrived = arrive(share, stream, note, stream->time, &open->pending);
 }
 
@@ -172,7 +551,7 @@ static void end_collective(struct share *share, struct stream *stream, const str
     int64_t time;
     if ((note->flags & NOTE_REQUEST) && !close_collective(stream, note->value, &now))
         return;
-    if (lull_read_is_alone(share, note->what))
+    if (read_is_alone(share, note->what))
         return;
     if (!now.arrived && !arrive(share, stream, note, now.time, &now.pending))
         return;
@@ -429,4 +808,286 @@ void lull_ideal_stream_resume(struct share *share, struct stream *stream)
     if ((now == RUNNABLE || now == ENDED) &&
         atomic_load_explicit(&share->full, memory_order_relaxed))
         atomic_store(&reader->hungry, true);
+}
+
+/* ==== losses ================================================================================== */
+
+/* Calls of which nothing was recorded that should have been. What they waited for is taken as
+ * nothing, and counted; receives whose completion a tracer does not record are guessed
+ * (replay/program/lost.h). */
+
+static struct losses *losses_of(struct share *share, struct stream *stream)
+{
+    if (!stream->losses)
+        stream->losses = calloc(1, sizeof *stream->losses);
+    if (!stream->losses)
+        lull_share_no_memory(share);
+    return stream->losses;
+}
+
+static void lose(struct share *share, struct stream *stream, const struct note *call)
+{
+    struct losses *losses = losses_of(share, stream);
+    if (!losses)
+        return;
+    const struct lull_ideal *ideal = share->ideal;
+    int64_t from = stream->stopped_at > ideal->from ? stream->stopped_at : ideal->from;
+    int64_t to = call->time < ideal->to ? call->time : ideal->to;
+    losses->ns[call->op] += to > from ? to - from : 0;
+    losses->region[call->op] = call->what;
+}
+
+/* A member of a team reads all of the run for it, and counts what is odd there no second time. */
+static lull_status create_lost(struct lull_ideal *ideal, struct lull_error *err)
+{
+    const struct lull_trace *trace = ideal->trace;
+    if (ideal->mail && !ideal->silent)
+        ideal->silent = lull_trace_silent_create(trace);
+    if (ideal->mail && !ideal->silent)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
+    return lull_lost_create(ideal->mail ? ideal->silent : trace, ideal->options->application,
+                            &ideal->lost, err);
+}
+
+/* All threads share one list, made when the first needs it. NULL: a failure, which is noted. */
+static struct lull_lost *open_lost(struct share *share)
+{
+    struct lull_ideal *ideal = share->ideal;
+    struct lull_error err;
+    lull_status status = LULL_OK;
+    pthread_mutex_lock(&ideal->lost_lock);
+    if (!ideal->lost)
+        status = create_lost(ideal, &err);
+    struct lull_lost *lost = ideal->lost;
+    pthread_mutex_unlock(&ideal->lost_lock);
+    if (status != LULL_OK)
+        lull_share_fail(share, status, &err);
+    return status == LULL_OK ? lost : NULL;
+}
+
+static void receive_guessed(struct share *share, struct stream *stream, const struct note *call,
+                            const struct lull_lost_send *send)
+{
+    static const char quirk[] =
+        "non-blocking receives do not say what they received; what had been sent before their "
+        "wait ended is taken";
+    const struct lull_trace *trace = share->ideal->trace;
+    const struct lull_channel channel = {send->source, stream->process->index,
+                                         lull_comm_canonical(trace, send->comm), send->tag};
+    uint32_t queue = lull_channel_queue(share, &channel);
+    if (queue == LULL_NONE)
+        return;
+    const struct pending wanted = {.what = queue,
+                                   .number = share->queues[queue].received++,
+                                   .comm = LULL_NONE,
+                                   .time = call->time,
+                                   .bytes = send->bytes};
+    lull_trace_add_quirk(&share->ideal->tally.trace, quirk, "rank %u at %.9g s",
+                         trace->processes[stream->process->index].rank,
+                         1e-9 * (double)stream->stopped_at);
+    lull_ideal_stream_receive(share, stream, &wanted);
+}
+
+/* A wait of whose completions nothing was recorded, although receives are open. */
+static void count_lost_receives(struct share *share, struct stream *stream, const struct note *call)
+{
+    const struct lull_lost_send *sends;
+    if (share->ideal->most_epochs > 0) { /* or what is guessed would be told, and may be void */
+        lull_epochs_spoil(share->ideal);
+        return;
+    }
+    struct lull_lost *lost = open_lost(share);
+    if (!lost)
+        return;
+    uint64_t most = call->op == LULL_CALL_WAITALL ? stream->open_receives : 1;
+    struct lull_lost_wait wait = {.process = stream->process->index,
+                                  .epoch = stream->lost_epoch,
+                                  .time = call->time,
+                                  .most = most > UINT32_MAX ? UINT32_MAX : (uint32_t)most};
+    uint32_t count = lull_lost_take(lost, &wait, &sends);
+    stream->open_receives -= call->op == LULL_CALL_WAITALL ? most : count;
+    for (uint32_t i = 0; i < count && share->status == LULL_OK; i++)
+        receive_guessed(share, stream, call, &sends[i]);
+}
+
+static void look_at_wait(struct share *share, struct stream *stream, const struct note *call)
+{
+    struct losses *losses = stream->losses;
+    bool waits = call->op != LULL_CALL_TEST;
+    if (losses && losses->open > 0) {
+        lose(share, stream, call);
+        if (waits)
+            losses->open -= call->op == LULL_CALL_WAIT ? 1 : losses->open;
+    }
+    if (waits && stream->open_receives > 0)
+        count_lost_receives(share, stream, call);
+}
+
+void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,
+                                     const struct note *call)
+{
+    struct losses *losses;
+    switch (call->op) {
+    case LULL_CALL_WAIT:
+    case LULL_CALL_WAITALL:
+    case LULL_CALL_TEST:
+        look_at_wait(share, stream, call);
+        return;
+    case LULL_CALL_ICOLLECTIVE:
+        losses = losses_of(share, stream);
+        if (losses)
+            losses->open++;
+        lose(share, stream, call);
+        return;
+    case LULL_CALL_SEND:
+    case LULL_CALL_SSEND:
+    case LULL_CALL_BSEND:
+    case LULL_CALL_RECV:
+    case LULL_CALL_SENDRECV: /* lost, unless others are recorded: then it was with MPI_PROC_NULL */
+    case LULL_CALL_COLLECTIVE:
+        lose(share, stream, call);
+        return;
+    default:
+        return;
+    }
+}
+
+/* ==== reader ================================================================================== */
+
+/* Workers of the pass. What they read becomes notes at once, without the share; who then finds
+ * nobody else at the share evaluates for all of its readers. A reader whose notes have to wait
+ * reads on, until it has as much at hand as it can keep. */
+
+enum { MOST_AT_HAND = 1 << 12 }; /* notes */
+
+struct reader *lull_reader_create(void)
+{
+    struct reader *reader = lull_alloc_apart(sizeof *reader);
+    if (reader)
+        pthread_cond_init(&reader->wake, NULL);
+    return reader;
+}
+
+void lull_reader_destroy(struct reader *reader)
+{
+    if (!reader)
+        return;
+    pthread_cond_destroy(&reader->wake);
+    free(reader->notes);
+    free(reader->sheaves);
+    free(reader);
+}
+
+/* ---- evaluation ---------------------------------------------------------------------------- */
+
+void lull_reader_evaluate(struct reader *reader, struct share *share)
+{
+    lull_post_take(share);
+    lull_share_run(share);
+    if (share != reader->share)
+        return;
+    const struct note *notes = reader->notes;
+    for (size_t i = 0; i < reader->n_sheaves; i++) {
+        const struct sheaf *sheaf = &reader->sheaves[i];
+        lull_ideal_stream_notes(share, sheaf->stream, notes, sheaf->count);
+        lull_share_run(share);
+        notes += sheaf->count;
+    }
+    reader->n_notes = reader->n_sheaves = 0;
+}
+
+/* Once full, until half of that is gone: or readers would be woken for every step. */
+static bool is_full(const struct share *share, bool was)
+{
+    size_t bound = atomic_load_explicit(&share->ideal->bound, memory_order_relaxed);
+    return share->pool.queued >= (was ? bound / 2 + 1 : bound);
+}
+
+void lull_reader_let_go(struct reader *reader, struct share *share)
+{
+    bool was = atomic_load_explicit(&share->full, memory_order_relaxed);
+    bool full = is_full(share, was);
+    atomic_store(&share->full, full);
+    pthread_mutex_unlock(&share->evaluation);
+    if (!was && !full) /* nobody rests */
+        return;
+    for (unsigned r = 0; r < share->n_readers; r++) {
+        struct reader *other = share->readers[r];
+        if (!full)
+            atomic_store(&other->hungry, true);
+        if (other != reader && atomic_load(&other->hungry))
+            lull_post_rouse(other, RESTING);
+    }
+}
+
+lull_status lull_reader_failure(struct share *share, struct lull_error *err)
+{
+    return share->status == LULL_OK ? LULL_OK
+                                    : lull_fail(err, share->status, "%s", share->error.text);
+}
+
+/* ---- steps --------------------------------------------------------------------------------- */
+
+/* Of a stream that is alone in its process; false: no memory. */
+static bool read_notes(struct reader *reader, struct stream *stream, const struct lull_steps *steps)
+{
+    struct share *share = reader->share;
+    size_t before = reader->n_notes;
+    if (!lull_array_reserve(&reader->notes, &reader->note_capacity, before + steps->count,
+                            sizeof *reader->notes) ||
+        !lull_array_reserve(&reader->sheaves, &reader->sheaf_capacity, reader->n_sheaves + 1,
+                            sizeof *reader->sheaves))
+        return false;
+    struct note *note = reader->notes + before;
+    for (uint32_t i = 0; i < steps->count; i++)
+        if (!lull_read_is_silent(share, stream, &steps->steps[i]))
+            lull_read_note(share, stream, &steps->steps[i], steps->channels, note++);
+    reader->n_notes = (size_t)(note - reader->notes);
+    if (reader->n_notes > before)
+        reader->sheaves[reader->n_sheaves++] =
+            (struct sheaf){.stream = stream, .count = reader->n_notes - before};
+    return true;
+}
+
+/* Whether this reader may evaluate now. */
+static bool take_share(struct share *share, bool waits)
+{
+    if (waits)
+        pthread_mutex_lock(&share->evaluation);
+    return waits || pthread_mutex_trylock(&share->evaluation) == 0;
+}
+
+/* NULL: no memory, which is noted. */
+static struct stream *find_stream(struct share *share, uint32_t location)
+{
+    struct stream *stream = share->ideal->streams[location];
+    if (stream)
+        return stream;
+    pthread_mutex_lock(&share->evaluation);
+    stream = lull_share_stream(share, location);
+    pthread_mutex_unlock(&share->evaluation);
+    return stream;
+}
+
+lull_status lull_reader_steps(struct reader *reader, const struct lull_steps *steps,
+                              struct lull_error *err)
+{
+    struct share *share = reader->share;
+    struct stream *stream = find_stream(share, steps->location);
+    const bool crew = stream && stream->process->crew;
+    bool good = !stream || crew || !stream->calls || read_notes(reader, stream, steps);
+    atomic_exchange(&reader->hungry, false); /* and what made it so is seen */
+    if (!take_share(share, crew || !good || reader->n_notes >= MOST_AT_HAND))
+        return LULL_OK;
+    if (!good)
+        lull_share_no_memory(share);
+    lull_reader_evaluate(reader, share);
+    if (crew) {
+        lull_crew_steps(share, stream, steps);
+        lull_share_run(share);
+    }
+    lull_post_flush_now_and_then(share);
+    lull_status status = lull_reader_failure(share, err);
+    lull_reader_let_go(reader, share);
+    return status;
 }

@@ -1,6 +1,5 @@
 #include "replay/program/bursts.h"
 
-#include "replay/program/epoch.h"
 #include "replay/program/items.h"
 
 #include <stdlib.h>

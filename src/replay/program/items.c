@@ -1,5 +1,9 @@
 #include "replay/program/items.h"
 
+#include <stdlib.h>
+
+/* ==== items =================================================================================== */
+
 enum { BURST = LULL_STRETCH_BURST, FIXED = LULL_STRETCH_FIXED, NOT_KEPT = LULL_STRETCH_WAIT };
 
 static struct lull_item *add_item_out(struct lull_items *m, uint8_t kind, int64_t time)
@@ -117,4 +121,218 @@ void lull_items_init(struct lull_items *items, const struct lull_items_options *
 {
     *items = (struct lull_items){
         .options = *options, .kind = NOT_KEPT, .user = LULL_NONE, .ns[FIXED] = options->shift};
+}
+
+/* ==== item cursor ============================================================================= */
+
+/* Items pulled, and those of a thread that follows its master: two sequences of steps, its own and
+ * the forks and joins of the master, merged by time. */
+
+enum { ROOM = 16 };
+
+/* The forks and joins of a master. */
+struct leader {
+    struct lull_step_cursor *cursor;
+    struct lull_steps steps;
+    uint32_t at;
+    bool over;
+    struct lull_item merged[ROOM]; /* with those of the thread itself */
+};
+
+struct lull_item_cursor {
+    const struct lull_trace *trace;
+    struct lull_step_cursor *cursor;
+    struct lull_items maker;
+    struct lull_steps steps;
+    uint32_t at;
+    bool over;
+    struct lull_item own[ROOM]; /* of its own steps */
+    uint32_t n_own, own_at;
+    struct leader *leader; /* of a thread that follows its master; else NULL */
+};
+
+/* ---- its own ------------------------------------------------------------------------------- */
+
+/* The items of one batch of steps at most, so that all of these live; none: the end. */
+static lull_status read_own(struct lull_item_cursor *c, struct lull_error *err)
+{
+    c->n_own = c->own_at = 0;
+    while (c->n_own == 0 && !c->over) {
+        if (c->at == c->steps.count) {
+            lull_status status = lull_step_cursor_next(c->cursor, &c->steps, err);
+            if (status != LULL_OK)
+                return status;
+            c->at = 0;
+            c->over = c->steps.count == 0;
+        }
+        while (c->at < c->steps.count && c->n_own + LULL_ITEMS_OF_A_STEP <= ROOM)
+            c->n_own += lull_items_take(&c->maker, &c->steps.steps[c->at++], &c->own[c->n_own]);
+    }
+    return LULL_OK;
+}
+
+/* ---- the master's -------------------------------------------------------------------------- */
+
+static bool is_lead(const struct lull_step *step)
+{
+    return step->kind == LULL_STEP_FORK || step->kind == LULL_STEP_JOIN;
+}
+
+/* The next fork or join of the master; NULL: there is none any more. */
+static lull_status find_lead(struct leader *leader, const struct lull_step **ret_lead,
+                             struct lull_error *err)
+{
+    while (!leader->over) {
+        for (; leader->at < leader->steps.count; leader->at++) {
+            *ret_lead = &leader->steps.steps[leader->at];
+            if (is_lead(*ret_lead))
+                return LULL_OK;
+        }
+        lull_status status = lull_step_cursor_next(leader->cursor, &leader->steps, err);
+        if (status != LULL_OK)
+            return status;
+        leader->at = 0;
+        leader->over = leader->steps.count == 0;
+    }
+    *ret_lead = NULL;
+    return LULL_OK;
+}
+
+/* The part of a stretch of time before a fork or join; the rest stays. */
+static struct lull_item split_stretch(struct lull_item *item, int64_t at)
+{
+    struct lull_item part = *item;
+    part.end = at;
+    part.ns = item->ns < at - item->begin ? item->ns : at - item->begin;
+    item->begin = at;
+    item->ns -= part.ns;
+    return part;
+}
+
+/* One item more: the lead, its own next one, or that part of it before the lead. */
+static struct lull_item merge(struct lull_item_cursor *c, const struct lull_step *lead)
+{
+    struct lull_item *own = c->own_at < c->n_own ? &c->own[c->own_at] : NULL;
+    if (lead && (!own || own->begin >= lead->time)) {
+        c->leader->at++;
+        return (struct lull_item){.kind = LULL_ITEM_MEET, .begin = lead->time, .end = lead->time};
+    }
+    if (lead && own->end > lead->time && own->kind != LULL_ITEM_STEP)
+        return split_stretch(own, lead->time);
+    c->own_at++;
+    return *own;
+}
+
+static lull_status read_merged(struct lull_item_cursor *c, uint32_t *ret_count,
+                               struct lull_error *err)
+{
+    const struct lull_step *lead;
+    uint32_t count = 0;
+    while (count < ROOM) {
+        if (c->own_at == c->n_own && !c->over) {
+            if (count > 0) /* what items point to lives until its own steps are read on */
+                break;
+            lull_status status = read_own(c, err);
+            if (status != LULL_OK)
+                return status;
+        }
+        lull_status status = find_lead(c->leader, &lead, err);
+        if (status != LULL_OK)
+            return status;
+        if (!lead && c->own_at == c->n_own)
+            break;
+        c->leader->merged[count++] = merge(c, lead);
+    }
+    *ret_count = count;
+    return LULL_OK;
+}
+
+/* ---- the cursor ---------------------------------------------------------------------------- */
+
+static lull_status open_leader(struct lull_item_cursor *c, uint32_t location,
+                               struct lull_error *err)
+{
+    const uint32_t wants = LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN);
+    static const struct lull_pass_options whole = {.application = LULL_NONE};
+    c->leader = calloc(1, sizeof *c->leader);
+    if (!c->leader)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
+                         c->trace->path);
+    return lull_step_cursor_open(c->trace, location, wants, &whole, &c->leader->cursor, err);
+}
+
+lull_status lull_item_cursor_open(const struct lull_trace *trace, uint32_t location,
+                                  const uint8_t *marks, const struct lull_items_options *options,
+                                  struct lull_item_cursor **ret_cursor, struct lull_error *err)
+{
+    const struct lull_location *l = &trace->locations[location];
+    const uint32_t master = trace->processes[l->process].first_location;
+    const struct lull_pass_options pass = {
+        .application = LULL_NONE, .marks = marks, .windows = options->windows};
+    struct lull_item_cursor *c = calloc(1, sizeof *c);
+    if (!c)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
+    c->trace = trace;
+    lull_items_init(&c->maker, options);
+    c->maker.options.master = location == master;
+    const uint32_t wants =
+        LULL_ITEMS_WANT | (options->marks ? LULL_STEP_MASK(LULL_STEP_MARKER) : 0);
+    lull_status status = lull_step_cursor_open(trace, location, wants, &pass, &c->cursor, err);
+    if (status == LULL_OK && location != master && l->role != LULL_THREAD_FREE)
+        status = open_leader(c, master, err);
+    if (status != LULL_OK) {
+        lull_item_cursor_close(c);
+        return status;
+    }
+    *ret_cursor = c;
+    return LULL_OK;
+}
+
+lull_status lull_item_cursor_next(struct lull_item_cursor *c, const struct lull_item **ret_items,
+                                  uint32_t *ret_count, struct lull_error *err)
+{
+    if (c->leader) {
+        *ret_items = c->leader->merged;
+        return read_merged(c, ret_count, err);
+    }
+    lull_status status = read_own(c, err);
+    *ret_items = c->own;
+    *ret_count = c->n_own;
+    return status;
+}
+
+void lull_item_cursor_close(struct lull_item_cursor *c)
+{
+    if (!c)
+        return;
+    if (c->leader)
+        lull_step_cursor_close(c->leader->cursor);
+    free(c->leader);
+    lull_step_cursor_close(c->cursor);
+    free(c);
+}
+
+/* ==== epoch =================================================================================== */
+
+bool lull_is_epoch(const struct lull_trace *trace, const struct lull_step *step,
+                   uint32_t n_processes)
+{
+    static const bool waits_for_all[LULL_COLLECTIVES] = {
+        [LULL_COLLECTIVE_BARRIER] = true,        [LULL_COLLECTIVE_ALLGATHER] = true,
+        [LULL_COLLECTIVE_ALLTOALL] = true,       [LULL_COLLECTIVE_ALLREDUCE] = true,
+        [LULL_COLLECTIVE_REDUCE_SCATTER] = true, [LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK] = true,
+    };
+    if (step->kind != LULL_STEP_COLLECTIVE_END || step->comm >= trace->n_comms ||
+        step->op >= LULL_COLLECTIVES || !waits_for_all[step->op] ||
+        step->collective.request != LULL_NO_REQUEST)
+        return false;
+    return trace->comms[step->comm].size == n_processes;
+}
+
+uint32_t lull_count_processes(const struct lull_trace *trace, uint32_t application)
+{
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        n += trace->processes[p].application == application && trace->processes[p].n_threads > 0;
+    return n;
 }

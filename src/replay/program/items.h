@@ -12,6 +12,9 @@
 #define LULL_REPLAY_PROGRAM_ITEMS_H
 
 #include "activity/pass.h"
+#include "activity/step.h"
+
+/* ==== items =================================================================================== */
 
 enum lull_item_kind {
     LULL_ITEM_BURST, /* from begin to end: ns, less than end - begin where some of it was neither */
@@ -74,5 +77,18 @@ lull_status lull_item_cursor_next(struct lull_item_cursor *cursor,
                                   const struct lull_item **ret_items, uint32_t *ret_count,
                                   struct lull_error *err);
 void lull_item_cursor_close(struct lull_item_cursor *cursor); /* NULL is allowed */
+
+/* ==== epoch =================================================================================== */
+
+/* Epochs: collective operations in which all processes wait for all divide a run into epochs, alike
+ * on all of them. */
+
+/* Whether a step ends an epoch: a blocking operation of that kind, of all `n_processes`, is over.
+ */
+bool lull_is_epoch(const struct lull_trace *trace, const struct lull_step *step,
+                   uint32_t n_processes);
+
+/* How many processes of an application there are. */
+uint32_t lull_count_processes(const struct lull_trace *trace, uint32_t application);
 
 #endif

@@ -1,6 +1,6 @@
 #include "replay/replay.h"
 
-#include "replay/program/groups.h"
+#include "replay/program/stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,229 @@
 /* Operations wait in a queue until what a receive takes, or which communicator a collective
  * operation is on, is known from further on in the trace. */
+#include "replay/program/stream.h"
+
+#include "activity/channel.h"
 #include "base/array.h"
-#include "replay/program/queue.h"
+#include "base/collective.h"
+#include "base/hash.h"
+#include "replay/program/disturb.h"
+#include "replay/program/items.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-lull_status lull_replay_no_memory(const stream_t *s, struct lull_error *err)
+#define NO_ENTRY UINT64_MAX
+
+enum open_kind { OPEN_SEND, OPEN_RECEIVE, OPEN_COLLECTIVE, OPEN_NOTHING };
+
+typedef struct lull_replay_stream stream_t;
+
+/* ==== requests ================================================================================ */
+
+/* The requests of a stream: those of the trace that are open, and their numbers in the program. */
+
+static uint64_t entry_position(const stream_t *s, const struct entry *entry)
+{
+    return s->base + (uint64_t)(entry - s->queue);
+}
+
+/* NULL: it was handed out. */
+static struct entry *entry_at(const stream_t *s, uint64_t position)
+{
+    return position != NO_ENTRY && position >= s->base + s->first ? &s->queue[position - s->base]
+                                                                  : NULL;
+}
+
+/* ---- requests ------------------------------------------------------------------------------ */
+
+/* A number for a request of the program, and its return; false: no memory. */
+static uint32_t request_number(stream_t *s)
+{
+    return s->n_free ? s->free_numbers[--s->n_free] : s->numbers++;
+}
+
+static bool request_release(stream_t *s, uint32_t number)
+{
+    if (!lull_array_reserve(&s->free_numbers, &s->free_capacity, s->n_free + 1, sizeof number))
+        return false;
+    s->free_numbers[s->n_free++] = number;
+    return true;
+}
+
+/* A request of the trace is open from now on, as an enum open_kind; NULL: no memory. */
+static struct open *request_add(stream_t *s, uint64_t request, uint8_t kind)
+{
+    if (!lull_array_reserve(&s->open, &s->open_capacity, s->n_open + 1, sizeof *s->open))
+        return NULL;
+    struct open *open = &s->open[s->n_open++];
+    *open = (struct open){.request = request, .kind = kind, .position = NO_ENTRY};
+    return open;
+}
+
+/* NULL: there is none */
+static struct open *request_find(stream_t *s, uint64_t request)
+{
+    for (uint32_t i = 0; i < s->n_open; i++)
+        if (s->open[i].request == request)
+            return &s->open[i];
+    return NULL;
+}
+
+/* The oldest of a kind; NULL: there is none. */
+static struct open *request_oldest(stream_t *s, uint8_t kind)
+{
+    for (uint32_t i = 0; i < s->n_open; i++)
+        if (s->open[i].kind == kind)
+            return &s->open[i];
+    return NULL;
+}
+
+/* The oldest receive to which the tracer gives a request (`named`), or gives none. */
+static struct open *request_oldest_receive(stream_t *s, bool named)
+{
+    for (uint32_t i = 0; i < s->n_open; i++)
+        if (s->open[i].kind == OPEN_RECEIVE && (s->open[i].request != LULL_NO_REQUEST) == named)
+            return &s->open[i];
+    return NULL;
+}
+
+static void request_remove(stream_t *s, struct open *open)
+{
+    size_t at = (size_t)(open - s->open);
+    memmove(open, open + 1, (--s->n_open - at) * sizeof *open);
+}
+
+/* This call waits for it; false: no memory. */
+static bool request_wait(stream_t *s, uint32_t number)
+{
+    if (!lull_array_reserve(&s->call_waits, &s->call_capacity, s->n_call_waits + 1, sizeof number))
+        return false;
+    s->call_waits[s->n_call_waits++] = number;
+    return true;
+}
+
+static lull_status replay_no_memory(const stream_t *s, struct lull_error *err);
+static bool replay_make_room(void **array, size_t *first, size_t *end, size_t *capacity,
+                             size_t size);
+static struct entry *replay_push(stream_t *s, uint8_t kind, uint32_t region, int64_t measured);
+static lull_status replay_take_unreceived(stream_t *s, struct open *open, bool *ret_taken,
+                                          struct lull_error *err);
+static lull_status replay_guess(stream_t *s, const struct lull_step *call, struct lull_error *err);
+static lull_status replay_take_operation(stream_t *s, const struct lull_step *step,
+                                         struct lull_error *err);
+
+/* One WAIT for all that the call waited for. */
+/* The numbers are free behind the WAIT. */
+static lull_status request_push_wait(stream_t *s, struct lull_error *err)
+{
+    if (s->n_call_waits == 0)
+        return LULL_OK;
+    struct entry *entry = replay_push(s, LULL_OP_WAIT, s->call_region, 0);
+    if (!entry)
+        return replay_no_memory(s, err);
+    for (uint32_t i = 0; i < s->n_call_waits; i++) {
+        if (!replay_make_room((void **)&s->waits, &s->waits_first, &s->waits_end,
+                              &s->waits_capacity, sizeof *s->waits))
+            return replay_no_memory(s, err);
+        s->waits[s->waits_end++] = s->call_waits[i];
+        if (!request_release(s, s->call_waits[i]))
+            return replay_no_memory(s, err);
+    }
+    entry->op.n_requests = s->n_call_waits;
+    s->n_call_waits = 0;
+    return LULL_OK;
+}
+
+/* It will never be known what it did. */
+static lull_status request_drop(stream_t *s, struct open *open, struct lull_error *err)
+{
+    struct entry *entry = entry_at(s, open->position);
+    bool back = entry && entry->pending;
+    if (back) {
+        entry->pending = false;
+        entry->dropped = true;
+    }
+    uint32_t number = open->number;
+    request_remove(s, open);
+    return !back || request_release(s, number) ? LULL_OK : replay_no_memory(s, err);
+}
+
+/* ==== threads ================================================================================= */
+
+/* Threads that the program makes: they arrive and wait in syncs, whose numbers have the kind above
+ * the number of a thread, or of a barrier and its meeting. */
+
+enum { BEGINS = UINT32_MAX, ENDS = UINT32_MAX - 1 }; /* barriers count from 1, meets are 0 */
+
+struct thread_meeting {
+    uint32_t kind, number, size; /* size: who comes; of the life of a thread it is one of two */
+};
+
+static lull_status push_part(stream_t *s, enum lull_sync_part part,
+                             const struct thread_meeting *meeting, struct lull_error *err)
+{
+    struct entry *entry = replay_push(s, LULL_OP_SYNC, LULL_OP_NO_REGION, 0);
+    if (!entry)
+        return replay_no_memory(s, err);
+    entry->op.collective = (uint8_t)part;
+    entry->op.peer = meeting->size;
+    entry->op.bytes = meeting->size;
+    entry->op.tag = meeting->number;
+    entry->op.comm = meeting->kind;
+    return LULL_OK;
+}
+
+/* Where one of them was not recorded when it came, nobody is waited for, as in the runtime on an
+ * ideal network. */
+static lull_status meet_at_barrier(stream_t *s, const struct lull_step *step,
+                                   struct lull_error *err)
+{
+    const struct thread_meeting meeting = {.kind = 1 + (uint32_t)(step->meeting.number >> 32),
+                                           .number = (uint32_t)step->meeting.number,
+                                           .size = step->meeting.threads};
+    if (!lull_survey_all_came(s->replay->survey, s->process, step))
+        return LULL_OK;
+    return push_part(
+        s, step->kind == LULL_STEP_THREAD_WAIT_BEGIN ? LULL_SYNC_ARRIVES : LULL_SYNC_WAITS,
+        &meeting, err);
+}
+
+/* A part that has no other part would stay open to the end. */
+static lull_status push_known(stream_t *s, enum lull_sync_part part, const struct lull_step *step,
+                              uint32_t kind, enum lull_life other, struct lull_error *err)
+{
+    const struct thread_meeting meeting = {kind, (uint32_t)step->number, 1};
+    return lull_survey_knows(s->replay->survey, s->process, step->number, other)
+               ? push_part(s, part, &meeting, err)
+               : LULL_OK;
+}
+
+/* threads.c: what made a thread, what it waits for, and its end. */
+static lull_status replay_take_thread(stream_t *s, const struct lull_step *step,
+                                      struct lull_error *err)
+{
+    if (step->number == 0)
+        return LULL_OK;
+    switch (step->kind) {
+    case LULL_STEP_THREAD_CREATE:
+        return push_known(s, LULL_SYNC_ARRIVES, step, BEGINS, LULL_LIFE_BEGINS, err);
+    case LULL_STEP_THREAD_BEGIN:
+        return push_known(s, LULL_SYNC_WAITS, step, BEGINS, LULL_LIFE_MADE, err);
+    case LULL_STEP_THREAD_END:
+        return push_known(s, LULL_SYNC_ARRIVES, step, ENDS, LULL_LIFE_JOINED, err);
+    default:
+        break;
+    }
+    if (step->op == LULL_THREAD_WAIT_BARRIER)
+        return meet_at_barrier(s, step, err);
+    return step->kind == LULL_STEP_THREAD_WAIT_END
+               ? push_known(s, LULL_SYNC_WAITS, step, ENDS, LULL_LIFE_ENDS, err)
+               : LULL_OK;
+}
+
+/* ==== stream ================================================================================== */
+
+static lull_status replay_no_memory(const stream_t *s, struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
                      s->replay->trace->path);
@@ -14,7 +231,10 @@ lull_status lull_replay_no_memory(const stream_t *s, struct lull_error *err)
 
 /* Room for one more behind `end` in an array of which [first, end) are in use: moves them to the
  * front where that pays, else grows. */
-bool lull_replay_make_room(void **array, size_t *first, size_t *end, size_t *capacity, size_t size)
+/* Room for one more behind `end` in an array of which [first, end) are in use: moves them to the
+ * front where that pays, else grows. */
+static bool replay_make_room(void **array, size_t *first, size_t *end, size_t *capacity,
+                             size_t size)
 {
     if (*end < *capacity)
         return true;
@@ -29,11 +249,11 @@ bool lull_replay_make_room(void **array, size_t *first, size_t *end, size_t *cap
 
 /* ---- the queue ----------------------------------------------------------------------------- */
 
-struct entry *lull_replay_push(stream_t *s, uint8_t kind, uint32_t region, int64_t measured)
+/* A new operation at the end of the queue, valid until the next; NULL: no memory. */
+static struct entry *replay_push(stream_t *s, uint8_t kind, uint32_t region, int64_t measured)
 {
     size_t before = s->first;
-    if (!lull_replay_make_room((void **)&s->queue, &s->first, &s->end, &s->capacity,
-                               sizeof *s->queue))
+    if (!replay_make_room((void **)&s->queue, &s->first, &s->end, &s->capacity, sizeof *s->queue))
         return NULL;
     s->base += before - s->first;
     struct entry *entry = &s->queue[s->end++];
@@ -70,9 +290,9 @@ static lull_status push_burst(stream_t *s, const struct lull_item *item, struct 
     if (ns == 0 && !options->pieces)
         return LULL_OK;
     uint32_t region = item->region == LULL_NONE ? LULL_OP_NO_REGION : item->region;
-    struct entry *entry = lull_replay_push(s, LULL_OP_COMPUTE, region, item->begin);
+    struct entry *entry = replay_push(s, LULL_OP_COMPUTE, region, item->begin);
     if (!entry)
-        return lull_replay_no_memory(s, err);
+        return replay_no_memory(s, err);
     uint64_t length = (uint64_t)(item->end - item->begin);
     entry->op.duration = ns;
     entry->op.tag = (uint32_t)(length >> 32);
@@ -133,16 +353,16 @@ static lull_status push_kept(stream_t *s, const struct lull_step *call, struct l
         return LULL_OK;
     uint64_t length = length_in_part(s, call);
     int64_t measured = length > 0 ? call->time - (int64_t)length : call->call_began;
-    struct entry *entry = lull_replay_push(s, LULL_OP_COMPUTE, call->region, measured);
+    struct entry *entry = replay_push(s, LULL_OP_COMPUTE, call->region, measured);
     if (!entry)
-        return lull_replay_no_memory(s, err);
+        return replay_no_memory(s, err);
     entry->op.duration = (int64_t)length;
     entry->op.tag = (uint32_t)(length >> 32);
     entry->op.comm = (uint32_t)length;
     entry->op.flags = LULL_OP_NOT_SCALED;
     if (call->op == LULL_CALL_TEST || call->op == LULL_CALL_IPROBE) {
         entry->pending = true;
-        s->poll = lull_entry_position(s, entry);
+        s->poll = entry_position(s, entry);
         s->since_poll = 0;
     }
     return LULL_OK;
@@ -160,7 +380,7 @@ static bool awaits_message(uint8_t call)
  */
 static void judge_poll(stream_t *s, uint8_t next)
 {
-    struct entry *entry = lull_entry_at(s, s->poll);
+    struct entry *entry = entry_at(s, s->poll);
     const bool polls = s->polls;
     s->poll = NO_ENTRY;
     s->polls = false;
@@ -180,9 +400,9 @@ static lull_status push_sync(stream_t *s, struct lull_error *err)
     uint32_t threads = s->replay->meets[s->replay->ranks[s->process]];
     if (threads < 2)
         return LULL_OK;
-    struct entry *entry = lull_replay_push(s, LULL_OP_SYNC, LULL_OP_NO_REGION, 0);
+    struct entry *entry = replay_push(s, LULL_OP_SYNC, LULL_OP_NO_REGION, 0);
     if (!entry)
-        return lull_replay_no_memory(s, err);
+        return replay_no_memory(s, err);
     entry->op.peer = threads;
     entry->op.tag = s->syncs++;
     return LULL_OK;
@@ -191,11 +411,11 @@ static lull_status push_sync(stream_t *s, struct lull_error *err)
 static lull_status end_call_of_stream(stream_t *s, const struct lull_step *call,
                                       struct lull_error *err)
 {
-    lull_status status = lull_replay_guess(s, call, err);
+    lull_status status = replay_guess(s, call, err);
     if (status == LULL_OK)
         status = push_kept(s, call, err);
     if (status == LULL_OK)
-        status = lull_request_push_wait(s, err);
+        status = request_push_wait(s, err);
     s->in_call = false;
     s->call_region = LULL_OP_NO_REGION;
     return status;
@@ -208,9 +428,9 @@ static lull_status push_disturbance(stream_t *s, const struct lull_step *step,
     const int64_t ns = lull_disturbed_add(&s->disturbed, step);
     if (ns <= 0)
         return LULL_OK;
-    struct entry *entry = lull_replay_push(s, LULL_OP_COMPUTE, LULL_OP_NO_REGION, step->time);
+    struct entry *entry = replay_push(s, LULL_OP_COMPUTE, LULL_OP_NO_REGION, step->time);
     if (!entry)
-        return lull_replay_no_memory(s, err);
+        return replay_no_memory(s, err);
     entry->op.duration = ns;
     entry->op.flags = LULL_OP_NOT_SCALED;
     return LULL_OK;
@@ -236,9 +456,9 @@ static lull_status take_stream_step(stream_t *s, const struct lull_step *step,
         return LULL_OK;
     }
     if (LULL_STEP_MASK(step->kind) & LULL_STEPS_OF_THREADS)
-        return lull_replay_take_thread(s, step, err);
-    lull_status status = lull_replay_take_operation(s, step, err);
-    return status == LULL_OK && !s->in_call ? lull_request_push_wait(s, err) : status;
+        return replay_take_thread(s, step, err);
+    lull_status status = replay_take_operation(s, step, err);
+    return status == LULL_OK && !s->in_call ? request_push_wait(s, err) : status;
 }
 
 static lull_status take_stream_item(stream_t *s, const struct lull_item *item,
@@ -266,7 +486,7 @@ static lull_status give_up_first(stream_t *s, struct lull_error *err)
         if (s->open[i].position == s->base + s->first)
             open = &s->open[i];
     if (open && lull_survey_completes_receives(s->replay->survey)) {
-        lull_status status = lull_replay_take_unreceived(s, open, &taken, err);
+        lull_status status = replay_take_unreceived(s, open, &taken, err);
         if (status != LULL_OK || taken)
             return status;
     }
@@ -385,7 +605,7 @@ lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
     if (!lull_disturbed_open(
             &s->disturbed, replay->trace, disturbs ? replay->options.disturbance : NULL,
             replay->ranks[s->process], windows ? windows->intervals[s->process][0].begin : 0)) {
-        lull_status status = lull_replay_no_memory(s, err);
+        lull_status status = replay_no_memory(s, err);
         free(s);
         return status;
     }
@@ -422,4 +642,674 @@ void lull_replay_stream_close(struct lull_replay_stream *s)
     lull_hash_free(&s->collectives);
     lull_hash_free(&s->given_up);
     free(s);
+}
+
+/* ==== groups ================================================================================== */
+
+struct rooted {
+    uint32_t comm, root; /* canonical; a process */
+};
+
+struct rooted_list {
+    struct rooted *items; /* malloc'd until they are kept */
+    size_t count, capacity;
+};
+
+static uint32_t add_ranks(const struct lull_replay *replay, uint32_t comm, uint32_t *ranks,
+                          uint32_t n)
+{
+    const struct lull_trace *trace = replay->trace;
+    const struct lull_comm *members = &trace->comms[comm];
+    for (uint32_t i = 0; i < members->size; i++) {
+        uint32_t process = lull_comm_member(members, i);
+        uint32_t rank = process < trace->n_processes ? replay->ranks[process] : LULL_NONE;
+        if (rank != LULL_NONE)
+            ranks[n++] = rank;
+    }
+    return n;
+}
+
+static struct lull_group group_of_ranks(const uint32_t *ranks, uint32_t n)
+{
+    bool contiguous = true;
+    for (uint32_t i = 1; i < n; i++)
+        contiguous &= ranks[i] == ranks[0] + i;
+    return (struct lull_group){
+        .size = n, .ranks = contiguous ? NULL : ranks, .first = n ? ranks[0] : 0};
+}
+
+/* Both sides of an intercommunicator, where the other one is known. They wait for each other, but
+ * in the group of the communicator that is not the canonical one, where all wait for all. */
+static bool make_group(const struct lull_replay *replay, struct lull_arena *arena, uint32_t comm,
+                       struct lull_group *ret_group)
+{
+    const struct lull_trace *trace = replay->trace;
+    const struct lull_comm *local = &trace->comms[comm];
+    if (local->paradigm != LULL_PARADIGM_MPI)
+        return true;
+    size_t size = local->size + (size_t)1;
+    size += local->remote == LULL_NONE ? 0 : trace->comms[local->remote].size;
+    uint32_t *ranks = lull_arena_try(arena, size, sizeof *ranks);
+    if (!ranks)
+        return false;
+    uint32_t n = add_ranks(replay, comm, ranks, 0);
+    uint32_t own = n;
+    if (local->remote != LULL_NONE)
+        n = add_ranks(replay, local->remote, ranks, n);
+    *ret_group = group_of_ranks(ranks, n);
+    if (local->remote != LULL_NONE && lull_comm_canonical(trace, comm) == comm)
+        ret_group->split = own;
+    return true;
+}
+
+static bool has_member(const struct lull_comm *comm, uint32_t process)
+{
+    uint32_t i = 0;
+    while (i < comm->size && lull_comm_member(comm, i) != process)
+        i++;
+    return i < comm->size;
+}
+
+static bool make_rooted_group(const struct lull_replay *replay, struct lull_arena *arena,
+                              const struct rooted *rooted, struct lull_group *ret_group)
+{
+    const struct lull_trace *trace = replay->trace;
+    uint32_t other = rooted->comm, remote = trace->comms[rooted->comm].remote;
+    if (has_member(&trace->comms[other], rooted->root))
+        other = remote;
+    uint32_t *ranks = lull_arena_try(arena, trace->comms[other].size + (size_t)1, sizeof *ranks);
+    if (!ranks)
+        return false;
+    ranks[0] = replay->ranks[rooted->root];
+    *ret_group = group_of_ranks(ranks, add_ranks(replay, other, ranks, ranks[0] != LULL_NONE));
+    return true;
+}
+
+static uint32_t find_rooted(const struct rooted *items, size_t count, uint32_t comm, uint32_t root)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (items[i].comm == comm && items[i].root == root)
+            return i;
+    return LULL_NONE;
+}
+
+static bool list_roots(const struct lull_replay *replay, uint32_t comm, struct rooted_list *list)
+{
+    uint32_t count = lull_survey_operations(replay->survey, comm);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t root = lull_survey_root(replay->survey, comm, i);
+        if (root >= replay->trace->n_processes ||
+            find_rooted(list->items, list->count, comm, root) != LULL_NONE)
+            continue;
+        if (!lull_array_reserve(&list->items, &list->capacity, list->count + 1,
+                                sizeof *list->items))
+            return false;
+        list->items[list->count++] = (struct rooted){comm, root};
+    }
+    return true;
+}
+
+static bool list_all_roots(const struct lull_replay *replay, struct rooted_list *list)
+{
+    const struct lull_trace *trace = replay->trace;
+    bool fits = true;
+    for (uint32_t c = 0; fits && c < trace->n_comms; c++)
+        if (trace->comms[c].remote != LULL_NONE && lull_comm_canonical(trace, c) == c)
+            fits = list_roots(replay, c, list);
+    return fits;
+}
+
+static bool fill_groups(struct lull_program *program, struct lull_replay *replay,
+                        const struct rooted_list *list)
+{
+    const uint32_t n_comms = replay->trace->n_comms;
+    struct lull_group *groups =
+        lull_arena_try(program->arena, 1 + n_comms + list->count, sizeof *groups);
+    struct rooted *rooted = lull_arena_try(program->arena, 1 + list->count, sizeof *rooted);
+    bool fits = groups && rooted;
+    if (fits)
+        groups[0].size = replay->n_ranks;
+    for (uint32_t c = 0; fits && c < n_comms; c++)
+        fits = make_group(replay, program->arena, c, &groups[1 + c]);
+    for (uint32_t i = 0; fits && i < list->count; i++) {
+        rooted[i] = list->items[i];
+        fits = make_rooted_group(replay, program->arena, &rooted[i], &groups[1 + n_comms + i]);
+    }
+    program->groups = groups;
+    program->n_groups = 1 + n_comms + (uint32_t)list->count;
+    replay->rooted = rooted;
+    replay->n_rooted = (uint32_t)list->count;
+    return fits;
+}
+
+lull_status lull_replay_make_groups(struct lull_program *program, struct lull_replay *replay,
+                                    struct lull_error *err)
+{
+    struct rooted_list list = {0};
+    bool fits = list_all_roots(replay, &list) && fill_groups(program, replay, &list);
+    free(list.items);
+    return fits ? LULL_OK
+                : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
+                            replay->trace->path);
+}
+
+/* The group of the operations on an intercommunicator that have this process as their root;
+ * LULL_NONE: there are none. */
+static uint32_t replay_rooted_group(const struct lull_replay *replay, uint32_t comm, uint32_t root)
+{
+    uint32_t at = find_rooted(replay->rooted, replay->n_rooted, comm, root);
+    return at == LULL_NONE ? LULL_NONE : 1 + replay->trace->n_comms + at;
+}
+
+/* ==== collectives ============================================================================= */
+
+/* Collective operations, blocking and not. */
+
+static bool known_comm(const stream_t *s, uint32_t comm)
+{
+    const struct lull_trace *trace = s->replay->trace;
+    return comm < trace->n_comms && trace->comms[comm].paradigm == LULL_PARADIGM_MPI &&
+           !(trace->comms[comm].size == 1 && trace->comms[comm].remote == LULL_NONE);
+}
+
+static bool has_root(uint8_t op)
+{
+    enum lull_collective_needs needs = lull_collective_needs(op);
+    return needs == LULL_NEEDS_ROOT || needs == LULL_ROOT_NEEDS_ALL;
+}
+
+static bool is_between_groups(const stream_t *s, uint32_t comm)
+{
+    return s->replay->trace->comms[comm].remote != LULL_NONE;
+}
+
+/* The root of the operation that this process has come to, as a process; LULL_NONE: nobody says. */
+static uint32_t find_root(const stream_t *s, const struct lull_step *step, uint32_t number)
+{
+    if (!has_root(step->op))
+        return LULL_NONE;
+    if (step->collective.root >= 0)
+        return (uint32_t)step->collective.root;
+    return lull_survey_root(s->replay->survey, step->comm, number);
+}
+
+static uint32_t rank_of_root(const stream_t *s, uint32_t process)
+{
+    return process < s->replay->trace->n_processes ? s->replay->ranks[process] : LULL_NONE;
+}
+
+/* Between two groups those of the root's side give MPI_PROC_NULL as root; the root may be a process
+ * that is not replayed. */
+static bool takes_no_part(const stream_t *s, const struct lull_step *step, uint32_t root)
+{
+    return is_between_groups(s, step->comm) && root != LULL_NONE &&
+           (rank_of_root(s, root) == LULL_NONE ||
+            (step->collective.root < 0 && root != s->process));
+}
+
+static uint8_t as_simulated(uint8_t op)
+{
+    return op == LULL_COLLECTIVE_CREATE || op >= LULL_COLLECTIVE_UNKNOWN ? LULL_COLLECTIVE_BARRIER
+                                                                         : op;
+}
+
+static bool waits_for_nobody(uint8_t op)
+{
+    return lull_collective_needs(op) == LULL_NEEDS_NOBODY;
+}
+
+static void set_root(const stream_t *s, struct lull_op *op, const struct lull_step *step,
+                     uint32_t root)
+{
+    const struct lull_replay *replay = s->replay;
+    uint32_t comm = lull_comm_canonical(replay->trace, step->comm);
+    uint32_t rank = rank_of_root(s, root);
+    op->peer = LULL_OP_ANY;
+    if (!has_root(step->op))
+        return;
+    if (!is_between_groups(s, step->comm)) {
+        op->peer = rank != LULL_NONE
+                       ? rank
+                       : replay->ranks[lull_comm_member(&replay->trace->comms[comm], 0)];
+        return;
+    }
+    uint32_t group = rank != LULL_NONE ? replay_rooted_group(replay, comm, root) : LULL_NONE;
+    if (group == LULL_NONE) { /* all wait for all */
+        op->collective = LULL_COLLECTIVE_BARRIER;
+        op->comm = replay->trace->comms[comm].remote + 1;
+        return;
+    }
+    op->comm = group;
+    op->peer = rank;
+}
+
+static void describe_collective(const stream_t *s, struct entry *entry,
+                                const struct lull_step *step, uint32_t root)
+{
+    uint32_t comm = lull_comm_canonical(s->replay->trace, step->comm);
+    if (is_between_groups(s, comm) && lull_collective_needs_between(step->op) == LULL_NEEDS_ALL)
+        comm = s->replay->trace->comms[comm].remote; /* the same members: see groups.c */
+    entry->op.collective = as_simulated(step->op);
+    entry->op.comm = comm + 1;
+    entry->op.bytes = step->collective.sent;
+    entry->op.received = step->collective.received;
+    entry->pending = false;
+    set_root(s, &entry->op, step, root);
+}
+
+static lull_status replay_begin_collective(stream_t *s, const struct lull_step *step,
+                                           struct lull_error *err)
+{
+    if (step->collective.request == LULL_NO_REQUEST)
+        return LULL_OK;
+    bool known = step->op != LULL_COLLECTIVE_UNKNOWN && step->comm < s->replay->trace->n_comms;
+    bool nothing = known && (waits_for_nobody(step->op) || !known_comm(s, step->comm));
+    struct open *open =
+        request_add(s, step->collective.request, nothing ? OPEN_NOTHING : OPEN_COLLECTIVE);
+    if (!open)
+        return replay_no_memory(s, err);
+    if (nothing)
+        return LULL_OK;
+    struct entry *entry = replay_push(s, LULL_OP_COLLECTIVE, s->call_region, 0);
+    if (!entry)
+        return replay_no_memory(s, err);
+    entry->op.request = open->number = request_number(s);
+    entry->pending = true;
+    open->position = entry_position(s, entry);
+    return LULL_OK;
+}
+
+static lull_status end_non_blocking(stream_t *s, const struct lull_step *step,
+                                    struct lull_error *err)
+{
+    struct open *open = request_find(s, step->collective.request);
+    if (!open)
+        return LULL_OK;
+    struct entry *entry = entry_at(s, open->position);
+    if (open->kind != OPEN_COLLECTIVE || !known_comm(s, step->comm) || waits_for_nobody(step->op))
+        return request_drop(s, open, err);
+    uint32_t number = open->number;
+    request_remove(s, open);
+    if (!entry) { /* it could not wait so long: takes part now */
+        entry = replay_push(s, LULL_OP_COLLECTIVE, s->call_region, 0);
+        if (!entry)
+            return replay_no_memory(s, err);
+        entry->op.request = number;
+    }
+    describe_collective(s, entry, step, find_root(s, step, LULL_NONE));
+    return request_wait(s, number) ? LULL_OK : replay_no_memory(s, err);
+}
+
+static lull_status replay_end_collective(stream_t *s, const struct lull_step *step,
+                                         struct lull_error *err)
+{
+    if (step->collective.request != LULL_NO_REQUEST)
+        return end_non_blocking(s, step, err);
+    if (step->comm >= s->replay->trace->n_comms)
+        return LULL_OK;
+    uint32_t comm = lull_comm_canonical(s->replay->trace, step->comm);
+    uint64_t *next = lull_hash_add(&s->collectives, &comm, sizeof comm, 0, NULL);
+    if (!next)
+        return replay_no_memory(s, err);
+    uint32_t number = (uint32_t)(*next)++;
+    if (lull_is_epoch(s->replay->trace, step, s->replay->n_ranks)) {
+        s->phase++;
+        s->ordinal = 0;
+    }
+    if (!known_comm(s, step->comm) || waits_for_nobody(step->op))
+        return LULL_OK;
+    uint32_t root = find_root(s, step, number);
+    if (takes_no_part(s, step, root))
+        return LULL_OK;
+    struct entry *entry = replay_push(s, LULL_OP_COLLECTIVE, s->call_region, 0);
+    if (!entry)
+        return replay_no_memory(s, err);
+    describe_collective(s, entry, step, root);
+    return LULL_OK;
+}
+
+/* ==== messages ================================================================================ */
+
+/* Messages as operations with their requests. */
+
+static uint32_t rank_of(const stream_t *s, int32_t peer)
+{
+    return peer >= 0 && (uint32_t)peer < s->replay->trace->n_processes ? s->replay->ranks[peer]
+                                                                       : LULL_NONE;
+}
+
+static void describe_message(const stream_t *s, struct entry *entry, const struct lull_step *step)
+{
+    entry->op.peer = rank_of(s, step->message.peer);
+    entry->op.tag = (uint32_t)step->message.tag;
+    entry->op.comm = lull_comm_canonical(s->replay->trace, step->comm);
+    entry->op.bytes = step->message.bytes;
+}
+
+static bool to_nobody(const stream_t *s, const struct lull_step *step)
+{
+    return step->message.peer == LULL_PROC_NULL ||
+           (step->message.peer >= 0 && rank_of(s, step->message.peer) == LULL_NONE);
+}
+
+static bool is_non_blocking(const stream_t *s, const struct lull_step *step)
+{
+    return step->message.request != LULL_NO_REQUEST || s->call == LULL_CALL_ISEND ||
+           s->call == LULL_CALL_ISSEND || s->call == LULL_CALL_IBSEND;
+}
+
+static bool is_eager(const stream_t *s, const struct lull_op *op)
+{
+    const struct lull_network *network = s->replay->options.network;
+    if (op->flags & LULL_OP_BUFFERED)
+        return true;
+    if (!network || s->replay->eager >= network->class->n_parameters)
+        return false;
+    uint32_t own = s->replay->ranks[s->process];
+    enum lull_level level = lull_placement_level(&network->placement, own, op->peer);
+    return (double)op->bytes <= network->values[level][s->replay->eager];
+}
+
+/* What the measured call did is known by then. */
+static void suppose_eager(const stream_t *s, struct entry *entry)
+{
+    if (s->replay->options.eager_sends)
+        entry->op.flags = LULL_OP_BUFFERED;
+}
+
+static lull_status push_send(stream_t *s, const struct lull_step *step, struct lull_error *err)
+{
+    bool open = s->in_call && is_non_blocking(s, step);
+    if (to_nobody(s, step))
+        return !open || request_add(s, step->message.request, OPEN_NOTHING)
+                   ? LULL_OK
+                   : replay_no_memory(s, err);
+    struct entry *entry = replay_push(s, LULL_OP_SEND, s->call_region, step->time);
+    if (!entry)
+        return replay_no_memory(s, err);
+    describe_message(s, entry, step);
+    if (!s->in_call) /* begun before the trace: nobody waits for it */
+        return LULL_OK;
+    entry->op.request = request_number(s);
+    if (step->op == LULL_SEND_SYNCHRONOUS)
+        entry->op.flags = LULL_OP_SYNCHRONOUS;
+    else if (step->op == LULL_SEND_BUFFERED)
+        entry->op.flags = LULL_OP_BUFFERED;
+    entry->pending = entry->optional = open && s->withdraws;
+    if (!open) {
+        bool sends = s->call == LULL_CALL_SEND || s->call == LULL_CALL_BSEND;
+        s->sent = sends && is_eager(s, &entry->op);
+        suppose_eager(s, entry);
+        return request_wait(s, entry->op.request) ? LULL_OK : replay_no_memory(s, err);
+    }
+    suppose_eager(s, entry);
+    uint64_t position = entry_position(s, entry);
+    uint32_t number = entry->op.request;
+    struct open *fresh = request_add(s, step->message.request, OPEN_SEND);
+    if (!fresh)
+        return replay_no_memory(s, err);
+    fresh->position = position;
+    fresh->number = number;
+    return LULL_OK;
+}
+
+/* A posted receive; step NULL: the tracer has no record of it. */
+static lull_status post_receive(stream_t *s, const struct lull_step *step, int64_t measured,
+                                struct lull_error *err)
+{
+    uint64_t request = step ? step->message.request : LULL_NO_REQUEST;
+    if (step && step->message.peer == LULL_PROC_NULL)
+        return request_add(s, request, OPEN_NOTHING) ? LULL_OK : replay_no_memory(s, err);
+    struct open *open = request_add(s, request, OPEN_RECEIVE);
+    struct entry *entry = open ? replay_push(s, LULL_OP_RECV, s->call_region, measured) : NULL;
+    if (!entry)
+        return replay_no_memory(s, err);
+    entry->op.request = open->number = request_number(s);
+    open->position = entry_position(s, entry);
+    entry->pending = !step || step->message.peer < 0 || step->message.tag < 0 ||
+                     step->comm >= s->replay->trace->n_comms || s->withdraws;
+    if (step && step->comm < s->replay->trace->n_comms)
+        describe_message(s, entry, step);
+    else
+        entry->op.comm = LULL_NONE;
+    return LULL_OK;
+}
+
+/* A receive is complete: of an open request, or (NULL) of its own. */
+static lull_status complete_receive(stream_t *s, struct open *open, const struct lull_step *step,
+                                    struct lull_error *err)
+{
+    struct entry *entry = open ? entry_at(s, open->position) : NULL;
+    uint32_t number = open ? open->number : 0;
+    bool posted = open && open->position != NO_ENTRY;
+    if (open)
+        request_remove(s, open);
+    if (to_nobody(s, step) || step->message.peer < 0) {
+        if (entry && entry->pending) {
+            entry->pending = false;
+            entry->dropped = true;
+            return request_release(s, number) ? LULL_OK : replay_no_memory(s, err);
+        }
+        return LULL_OK;
+    }
+    if (!posted) {
+        if (!open)
+            number = request_number(s);
+        entry = replay_push(s, LULL_OP_RECV, s->call_region, step->time);
+        if (!entry)
+            return replay_no_memory(s, err);
+        entry->op.request = number;
+        entry->op.flags = s->call == LULL_CALL_RECV ? LULL_OP_BLOCKING : 0;
+        entry->pending = true;
+    }
+    if (entry && entry->pending) {
+        describe_message(s, entry, step);
+        entry->pending = false;
+    }
+    return request_wait(s, number) ? LULL_OK : replay_no_memory(s, err);
+}
+
+static lull_status receive(stream_t *s, const struct lull_step *step, struct lull_error *err)
+{
+    struct open *open = NULL;
+    if (step->message.request != LULL_NO_REQUEST)
+        open = request_find(s, step->message.request);
+    else if (s->in_call && (s->call == LULL_CALL_WAIT || s->call == LULL_CALL_WAITALL ||
+                            s->call == LULL_CALL_TEST))
+        open = request_oldest_receive(s, false);
+    if (open && open->kind != OPEN_RECEIVE) {
+        request_remove(s, open);
+        return LULL_OK;
+    }
+    return complete_receive(s, open, step, err);
+}
+
+static uint32_t process_of(const struct lull_replay *replay, uint32_t rank)
+{
+    return rank < replay->n_ranks
+               ? replay->trace->locations[replay->locations[replay->first_stream[rank]]].process
+               : LULL_NONE;
+}
+
+/* What only the events of all processes tell, where there are those of some. */
+static lull_status check_range(const struct lull_replay *replay, struct lull_error *err)
+{
+    if (replay->options.range.end == 0)
+        return LULL_OK;
+    return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: what was received follows from what was sent",
+                     replay->trace->path);
+}
+
+static lull_status find_unreceived(struct lull_replay *replay,
+                                   const struct lull_unreceived **ret_unreceived,
+                                   struct lull_error *err)
+{
+    lull_status status = check_range(replay, err);
+    if (status != LULL_OK)
+        return status;
+    pthread_mutex_lock(&replay->lock);
+    if (!replay->unreceived)
+        status = lull_unreceived_create(replay->trace, replay->options.application,
+                                        &replay->unreceived, err);
+    *ret_unreceived = replay->unreceived;
+    pthread_mutex_unlock(&replay->lock);
+    return status;
+}
+
+/* A posted receive of which nothing more is recorded takes a message that was sent and that nobody
+ * else has received, if there is one; it is no longer open then. */
+static lull_status replay_take_unreceived(stream_t *s, struct open *open, bool *ret_taken,
+                                          struct lull_error *err)
+{
+    struct lull_replay *replay = s->replay;
+    struct entry *entry = open->kind == OPEN_RECEIVE ? entry_at(s, open->position) : NULL;
+    stream_t *first = replay->streams[replay->first_stream[replay->ranks[s->process]]];
+    const struct lull_unreceived *unreceived;
+    struct lull_channel channel;
+    bool fits;
+    *ret_taken = false;
+    if (!entry || !entry->pending || entry->op.comm >= replay->trace->n_comms)
+        return LULL_OK;
+    lull_status status = find_unreceived(replay, &unreceived, err);
+    if (status != LULL_OK)
+        return status;
+    const struct lull_channel wanted = {.source = process_of(replay, entry->op.peer),
+                                        .target = s->process,
+                                        .comm = entry->op.comm,
+                                        .tag = (int32_t)entry->op.tag};
+    if (!lull_unreceived_take(unreceived, &wanted, &first->given_up, &channel, &fits))
+        return fits ? LULL_OK : replay_no_memory(s, err);
+    entry->op.peer = replay->ranks[channel.source];
+    entry->op.tag = (uint32_t)channel.tag;
+    entry->pending = false;
+    request_remove(s, open); /* its number stays in use: nobody waits for it */
+    *ret_taken = true;
+    return LULL_OK;
+}
+
+/* A receive is given up. If nothing came for it, it is taken not to have been active. */
+static lull_status give_up_receive(stream_t *s, struct open *open, struct lull_error *err)
+{
+    bool taken;
+    lull_status status = replay_take_unreceived(s, open, &taken, err);
+    return status == LULL_OK && !taken ? request_drop(s, open, err) : status;
+}
+
+static lull_status finish_request(stream_t *s, uint64_t request, struct lull_error *err)
+{
+    struct open *open = request_find(s, request);
+    if (!open)
+        return LULL_OK;
+    bool waits = open->kind == OPEN_SEND && s->call != LULL_CALL_REQUEST_FREE;
+    struct entry *entry = entry_at(s, open->position);
+    if (entry && entry->optional)
+        entry->pending = false;
+    uint32_t number = open->number;
+    request_remove(s, open);
+    return !waits || request_wait(s, number) ? LULL_OK : replay_no_memory(s, err);
+}
+
+/* ---- what was not recorded ----------------------------------------------------------------- */
+
+/* A wait with open receives, of which nothing says that they are complete. */
+static lull_status complete_lost_receives(stream_t *s, const struct lull_step *call,
+                                          struct lull_error *err)
+{
+    struct lull_replay *replay = s->replay;
+    const struct lull_lost_send *sends;
+    uint32_t open = 0, count = 0;
+    for (uint32_t i = 0; i < s->n_open; i++)
+        open += s->open[i].kind == OPEN_RECEIVE && s->open[i].request != LULL_NO_REQUEST;
+    if (open == 0)
+        return LULL_OK;
+    struct lull_lost_wait wait = {.process = s->process,
+                                  .epoch = s->phase,
+                                  .time = call->time,
+                                  .most = call->op == LULL_CALL_WAITALL ? open : 1};
+    lull_status status = check_range(replay, err);
+    if (status != LULL_OK)
+        return status;
+    pthread_mutex_lock(&replay->lock);
+    if (!replay->lost)
+        status = lull_lost_create(replay->trace, replay->options.application, &replay->lost, err);
+    if (status == LULL_OK)
+        count = lull_lost_take(replay->lost, &wait, &sends);
+    pthread_mutex_unlock(&replay->lock);
+    for (uint32_t i = 0; i < count && status == LULL_OK; i++) {
+        struct lull_step step = {
+            .time = call->call_began, .kind = LULL_STEP_RECV, .comm = sends[i].comm};
+        step.message.peer = (int32_t)sends[i].source;
+        step.message.tag = sends[i].tag;
+        step.message.bytes = sends[i].bytes;
+        status = complete_receive(s, request_oldest_receive(s, true), &step, err);
+    }
+    for (uint32_t i = count; i < open && call->op == LULL_CALL_WAITALL && status == LULL_OK; i++)
+        status = request_drop(s, request_oldest_receive(s, true), err);
+    return status;
+}
+
+/* Sends of which the tracer does not say when they were complete. */
+static lull_status finish_sends(stream_t *s, bool all, struct lull_error *err)
+{
+    struct open *open;
+    while ((open = request_oldest(s, OPEN_SEND)) != NULL) {
+        uint32_t number = open->number;
+        request_remove(s, open);
+        if (!request_wait(s, number))
+            return replay_no_memory(s, err);
+        if (!all)
+            break;
+    }
+    return LULL_OK;
+}
+
+/* What the call that ends here did of which nothing was recorded. */
+static lull_status replay_guess(stream_t *s, const struct lull_step *call, struct lull_error *err)
+{
+    bool waits = call->op == LULL_CALL_WAIT || call->op == LULL_CALL_WAITALL;
+    lull_status status = LULL_OK;
+    if (call->op == LULL_CALL_IRECV && !s->posted && !s->received)
+        return post_receive(s, NULL, call->call_began, err);
+    if (waits && !s->has_records && !lull_survey_completes_receives(s->replay->survey))
+        status = complete_lost_receives(s, call, err);
+    bool some = s->n_call_waits > 0;
+    if (status == LULL_OK && waits && !lull_survey_completes_sends(s->replay->survey) &&
+        (call->op == LULL_CALL_WAITALL || !some))
+        status = finish_sends(s, call->op == LULL_CALL_WAITALL, err);
+    return status;
+}
+
+/* An operation of message passing. */
+static lull_status replay_take_operation(stream_t *s, const struct lull_step *step,
+                                         struct lull_error *err)
+{
+    switch (step->kind) {
+    case LULL_STEP_SEND:
+        s->has_records = true;
+        return push_send(s, step, err);
+    case LULL_STEP_SEND_DONE:
+        s->has_records = true;
+        return finish_request(s, step->message.request, err);
+    case LULL_STEP_RECV_POST:
+        s->posted = true;
+        return post_receive(s, step, step->time, err);
+    case LULL_STEP_RECV:
+        s->has_records = s->received = true;
+        return receive(s, step, err);
+    case LULL_STEP_CANCEL:
+    case LULL_STEP_FREE: {
+        struct open *open = request_find(s, step->message.request);
+        if (!open)
+            return LULL_OK;
+        return step->kind == LULL_STEP_FREE ? give_up_receive(s, open, err)
+                                            : request_drop(s, open, err);
+    }
+    case LULL_STEP_COLLECTIVE_BEGIN:
+        return replay_begin_collective(s, step, err);
+    case LULL_STEP_COLLECTIVE_END:
+        s->has_records = true;
+        return replay_end_collective(s, step, err);
+    default:
+        return LULL_OK;
+    }
 }

@@ -1,7 +1,7 @@
 /* Balanced: in each epoch each process that computes does so for the mean time of all. */
 #include "base/array.h"
-#include "replay/what_if/kind.h"
-#include "team/wide_sum.h"
+#include "replay/what_if/what_if.h"
+#include "team/team.h"
 
 #include <stdlib.h>
 

@@ -1,10 +1,541 @@
 /* Cuts: what a process computes in an epoch takes no longer than the median of its peers. Streams
  * are compared with those of the same thread of other processes (peers.h). */
-#include "replay/what_if/kind.h"
-#include "replay/what_if/peers.h"
+#include "replay/what_if/cuts.h"
 
+#include "base/array.h"
+#include "base/error.h"
+#include "replay/what_if/what_if.h"
+#include "stats/quantile.h"
+#include "team/team.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ==== units =================================================================================== */
+
+/* Of so many bursts; of an epoch, none behind the last. */
+static size_t units_of(uint32_t bursts, unsigned shift)
+{
+    return (size_t)(((uint64_t)bursts + (UINT64_C(1) << shift) - 1) >> shift);
+}
+
+size_t lull_units_in(const struct lull_units *units, size_t epoch)
+{
+    return epoch < units->n_epochs ? units_of(units->epochs[epoch].bursts, units->shift) : 0;
+}
+
+void lull_units_merge(struct lull_units *units, unsigned shift)
+{
+    const unsigned more = shift - units->shift;
+    size_t count = 0;
+    if (shift <= units->shift)
+        return;
+    for (size_t e = 0; e < units->n_epochs; e++) {
+        const size_t n = lull_units_in(units, e), from = units->epochs[e].first, to = count;
+        for (size_t i = 0; i < n; i++) {
+            const size_t unit = to + (i >> more);
+            const double value = units->values[from + i];
+            units->values[unit] = unit < count ? units->values[unit] + value : value;
+            count = unit + 1;
+        }
+        units->epochs[e].first = to;
+    }
+    units->count = count;
+    units->shift = shift;
+}
+
+/* To the last epoch. */
+static bool append(struct lull_units *units, int64_t ns)
+{
+    struct lull_units_epoch *epoch = &units->epochs[units->n_epochs - 1];
+    if (!lull_array_reserve(&units->values, &units->capacity, units->count + 1,
+                            sizeof *units->values))
+        return false;
+    if ((epoch->bursts++ & ((UINT32_C(1) << units->shift) - 1)) == 0)
+        units->values[units->count++] = 0;
+    units->values[units->count - 1] += (double)ns;
+    if (units->count > LULL_UNITS_MOST && units->count > 2 * units->n_epochs && units->shift < 31)
+        lull_units_merge(units, units->shift + 1);
+    return true;
+}
+
+bool lull_units_add(struct lull_units *units, uint32_t epoch, int64_t ns)
+{
+    if (!lull_array_reserve(&units->epochs, &units->epochs_capacity, epoch + (size_t)1,
+                            sizeof *units->epochs))
+        return false;
+    if (units->n_epochs <= epoch)
+        units->idle = 0;
+    while (units->n_epochs <= epoch)
+        units->epochs[units->n_epochs++] = (struct lull_units_epoch){.first = units->count};
+    if (ns <= 0) {
+        units->idle++;
+        return true;
+    }
+    for (; units->idle > 0; units->idle--)
+        if (!append(units, 0))
+            return false;
+    return append(units, ns);
+}
+
+void lull_units_free(struct lull_units *units)
+{
+    free(units->values);
+    free(units->epochs);
+    *units = (struct lull_units){0};
+}
+
+/* ==== medians ================================================================================= */
+
+/* Medians: how much of their time is left to streams whose epochs take no longer than the median of
+ * their peers.
+ *
+ * By how much an epoch is shortened follows from its sums; which of its units lose how much, from
+ * the peers that have as many bursts in it. */
+
+/* What one stream computed in epochs from a certain one on; in those behind its own it did nothing.
+ */
+struct slice {
+    struct lull_units_epoch *epochs; /* [n_epochs] */
+    double *values;                  /* of units; those of an epoch from its `first` on */
+    uint32_t n_epochs;
+    bool meant; /* to be cut */
+};
+
+/* A slice in an epoch. */
+struct row {
+    double *values; /* of its units */
+    uint32_t bursts;
+    bool meant;
+    double sum;   /* ns */
+    double least; /* without what its units have more than the medians of their peers, which have as
+                     many bursts; 0: there are none ... */
+    double level; /* ... and its longest units become as long as that */
+};
+
+struct median_comparison {
+    struct row *rows; /* [count] */
+    uint32_t count;
+    unsigned shift;
+    bool all_meant;
+    double *scratch; /* [count] */
+};
+
+static bool is_peer(const struct median_comparison *c, uint32_t i)
+{
+    return c->rows[i].sum > 0 && (c->all_meant || !c->rows[i].meant);
+}
+
+/* Of the sums of peers; 0: there are none. */
+static double median_sum(const struct median_comparison *c)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (is_peer(c, i))
+            c->scratch[n++] = c->rows[i].sum;
+    lull_sort(c->scratch, n);
+    return n > 0 ? lull_median(c->scratch, n) : 0;
+}
+
+/* The values of a unit of the peers among [from, to), sorted; how many. */
+static size_t sort_unit(const struct median_comparison *c, uint32_t from, uint32_t to, size_t unit)
+{
+    size_t n = 0;
+    for (uint32_t i = from; i < to; i++)
+        if (is_peer(c, i))
+            c->scratch[n++] = c->rows[i].values[unit];
+    lull_sort(c->scratch, n);
+    return n;
+}
+
+/* The median of what is sorted; of the others, where the value itself is one of them. */
+static double median_of_peers(const struct median_comparison *c, size_t n, double value)
+{
+    size_t own = 0;
+    if (!c->all_meant)
+        return lull_median(c->scratch, n);
+    while (own + 1 < n && c->scratch[own] < value)
+        own++;
+    const size_t middle = (n - 1) / 2, before = n % 2 == 1 && middle > 0 ? middle - 1 : middle;
+    return (c->scratch[before + (before >= own)] + c->scratch[middle + (middle >= own)]) / 2;
+}
+
+/* What is left of a unit, in ns, where a row is to take `sum` in all. With `least`, what it would
+ * take without all that its units have more than the medians of their peers, units lose that. */
+static double left_of(const struct row *row, double value, double median, double sum)
+{
+    const double more = row->sum - row->least;
+    const double lost = more > 0 ? (row->sum - sum) / more : 2; /* as a share of that */
+    if (lost <= 1)
+        return value - (value - fmin(value, median)) * lost;
+    return fmin(value, median) * (sum / row->least);
+}
+
+/* The length that no unit of a row exceeds where all together take `sum`: found between bounds that
+ * are halved until they are neighbours. */
+static double find_level(const double *values, size_t units, double sum)
+{
+    double low = 0, high = 0;
+    for (size_t u = 0; u < units; u++)
+        high = fmax(high, values[u]);
+    for (double level = high / 2; level > low && level < high; level = low + (high - low) / 2) {
+        double capped = 0;
+        for (size_t u = 0; u < units; u++)
+            capped += fmin(values[u], level);
+        *(capped < sum ? &low : &high) = level;
+    }
+    return high;
+}
+
+static bool is_cut(const struct row *row, double sum)
+{
+    return row->meant && sum > 0 && row->sum > sum;
+}
+
+/* Rows [from, to) have as many bursts. What is left of their units replaces them, as a share. */
+static void cut_alike(struct median_comparison *c, uint32_t from, uint32_t to, double sum)
+{
+    const size_t units = units_of(c->rows[from].bursts, c->shift);
+    size_t n = 0;
+    for (size_t u = 0; u < units; u++) {
+        n = sort_unit(c, from, to, u);
+        for (uint32_t i = from; i < to && n > c->all_meant; i++)
+            c->rows[i].least +=
+                fmin(c->rows[i].values[u], median_of_peers(c, n, c->rows[i].values[u]));
+    }
+    for (uint32_t i = from; i < to; i++)
+        if (is_cut(&c->rows[i], sum) && c->rows[i].least <= 0)
+            c->rows[i].level = find_level(c->rows[i].values, units, sum);
+    for (size_t u = 0; u < units; u++) {
+        n = sort_unit(c, from, to, u);
+        for (uint32_t i = from; i < to; i++) {
+            const struct row *row = &c->rows[i];
+            double *value = &c->rows[i].values[u];
+            double left = *value;
+            if (is_cut(row, sum) && row->least > 0)
+                left = left_of(row, *value, median_of_peers(c, n, *value), sum);
+            else if (is_cut(row, sum))
+                left = fmin(*value, row->level);
+            if (row->meant)
+                *value = *value > 0 ? left / *value : 1;
+        }
+    }
+}
+
+static int compare_bursts(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    return (x->bursts > y->bursts) - (x->bursts < y->bursts);
+}
+
+static double add_up(const double *values, size_t units)
+{
+    double sum = 0;
+    for (size_t u = 0; u < units; u++)
+        sum += values[u];
+    return sum;
+}
+
+static void take_slice(const struct slice *slice, uint32_t epoch, unsigned shift,
+                       struct row *ret_row)
+{
+    *ret_row = (struct row){.values = slice->values, .meant = slice->meant};
+    if (epoch >= slice->n_epochs)
+        return;
+    ret_row->values = &slice->values[slice->epochs[epoch].first];
+    ret_row->bursts = slice->epochs[epoch].bursts;
+    ret_row->sum = add_up(ret_row->values, units_of(ret_row->bursts, shift));
+}
+
+static void cut_epoch(struct median_comparison *c)
+{
+    qsort(c->rows, c->count, sizeof *c->rows, compare_bursts);
+    const double sum = median_sum(c);
+    for (uint32_t from = 0, to; from < c->count; from = to) {
+        for (to = from; to < c->count && c->rows[to].bursts == c->rows[from].bursts;)
+            to++;
+        cut_alike(c, from, to, sum);
+    }
+}
+
+/* All slices begin with the same epoch, and their units have the same length. What is left of the
+ * units of those that are meant replaces their values, as a share. `all_meant`: that all are, so
+ * that they are peers of each other. The order of slices does not matter. False: no memory. */
+static bool slices_cut(struct slice *slices, uint32_t count, unsigned shift, bool all_meant)
+{
+    struct median_comparison c = {.rows = calloc(count + (size_t)1, sizeof *c.rows),
+                                  .count = count,
+                                  .shift = shift,
+                                  .all_meant = all_meant,
+                                  .scratch = calloc(count + (size_t)1, sizeof *c.scratch)};
+    const bool fits = c.rows && c.scratch;
+    uint32_t n_epochs = 0;
+    for (uint32_t i = 0; i < count; i++)
+        n_epochs = slices[i].n_epochs > n_epochs ? slices[i].n_epochs : n_epochs;
+    for (uint32_t epoch = 0; fits && epoch < n_epochs; epoch++) {
+        for (uint32_t i = 0; i < count; i++)
+            take_slice(&slices[i], epoch, shift, &c.rows[i]);
+        cut_epoch(&c);
+    }
+    free(c.rows);
+    free(c.scratch);
+    return fits;
+}
+
+/* ==== peers =================================================================================== */
+
+/* Peers: streams that are compared, on whatever members of a team they are. The first compares
+ * them, some epochs at a time: what it has of others then is some ten MiB, however long the run is. */
+
+struct peer {
+    struct lull_units *units;
+    bool meant; /* to be cut */
+};
+
+struct peers {
+    struct lull_team *team; /* NULL: alone */
+    struct peer *own;       /* [count] */
+    uint32_t count;
+    /* Of all members: how many epochs the longest has, how long units are to be, and whether all
+     * are meant, so that they are peers of each other. */
+    size_t n_epochs;
+    unsigned shift;
+    bool all_meant;
+};
+
+enum { UNITS_OF_A_BLOCK = 1 << 22 }; /* 32 MiB; an epoch that has more is one by itself */
+
+/* Epochs [from, to) of all peers. */
+struct block {
+    const struct peers *peers;
+    size_t from, to;
+    struct slice *slices; /* those of this member, and on the first behind them those of the
+                                  others, member by member */
+    uint32_t *members;    /* [count] */
+    size_t count, capacity, members_capacity;
+};
+
+static lull_status no_memory_for_peers(struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_MEMORY, "not enough memory to compare computations");
+}
+
+/* ---- slices -----------------------------------------------------------------------------------
+ */
+
+static bool add_slice(struct block *block, uint32_t member, const struct slice *slice)
+{
+    if (!lull_array_reserve(&block->slices, &block->capacity, block->count + 1,
+                            sizeof *block->slices) ||
+        !lull_array_reserve(&block->members, &block->members_capacity, block->count + 1,
+                            sizeof *block->members))
+        return false;
+    block->members[block->count] = member;
+    block->slices[block->count++] = *slice;
+    return true;
+}
+
+/* Its epochs and values are those of the peer. */
+static struct slice slice_of(const struct peer *peer, size_t from, size_t to)
+{
+    const struct lull_units *units = peer->units;
+    const size_t end = to < units->n_epochs ? to : units->n_epochs;
+    struct slice slice = {.meant = peer->meant};
+    if (end <= from)
+        return slice;
+    slice.epochs = &units->epochs[from];
+    slice.values = units->values;
+    slice.n_epochs = (uint32_t)(end - from);
+    return slice;
+}
+
+static bool open_block(struct block *block)
+{
+    const struct peers *peers = block->peers;
+    bool fits = true;
+    for (uint32_t i = 0; i < peers->count && fits; i++) {
+        const struct slice slice = slice_of(&peers->own[i], block->from, block->to);
+        fits = add_slice(block, lull_team_index(peers->team), &slice);
+    }
+    return fits;
+}
+
+static void close_block(struct block *block)
+{
+    for (size_t i = block->peers->count; i < block->count; i++) {
+        free(block->slices[i].epochs);
+        free(block->slices[i].values);
+    }
+    free(block->slices);
+    free(block->members);
+}
+
+/* The units of a slice, which are neighbours. */
+static double *values_of(const struct slice *slice, unsigned shift, size_t *ret_count)
+{
+    size_t n = 0;
+    for (uint32_t e = 0; e < slice->n_epochs; e++)
+        n += units_of(slice->epochs[e].bursts, shift);
+    *ret_count = n;
+    return n > 0 ? &slice->values[slice->epochs[0].first] : NULL;
+}
+
+/* ---- to the first and back --------------------------------------------------------------------
+ */
+
+/* Where the units of an epoch begin among those that are put, follows from its bursts. */
+static bool put_slice(const struct slice *slice, unsigned shift, struct lull_flow *flow)
+{
+    size_t n;
+    const double *values = values_of(slice, shift, &n);
+    return lull_flow_put(flow, &slice->meant, sizeof slice->meant) &&
+           lull_flow_put_items(flow, slice->epochs, slice->n_epochs, sizeof *slice->epochs) &&
+           lull_flow_put_items(flow, values, n, sizeof *values);
+}
+
+static bool get_slice(struct block *block, uint32_t member, struct lull_flow *flow)
+{
+    struct slice slice = {0};
+    size_t n_epochs = 0, n, first = 0;
+    struct lull_units_epoch *epochs = NULL;
+    if (lull_flow_get(flow, &slice.meant, sizeof slice.meant) &&
+        (epochs = lull_flow_get_items(flow, sizeof *epochs, &n_epochs)) != NULL)
+        slice.values = lull_flow_get_items(flow, sizeof *slice.values, &n);
+    for (size_t e = 0; e < n_epochs; e++) {
+        epochs[e].first = first;
+        first += units_of(epochs[e].bursts, block->peers->shift);
+    }
+    slice.epochs = epochs;
+    slice.n_epochs = (uint32_t)n_epochs;
+    if (slice.values && add_slice(block, member, &slice))
+        return true;
+    free(epochs);
+    free(slice.values);
+    return false;
+}
+
+static bool put_own(void *context, struct lull_flow *flow)
+{
+    const struct block *block = context;
+    const uint32_t count = block->peers->count;
+    bool good = lull_flow_put(flow, &count, sizeof count);
+    for (uint32_t i = 0; i < count && good; i++)
+        good = put_slice(&block->slices[i], block->peers->shift, flow);
+    return good;
+}
+
+static bool get_others(void *context, uint32_t member, struct lull_flow *flow)
+{
+    struct block *block = context;
+    uint32_t count;
+    bool good = lull_flow_get(flow, &count, sizeof count);
+    for (uint32_t i = 0; i < count && good; i++)
+        good = get_slice(block, member, flow);
+    return good;
+}
+
+/* What is left of the units of others, each with its member; NULL at the end. */
+static bool put_left(void *context, struct lull_flow *flow)
+{
+    const struct block *block = context;
+    const uint32_t end = UINT32_MAX;
+    bool good = true;
+    for (size_t i = block->peers->count; i < block->count && good; i++) {
+        size_t n;
+        const double *values = values_of(&block->slices[i], block->peers->shift, &n);
+        if (block->slices[i].meant)
+            good = lull_flow_put(flow, &block->members[i], sizeof *block->members) &&
+                   lull_flow_put_items(flow, values, n, sizeof *values);
+    }
+    return good && lull_flow_put(flow, &end, sizeof end);
+}
+
+/* The slices of this member come in their order. */
+static bool get_left(void *context, uint32_t from, struct lull_flow *flow)
+{
+    const struct block *block = context;
+    const uint32_t own = lull_team_index(block->peers->team);
+    uint32_t next = 0, member;
+    bool good;
+    (void)from;
+    while ((good = lull_flow_get(flow, &member, sizeof member)) && member != UINT32_MAX) {
+        size_t n;
+        double *left = lull_flow_get_items(flow, sizeof *left, &n);
+        if (!left)
+            return false;
+        while (member == own && !block->slices[next].meant)
+            next++;
+        if (member == own && n > 0) {
+            size_t same;
+            memcpy(values_of(&block->slices[next], block->peers->shift, &same), left,
+                   n * sizeof *left);
+        }
+        next += member == own;
+        free(left);
+    }
+    return good;
+}
+
+static lull_status cut_block(struct block *block, struct lull_error *err)
+{
+    static const char what[] = "computations to compare";
+    const struct peers *peers = block->peers;
+    const struct lull_freight there = {put_own, get_others, block, what};
+    const struct lull_freight back = {put_left, get_left, block, what};
+    if (!open_block(block))
+        return no_memory_for_peers(err);
+    lull_status status = lull_team_bring(peers->team, &there, err);
+    if (status == LULL_OK && lull_team_is_first(peers->team) &&
+        !slices_cut(block->slices, (uint32_t)block->count, peers->shift, peers->all_meant))
+        return no_memory_for_peers(err);
+    return status == LULL_OK ? lull_team_spread(peers->team, &back, err) : status;
+}
+
+/* ---- block by block ---------------------------------------------------------------------------
+ */
+
+/* How many units all have in each epoch. */
+static lull_status count_units(const struct peers *peers, int64_t *counts, struct lull_error *err)
+{
+    for (uint32_t i = 0; i < peers->count; i++)
+        for (size_t e = 0; e < peers->own[i].units->n_epochs; e++)
+            counts[e] += (int64_t)lull_units_in(peers->own[i].units, e);
+    return lull_team_sum_to_all(peers->team, counts, peers->n_epochs, err);
+}
+
+static size_t end_of_block(const struct peers *peers, const int64_t *counts, size_t from)
+{
+    size_t to = from + 1;
+    int64_t units = counts[from];
+    while (to < peers->n_epochs && units + counts[to] <= UNITS_OF_A_BLOCK)
+        units += counts[to++];
+    return to;
+}
+
+/* Called by all members together; where one fails, it may go on to lull_team_agree at once. Units
+ * of those that are meant become what is left of them, as a share; those of others stay as they
+ * are, but for their length. */
+static lull_status peers_cut(const struct peers *peers, struct lull_error *err)
+{
+    for (uint32_t i = 0; i < peers->count; i++)
+        lull_units_merge(peers->own[i].units, peers->shift);
+    int64_t *counts = calloc(peers->n_epochs + 1, sizeof *counts);
+    lull_status status = counts ? count_units(peers, counts, err) : no_memory_for_peers(err);
+    for (size_t from = 0, to; from < peers->n_epochs && status == LULL_OK; from = to) {
+        struct block block = {.peers = peers, .from = from};
+        block.to = to = end_of_block(peers, counts, from);
+        status = cut_block(&block, err);
+        close_block(&block);
+    }
+    free(counts);
+    return status;
+}
+
+/* ==== cuts ==================================================================================== */
 
 /* One stream in one cut. Once it is concluded, the values of its units are what is left of them, as
  * a share. */
@@ -110,17 +641,18 @@ struct cut_comparison {
     int64_t units; /* 1 + the shift of the longest; 0: nobody has such a stream */
     int64_t epochs;
 };
+
 static_assert(sizeof(struct cut_comparison) == 2 * sizeof(int64_t),
               "largest values are taken of both");
 
 /* Streams of this member with one thread number. */
 static uint32_t find_peers(const struct cuts *cuts, struct cut_member *members, uint32_t number,
-                           struct lull_peer *peers)
+                           struct peer *peers)
 {
     uint32_t n = 0;
     for (uint32_t s = 0; s < cuts->n_streams; s++)
         if (members[s].location != LULL_NONE && number_of(cuts, &members[s]) == number)
-            peers[n++] = (struct lull_peer){&members[s].units, members[s].meant};
+            peers[n++] = (struct peer){&members[s].units, members[s].meant};
     return n;
 }
 
@@ -129,7 +661,7 @@ static lull_status compare_thread_numbers(const struct cuts *cuts, struct cut_me
                                           bool all_meant, struct cut_comparison *comparisons,
                                           uint32_t count, struct lull_error *err)
 {
-    struct lull_peer *own = calloc(cuts->n_streams + (size_t)1, sizeof *own);
+    struct peer *own = calloc(cuts->n_streams + (size_t)1, sizeof *own);
     lull_status status = own ? LULL_OK : lull_what_if_no_memory(cuts->trace, err);
     for (uint32_t s = 0; s < cuts->n_streams; s++) {
         if (members[s].location == LULL_NONE)
@@ -143,15 +675,15 @@ static lull_status compare_thread_numbers(const struct cuts *cuts, struct cut_me
         status = lull_team_max_to_all(cuts->team, (int64_t *)comparisons, 2 * (size_t)count, err);
     for (uint32_t number = 0; number < count && status == LULL_OK; number++) {
         const struct cut_comparison *of = &comparisons[number];
-        struct lull_peers peers = {.team = cuts->team,
-                                   .own = own,
-                                   .n_epochs = (size_t)of->epochs,
-                                   .shift = (unsigned)(of->units - 1),
-                                   .all_meant = all_meant};
+        struct peers peers = {.team = cuts->team,
+                              .own = own,
+                              .n_epochs = (size_t)of->epochs,
+                              .shift = (unsigned)(of->units - 1),
+                              .all_meant = all_meant};
         if (of->units == 0)
             continue;
         peers.count = find_peers(cuts, members, number, own);
-        status = lull_peers_cut(&peers, err);
+        status = peers_cut(&peers, err);
     }
     free(own);
     return status;

@@ -1,6 +1,6 @@
 /* What takes part of the time, or several times as long, and needs to know nothing: the time in
  * regions by a factor, and serial parts by the number of threads. */
-#include "replay/what_if/kind.h"
+#include "replay/what_if/what_if.h"
 
 #include <stdlib.h>
 

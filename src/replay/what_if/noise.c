@@ -1,7 +1,7 @@
 /* Without noise: no burst is longer than the median of those at its place. */
 #include "base/array.h"
 #include "base/hash.h"
-#include "replay/what_if/kind.h"
+#include "replay/what_if/what_if.h"
 #include "stats/quantile.h"
 
 #include <stdlib.h>

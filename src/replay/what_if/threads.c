@@ -1,8 +1,403 @@
 /* Threads: executions of parallel regions without what threads lose in them. */
-#include "replay/what_if/kind.h"
-#include "replay/what_if/shortenings.h"
+#include "activity/pass.h"
+#include "base/array.h"
+#include "replay/what_if/what_if.h"
 
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ==== shortenings ============================================================================= */
+
+/* Shortenings: how much shorter executions of parallel regions would be if their threads did
+ * otherwise. One process.
+ *
+ * The threads of an execution (the outermost parallel region of the master from its fork to its
+ * join) come to barriers. Between two of them each is busy from when it left the one until it
+ * comes to the other, and the last that comes decides. From the fork to its own begin a thread is
+ * busy with scheduling. Where it is supposed that threads do not wait for locks, or that scheduling
+ * takes no time, they come as much earlier; where they are balanced, each computes for the mean
+ * time of all of them, and what else it does stays. The execution is as much shorter as the last
+ * comes earlier. Where threads come to different numbers of barriers (tasks, sections that not all
+ * pass), an execution counts as one such part, with the time in barriers left out.
+ *
+ * Threads of a process are read at different speeds: what they do waits until all have been read to
+ * the end of the execution. Memory: 8 bytes for each execution, and what waits. Internal to the
+ * room. */
+
+/* Bits: 1 << enum lull_threads_change. */
+typedef uint8_t threads_changes;
+
+struct lull_shortenings;
+
+/* The kinds of steps that it needs, and steps of a thread, in order, with their ledger; safe from
+ * several threads. False: no memory. */
+#define SHORTENINGS_WANT                                                  \
+    (LULL_STEP_MASK(LULL_STEP_SPAN) | LULL_STEP_MASK(LULL_STEP_STRETCH) | \
+     LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN) |    \
+     LULL_STEP_MASK(LULL_STEP_END))
+
+/* What a thread does until it comes to a barrier, or to its end of the parallel region. */
+struct piece {
+    int64_t begin, arrival;
+    int64_t end; /* of the barrier */
+    int64_t useful, lock, schedule;
+    bool last; /* no barrier follows */
+};
+
+struct team_thread {
+    struct piece *pieces; /* [first, count) wait */
+    size_t first, count, capacity;
+    struct piece open; /* the one that goes on */
+    bool inside;
+    int64_t known; /* what ends up to here has been told */
+};
+
+/* An execution that waits for the workers. */
+struct execution {
+    int64_t fork, join;
+    int64_t bursts; /* what of the master's time replays can shorten */
+    uint32_t region;
+    bool counts;
+};
+
+struct lull_shortenings {
+    pthread_mutex_t lock;
+    uint32_t n_threads, n_regions;
+    const threads_changes *changes;
+    struct execution *waiting; /* [first, count) */
+    size_t first, count, capacity;
+    double *left;
+    size_t n_left, left_capacity;
+    struct team_thread threads[];
+};
+
+/* Thread 0 is the master. `changes[n_regions + 1]`: what is supposed of parallel regions, the last
+ * of those without a name; borrowed. NULL: no memory. */
+static struct lull_shortenings *shortenings_create(uint32_t n_threads, uint32_t n_regions,
+                                                   const threads_changes *changes)
+{
+    struct lull_shortenings *s = calloc(1, sizeof *s + n_threads * sizeof *s->threads);
+    if (!s)
+        return NULL;
+    pthread_mutex_init(&s->lock, NULL);
+    s->n_threads = n_threads;
+    s->n_regions = n_regions;
+    s->changes = changes;
+    return s;
+}
+
+/* NULL is allowed */
+static void shortenings_destroy(struct lull_shortenings *s)
+{
+    if (!s)
+        return;
+    for (uint32_t t = 0; t < s->n_threads; t++)
+        free(s->threads[t].pieces);
+    pthread_mutex_destroy(&s->lock);
+    free(s->waiting);
+    free(s->left);
+    free(s);
+}
+
+/* Behind all steps: what is left of an execution's computation, as a share; 1 for those that were
+ * not seen. */
+static double shortenings_left(const struct lull_shortenings *s, uint32_t execution)
+{
+    return execution < s->n_left ? s->left[execution] : 1;
+}
+
+/* ---- parts of an execution ----------------------------------------------------------------- */
+
+/* Some threads on their way to the same barrier: the longest as it is and as it would be. */
+struct part {
+    threads_changes changes;
+    int64_t longest;
+    double sum, most; /* of useful times; of what is busy beside them */
+    uint32_t threads;
+    double changed; /* the longest if it is not balanced */
+};
+
+static void add_piece(struct part *part, const struct piece *piece, int64_t from)
+{
+    const int64_t begin = piece->begin > from ? piece->begin : from;
+    const int64_t busy = piece->arrival > begin ? piece->arrival - begin : 0;
+    double changed = (double)busy;
+    if (part->changes >> LULL_THREADS_NO_LOCKS & 1)
+        changed -= (double)piece->lock;
+    if (part->changes >> LULL_THREADS_NO_SCHEDULING & 1)
+        changed -= (double)piece->schedule;
+    const double beside = changed - (double)piece->useful;
+    part->longest = busy > part->longest ? busy : part->longest;
+    part->most = part->threads == 0 || beside > part->most ? beside : part->most;
+    part->changed = changed > part->changed ? changed : part->changed;
+    part->sum += (double)piece->useful;
+    part->threads++;
+}
+
+static double shorter_by(const struct part *part)
+{
+    double changed = part->changed;
+    if (part->threads == 0)
+        return 0;
+    if (part->changes >> LULL_THREADS_BALANCED & 1)
+        changed = part->sum / part->threads + part->most;
+    return (double)part->longest > changed ? (double)part->longest - changed : 0;
+}
+
+/* ---- an execution -------------------------------------------------------------------------- */
+
+static const struct piece *piece_at(const struct team_thread *thread, size_t index)
+{
+    return &thread->pieces[thread->first + index];
+}
+
+/* What of a thread belongs to an execution: the pieces that end in it, and one that goes on beyond
+ * it. */
+static size_t pieces_in(const struct team_thread *thread, const struct execution *execution)
+{
+    size_t n = 0;
+    while (thread->first + n < thread->count && piece_at(thread, n)->begin < execution->join &&
+           (n == 0 || piece_at(thread, n - 1)->end <= execution->join))
+        n++;
+    return n;
+}
+
+/* Leaves out what is over when the execution begins. */
+static void drop_early(struct team_thread *thread, const struct execution *execution)
+{
+    while (thread->first < thread->count && piece_at(thread, 0)->arrival <= execution->fork &&
+           (piece_at(thread, 0)->last || piece_at(thread, 0)->arrival < execution->fork))
+        thread->first++;
+}
+
+/* Barriers among so many pieces. */
+static size_t barriers_in(const struct team_thread *thread, size_t pieces)
+{
+    return pieces > 0 && piece_at(thread, pieces - 1)->last ? pieces - 1 : pieces;
+}
+
+/* Of the first piece of a thread: to begin is scheduling. */
+static struct piece from_fork(const struct piece *piece, const struct execution *execution)
+{
+    struct piece whole = *piece;
+    if (whole.begin > execution->fork) {
+        whole.schedule += whole.begin - execution->fork;
+        whole.begin = execution->fork;
+    }
+    if (whole.arrival > execution->join)
+        whole.arrival = execution->join;
+    return whole;
+}
+
+/* From barrier to barrier, and what the master does behind the last one. */
+static double shorter_by_parts(const struct lull_shortenings *s, const struct execution *execution,
+                               const size_t *pieces, size_t barriers, threads_changes changes)
+{
+    double sum = 0;
+    for (size_t k = 0; k < barriers; k++) {
+        struct part part = {.changes = changes};
+        for (uint32_t t = 0; t < s->n_threads; t++) {
+            if (pieces[t] == 0)
+                continue;
+            const struct piece *own = piece_at(&s->threads[t], k);
+            const struct piece piece = k == 0 ? from_fork(own, execution) : *own;
+            add_piece(&part, &piece, execution->fork);
+        }
+        sum += shorter_by(&part);
+    }
+    if (pieces[0] > barriers && changes >> LULL_THREADS_NO_SCHEDULING & 1)
+        sum += (double)piece_at(&s->threads[0], barriers)->schedule;
+    return sum;
+}
+
+/* All of it as one part, without the time in barriers. */
+static double shorter_by_whole(const struct lull_shortenings *s, const struct execution *execution,
+                               const size_t *pieces, threads_changes changes)
+{
+    struct part part = {.changes = changes};
+    for (uint32_t t = 0; t < s->n_threads; t++) {
+        if (pieces[t] == 0)
+            continue;
+        struct piece whole = from_fork(piece_at(&s->threads[t], 0), execution);
+        for (size_t i = 1; i < pieces[t]; i++) {
+            const struct piece *piece = piece_at(&s->threads[t], i);
+            const int64_t to = piece->arrival < execution->join ? piece->arrival : execution->join;
+            whole.arrival += to > piece->begin ? to - piece->begin : 0;
+            whole.useful += piece->useful;
+            whole.lock += piece->lock;
+            whole.schedule += piece->schedule;
+        }
+        add_piece(&part, &whole, execution->fork);
+    }
+    return shorter_by(&part);
+}
+
+static bool settle(struct lull_shortenings *s, const struct execution *execution, size_t *pieces)
+{
+    const uint32_t region = execution->region < s->n_regions ? execution->region : s->n_regions;
+    const threads_changes changes = s->changes[region];
+    size_t barriers = 0;
+    bool alike = true;
+    double shorter = 0;
+    for (uint32_t t = 0; t < s->n_threads; t++) {
+        drop_early(&s->threads[t], execution);
+        pieces[t] = pieces_in(&s->threads[t], execution);
+        const size_t own = barriers_in(&s->threads[t], pieces[t]);
+        if (t == 0)
+            barriers = own;
+        alike &= pieces[t] == 0 || own == barriers;
+    }
+    if (changes && execution->counts && execution->bursts > 0)
+        shorter = alike && barriers > 0 ? shorter_by_parts(s, execution, pieces, barriers, changes)
+                                        : shorter_by_whole(s, execution, pieces, changes);
+    for (uint32_t t = 0; t < s->n_threads; t++)
+        s->threads[t].first += pieces[t];
+    if (!lull_array_reserve(&s->left, &s->left_capacity, s->n_left + 1, sizeof *s->left))
+        return false;
+    shorter = shorter < (double)execution->bursts ? shorter : (double)execution->bursts;
+    s->left[s->n_left++] = shorter > 0 ? 1 - shorter / (double)execution->bursts : 1;
+    return true;
+}
+
+/* All executions that every thread has been read beyond. */
+static bool settle_known(struct lull_shortenings *s)
+{
+    int64_t known = INT64_MAX;
+    for (uint32_t t = 0; t < s->n_threads; t++)
+        known = s->threads[t].known < known ? s->threads[t].known : known;
+    if (s->first == s->count || s->waiting[s->first].join > known)
+        return true;
+    size_t *pieces = malloc(s->n_threads * sizeof *pieces);
+    bool fits = pieces != NULL;
+    while (fits && s->first < s->count && s->waiting[s->first].join <= known)
+        fits = settle(s, &s->waiting[s->first++], pieces);
+    free(pieces);
+    return fits;
+}
+
+/* ---- steps --------------------------------------------------------------------------------- */
+
+/* Room for one more; what is over goes first. */
+static bool make_room(void *array, size_t *first, size_t *count, size_t *capacity, size_t size)
+{
+    unsigned char **bytes = array;
+    if (*count == *capacity && *first > *capacity / 2) {
+        memmove(*bytes, *bytes + *first * size, (*count - *first) * size);
+        *count -= *first;
+        *first = 0;
+    }
+    return lull_array_reserve(array, capacity, *count + 1, size);
+}
+
+static bool end_piece(struct team_thread *thread, int64_t arrival, int64_t end, bool last)
+{
+    if (!make_room(&thread->pieces, &thread->first, &thread->count, &thread->capacity,
+                   sizeof *thread->pieces))
+        return false;
+    thread->open.arrival = arrival;
+    thread->open.end = end;
+    thread->open.last = last;
+    thread->pieces[thread->count++] = thread->open;
+    thread->open = (struct piece){.begin = end};
+    return true;
+}
+
+/* A barrier of two spans (in one region, then in another) is one. */
+static bool pass_barrier(struct team_thread *thread, const struct lull_step *span)
+{
+    struct piece *before =
+        thread->count > thread->first ? &thread->pieces[thread->count - 1] : NULL;
+    if (before && !before->last && before->end == span->time && thread->open.begin == span->time) {
+        before->end = thread->open.begin = span->span.end;
+        return true;
+    }
+    return end_piece(thread, span->time, span->span.end, false);
+}
+
+static bool take_span(struct team_thread *thread, const struct lull_step *span)
+{
+    const int64_t length = span->span.end - span->time;
+    thread->known = span->span.end - 1; /* steps of the same time may follow */
+    if (!span->parallel || !thread->inside)
+        return true;
+    switch (span->activity) {
+    case LULL_OMP_SYNC:
+        return pass_barrier(thread, span);
+    case LULL_OMP_LOCK:
+        thread->open.lock += length;
+        return true;
+    case LULL_OMP_SCHEDULE:
+        thread->open.schedule += length;
+        return true;
+    case LULL_USEFUL:
+        thread->open.useful += length;
+        return true;
+    default:
+        return true;
+    }
+}
+
+static bool open_execution(struct lull_shortenings *s, const struct lull_step *fork)
+{
+    if (!make_room(&s->waiting, &s->first, &s->count, &s->capacity, sizeof *s->waiting))
+        return false;
+    s->waiting[s->count++] =
+        (struct execution){.fork = fork->time, .join = INT64_MAX, .counts = fork->forked.inside};
+    return true;
+}
+
+static void close_execution(struct lull_shortenings *s, const struct lull_step *join)
+{
+    s->waiting[s->count - 1].join = join->time;
+    s->waiting[s->count - 1].region = join->region;
+}
+
+static bool take_thread_step(struct lull_shortenings *s, uint32_t number,
+                             const struct lull_step *step)
+{
+    struct team_thread *thread = &s->threads[number];
+    const bool master = number == 0;
+    switch (step->kind) {
+    case LULL_STEP_SPAN:
+        return take_span(thread, step);
+    case LULL_STEP_STRETCH:
+        if (master && thread->inside && step->op == LULL_STRETCH_BURST)
+            s->waiting[s->count - 1].bursts += step->span.end - step->time;
+        return true;
+    case LULL_STEP_FORK:
+        thread->inside = true;
+        thread->open = (struct piece){.begin = step->time};
+        return !master || open_execution(s, step);
+    case LULL_STEP_JOIN:
+        thread->inside = false;
+        if (master)
+            close_execution(s, step);
+        return end_piece(thread, step->time, step->time, true);
+    case LULL_STEP_END:
+        thread->known = INT64_MAX;
+        return true;
+    default:
+        return true;
+    }
+}
+
+static bool shortenings_take(struct lull_shortenings *s, uint32_t thread,
+                             const struct lull_steps *steps)
+{
+    bool fits = true;
+    pthread_mutex_lock(&s->lock);
+    for (uint32_t i = 0; i < steps->count && fits; i++)
+        fits = take_thread_step(s, thread, &steps->steps[i]);
+    /* Of a span that goes on nothing is known, but outside parallel regions nothing matters. */
+    if (!s->threads[thread].inside && s->threads[thread].known < steps->ledger->now)
+        s->threads[thread].known = steps->ledger->now;
+    fits = fits && settle_known(s);
+    pthread_mutex_unlock(&s->lock);
+    return fits;
+}
+
+/* ==== threads ================================================================================= */
 
 /* Where a stream is. */
 struct stream_place {
@@ -13,8 +408,8 @@ struct stream_place {
 struct threads {
     const struct lull_trace *trace;
     uint32_t application, n_streams;
-    lull_threads_changes *changes; /* [n_regions + 1] */
-    uint32_t *numbers;             /* [n_locations]: among the threads of OpenMP of its process;
+    threads_changes *changes; /* [n_regions + 1] */
+    uint32_t *numbers;        /* [n_locations]: among the threads of OpenMP of its process;
                                       LULL_NONE: it is none */
     struct lull_shortenings **shortenings; /* [n_processes] */
     struct stream_place places[];          /* [n_streams] */
@@ -37,7 +432,7 @@ static void destroy_threads(void *state)
 {
     struct threads *threads = state;
     for (uint32_t p = 0; threads->shortenings && p < threads->trace->n_processes; p++)
-        lull_shortenings_destroy(threads->shortenings[p]);
+        shortenings_destroy(threads->shortenings[p]);
     free(threads->shortenings);
     free(threads->numbers);
     free(threads->changes);
@@ -49,7 +444,7 @@ static void find_changes(struct threads *threads, const struct lull_what_if_opti
     const struct lull_trace *trace = threads->trace;
     for (uint32_t i = 0; i < wanted->n_threads; i++) {
         const char *name = wanted->threads[i].region;
-        const lull_threads_changes bit = (lull_threads_changes)(1 << wanted->threads[i].change);
+        const threads_changes bit = (threads_changes)(1 << wanted->threads[i].change);
         if (!is_of_executions(&wanted->threads[i]))
             continue;
         for (uint32_t r = 0; r <= trace->n_regions; r++)
@@ -74,7 +469,7 @@ static bool number_threads(struct threads *threads, uint32_t p)
     }
     if (n == 0)
         return true;
-    threads->shortenings[p] = lull_shortenings_create(n, trace->n_regions, threads->changes);
+    threads->shortenings[p] = shortenings_create(n, trace->n_regions, threads->changes);
     return threads->shortenings[p] != NULL;
 }
 
@@ -114,7 +509,7 @@ static lull_status take_steps_for_threads(void *context, unsigned worker,
     if (number == LULL_NONE)
         return LULL_OK;
     const uint32_t process = threads->trace->locations[steps->location].process;
-    return lull_shortenings_take(threads->shortenings[process], number, steps)
+    return shortenings_take(threads->shortenings[process], number, steps)
                ? LULL_OK
                : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
                            threads->trace->path);
@@ -124,7 +519,7 @@ static lull_status take_steps_for_threads(void *context, unsigned worker,
 static struct lull_consumer consumer(void *state)
 {
     return (struct lull_consumer){.context = state,
-                                  .wants = LULL_SHORTENINGS_WANT,
+                                  .wants = SHORTENINGS_WANT,
                                   .wants_ledger = true,
                                   .steps = take_steps_for_threads};
 }
@@ -142,7 +537,7 @@ static int64_t apply_threads(void *state, const struct lull_replay_burst *burst,
         place->bursts = (struct lull_stretched){0};
     }
     const uint32_t process = threads->trace->locations[burst->location].process;
-    const double left = lull_shortenings_left(threads->shortenings[process], burst->execution);
+    const double left = shortenings_left(threads->shortenings[process], burst->execution);
     return left < 1 ? lull_stretch_on(&place->bursts, ns, left, 1) : ns;
 }
 

@@ -38,8 +38,6 @@ uint8_t lull_collective_choose(const struct lull_network *network, uint8_t opera
 uint8_t lull_collective_linear(uint8_t operation);
 /* The name of what was chosen ("ring"). */
 const char *lull_collective_algorithm_name(uint8_t algorithm);
-/* "linear, binomial, ...": those of an operation, for people; writes into `text`, returns it. */
-const char *lull_collective_algorithms(uint8_t operation, char *text, size_t size);
 /* Fails with LULL_ERR_RANGE if `text` is not as network->algorithms must be:
  * "allreduce:ring+bcast:binomial", operations as lull_collective_name() calls them. */
 lull_status lull_collective_check(const char *text, struct lull_error *err);

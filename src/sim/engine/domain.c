@@ -1,6 +1,6 @@
 /* Memory domains: computations that share bandwidth, each at the pace that its domain has. */
 #include "sim/engine/run.h"
-#include "sim/memory/memory.h"
+#include "sim/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -25,6 +25,8 @@
 
 #include <assert.h>
 
+/* ==== run ===================================================================================== */
+
 enum lull_event_of_run {
     LULL_RUN_START,   /* compat: a transfer that waits for its processor */
     LULL_RUN_ADVANCE, /* a message, as its back-end said */
@@ -308,8 +310,6 @@ static inline bool lull_is_own(const struct lull_engine *engine, uint32_t rank)
 lull_status lull_run_all(struct lull_engine *engine);
 /* Handles up to `most` of them; *ret_more: there are others. */
 lull_status lull_run_some(struct lull_engine *engine, uint32_t most, bool *ret_more);
-/* Handles those of the first window of the queue. */
-lull_status lull_run_window(struct lull_engine *engine);
 
 /* --- operation.c --- */
 
@@ -357,22 +357,6 @@ void lull_graph_op_done(struct lull_engine *engine, uint32_t rank, uint32_t op,
 void lull_graph_start_released(struct lull_engine *engine);
 /* The event of its end has come. */
 void lull_graph_done_event(struct lull_engine *engine, uint32_t rank, uint32_t op);
-/* Prefetching for an operation that starts or ends soon, in this order. */
-static inline void lull_graph_fetch(const struct lull_engine *engine, uint32_t rank, uint32_t op)
-{
-    lull_fetch(&engine->graph[rank][op]);
-}
-
-static inline void lull_graph_fetch_next(const struct lull_engine *engine, uint32_t rank,
-                                         uint32_t op)
-{
-    const struct lull_graph_step *step = &engine->graph[rank][op];
-    if (step->n_next == LULL_STEP_LISTED)
-        return;
-    const char *next = (const char *)(step + step->next);
-    for (size_t at = 0; at < step->n_next * sizeof *step && at < 256; at += 64)
-        lull_fetch(next + at);
-}
 
 void lull_graph_roots(struct lull_engine *engine); /* of the longest path */
 /* The moments of an operation for which an event was pushed. */
@@ -482,5 +466,21 @@ uint32_t lull_channel_held(struct lull_engine *engine, const struct lull_transfe
 bool lull_run_has_left_over(struct lull_engine *engine);
 lull_status lull_run_diagnose(struct lull_engine *engine, struct lull_arena *arena,
                               const char *const **ret_problems);
+
+/* ==== shard =================================================================================== */
+
+/* Shards: parts of the ranks, each followed by an engine of its own, on several threads.
+ *
+ * Possible where the network's class has a lookahead: time is cut into windows of that length, and
+ * what one rank causes for another one comes in a later window. All shards handle the same window,
+ * each its own ranks; messages for ranks of others are put into boxes, which are emptied before the
+ * next window. Events carry the same numbers whatever the shards are, so the result has the same
+ * bits for any number of them. */
+
+/* Runs the simulation of `leader`, whose shared part is open and which has no ranks yet, on
+ * n_threads >= 2 threads, which take the shards of a window as they come. Fails without words where
+ * something is left over, does not fit, or must be handled by time. The sums of all shards are in
+ * leader->result. */
+lull_status lull_shards_run(struct lull_engine *leader, unsigned n_threads);
 
 #endif

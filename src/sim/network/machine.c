@@ -1,7 +1,7 @@
 #include "sim/network/machine.h"
 
 #include "machine/noise_trace.h"
-#include "sim/noise/recording.h"
+#include "sim/noise/noise.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,11 +1,236 @@
 #include "sim/noise/noise.h"
 
-#include "sim/noise/recording.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "sim/spec.h"
 #include "stats/distribution.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ==== recording =============================================================================== */
+
+#define MOST_RECORDED_NS (INT64_C(1) << 62)
+
+enum { LONGEST_LINE = 256 };
+
+struct detour_list {
+    const char *path;
+    struct lull_arena *arena;
+    struct lull_recorded_detour *detours;
+    size_t count, capacity;
+    int64_t end;      /* of the last */
+    int64_t lost;     /* by all */
+    int64_t duration; /* 0: not said */
+};
+
+/* Appends a detour, or says in `err` what is wrong with it. */
+static lull_status append(struct detour_list *list, int64_t begin, int64_t length,
+                          struct lull_error *err)
+{
+    if (begin < 0 || begin > MOST_RECORDED_NS)
+        return lull_fail(err, LULL_ERR_FORMAT, "a detour begins at %lld ns, expected 0 to 2^62",
+                         (long long)begin);
+    if (length <= 0 || length > MOST_RECORDED_NS - begin)
+        return lull_fail(err, LULL_ERR_FORMAT, "a detour of %lld ns, expected more than 0",
+                         (long long)length);
+    if (begin < list->end)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "a detour begins at %lld ns, before the last one ends at %lld ns",
+                         (long long)begin, (long long)list->end);
+    list->detours = lull_arena_grow(list->arena, list->detours, &list->capacity, list->count + 1,
+                                    sizeof *list->detours);
+    list->detours[list->count++] = (struct lull_recorded_detour){begin, length, list->lost};
+    list->lost += length;
+    list->end = begin + length;
+    return LULL_OK;
+}
+
+static lull_status finish(const struct detour_list *list,
+                          struct lull_noise_recording *ret_recording, struct lull_error *err)
+{
+    int64_t duration = list->duration ? list->duration : list->end;
+    if (duration < list->end)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: duration is %lld ns, but the last detour ends at %lld ns", list->path,
+                         (long long)duration, (long long)list->end);
+    if (duration <= list->lost)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: detours leave no time in between", list->path);
+    *ret_recording =
+        (struct lull_noise_recording){duration, list->lost, list->count, list->detours};
+    return LULL_OK;
+}
+
+static lull_status read_pair(struct detour_list *list, const json_t *pair, struct lull_error *err)
+{
+    const json_t *begin = json_array_get(pair, 0), *length = json_array_get(pair, 1);
+    if (json_array_size(pair) != 2 || !json_is_integer(begin) || !json_is_integer(length))
+        return lull_fail(err, LULL_ERR_FORMAT, "expected [begin, length] in whole ns");
+    return append(list, json_integer_value(begin), json_integer_value(length), err);
+}
+
+static lull_status read_object(struct detour_list *list, const json_t *root, struct lull_error *err)
+{
+    const json_t *detours = json_object_get(root, "detours");
+    const json_t *duration = json_object_get(root, "duration");
+    if (json_integer_value(json_object_get(root, "lull_noise")) != 1)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: expected \"lull_noise\": 1", list->path);
+    if (!json_is_array(detours))
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: expected \"detours\", an array", list->path);
+    if (duration && (!json_is_integer(duration) || json_integer_value(duration) <= 0 ||
+                     json_integer_value(duration) > MOST_RECORDED_NS))
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: expected \"duration\" in whole ns, above 0",
+                         list->path);
+    list->duration = json_integer_value(duration);
+    for (size_t i = 0; i < json_array_size(detours); i++) {
+        lull_status status = read_pair(list, json_array_get(detours, i), err);
+        if (status != LULL_OK)
+            return lull_fail_prefix(err, status, "%s: detour %zu", list->path, i);
+    }
+    return LULL_OK;
+}
+
+static lull_status read_json(struct detour_list *list, const struct lull_mapping *map,
+                             struct lull_error *err)
+{
+    json_error_t cause;
+    json_t *root = json_loadb((const char *)map->data, map->size, JSON_REJECT_DUPLICATES, &cause);
+    if (!root)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: line %d: %s", list->path, cause.line,
+                         cause.text);
+    lull_status status = read_object(list, root, err);
+    json_decref(root);
+    return status;
+}
+
+/* Whole ns; spaces around are allowed. */
+static bool read_whole_ns(const char *text, size_t length, int64_t *ret_value)
+{
+    uint64_t value;
+    while (length > 0 && (*text == ' ' || *text == '\t')) {
+        text++;
+        length--;
+    }
+    while (length > 0 && strchr(" \t\r", text[length - 1]))
+        length--;
+    if (lull_parse_u64(text, length, &value) != LULL_OK || value > INT64_MAX)
+        return false;
+    *ret_value = (int64_t)value;
+    return true;
+}
+
+static lull_status read_line(struct detour_list *list, const char *line, size_t length,
+                             size_t number, struct lull_error *err)
+{
+    static const char key[] = "# duration=";
+    int64_t begin, detour;
+    while (length > 0 && strchr(" \t\r", line[length - 1]))
+        length--;
+    if (length > sizeof key - 1 && memcmp(line, key, sizeof key - 1) == 0) {
+        if (!read_whole_ns(line + sizeof key - 1, length - sizeof key + 1, &list->duration) ||
+            list->duration <= 0 || list->duration > MOST_RECORDED_NS)
+            return lull_fail(err, LULL_ERR_FORMAT, "expected a duration in whole ns, above 0");
+        return LULL_OK;
+    }
+    if (length == 0 || line[0] == '#')
+        return LULL_OK;
+    const char *comma = memchr(line, ',', length);
+    if (!comma || !read_whole_ns(line, (size_t)(comma - line), &begin) ||
+        !read_whole_ns(comma + 1, length - (size_t)(comma + 1 - line), &detour)) {
+        if (number == 1 && comma && (line[0] < '0' || line[0] > '9'))
+            return LULL_OK; /* names of the columns */
+        return lull_fail(err, LULL_ERR_FORMAT, "expected begin,length in whole ns");
+    }
+    return append(list, begin, detour, err);
+}
+
+static lull_status read_csv(struct detour_list *list, const struct lull_mapping *map,
+                            struct lull_error *err)
+{
+    const char *at = (const char *)map->data, *end = at + map->size;
+    for (size_t number = 1; at < end; number++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop ? stop : end;
+        lull_status status = read_line(list, at, (size_t)(stop - at), number, err);
+        if (status != LULL_OK)
+            return lull_fail_prefix(err, status, "%s: line %zu", list->path, number);
+        at = stop < end ? stop + 1 : end;
+    }
+    return LULL_OK;
+}
+
+lull_status lull_noise_recording_read(const char *path, struct lull_arena *arena,
+                                      struct lull_noise_recording *ret_recording,
+                                      struct lull_error *err)
+{
+    struct lull_mapping map;
+    struct detour_list list = {.path = path, .arena = arena};
+    size_t first = 0;
+    lull_status status = lull_map_file(path, &map, err);
+    if (status != LULL_OK)
+        return status;
+    while (first < map.size && strchr(" \t\r\n", map.data[first]) && map.data[first])
+        first++;
+    bool is_json = first < map.size && map.data[first] == '{';
+    status = is_json ? read_json(&list, &map, err) : read_csv(&list, &map, err);
+    if (status == LULL_OK && list.end == 0 && list.duration == 0)
+        status = lull_fail(err, LULL_ERR_FORMAT, "%s: neither a detour nor a duration", path);
+    lull_unmap(&map);
+    return status == LULL_OK ? finish(&list, ret_recording, err) : status;
+}
+
+/* Time lost to detours before `at` in [0, duration). */
+static int64_t lost_before(const struct lull_noise_recording *recording, int64_t at)
+{
+    uint64_t low = 0, high = recording->count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        const struct lull_recorded_detour *detour = &recording->detours[middle];
+        if (detour->begin + detour->length <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == recording->count)
+        return recording->lost;
+    const struct lull_recorded_detour *next = &recording->detours[low];
+    return next->before + (at > next->begin ? at - next->begin : 0);
+}
+
+/* Time lost when as much work as `work` in (0, duration - lost] is done since the start of the
+ * recording: that of all detours that begin before the work is at its end. */
+static int64_t lost_after(const struct lull_noise_recording *recording, int64_t work)
+{
+    uint64_t low = 0, high = recording->count;
+    while (low < high) { /* the first detour with as much work or more before it */
+        uint64_t middle = low + (high - low) / 2;
+        const struct lull_recorded_detour *detour = &recording->detours[middle];
+        if (detour->begin - detour->before < work)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == recording->count ? recording->lost : recording->detours[low].before;
+}
+
+int64_t lull_noise_recording_extend(const struct lull_noise_recording *recording, int64_t at,
+                                    int64_t work)
+{
+    int64_t round = recording->duration - recording->lost, total;
+    if (work <= 0)
+        return 0;
+    /* Counted from the start of the recording: so much is lost and done before. */
+    int64_t lost = lost_before(recording, at), done = at - lost + work;
+    int64_t rounds = (done - 1) / round; /* the last one ends with done - rounds * round > 0 */
+    if (__builtin_mul_overflow(rounds, recording->lost, &total) || total > MOST_RECORDED_NS)
+        return MOST_RECORDED_NS;
+    total += lost_after(recording, done - rounds * round) - lost;
+    return total < MOST_RECORDED_NS ? total : MOST_RECORDED_NS;
+}
+
+/* ==== noise =================================================================================== */
 
 #define MOST_NOISE_NS (INT64_C(1) << 62)
 
@@ -98,16 +323,21 @@ static lull_status init_periodic(struct lull_noise *noise, const double *values,
 
 static const struct lull_parameter constant_parameters[] = {TIME("mean", "added time", NAN, 0)};
 static const struct lull_parameter exponential_parameters[] = {TIME("mean", "mean", NAN, 0)};
+
 static const struct lull_parameter uniform_parameters[] = {TIME("min", "least", 0, 0),
                                                            TIME("max", "most", NAN, 0)};
+
 static const struct lull_parameter gamma_parameters[] = {
     TIME("mean", "mean", NAN, 0),
     FACTOR("shape", "shape k: the standard deviation is mean / sqrt(k)", NAN, 1e-3, 1e9)};
+
 static const struct lull_parameter bernoulli_parameters[] = {
     TIME("mean", "mean: what hits is mean / p", NAN, 0), FACTOR("p", "probability", NAN, 1e-9, 1)};
+
 static const struct lull_parameter normal_parameters[] = {
     TIME("mean", "mean before it is cut", NAN, 0), TIME("sd", "deviation before it is cut", NAN, 0),
     TIME("min", "least", 0, 0), TIME("max", "most", MOST_NOISE, 0)};
+
 static const struct lull_parameter periodic_parameters[] = {
     TIME("period", "from the begin of one detour to that of the next", NAN, 1),
     TIME("duration", "of a detour", NAN, 0)};
@@ -115,6 +345,7 @@ static const struct lull_parameter periodic_parameters[] = {
 #define PARAMETERS(array) .parameters = array, .n_parameters = sizeof array / sizeof *array
 
 static const struct lull_noise_class none = {.name = "none", .summary = "no noise"};
+
 static const struct lull_noise_class constant = {
     .name = "constant",
     .summary = "the same for each computation",
@@ -122,6 +353,7 @@ static const struct lull_noise_class constant = {
     .has_per = true,
     .init = init_constant,
 };
+
 static const struct lull_noise_class exponential = {
     .name = "exponential",
     .summary = "exponentially distributed",
@@ -129,6 +361,7 @@ static const struct lull_noise_class exponential = {
     .has_per = true,
     .init = init_exponential,
 };
+
 static const struct lull_noise_class uniform = {
     .name = "uniform",
     .summary = "equally likely between two bounds",
@@ -136,6 +369,7 @@ static const struct lull_noise_class uniform = {
     .has_per = true,
     .init = init_uniform,
 };
+
 static const struct lull_noise_class gamma_class = {
     .name = "gamma",
     .summary = "gamma distributed",
@@ -143,6 +377,7 @@ static const struct lull_noise_class gamma_class = {
     .has_per = true,
     .init = init_gamma,
 };
+
 static const struct lull_noise_class bernoulli = {
     .name = "bernoulli",
     .summary = "a fixed amount with some probability, else nothing",
@@ -150,6 +385,7 @@ static const struct lull_noise_class bernoulli = {
     .has_per = true,
     .init = init_bernoulli,
 };
+
 static const struct lull_noise_class normal = {
     .name = "normal",
     .summary = "normally distributed, cut at bounds",
@@ -157,6 +393,7 @@ static const struct lull_noise_class normal = {
     .has_per = true,
     .init = init_normal,
 };
+
 static const struct lull_noise_class periodic = {
     .name = "periodic",
     .summary = "detours of one length, one each period",
@@ -164,6 +401,7 @@ static const struct lull_noise_class periodic = {
     .has_phase = true,
     .init = init_periodic,
 };
+
 static const struct lull_noise_class recorded = {
     .name = "recorded",
     .summary = "detours recorded on a machine, again and again",
@@ -175,6 +413,7 @@ const struct lull_noise_class *const lull_noise_classes[] = {
     &none,      &constant, &exponential, &uniform,  &gamma_class,
     &bernoulli, &normal,   &periodic,    &recorded,
 };
+
 const unsigned lull_n_noise_classes = sizeof lull_noise_classes / sizeof *lull_noise_classes;
 
 const struct lull_noise_class *lull_noise_find(const char *name)
@@ -385,4 +624,77 @@ double lull_noise_mean(const struct lull_noise *noise, bool *ret_share)
         return (double)noise->recording.lost /
                (double)(noise->recording.duration - noise->recording.lost);
     return 0;
+}
+
+/* ==== spec ==================================================================================== */
+
+/* A noise from what the user says. */
+
+static lull_status find_noise_class(const struct lull_spec *spec,
+                                    const struct lull_noise_class **ret, struct lull_error *err)
+{
+    const char *names[32];
+    unsigned count = 0;
+    *ret = lull_noise_find(lull_spec_name(spec));
+    if (*ret)
+        return LULL_OK;
+    for (; count < lull_n_noise_classes && count < 31; count++)
+        names[count] = lull_noise_classes[count]->name;
+    names[count] = NULL;
+    return lull_spec_unknown_name(spec, "noise", names, err);
+}
+
+static lull_status read_per(struct lull_spec *spec, double *ret_per, struct lull_error *err)
+{
+    static const struct lull_parameter per = {
+        "per", "time of computation that one amount is for", LULL_TIME_NS, 0, 1, 1e18, false};
+    if (strcmp(lull_spec_string(spec, "per", "operation"), "operation") == 0)
+        return LULL_OK;
+    return lull_spec_number(spec, &per, ret_per, err);
+}
+
+static lull_status read_noisy_ranks(struct lull_spec *spec, uint32_t n_ranks,
+                                    struct lull_arena *arena, struct lull_noise_spec *noise,
+                                    struct lull_error *err)
+{
+    const uint32_t *list;
+    uint32_t count;
+    lull_status status = lull_spec_list(spec, "ranks", 0, n_ranks - 1, &list, &count, err);
+    if (status != LULL_OK || count == 0)
+        return status;
+    struct lull_rank_range *ranges = lull_arena_alloc(arena, count * sizeof *ranges);
+    for (uint32_t i = 0; i < count; i++) {
+        if (noise->n_ranges && ranges[noise->n_ranges - 1].last + 1 == list[i])
+            ranges[noise->n_ranges - 1].last = list[i];
+        else
+            ranges[noise->n_ranges++] = (struct lull_rank_range){list[i], list[i]};
+    }
+    noise->ranges = ranges;
+    return LULL_OK;
+}
+
+lull_status lull_noise_read(struct lull_spec *spec, uint32_t n_ranks, struct lull_arena *arena,
+                            const struct lull_noise **ret_noise, struct lull_error *err)
+{
+    static const char *const phases[] = {"random", "synchronised", NULL};
+    const struct lull_noise_class *class;
+    unsigned phase = 0;
+    lull_status status = find_noise_class(spec, &class, err);
+    if (status != LULL_OK)
+        return status;
+    struct lull_noise_spec noise = lull_noise_spec_empty(class);
+    for (unsigned i = 0; i < class->n_parameters && status == LULL_OK; i++)
+        status = lull_spec_number(spec, &class->parameters[i], &noise.values[i], err);
+    if (status == LULL_OK && class->has_per)
+        status = read_per(spec, &noise.per, err);
+    if (status == LULL_OK && class->has_phase)
+        status = lull_spec_choice(spec, "phase", phases, 0, &phase, err);
+    noise.synchronised = phase == 1;
+    if (status == LULL_OK && class->has_file)
+        noise.file = lull_spec_string(spec, "file", NULL);
+    if (status == LULL_OK)
+        status = read_noisy_ranks(spec, n_ranks, arena, &noise, err);
+    if (status == LULL_OK)
+        status = lull_spec_finish(spec, err);
+    return status == LULL_OK ? lull_noise_create(&noise, arena, ret_noise, err) : status;
 }

@@ -17,8 +17,6 @@
 #include "sim/program.h"
 #include "sim/spec.h"
 
-#define LULL_PATTERN_MOST_RANKS (UINT32_C(1) << 24)
-
 /* What may be said of a pattern, for people. */
 struct lull_pattern_key {
     const char *key, *fallback, *about;
@@ -35,8 +33,6 @@ extern const struct lull_pattern_class lull_patterns[];
 /* Fails with LULL_ERR_RANGE, in one line, on anything that the spec should not say. */
 lull_status lull_pattern_open(struct lull_spec *spec, struct lull_program **ret_program,
                               struct lull_error *err);
-
-extern const struct lull_program_class lull_program_pattern;
 
 /* Of a program that is a pattern: after how many iterations its operations are the same ones again.
  */

@@ -1,9 +1,356 @@
 #include "study/history/gate.h"
 
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "base/text/suggest.h"
+#include "stats/quantile.h"
 #include "stats/shift.h"
-#include "study/history/levels.h"
+#include "study/history/history.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ==== condition =============================================================================== */
+
+/* A copy without blanks at either end. */
+static char *trim(const char *begin, const char *end, struct lull_arena *arena)
+{
+    while (begin < end && isspace((unsigned char)*begin))
+        begin++;
+    while (end > begin && isspace((unsigned char)end[-1]))
+        end--;
+    return lull_arena_strndup(arena, begin, (size_t)(end - begin));
+}
+
+/* Whether there is such a metric: a quantity (lull_history_quantities), region:NAME, or the id of
+ * one of the trees. LULL_ERR_RANGE names the nearest. */
+static lull_status condition_metric(const char *metric, struct lull_arena *arena,
+                                    struct lull_error *err)
+{
+    if (strncmp(metric, "region:", 7) == 0 && metric[7])
+        return LULL_OK;
+    size_t quantities = 0, count;
+    while (lull_history_quantities[quantities])
+        quantities++;
+    count = quantities + (size_t)lull_metric_count;
+    const char **names = lull_arena_zero(arena, count, sizeof(*names));
+    for (size_t i = 0; i < count; i++) {
+        names[i] =
+            i < quantities ? lull_history_quantities[i] : lull_metric_defs[i - quantities].id;
+        if (strcmp(names[i], metric) == 0)
+            return LULL_OK;
+    }
+    const char *meant = lull_suggest(metric, names, count);
+    if (meant)
+        return lull_fail(err, LULL_ERR_RANGE, "unknown metric '%s', did you mean '%s'?", metric,
+                         meant);
+    return lull_fail(err, LULL_ERR_RANGE,
+                     "unknown metric '%s', expected runtime, core_time, useful_time, instructions, "
+                     "cycles, region:NAME or one that "
+                     "'lull metrics --format json' names",
+                     metric);
+}
+
+static bool read_number(const char *text, double *ret_value)
+{
+    return lull_parse_real(text, ret_value) == LULL_OK;
+}
+
+/* "baseline", "1.05 * baseline", "baseline * 1.05". */
+static bool read_product(const char *text, struct lull_arena *arena, double *ret_factor)
+{
+    static const char word[] = "baseline";
+    const char *star = strchr(text, '*');
+    *ret_factor = 1;
+    if (!star)
+        return strcmp(text, word) == 0;
+    const char *left = trim(text, star, arena);
+    const char *right = trim(star + 1, text + strlen(text), arena);
+    const char *number = strcmp(left, word) == 0 ? right : strcmp(right, word) == 0 ? left : NULL;
+    return number && read_number(number, ret_factor) && *ret_factor > 0;
+}
+
+/* Where what is behind the product begins: a sign that follows neither the begin, an operator nor
+ * the e of a number. */
+static const char *find_sign(const char *text)
+{
+    const char *word = strstr(text, "baseline");
+    const char *star = strchr(text, '*');
+    const char *from = star && star > word ? star + 1 : word;
+    while (isspace((unsigned char)*from))
+        from++;
+    for (const char *at = from + 1; *at; at++)
+        if ((*at == '+' || *at == '-') && at[-1] != 'e' && at[-1] != 'E')
+            return at;
+    return NULL;
+}
+
+static bool read_limit(const char *text, struct lull_arena *arena, struct lull_condition *condition)
+{
+    condition->factor = condition->offset = 0;
+    condition->relative = strstr(text, "baseline") != NULL;
+    if (!condition->relative)
+        return read_number(text, &condition->offset);
+    const char *sign = find_sign(text), *end = text + strlen(text);
+    if (sign) {
+        if (!read_number(trim(sign + 1, end, arena), &condition->offset))
+            return false;
+        condition->offset *= *sign == '-' ? -1 : 1;
+        end = sign;
+    }
+    return read_product(trim(text, end, arena), arena, &condition->factor);
+}
+
+/* The last one: names of regions may hold others. */
+static const char *find_comparison(const char *text)
+{
+    const char *found = NULL;
+    for (const char *at = text; *at; at++)
+        if (*at == '<' || *at == '>')
+            found = at;
+    return found;
+}
+
+lull_status lull_condition_read(const char *text, struct lull_arena *arena,
+                                struct lull_condition *ret_condition, struct lull_error *err)
+{
+    const char *sign = find_comparison(text);
+    if (!sign)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "'%s' compares nothing, expected one as 'runtime > 1.05 * baseline'",
+                         text);
+    struct lull_condition condition = {.text = lull_arena_strdup(arena, text),
+                                       .metric = trim(text, sign, arena),
+                                       .above = *sign == '>'};
+    const char *rest = sign + 1 + (sign[1] == '=');
+    const char *limit = trim(rest, rest + strlen(rest), arena);
+    if (!read_limit(limit, arena, &condition))
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "'%s' is no limit, expected a number, 'baseline' or '1.05 * baseline'",
+                         limit);
+    lull_status status = condition_metric(condition.metric, arena, err);
+    if (status == LULL_OK)
+        *ret_condition = condition;
+    return status;
+}
+
+lull_status lull_conditions_read(const char *const *texts, bool has_baseline,
+                                 struct lull_arena *arena,
+                                 const struct lull_condition **ret_conditions, uint32_t *ret_count,
+                                 struct lull_error *err)
+{
+    uint32_t count = 0;
+    while (texts && texts[count])
+        count++;
+    struct lull_condition *conditions = lull_arena_zero(arena, count + 1, sizeof *conditions);
+    for (uint32_t i = 0; i < count; i++) {
+        lull_status status = lull_condition_read(texts[i], arena, &conditions[i], err);
+        if (status != LULL_OK)
+            return lull_fail_prefix(err, status, "--fail-if");
+        if (conditions[i].relative && !has_baseline)
+            return lull_fail(err, LULL_ERR_RANGE,
+                             "--fail-if: '%s' needs a baseline, which --against FILE tells",
+                             texts[i]);
+    }
+    *ret_conditions = conditions;
+    *ret_count = count;
+    return count ? LULL_OK
+                 : lull_fail(err, LULL_ERR_RANGE,
+                             "expected at least one --fail-if, as 'runtime > 1.05 * baseline'");
+}
+
+lull_status lull_condition_metrics(const char *text, struct lull_arena *arena,
+                                   const char ***ret_metrics, size_t *ret_count,
+                                   struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    *ret_metrics = lull_split(text, ",", arena, ret_count);
+    for (size_t i = 0; status == LULL_OK && i < *ret_count; i++)
+        status = condition_metric((*ret_metrics)[i], arena, err);
+    return status;
+}
+
+/* ==== levels ================================================================================== */
+
+/* Where a change is claimed although there is none: once in a hundred series. */
+#define LEVEL_FALSE_ALARMS 0.01
+
+uint32_t lull_history_values(const struct lull_history_entry *entries, uint32_t count,
+                             const char *metric, struct lull_arena *arena, double **ret_values,
+                             uint32_t **ret_indices)
+{
+    uint32_t found = 0;
+    *ret_values = lull_arena_zero(arena, count + 1, sizeof(**ret_values));
+    *ret_indices = lull_arena_zero(arena, count + 1, sizeof(**ret_indices));
+    for (uint32_t i = 0; i < count; i++) {
+        const double value = lull_history_value_of(&entries[i], metric);
+        if (!isfinite(value))
+            continue;
+        (*ret_values)[found] = value;
+        (*ret_indices)[found++] = i;
+    }
+    return found;
+}
+
+double lull_history_median(const double *values, uint32_t count, struct lull_arena *arena)
+{
+    if (!count)
+        return NAN;
+    double *sorted = lull_arena_alloc(arena, count * sizeof *sorted);
+    memcpy(sorted, values, count * sizeof *sorted);
+    lull_sort(sorted, count);
+    return lull_median(sorted, count);
+}
+
+uint32_t lull_history_levels(const struct lull_history *series, const char *metric,
+                             struct lull_arena *arena, struct lull_history_level **ret_levels)
+{
+    double *values;
+    uint32_t *indices;
+    const uint32_t count =
+        lull_history_values(series->entries, series->count, metric, arena, &values, &indices);
+    size_t *places = lull_arena_zero(arena, count + 1, sizeof(*places));
+    const size_t changes = lull_change_points(values, count, LEVEL_FALSE_ALARMS, places);
+    struct lull_history_level *levels = lull_arena_zero(arena, changes + 1, sizeof(*levels));
+    for (size_t i = 0; count && i <= changes; i++) {
+        const uint32_t begin = i ? (uint32_t)places[i - 1] : 0;
+        const uint32_t end = i < changes ? (uint32_t)places[i] : count;
+        levels[i] = (struct lull_history_level){
+            .first = indices[begin],
+            .last = indices[end - 1],
+            .runs = end - begin,
+            .median = lull_history_median(values + begin, end - begin, arena),
+        };
+    }
+    *ret_levels = levels;
+    return count ? (uint32_t)changes + 1 : 0;
+}
+
+/* ==== moves =================================================================================== */
+
+/* Which parts of the time of runs have changed. */
+
+/* The median over the runs. A run without the part spends nothing on it, as does one in which it is
+ * so short that the line of a history leaves it out. */
+static int64_t median_time(const struct lull_history_entry *runs, uint32_t count,
+                           const struct lull_part *like, double *scratch)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct lull_part *part = lull_parts_find(&runs[i].parts, like);
+        scratch[i] = part && lull_part_is_kept(part, &runs[i].parts) ? (double)part->ns : 0;
+    }
+    lull_sort(scratch, count);
+    return (int64_t)llround(lull_median(scratch, count));
+}
+
+static double median_value(const struct lull_history_entry *runs, uint32_t count, const char *id,
+                           double *scratch)
+{
+    for (uint32_t i = 0; i < count; i++)
+        scratch[i] = lull_history_value_of(&runs[i], id);
+    lull_sort(scratch, count);
+    return lull_median(scratch, count);
+}
+
+static int64_t growth(const struct lull_move *move)
+{
+    return move->after_ns - move->before_ns;
+}
+
+static int by_growth(const void *left, const void *right)
+{
+    const int64_t a = growth(left), b = growth(right);
+    return a < b   ? 1
+           : a > b ? -1
+                   : lull_part_compare(((const struct lull_move *)left)->part,
+                                       ((const struct lull_move *)right)->part);
+}
+
+static int by_loss(const void *left, const void *right)
+{
+    const int64_t a = growth(left), b = growth(right);
+    return a < b   ? -1
+           : a > b ? 1
+                   : lull_part_compare(((const struct lull_move *)left)->part,
+                                       ((const struct lull_move *)right)->part);
+}
+
+/* A thread that computes, or reads and writes files, waits for no other one. */
+static bool is_own_time(const struct lull_part *part)
+{
+    return part->activity == LULL_USEFUL || part->activity == LULL_IO ||
+           part->activity == LULL_MPI_IO;
+}
+
+/* Puts what explains the longer runtime in front of its consequences. */
+static void put_cause_first(struct lull_gate *gate, double longer_ns)
+{
+    static const double enough = 0.5;
+    for (uint32_t i = 0; i < gate->n_moves; i++) {
+        const struct lull_move cause = gate->moves[i];
+        if (!is_own_time(cause.part) || (double)growth(&cause) < enough * longer_ns)
+            continue;
+        memmove(gate->moves + 1, gate->moves, i * sizeof(*gate->moves));
+        gate->moves[0] = cause;
+        return;
+    }
+}
+
+/* The part of any of the runs that names it first: of new ones, which know its file and line. */
+static uint32_t gather_moves(const struct lull_history_entry *runs, uint32_t count,
+                             struct lull_move *moves, uint32_t n_moves)
+{
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t p = 0; p < runs[i].parts.count; p++) {
+            const struct lull_part *part = &runs[i].parts.parts[p];
+            uint32_t known = 0;
+            while (known < n_moves && lull_part_compare(moves[known].part, part) != 0)
+                known++;
+            if (known == n_moves)
+                moves[n_moves++] = (struct lull_move){.part = part};
+        }
+    return n_moves;
+}
+
+static uint32_t count_parts_at_most(const struct lull_history_entry *runs, uint32_t count)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += runs[i].parts.count;
+    return sum;
+}
+
+void lull_gate_moves(const struct lull_history_entry *before, uint32_t n_before,
+                     const struct lull_history_entry *after, uint32_t n_after,
+                     struct lull_arena *arena, struct lull_gate *gate)
+{
+    if (!n_before || !n_after)
+        return;
+    const uint32_t room =
+        count_parts_at_most(before, n_before) + count_parts_at_most(after, n_after);
+    double *scratch = lull_arena_zero(arena, n_before + n_after, sizeof(*scratch));
+    gate->moves = lull_arena_zero(arena, room + 1, sizeof(*gate->moves));
+    gate->n_moves = gather_moves(after, n_after, gate->moves, 0);
+    gate->n_moves = gather_moves(before, n_before, gate->moves, gate->n_moves);
+    for (uint32_t i = 0; i < gate->n_moves; i++) {
+        struct lull_move *move = &gate->moves[i];
+        move->before_ns = median_time(before, n_before, move->part, scratch);
+        move->after_ns = median_time(after, n_after, move->part, scratch);
+    }
+    const double longer = median_value(after, n_after, "runtime", scratch) -
+                          median_value(before, n_before, "runtime", scratch);
+    if (gate->n_moves > 1)
+        qsort(gate->moves, gate->n_moves, sizeof(*gate->moves), longer < 0 ? by_loss : by_growth);
+    if (longer > 0)
+        put_cause_first(gate, 1e9 * longer);
+}
+
+/* ==== gate ==================================================================================== */
 
 const char *lull_gate_verdict_name(enum lull_gate_verdict verdict)
 {

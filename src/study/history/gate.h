@@ -9,8 +9,45 @@
 #ifndef LULL_STUDY_HISTORY_GATE_H
 #define LULL_STUDY_HISTORY_GATE_H
 
-#include "study/history/condition.h"
+#include "base/arena.h"
+#include "base/error.h"
 #include "study/history/history.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ==== condition =============================================================================== */
+
+/* Conditions under which a check fails: "runtime > 1.05 * baseline". */
+
+/* The metric is on the wrong side of factor * baseline + offset. */
+struct lull_condition {
+    const char *text;   /* as the user wrote it */
+    const char *metric; /* an id, or "region:NAME" */
+    bool above;         /* fails above the limit, else below */
+    bool relative;      /* to the baseline; else the limit is the offset */
+    double factor, offset;
+};
+
+/* METRIC < LIMIT or METRIC > LIMIT (<= and >= mean the same: values are not told apart so finely).
+ * LIMIT is a number, baseline, NUMBER * baseline, or one of the latter two + or - a number.
+ * LULL_ERR_RANGE says what is wrong; of an unknown metric the nearest name. */
+lull_status lull_condition_read(const char *text, struct lull_arena *arena,
+                                struct lull_condition *ret_condition, struct lull_error *err);
+
+/* One or more (NULL at the end, or NULL), which may be relative only where there is a baseline. The
+ * text of LULL_ERR_RANGE begins with --fail-if. */
+lull_status lull_conditions_read(const char *const *texts, bool has_baseline,
+                                 struct lull_arena *arena,
+                                 const struct lull_condition **ret_conditions, uint32_t *ret_count,
+                                 struct lull_error *err);
+
+/* Several with commas. */
+lull_status lull_condition_metrics(const char *text, struct lull_arena *arena,
+                                   const char ***ret_metrics, size_t *ret_count,
+                                   struct lull_error *err);
+
+/* ==== gate ==================================================================================== */
 
 enum lull_gate_verdict { LULL_GATE_PASS, LULL_GATE_FAIL, LULL_GATE_UNKNOWN };
 
@@ -67,5 +104,28 @@ const char *lull_gate_verdict_name(enum lull_gate_verdict verdict);
 void lull_gate_moves(const struct lull_history_entry *before, uint32_t n_before,
                      const struct lull_history_entry *after, uint32_t n_after,
                      struct lull_arena *arena, struct lull_gate *gate);
+
+/* ==== levels ================================================================================== */
+
+/* The levels of a metric over the runs of a series. */
+
+/* Runs between two changes. */
+struct lull_history_level {
+    uint32_t first, last; /* indices of entries that have the metric */
+    uint32_t runs;
+    double median;
+};
+
+/* In their order, in `arena`; returns their number, 0 where no run has the metric. */
+uint32_t lull_history_levels(const struct lull_history *series, const char *metric,
+                             struct lull_arena *arena, struct lull_history_level **ret_levels);
+
+/* The values of a metric of the entries that have it, in their order, and which these are. */
+uint32_t lull_history_values(const struct lull_history_entry *entries, uint32_t count,
+                             const char *metric, struct lull_arena *arena, double **ret_values,
+                             uint32_t **ret_indices);
+
+/* Of values in any order; NAN of none. */
+double lull_history_median(const double *values, uint32_t count, struct lull_arena *arena);
 
 #endif

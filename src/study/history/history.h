@@ -6,7 +6,7 @@
 
 #include "study/history/parts.h"
 
-#define LULL_HISTORY_SCHEMA "lull-history/1"
+/* ==== history ================================================================================= */
 
 /* What is measured besides the metrics of the trees, NULL at the end: runtime, time of all threads
  * and its useful part in s; instructions and cycles of useful time. */
@@ -80,14 +80,6 @@ lull_status lull_history_append(const char *path, const struct lull_history_entr
                                 uint32_t count, double patience, struct lull_arena *arena,
                                 uint32_t *ret_added, struct lull_error *err);
 
-/* The entries that match the wish, in their order, which must all have one key. Fails with the keys
- * that there are where none or several match. Runs of `but_commit` are left out; NULL or "": none
- * are. */
-lull_status lull_history_select(const struct lull_history *history,
-                                const struct lull_history_key *wish, const char *but_commit,
-                                struct lull_arena *arena, struct lull_history *ret_series,
-                                struct lull_error *err);
-
 /* The series of a file that has this key (lull_history_select); for NULL one without entries. */
 lull_status lull_history_read_series(const char *path, const struct lull_history_key *wish,
                                      const char *but_commit, struct lull_arena *arena,
@@ -97,5 +89,16 @@ lull_status lull_history_read_series(const char *path, const struct lull_history
  * seconds since 1970. */
 const char *lull_history_time_text(int64_t time, char *buffer);
 lull_status lull_history_time_read(const char *text, int64_t *ret_time, struct lull_error *err);
+
+/* ==== line ==================================================================================== */
+
+/* One line of a history. */
+
+/* Ends with '\n'. NULL: no memory. To be freed. */
+char *lull_history_line_write(const struct lull_history_entry *entry);
+
+/* Without the newline. LULL_ERR_FORMAT with the cause alone. */
+lull_status lull_history_line_read(const char *text, size_t size, struct lull_arena *arena,
+                                   struct lull_history_entry *ret_entry, struct lull_error *err);
 
 #endif

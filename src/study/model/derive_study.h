@@ -3,7 +3,7 @@
 #define LULL_STUDY_MODEL_DERIVE_STUDY_H
 
 #include "model/derive/derived.h"
-#include "study/model/program_wish.h"
+#include "study/model/program_study.h"
 
 /* Reads two runs or more with different numbers of processes, or sizes of the problem. Regions that
  * take 1 % of the time of a run are kept. Results live in `arena`. LULL_ERR_RANGE for fewer than

@@ -1,7 +1,7 @@
 #include "study/replay/fixes.h"
 
 #include "base/parallel.h"
-#include "study/analyse.h"
+#include "study/runs.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #ifndef LULL_STUDY_REPLAY_FIXES_H
 #define LULL_STUDY_REPLAY_FIXES_H
 
-#include "study/replay/measured.h"
+#include "study/replay/replayed_run.h"
 
 /* What is supposed to be different in one replay. */
 struct lull_fix {

@@ -1,14 +1,288 @@
 #include "study/replay/replay_study.h"
 
 #include "replay/measured_network.h"
-#include "replay/shared/shared.h"
+#include "replay/shared_replay.h"
+#include "replay/warp.h"
+#include "sim/disturbance.h"
 #include "sim/network/machine.h"
-#include "study/analyse.h"
 #include "study/compare.h"
-#include "study/replay/measured.h"
-#include "study/replay/to_all.h"
+#include "study/replay/replayed_run.h"
+#include "study/runs.h"
 
 #include <assert.h>
+#include <math.h>
+
+/* ==== against ================================================================================= */
+
+double lull_against_error(const int64_t sides[LULL_AGAINST_SIDES])
+{
+    if (sides[LULL_MEASURED] <= 0)
+        return (double)NAN;
+    return (double)sides[LULL_PREDICTED] / (double)sides[LULL_MEASURED] - 1;
+}
+
+/* Reads the measured run. Ends with against_close in either case. */
+static lull_status against_load(const char *path, const struct lull_runs_options *options,
+                                struct lull_notices *notices, struct lull_arena *arena,
+                                struct lull_against *ret_against, struct lull_error *err)
+{
+    struct lull_runs_options wanted = *options;
+    wanted.companion = NULL;
+    wanted.no_replay = true;
+    *ret_against = (struct lull_against){0};
+    lull_status status = lull_runs_load(&path, 1, &wanted, notices, arena, &ret_against->runs, err);
+    if (status != LULL_OK)
+        return status;
+    const struct lull_run *run = &ret_against->runs.runs[0];
+    if (!run->trace)
+        return lull_fail(err, LULL_ERR_RANGE, "%s: is a saved profile, expected a trace", path);
+    ret_against->disturbance = run->trace->disturbed;
+    return LULL_OK;
+}
+
+static void against_close(struct lull_against *against)
+{
+    lull_runs_close(&against->runs);
+}
+
+/* What the measured run says of how it was disturbed, in *ret_disturbance; NULL: it was not. */
+static lull_status against_disturbance(const struct lull_against *against, struct lull_arena *arena,
+                                       const struct lull_disturbance **ret_disturbance,
+                                       struct lull_error *err)
+{
+    const struct lull_run *run = &against->runs.runs[0];
+    *ret_disturbance = NULL;
+    if (!against->disturbance)
+        return LULL_OK;
+    struct lull_disturbance *disturbance = lull_arena_alloc(arena, sizeof *disturbance);
+    *disturbance = lull_disturbance_none(arena, run->trace->disturbed_seed);
+    lull_status status = lull_disturbance_add_lines(disturbance, against->disturbance, err);
+    if (status != LULL_OK)
+        return lull_fail_prefix(err, status, "%s: what it was disturbed with", run->path);
+    *ret_disturbance = disturbance;
+    return LULL_OK;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+/* Of the masters among some threads. */
+static double mpi_share(const struct lull_thread_breakdown *threads, uint32_t n_threads)
+{
+    int64_t mpi = 0, all = 0;
+    for (uint32_t t = 0; t < n_threads; t++) {
+        const struct lull_thread_breakdown *thread = &threads[t];
+        if (!thread->master)
+            continue;
+        for (unsigned a = 0; a < LULL_ACTIVITIES; a++) {
+            const int64_t ns = thread->times.ns[a][0] + thread->times.ns[a][1];
+            all += ns;
+            mpi += a >= LULL_MPI_P2P && a <= LULL_MPI_OTHER ? ns : 0;
+        }
+    }
+    return all > 0 ? (double)mpi / (double)all : (double)NAN;
+}
+
+static double share_of_process(const struct lull_breakdown *breakdown, uint32_t process)
+{
+    const struct lull_process_breakdown *of = &breakdown->processes[process];
+    return mpi_share(breakdown->threads + of->first_thread, of->n_threads);
+}
+
+/* The process of that rank, by halving: processes are in the order of applications and ranks.
+ * LULL_NONE: there is none. */
+static uint32_t process_of(const struct lull_trace *trace, uint32_t application, uint32_t rank)
+{
+    uint32_t low = 0, high = trace->n_processes;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        const struct lull_process *process = &trace->processes[middle];
+        if (process->application < application ||
+            (process->application == application && process->rank < rank))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct lull_process *found = &trace->processes[low];
+    return low < trace->n_processes && found->application == application && found->rank == rank &&
+                   found->n_threads > 0
+               ? low
+               : LULL_NONE;
+}
+
+/* From MPI_Init to MPI_Finalize, through the warp if there is one. */
+static int64_t time_of_process(const struct lull_trace *trace, uint32_t process,
+                               const struct lull_warp *warp, int64_t whole)
+{
+    if (!trace->has_main || process == LULL_NONE)
+        return whole;
+    const struct lull_process *of = &trace->processes[process];
+    if (of->main_end <= of->main_begin)
+        return whole;
+    if (!warp)
+        return of->main_end - of->main_begin;
+    return lull_warp_time(warp, process, of->main_end) -
+           lull_warp_time(warp, process, of->main_begin);
+}
+
+/* Compares. `predicted` is a run through `warp`, which was made of `origin`. Fails with
+ * LULL_ERR_RANGE where the runs do not have the same ranks. */
+static lull_status against_compare(struct lull_against *against, const struct lull_run *predicted,
+                                   const struct lull_warp *warp, const struct lull_trace *origin,
+                                   uint32_t application, struct lull_arena *arena,
+                                   struct lull_error *err)
+{
+    const struct lull_run *sides[] = {predicted, &against->runs.runs[0]};
+    const struct lull_run *measured = sides[LULL_MEASURED];
+    const uint32_t n = measured->breakdown->n_processes;
+    if (predicted->breakdown->n_processes != n)
+        return lull_fail(err, LULL_ERR_RANGE, "%s: has %u processes, expected %u as %s has",
+                         measured->path, n, predicted->breakdown->n_processes, predicted->path);
+    against->n_processes = n;
+    against->processes = lull_arena_zero(arena, n, sizeof *against->processes);
+    for (unsigned side = 0; side < LULL_AGAINST_SIDES; side++) {
+        const struct lull_breakdown *breakdown = sides[side]->breakdown;
+        against->runtime[side] = breakdown->runtime_ns;
+        against->mpi_share[side] = mpi_share(breakdown->threads, breakdown->n_threads);
+    }
+    for (uint32_t p = 0; p < n; p++) {
+        const uint32_t rank = measured->breakdown->processes[p].rank;
+        if (predicted->breakdown->processes[p].rank != rank)
+            return lull_fail(err, LULL_ERR_RANGE, "%s: has rank %u where %s has rank %u",
+                             measured->path, rank, predicted->path,
+                             predicted->breakdown->processes[p].rank);
+        against->processes[p] = (struct lull_against_process){
+            .rank = rank,
+            .time = {time_of_process(origin, process_of(origin, application, rank), warp,
+                                     against->runtime[LULL_PREDICTED]),
+                     time_of_process(measured->trace,
+                                     process_of(measured->trace, application, rank), NULL,
+                                     against->runtime[LULL_MEASURED])},
+            .mpi_share = {share_of_process(predicted->breakdown, p),
+                          share_of_process(measured->breakdown, p)}};
+    }
+    return LULL_OK;
+}
+
+/* ==== supposition ============================================================================= */
+
+static lull_status check_networks(const struct lull_sweep *networks, struct lull_arena *arena,
+                                  struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    for (uint64_t p = 0; status == LULL_OK && p < networks->n_points; p++) {
+        struct lull_network network;
+        status = lull_replay_read_network(lull_sweep_spec(networks, p, 0, arena), NULL, 0, arena,
+                                          &network, err);
+    }
+    return status;
+}
+
+lull_status lull_replay_networks_read(const char *text, struct lull_arena *arena,
+                                      const struct lull_sweep **ret_networks,
+                                      struct lull_error *err)
+{
+    const struct lull_spec **specs = lull_arena_zero(arena, 1, sizeof *specs);
+    struct lull_spec *spec = NULL;
+    lull_status status = lull_spec_parse(text, arena, &spec, err);
+    specs[0] = spec;
+    if (status == LULL_OK)
+        status = lull_sweep_make(specs, 1, arena, ret_networks, err);
+    return status == LULL_OK ? check_networks(*ret_networks, arena, err) : status;
+}
+
+/* That the machine has a network is known before a trace is read. */
+static lull_status read_machine(const char *path, struct lull_arena *arena,
+                                const struct lull_machine **ret_machine, struct lull_error *err)
+{
+    struct lull_machine *machine;
+    struct lull_network network;
+    const char *note;
+    lull_status status = lull_machine_read(path, arena, &machine, err);
+    if (status != LULL_OK)
+        return status;
+    *ret_machine = machine;
+    return lull_network_from_machine(machine, NULL, 1, arena, &network, &note, err) == LULL_OK
+               ? LULL_OK
+               : lull_fail_prefix(err, LULL_ERR_FORMAT, "%s", path);
+}
+
+static lull_status read_network(const struct lull_supposition_texts *texts,
+                                struct lull_arena *arena, struct lull_supposition *supposition,
+                                struct lull_error *err)
+{
+    if (texts->machine && texts->network)
+        return lull_fail(err, LULL_ERR_RANGE, "--network and --machine exclude each other");
+    if (texts->machine)
+        return read_machine(texts->machine, arena, &supposition->machine, err);
+    if (texts->network &&
+        lull_replay_networks_read(texts->network, arena, &supposition->networks, err) != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--network");
+    return LULL_OK;
+}
+
+/* ---- in words ------------------------------------------------------------------------------- */
+
+static uint32_t add_words(const char **words, uint32_t n, const char *option, const char *value)
+{
+    if (!value)
+        return n;
+    words[n] = option;
+    words[n + 1] = value;
+    return n + 2;
+}
+
+static const char *const *spell(const struct lull_supposition_texts *texts,
+                                const struct lull_what_if_options *what_if,
+                                struct lull_arena *arena)
+{
+    enum { SINGLE = 4 }; /* options that are not repeated */
+    const char **of_what_if;
+    const uint32_t n_of_what_if = lull_what_if_spell(what_if, arena, &of_what_if);
+    uint32_t n_injected = 0, n = 0;
+    while (texts->inject && texts->inject[n_injected])
+        n_injected++;
+    const size_t most = n_of_what_if + 2 * ((size_t)n_injected + SINGLE);
+    const char **words = lull_arena_zero(arena, most + 1, sizeof *words);
+    n = add_words(words, n, "--network", texts->network);
+    n = add_words(words, n, "--machine", texts->machine);
+    n = add_words(words, n, "--cpu-speed", texts->cpu_speed);
+    for (uint32_t i = 0; i < n_of_what_if; i++)
+        words[n++] = of_what_if[i];
+    for (uint32_t i = 0; i < n_injected; i++)
+        n = add_words(words, n, "--inject", texts->inject[i]);
+    add_words(words, n, "--seed", n_injected ? texts->seed : NULL);
+    return words;
+}
+
+/* --------------------------------------------------------------------------------------------- */
+
+lull_status lull_supposition_read(const struct lull_supposition_texts *texts,
+                                  struct lull_arena *arena, struct lull_supposition *supposition,
+                                  struct lull_error *err)
+{
+    struct lull_what_if_options *what_if = &supposition->what_if;
+    if (texts->cpu_speed && !lull_factor_read(texts->cpu_speed, &supposition->cpu_speed))
+        return lull_fail(err, LULL_ERR_RANGE, "--cpu-speed is '%s', expected a number above 0",
+                         texts->cpu_speed);
+    lull_status status = lull_what_if_regions_read(texts->regions, arena, what_if, err);
+    if (status == LULL_OK)
+        status = lull_what_if_cuts_read(texts->medians, arena, what_if, err);
+    if (status == LULL_OK)
+        status = read_network(texts, arena, supposition, err);
+    if (status != LULL_OK)
+        return status;
+    supposition->words = spell(texts, what_if, arena);
+    if (supposition->disturbance && supposition->disturbance->has_network &&
+        (supposition->networks || supposition->machine))
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "--inject with a network, and --network or --machine, exclude each other");
+    if (supposition->against && supposition->networks && supposition->networks->n_points > 1)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "--against compares one prediction, not those of a sweep");
+    return LULL_OK;
+}
+
+/* ==== replay study ============================================================================ */
 
 /* All that the steps share. */
 struct replay_session {
@@ -360,11 +634,11 @@ static lull_status load_against(struct replay_session *session, struct lull_erro
         return LULL_OK;
     struct lull_against *against = lull_arena_alloc(session->arena, sizeof *against);
     session->study->against = against;
-    lull_status status = lull_against_load(supposition->against, &session->wanted, session->notices,
-                                           session->arena, against, err);
+    lull_status status = against_load(supposition->against, &session->wanted, session->notices,
+                                      session->arena, against, err);
     if (status != LULL_OK || supposes_anything(supposition))
         return status;
-    return lull_against_disturbance(against, session->arena, &session->disturbance, err);
+    return against_disturbance(against, session->arena, &session->disturbance, err);
 }
 
 static lull_status compare_against(struct replay_session *session, struct lull_error *err)
@@ -373,9 +647,9 @@ static lull_status compare_against(struct replay_session *session, struct lull_e
     const struct lull_replayed *last = study->runs.count > 2 ? &study->supposed : &study->replayed;
     if (!study->against)
         return LULL_OK;
-    return lull_against_compare(study->against, &study->runs.runs[study->runs.count - 1],
-                                last->warp, measured_trace(session), session->wanted.application,
-                                session->arena, err);
+    return against_compare(study->against, &study->runs.runs[study->runs.count - 1], last->warp,
+                           measured_trace(session), session->wanted.application, session->arena,
+                           err);
 }
 
 /* Whether all members of a team may have a part in the replays: where they have read the run
@@ -463,5 +737,5 @@ void lull_replay_study_close(struct lull_replay_study *study)
     lull_replayed_close(&study->supposed);
     lull_runs_close(&study->runs);
     if (study->against)
-        lull_against_close(study->against);
+        against_close(study->against);
 }

@@ -1,7 +1,17 @@
 /* What both studies of waves share. */
 #include "study/wave/wave_study.h"
 
+#include "metrics/windows.h"
+#include "replay/measured_network.h"
+#include "replay/replay.h"
+#include "study/joint_pass.h"
+#include "study/replay/replayed_run.h"
+#include "study/runs.h"
+
 #include <math.h>
+#include <string.h>
+
+/* ==== wave study ============================================================================== */
 
 void lull_wave_scene_close(struct lull_wave_scene *scene)
 {
@@ -39,4 +49,508 @@ lull_status lull_wave_prediction_make(const struct lull_wave_graph *graph, uint3
     predicted.survival = predicted.decay > 0 ? length / predicted.decay : INFINITY;
     *ret_prediction = predicted;
     return LULL_OK;
+}
+
+/* ==== wave measured =========================================================================== */
+
+/* Waves in a recorded run: one reading for the waves and the network, then replays. */
+
+struct wave_session {
+    const struct lull_wave_run_options *wanted;
+    struct lull_wave_run *run;
+    struct lull_measured measured;
+    struct lull_network network;
+    const bool *callers; /* study/analyse.h */
+    bool together;       /* all members of the team replay it; else the first does */
+    struct lull_notices *notices;
+    struct lull_arena *arena;
+};
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+static lull_status add_collector(struct wave_session *session, const struct lull_trace *trace,
+                                 struct lull_consumer *ret_consumer, struct lull_error *err)
+{
+    struct lull_wave_collector **collector = &session->run->measured.collector;
+    lull_status status = lull_wave_collector_create(trace, session->wanted->application,
+                                                    session->wanted->marker, collector, err);
+    if (status == LULL_OK)
+        *ret_consumer = lull_wave_collector_consumer(*collector);
+    return status;
+}
+
+static lull_status join_pass_for_waves(void *context, struct lull_joint_pass *joint,
+                                       struct lull_error *err)
+{
+    struct wave_session *session = context;
+    lull_status status =
+        lull_measured_join(&session->measured, session->wanted->application, joint, err);
+    if (status == LULL_OK)
+        status = add_collector(session, joint->trace, &joint->consumers[joint->n_consumers++], err);
+    return status;
+}
+
+/* The pass of a member, over what it reads of the run. */
+static lull_status pass_alone(struct wave_session *session, struct lull_error *err)
+{
+    const struct lull_trace *trace = session->run->alone;
+    struct lull_consumer consumers[2];
+    struct lull_eager_evidence **evidence = &session->measured.evidence;
+    const struct lull_pass_options options = {.application = session->wanted->application,
+                                              .range = lull_pass_range(session->run->division),
+                                              .masters_only = true};
+    lull_status status = add_collector(session, trace, &consumers[0], err);
+    if (status == LULL_OK)
+        status =
+            lull_eager_evidence_create(trace, lull_pass_workers(trace, &options), evidence, err);
+    if (status != LULL_OK)
+        return status;
+    consumers[1] = lull_eager_evidence_consumer(*evidence);
+    return lull_pass_run(trace, &options, consumers, 2, err);
+}
+
+/* What is unusual in the iterations of a scene, to the first; together where they are shared. */
+static lull_status survey(const struct wave_session *session, struct lull_wave_scene *scene,
+                          struct lull_error *err)
+{
+    lull_status status = lull_wave_collector_conclude(scene->collector, &scene->field, err);
+    return status == LULL_OK ? lull_wave_outliers_find(scene->field, session->wanted->options.least,
+                                                       session->arena, &scene->waves.outliers, err)
+                             : status;
+}
+
+/* All that the members have read of it comes to the first. */
+static lull_status gather_collected(struct wave_session *session, struct lull_error *err)
+{
+    struct lull_team *team = session->wanted->team;
+    struct lull_wave_scene *measured = &session->run->measured;
+    lull_wave_collector_share_processes(measured->collector, session->run->division);
+    lull_status status = survey(session, measured, err);
+    if (session->run->division)
+        status = lull_team_agree(team, status, err);
+    return status == LULL_OK ? lull_measured_gather(&session->measured, team, err) : status;
+}
+
+/* Waves and eager limit alone. */
+static lull_status read_alone(struct wave_session *session, const char *path,
+                              struct lull_error *err)
+{
+    struct lull_wave_run *run = session->run;
+    struct lull_team *team = session->wanted->team;
+    lull_status status = lull_division_open(team, path, &run->alone, err);
+    if (status == LULL_OK)
+        status = lull_division_of_run(team, run->alone, session->wanted->application,
+                                      session->arena, &run->division, err);
+    if (status == LULL_OK)
+        status = lull_team_agree(team, pass_alone(session, err), err);
+    if (status == LULL_OK)
+        status = gather_collected(session, err);
+    if (status == LULL_OK)
+        status = lull_division_gather_quirks(run->division, run->alone, err);
+    if (run->alone)
+        lull_notices_add_quirks(session->notices, run->alone, path);
+    return status;
+}
+
+/* Of the network all that matters is what is eager. */
+static lull_status find_eager_limits(struct wave_session *session, struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    lull_network_init(&session->network, lull_network_find("hockney"));
+    uint32_t eager = lull_network_parameter(session->network.class, "eager");
+    for (unsigned between = 0; between < 2 && status == LULL_OK; between++) {
+        struct lull_eager_findings findings;
+        status = lull_eager_evidence_weigh(session->measured.evidence, between, &findings, err);
+        double limit =
+            status != LULL_OK ? 0 : lull_eager_limit(&findings, session->network.values[0][eager]);
+        for (unsigned level = between ? LULL_LEVEL_SWITCH : 0;
+             status == LULL_OK && level < (between ? LULL_LEVELS : LULL_LEVEL_SWITCH); level++)
+            lull_network_set(&session->network, eager, level, limit);
+    }
+    if (status == LULL_OK)
+        lull_replay_placement(session->run->alone, session->wanted->application, session->arena,
+                              &session->network.placement);
+    return status;
+}
+
+static lull_status read_for_replay(struct wave_session *session, const char *path,
+                                   struct lull_error *err)
+{
+    const struct lull_companion companion = {join_pass_for_waves, session};
+    struct lull_runs *runs = &session->run->runs;
+    const struct lull_runs_options options = {.application = session->wanted->application,
+                                              .force = session->wanted->force,
+                                              .team = session->wanted->team,
+                                              .progress = session->wanted->progress,
+                                              .companion = &companion};
+    lull_status status =
+        lull_runs_load(&path, 1, &options, session->notices, session->arena, runs, err);
+    session->run->division = status == LULL_OK ? runs->runs[0].division : NULL;
+    if (status == LULL_OK && session->run->measured.collector) /* where events were read */
+        status = gather_collected(session, err);
+    return status;
+}
+
+/* Whether it can be replayed, and on which network. */
+static lull_status prepare_wave_replays(struct wave_session *session, const char *path,
+                                        struct lull_error *err)
+{
+    const struct lull_run *run = &session->run->runs.runs[0];
+    if (!run->trace || run->breakdown->from_sums || run->trace->events != LULL_EVENTS_ALL)
+        return lull_fail(err, LULL_ERR_RANGE, "%s: does not have the events of the whole run",
+                         path);
+    session->run->replays = !run->ideal->absent || run->ideal->incomplete;
+    if (!session->run->replays)
+        lull_notices_add(session->notices, LULL_NOTICE_WARNING,
+                         "%s: cannot be replayed, so that nobody knows what a wave cost: %s: %s",
+                         path, run->ideal->absent, run->ideal->detail);
+    return lull_measured_conclude(&session->measured, session->wanted->application, session->arena,
+                                  &session->network, err);
+}
+
+const struct lull_trace *lull_wave_run_trace(const struct lull_wave_run *run)
+{
+    return run->alone ? run->alone : run->runs.runs[0].trace;
+}
+
+/* ---- replays ----------------------------------------------------------------------------------
+ */
+
+/* A delay that is taken out of the run. */
+struct removal {
+    uint32_t stream;
+    struct delay {
+        int64_t from, to, length, left; /* ns; left: of it */
+    } delays[2];                        /* in one iteration, and in the next; length 0: none */
+    int64_t seen;                       /* the last burst's begin: a program may run again */
+};
+
+static int64_t without_delay(void *context, const struct lull_replay_burst *burst)
+{
+    struct removal *removal = context;
+    if (burst->stream != removal->stream)
+        return burst->ns;
+    int64_t ns = burst->ns;
+    for (unsigned d = 0; d < 2; d++) {
+        struct delay *delay = &removal->delays[d];
+        if (burst->begin < removal->seen)
+            delay->left = delay->length;
+        if (burst->fixed || burst->end <= delay->from || burst->begin >= delay->to)
+            continue;
+        const int64_t cut = ns < delay->left ? ns : delay->left;
+        delay->left -= cut;
+        ns -= cut;
+    }
+    removal->seen = burst->begin;
+    return ns;
+}
+
+/* By all members while they do it together. *ret_status: what the first has come to with a replay
+ * of its own. Fails where a member has gone. */
+static lull_status replay_together(struct wave_session *session, struct lull_replay_wish *wish,
+                                   int64_t *ret_runtime, lull_status *ret_status,
+                                   struct lull_error *err)
+{
+    const struct lull_run *run = &session->run->runs.runs[0];
+    struct lull_replayed replayed = {0};
+    lull_status status = LULL_OK;
+    *ret_status = LULL_OK;
+    if (session->together) {
+        wish->division = run->division;
+        status = lull_replayed_make(run->trace, wish, session->arena, &replayed, err);
+        session->together = replayed.shared;
+        wish->division = NULL;
+    }
+    if (status == LULL_OK && !session->together && lull_team_is_first(session->wanted->team))
+        *ret_status = lull_replayed_make(run->trace, wish, session->arena, &replayed, err);
+    *ret_runtime = replayed.runtime;
+    lull_replayed_close(&replayed);
+    return status;
+}
+
+static struct lull_replay_wish wish_of(const struct wave_session *session)
+{
+    return lull_measured_wish(&session->measured, &session->run->runs.runs[0],
+                              session->wanted->application, &session->network, session->callers);
+}
+
+/* Who collects the simulated iterations, where ranks have one stream each. */
+struct follower {
+    const struct wave_session *session;
+    struct lull_wave_scene *scene;
+    uint32_t first, end; /* the ranks that this member simulates, of several */
+};
+
+static lull_status follow(void *context, const struct lull_program *program,
+                          const struct lull_sim_sink **ret_sink, struct lull_error *err)
+{
+    struct follower *follower = context;
+    struct lull_wave_scene *scene = follower->scene;
+    const struct lull_division *division = follower->session->run->division;
+    lull_wave_collector_destroy(scene->collector); /* of a replay that came to nothing */
+    scene->collector = NULL;
+    *ret_sink = NULL;
+    if (program->n_streams != program->n_ranks)
+        return LULL_OK;
+    if (division) {
+        const uint32_t *cuts = &division->cuts[lull_team_index(division->team)];
+        follower->first = lull_replay_ranks_before(program, cuts[0]);
+        follower->end = lull_replay_ranks_before(program, cuts[1]);
+    }
+    lull_status status =
+        lull_wave_collector_of_simulation(program->n_ranks, &scene->collector, err);
+    if (status == LULL_OK)
+        *ret_sink = lull_wave_collector_sink(scene->collector);
+    return status;
+}
+
+/* As measured, with what is unusual in it. */
+static lull_status replay_scene(struct wave_session *session, struct lull_wave_scene *scene,
+                                int64_t *ret_runtime, lull_status *ret_status,
+                                struct lull_error *err)
+{
+    struct follower follower = {session, scene, 0, 0};
+    struct lull_replay_wish wish = wish_of(session);
+    wish.follow = follow;
+    wish.follower = &follower;
+    lull_status status = replay_together(session, &wish, ret_runtime, ret_status, err);
+    if (status != LULL_OK || *ret_status != LULL_OK || !scene->collector)
+        return status;
+    if (!session->together && !lull_team_is_first(session->wanted->team))
+        return status;
+    if (session->together)
+        lull_wave_collector_share(scene->collector, session->wanted->team, follower.first,
+                                  follower.end);
+    status = survey(session, scene, err);
+    /* That nothing is found, all find alike. */
+    if (session->together && status != LULL_ERR_FORMAT)
+        return status;
+    *ret_status = status;
+    return LULL_OK;
+}
+
+static lull_status find_measured_waves(const struct wave_session *session,
+                                       struct lull_wave_scene *scene, struct lull_error *err)
+{
+    lull_status status =
+        lull_wave_graph_make(scene->field, &session->network, session->arena, &scene->graph, err);
+    if (status == LULL_OK)
+        status = lull_waves_find(scene->field, scene->graph, &scene->waves.outliers,
+                                 &session->wanted->options, session->arena, &scene->waves, err);
+    return status;
+}
+
+/* A picture of it, if the first has come to waves; together where its iterations are shared. */
+static lull_status draw(const struct wave_session *session, struct lull_wave_scene *scene,
+                        struct lull_error *err)
+{
+    return scene->field ? lull_wave_raster_make(scene->field, scene->graph ? &scene->waves : NULL,
+                                                scene->runtime, session->arena, &scene->raster, err)
+                        : LULL_OK;
+}
+
+/* The next wave that a replay without its delay can tell the cost of, from one on; the count: there
+ * is none. A replay has no time within calls but what messages take. */
+static uint32_t next_wave(const struct wave_session *session, uint32_t from)
+{
+    const struct lull_waves *waves = &session->run->measured.waves;
+    while (from < waves->count && waves->waves[from].within_call)
+        from++;
+    return from;
+}
+
+static struct removal removal_of(const struct wave_session *session, uint32_t wave)
+{
+    const struct lull_waves *waves = &session->run->measured.waves;
+    const struct lull_wave *of = &waves->waves[wave];
+    struct removal removal = {.stream = of->rank, .seen = INT64_MIN};
+    const unsigned n = of->twice ? 2 : 1;
+    for (unsigned d = 0; d < n; d++) {
+        const struct lull_wave_outlier *at =
+            lull_wave_outlier_of(&waves->outliers, of->rank, (uint32_t)of->iteration + d);
+        removal.delays[d] = (struct delay){at->begin, at->end, at->delay, at->delay};
+    }
+    return removal;
+}
+
+/* The first says what is replayed next; the others do their part until nothing is. */
+static lull_status replay_waves(struct wave_session *session, int64_t runtime,
+                                lull_status *ret_status, struct lull_error *err)
+{
+    struct lull_team *team = session->wanted->team;
+    const bool first = lull_team_is_first(team);
+    lull_status status = LULL_OK;
+    for (uint32_t w = 0; status == LULL_OK; w++) {
+        struct {
+            struct removal removal;
+            int64_t some;
+        } next = {0};
+        int64_t without;
+        w = first ? next_wave(session, w) : w;
+        next.some = first && *ret_status == LULL_OK && w < session->run->measured.waves.count;
+        if (next.some)
+            next.removal = removal_of(session, w);
+        if (session->together)
+            status = lull_team_broadcast(team, &next, sizeof next, err);
+        if (status != LULL_OK || !next.some)
+            return status;
+        struct lull_replay_wish wish = wish_of(session);
+        wish.length = without_delay;
+        wish.context = &next.removal;
+        status = replay_together(session, &wish, &without, ret_status, err);
+        if (first && status == LULL_OK && *ret_status == LULL_OK)
+            session->run->costs[w] = (double)(runtime - without);
+        if (!first && !session->together)
+            break;
+    }
+    return status;
+}
+
+/* What cannot be replayed is told, and the rest stands. */
+static lull_status replay_all_scenes(struct wave_session *session, struct lull_error *err)
+{
+    struct lull_wave_run *run = session->run;
+    int64_t runtime = 0;
+    lull_status status = LULL_OK; /* of the first's replays */
+    lull_status together = replay_scene(session, &run->replayed, &runtime, &status, err);
+    if (together != LULL_OK)
+        return together;
+    if (status == LULL_OK && lull_team_is_first(session->wanted->team) && run->replayed.field)
+        status = find_measured_waves(session, &run->replayed, err);
+    run->replayed.runtime = run->replay_runtime = status == LULL_OK ? runtime : 0;
+    together = draw(session, &run->replayed, err);
+    if (together == LULL_OK)
+        together = replay_waves(session, runtime, &status, err);
+    run->shared = session->together;
+    if (together == LULL_OK && status != LULL_OK)
+        lull_notices_add(session->notices, LULL_NOTICE_WARNING, "not replayed: %s", err->text);
+    return together;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static lull_status predict_all(const struct wave_session *session, struct lull_error *err)
+{
+    struct lull_wave_run *run = session->run;
+    const struct lull_waves *waves = &run->measured.waves;
+    const struct lull_wave_usual *usual = &waves->outliers.usual;
+    struct lull_wave_prediction *predictions =
+        lull_arena_zero(session->arena, waves->count + 1, sizeof *predictions);
+    for (uint32_t w = 0; w < waves->count || w == 0; w++) {
+        const struct lull_wave *wave = &waves->waves[w];
+        bool some = waves->count > 0; /* else the speed that a wave from the middle would have */
+        lull_status status = lull_wave_prediction_make(
+            run->measured.graph, some ? wave->rank : run->measured.graph->n_ranks / 2,
+            some ? wave->iteration : 0, some ? (double)wave->length : NAN,
+            usual->work + usual->comm, usual->cycle, session->arena, &predictions[w], err);
+        if (status != LULL_OK)
+            return status;
+    }
+    run->predicted = predictions;
+    return LULL_OK;
+}
+
+static void check_clocks(const struct wave_session *session, const char *path)
+{
+    const struct lull_wave_run *run = session->run;
+    double error = run->measured.field->clock_error;
+    for (uint32_t p = 0;
+         session->measured.survey && p < lull_wave_run_trace(session->run)->n_processes; p++)
+        error = fmax(error, (double)lull_survey_shift(session->measured.survey, p));
+    for (uint32_t w = 0; w < run->measured.waves.count; w++)
+        if (error > (double)run->measured.waves.waves[w].length) {
+            lull_notices_add(session->notices, LULL_NOTICE_WARNING,
+                             "%s: the clocks of its ranks disagree by up to %.3g ms, which is "
+                             "longer than a wave: speeds in ranks per second are not to be relied "
+                             "on",
+                             path, error / 1e6);
+            return;
+        }
+}
+
+/* The waves that were measured, and what is predicted of them. */
+static lull_status find_measured(struct wave_session *session, const char *path,
+                                 struct lull_error *err)
+{
+    struct lull_wave_run *run = session->run;
+    lull_status status = session->wanted->no_replay ? find_eager_limits(session, err)
+                                                    : prepare_wave_replays(session, path, err);
+    if (status == LULL_OK)
+        status = find_measured_waves(session, &run->measured, err);
+    if (status == LULL_OK)
+        status = predict_all(session, err);
+    if (status != LULL_OK)
+        return status;
+    run->measured.name = "measured";
+    run->replayed.name = "replayed";
+    run->measured.runtime = lull_wave_run_trace(session->run)->duration;
+    run->costs = lull_arena_zero(session->arena, run->measured.waves.count + 1, sizeof *run->costs);
+    for (uint32_t w = 0; w < run->measured.waves.count; w++)
+        run->costs[w] = NAN;
+    check_clocks(session, path);
+    if (run->replays)
+        session->callers =
+            lull_run_callers(&run->runs.runs[0], session->wanted->application, session->arena);
+    return LULL_OK;
+}
+
+/* The first tells whether there are replays, and what they need. */
+static lull_status tell_all(struct wave_session *session, struct lull_error *err)
+{
+    struct lull_team *team = session->wanted->team;
+    int64_t replays = session->run->replays;
+    lull_status status = lull_team_broadcast(team, &replays, sizeof replays, err);
+    session->together = replays;
+    if (status != LULL_OK || !replays)
+        return status;
+    return lull_measured_network_to_all(session->run->runs.runs[0].trace,
+                                        session->wanted->application, team, session->arena,
+                                        &session->network, &session->callers, err);
+}
+
+static lull_status study(struct wave_session *session, const char *path, struct lull_error *err)
+{
+    const bool first = lull_team_is_first(session->wanted->team);
+    lull_status status = session->wanted->no_replay ? read_alone(session, path, err)
+                                                    : read_for_replay(session, path, err);
+    if (status != LULL_OK)
+        return status;
+    session->together = session->measured.survey && lull_division_divides(session->run->division);
+    if (session->together)
+        status =
+            lull_measured_survey_to_all(&session->measured, session->run->runs.runs[0].trace,
+                                        session->wanted->application, session->wanted->team, err);
+    if (status == LULL_OK && first)
+        status = find_measured(session, path, err);
+    if (session->run->division)
+        status = lull_team_agree(session->wanted->team, status, err);
+    if (status == LULL_OK)
+        status = draw(session, &session->run->measured, err);
+    if (status == LULL_OK && session->together)
+        status = tell_all(session, err);
+    if (status != LULL_OK || !(first ? session->run->replays : session->together))
+        return status; /* the first goes on with what it has */
+    return replay_all_scenes(session, err);
+}
+
+lull_status lull_wave_run_make(const char *path, const struct lull_wave_run_options *options,
+                               struct lull_notices *notices, struct lull_arena *arena,
+                               struct lull_wave_run *ret_run, struct lull_error *err)
+{
+    struct wave_session session = {
+        .wanted = options, .run = ret_run, .notices = notices, .arena = arena};
+    *ret_run = (struct lull_wave_run){0};
+    lull_status status = study(&session, path, err);
+    lull_measured_release(&session.measured);
+    return status;
+}
+
+void lull_wave_run_close(struct lull_wave_run *run)
+{
+    lull_wave_scene_close(&run->measured);
+    lull_wave_scene_close(&run->replayed);
+    lull_runs_close(&run->runs);
+    lull_trace_close(run->alone);
+    run->alone = NULL;
 }

@@ -4,7 +4,7 @@
 
 #include "report/chart/waterfall.h"
 #include "report/document.h"
-#include "study/diff/diff_study.h"
+#include "study/diff_study.h"
 #include "study/notices.h"
 
 /* The document "lull-diff/1". */

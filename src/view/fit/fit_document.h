@@ -3,7 +3,7 @@
 #define LULL_VIEW_FIT_FIT_DOCUMENT_H
 
 #include "report/document.h"
-#include "study/model/fit/fit_study.h"
+#include "study/model/fit_study.h"
 #include "study/notices.h"
 
 enum { LULL_FIT_DOUBLINGS = 4 };

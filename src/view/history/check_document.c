@@ -1,6 +1,6 @@
 #include "view/history/check_document.h"
 
-#include "study/history/levels.h"
+#include "study/history/gate.h"
 #include "view/history/check_text.h"
 #include "view/notices_document.h"
 

@@ -1,7 +1,7 @@
 #include "view/history/history_document.h"
 
 #include "report/pictures.h"
-#include "study/history/levels.h"
+#include "study/history/gate.h"
 #include "view/history/check_text.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 
 #include "report/chart.h"
 #include "report/document.h"
-#include "study/model/kernel/kernel_study.h"
+#include "study/model/kernel_study.h"
 #include "study/notices.h"
 
 struct lull_kernel_show {

@@ -1,6 +1,6 @@
 #include "view/metrics/metrics_tables.h"
 
-#include "study/replay/measured.h"
+#include "study/replay/replayed_run.h"
 
 #include <math.h>
 #include <string.h>

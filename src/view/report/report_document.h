@@ -4,7 +4,7 @@
 
 #include "report/document.h"
 #include "study/notices.h"
-#include "study/report/report_study.h"
+#include "study/report_study.h"
 #include "view/metrics/metrics_tables.h"
 
 struct lull_report_wish {

@@ -1,7 +1,7 @@
 /* The trust box: what the reader of a report should know of how it was measured, as numbers. */
 #include "view/report/report_parts.h"
 
-#include "study/replay/measured.h"
+#include "study/replay/replayed_run.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* lull simulate --list */
 #include "base/text.h"
-#include "sim/memory/memory.h"
+#include "sim/memory.h"
 #include "sim/pattern/pattern.h"
 #include "view/simulation/simulation_document.h"
 

@@ -1,5 +1,5 @@
 /* Who came to barriers, told in any order and with some left out, against counts in a table. */
-#include "replay/program/barriers.h"
+#include "replay/survey.h"
 #include "stats/random.h"
 #include "support/seed.h"
 #include "support/test.h"

@@ -1,5 +1,5 @@
 /* The eager limit that a trace shows: traces are made with a limit that is planted. */
-#include "replay/eager_limit.h"
+#include "replay/measured_network.h"
 #include "support/memory_trace.h"
 #include "support/test.h"
 

@@ -1,6 +1,6 @@
 /* How far a member of a team may be ahead of the others, worked out by hand. The member is the
  * first of three, with one share of two readers, and may be 100 letters ahead. */
-#include "replay/ideal/lead.h"
+#include "replay/ideal/mail.h"
 #include "support/test.h"
 
 #include <malloc.h>

@@ -1,7 +1,7 @@
 /* Letters of a replay that members of a team simulate together: all come, in order within a pair,
  * and all members know when it is over; who posts much waits until it is taken, and who keeps much
  * leaves the rest where it is until nothing else can be done. */
-#include "replay/shared/letters.h"
+#include "replay/shared_replay.h"
 
 #include "stats/random.h"
 #include "support/test.h"

@@ -1,5 +1,5 @@
 /* Units of a stream: whatever was put together on the way, they are the sums of so many bursts. */
-#include "replay/what_if/units.h"
+#include "replay/what_if/cuts.h"
 #include "stats/random.h"
 #include "support/seed.h"
 #include "support/test.h"

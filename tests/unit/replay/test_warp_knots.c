@@ -1,4 +1,4 @@
-#include "replay/warp/knots.h"
+#include "replay/warp.h"
 
 #include "stats/random.h"
 #include "support/test.h"

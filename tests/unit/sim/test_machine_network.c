@@ -2,7 +2,7 @@
 #include "sim/network/machine.h"
 
 #include "machine/noise_trace.h"
-#include "sim/noise/recording.h"
+#include "sim/noise/noise.h"
 #include "stats/random.h"
 #include "support/stream_program.h"
 #include "support/test.h"

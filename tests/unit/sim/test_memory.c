@@ -1,7 +1,7 @@
 /* Computations that share memory bandwidth: by hand, by identities, and against a simulation in
  * small steps of time. */
 #include "sim/engine/engine.h"
-#include "sim/memory/memory.h"
+#include "sim/memory.h"
 #include "sim/pattern/pattern.h"
 #include "sim/setup.h"
 #include "stats/random.h"

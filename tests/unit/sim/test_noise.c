@@ -1,6 +1,5 @@
 /* Noise: detours against brute force and by hand, draws against their moments. */
 #include "sim/noise/noise.h"
-#include "sim/noise/recording.h"
 #include "sim/spec.h"
 #include "stats/random.h"
 #include "support/test.h"

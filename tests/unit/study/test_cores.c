@@ -1,5 +1,5 @@
 /* Who had the cores, of planted numbers that are worked out by hand: a run of 100 ns. */
-#include "study/cores.h"
+#include "study/interference.h"
 #include "support/memory_trace.h"
 #include "support/test.h"
 

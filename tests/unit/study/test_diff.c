@@ -1,7 +1,7 @@
 /* Groups of runs compared: rows that add up, verdicts, and what the computation owes to counters.
  */
 #include "stats/random.h"
-#include "study/diff/diff_study.h"
+#include "study/diff_study.h"
 #include "support/arena_case.h"
 #include "support/seed.h"
 #include "support/test.h"

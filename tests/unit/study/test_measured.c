@@ -1,6 +1,6 @@
 /* How far a replay on the measured network misses a run is told, where it is much or not known. */
-#include "study/analyse.h"
-#include "study/replay/measured.h"
+#include "study/replay/replayed_run.h"
+#include "study/runs.h"
 #include "support/memory_trace.h"
 #include "support/test.h"
 

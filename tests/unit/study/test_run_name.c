@@ -1,5 +1,5 @@
 /* What runs are called: short, and different from each other. */
-#include "study/run_name.h"
+#include "study/runs.h"
 #include "support/test.h"
 
 #include <stddef.h>

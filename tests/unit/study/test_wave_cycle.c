@@ -1,6 +1,6 @@
 /* How long an iteration takes, told early: a simulation that is stopped because it repeats itself
  * must have the duration that each rank has between iteration 200 and 300 of the whole one. */
-#include "study/wave/cycle.h"
+#include "study/wave/wave_simulated.h"
 
 #include "sim/pattern/pattern.h"
 #include "sim/setup.h"

@@ -2,9 +2,8 @@
  * should have of each other is worked out by each of them for itself. */
 #include "support/seed.h"
 #include "support/test.h"
-#include "team/bring.h"
 #include "team/ending.h"
-#include "team/patience.h"
+#include "team/team.h"
 
 #include <signal.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* What regions are, by their names. */
 #include "support/test.h"
-#include "trace/classify/classify.h"
+#include "trace/classify.h"
 
 #include <regex.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* The guarantees of trace/scan.h about order and nesting, one by one. */
 #include "support/memory_trace.h"
 #include "support/test.h"
-#include "trace/scan/nesting.h"
+#include "trace/nesting.h"
 
 #include <stddef.h>
 #include <stdlib.h>

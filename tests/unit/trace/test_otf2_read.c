@@ -7,7 +7,7 @@
 #include "support/together.h"
 #include "trace/convert.h"
 #include "trace/format.h"
-#include "trace/format/otf2/read/totals.h"
+#include "trace/format/otf2/otf2_events.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include "support/packed.h"
 #include "support/tape_run.h"
 #include "support/test.h"
-#include "tape/node.h"
-#include "trace/pack.h"
+#include "tape/layout.h"
+#include "trace/format/tape/pack/pack.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "support/same_trace.h"
 #include "support/seed.h"
 #include "support/test.h"
-#include "trace/relay.h"
+#include "trace/scan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "support/memory_trace.h"
 #include "support/test.h"
 #include "support/uneven_trace.h"
-#include "trace/format/sink.h"
+#include "trace/scan.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -6,7 +6,7 @@
 #include "support/together.h"
 #include "trace/convert.h"
 #include "trace/format.h"
-#include "trace/sums.h"
+#include "trace/trace.h"
 
 #include <stddef.h>
 #include <stdio.h>

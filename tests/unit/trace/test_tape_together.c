@@ -5,7 +5,7 @@
 #include "support/tape_run.h"
 #include "support/test.h"
 #include "support/together.h"
-#include "trace/format/tape/share/share.h"
+#include "trace/format/tape/tape_share.h"
 
 #include <stddef.h>
 #include <stdio.h>

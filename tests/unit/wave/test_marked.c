@@ -1,6 +1,6 @@
 /* Iterations as the program marks them. */
 #include "support/test.h"
-#include "wave/row.h"
+#include "wave/field.h"
 
 #include <stddef.h>
 #include <stdlib.h>

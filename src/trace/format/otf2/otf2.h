@@ -113,8 +113,6 @@ struct lull_otf2_clock {
     unsigned shift;
 };
 
-void lull_otf2_clock_set(struct lull_otf2_clock *clock, uint64_t origin, uint64_t resolution);
-
 static inline int64_t lull_otf2_ns(const struct lull_otf2_clock *clock, uint64_t ticks)
 {
     unsigned __int128 product = (unsigned __int128)(ticks - clock->origin) * clock->multiplier;
@@ -161,11 +159,6 @@ struct lull_otf2_archive {
     bool library_only;     /* decode nothing ourselves: for tests, which compare */
 };
 
-static inline bool lull_otf2_is_score_p(const struct lull_trace *trace)
-{
-    return strncmp(trace->producer, "Score-P", strlen("Score-P")) == 0;
-}
-
 /* Everything that global definitions say, into trace and archive; scratch memory is the caller's.
  * Leaves origin and duration open: `ret_clock` holds what the file says about them. */
 struct lull_otf2_clock_properties {
@@ -175,11 +168,6 @@ struct lull_otf2_clock_properties {
 lull_status lull_otf2_build(struct lull_trace *trace, struct lull_otf2_archive *archive,
                             OTF2_Reader *reader, struct lull_otf2_clock_properties *ret_clock,
                             struct lull_error *err);
-
-/* Origin and duration of the trace, from the clock properties and the locations' events. */
-lull_status lull_otf2_find_extent(struct lull_trace *trace, struct lull_otf2_archive *archive,
-                                  const struct lull_otf2_clock_properties *clock,
-                                  uint64_t chunk_size, struct lull_error *err);
 
 /* ---- streams --------------------------------------------------------------------------------- */
 

@@ -19,7 +19,7 @@
 
 #include "base/hash.h"
 #include "trace/format.h"
-#include "trace/format/paraver/read/source.h"
+#include "trace/format/paraver/prv_source.h"
 
 /* ---- event types ----------------------------------------------------------------------------- */
 
@@ -128,11 +128,6 @@ struct lull_prv_sample {
     bool states;
 };
 
-/* Reads the lines before the first record: processes, locations, nodes, communicators; then looks
- * at the first records. */
-lull_status lull_prv_read_header(struct lull_trace *trace, struct lull_paraver *paraver,
-                                 struct lull_prv_sample *sample, struct lull_error *err);
-
 /* ---- labels ---------------------------------------------------------------------------------- */
 
 struct lull_prv_label {
@@ -156,10 +151,6 @@ struct lull_prv_labels {
     size_t n_types, types_capacity;
 };
 
-/* Strings live in trace->arena. A missing file is a quirk, an unreadable line is skipped. */
-void lull_prv_read_pcf(const struct lull_trace *trace, struct lull_prv_labels *labels);
-/* Names of nodes, processes and locations from the .row file, where their number fits. */
-void lull_prv_read_row(struct lull_trace *trace);
 /* "dir/run.prv.gz" with ".pcf" -> "dir/run.pcf"; lives in `arena`. */
 const char *lull_prv_sibling(const char *path, const char *suffix, struct lull_arena *arena);
 

@@ -305,9 +305,6 @@ lull_status lull_tape_no_definitions(const struct lull_trace *trace, uint32_t nu
 lull_status lull_tape_leave_out_process(struct lull_trace *trace, uint32_t process,
                                         const struct lull_error *err);
 
-/* read/files.c: finds the files of records and of sums, sorted; sets trace->has_sums. */
-lull_status lull_tape_list_files(struct lull_trace *trace, struct lull_error *err);
-
 /* read/length.c: without a RUN definition the records say where the run begins and ends; with one,
  * locations that did not end in an orderly way may have gone on longer. Sets duration, origin, and
  * which events there are. */

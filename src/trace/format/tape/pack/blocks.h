@@ -3,8 +3,8 @@
 #define LULL_TRACE_FORMAT_TAPE_PACK_BLOCKS_H
 
 #include "base/error.h"
-#include "tape/node.h"
-#include "trace/format/tape/pack/columns.h"
+#include "tape/layout.h"
+#include "trace/format/tape/pack/record_columns.h"
 
 /* No block is longer, be it packed or not. */
 enum { PACK_MOST_LENGTH = LULL_TAPE_CHUNK };

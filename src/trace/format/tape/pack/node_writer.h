@@ -2,7 +2,7 @@
 #ifndef LULL_TRACE_FORMAT_TAPE_PACK_NODE_WRITER_H
 #define LULL_TRACE_FORMAT_TAPE_PACK_NODE_WRITER_H
 
-#include "trace/format/tape/read/source.h"
+#include "trace/format/tape/read/tape_source.h"
 
 struct pack_progress {
     void (*report)(void *context, double share);

@@ -1,14 +1,403 @@
 /* Packing a run: which of its files go to which node. */
+#include "trace/format/tape/pack/pack.h"
+
 #include "base/array.h"
+#include "base/file.h"
+#include "base/output_file.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "tape/container.h"
+#include "trace/format.h"
+#include "trace/format/tape/pack/blocks.h"
 #include "trace/format/tape/pack/node_writer.h"
-#include "trace/format/tape/pack/rest.h"
+#include "trace/format/tape/pack/record_columns.h"
+#include "trace/format/tape/tape.h"
+#include "trace/trace.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+/* ==== rest ==================================================================================== */
+
+/* What packing and unpacking have in common: the folder of a run and what else is in it. */
+
+/* A tape that is opened, and the folder that is to be made of it. */
+struct pack_run {
+    struct lull_trace *trace;
+    const char *target; /* in the arena of the trace */
+    struct lull_output *output;
+};
+
+/* The run's name and an ending; NULL: it has none. */
+static const char *make_target(const struct lull_trace *trace, const char *ending)
+{
+    const char *path = trace->path, *slash;
+    size_t length = strlen(path);
+    while (length > 0 && path[length - 1] == '/')
+        length--;
+    char *name = lull_arena_strndup(trace->arena, path, length);
+    slash = strrchr(name, '/');
+    const char *last = slash ? slash + 1 : name;
+    if (*last == '\0' || strcmp(last, ".") == 0 || strcmp(last, "..") == 0)
+        return NULL;
+    return lull_arena_printf(trace->arena, "%s%s", name, ending);
+}
+
+static lull_status begin_output(const struct lull_pack_wish *wish, const char *ending,
+                                struct pack_run *run, struct lull_error *err)
+{
+    if (run->trace->format != &lull_format_tape)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "%s: is no tape; lull convert --to tape makes one of it", wish->run);
+    run->target = wish->out ? wish->out : make_target(run->trace, ending);
+    if (!run->target)
+        return lull_fail(err, LULL_ERR_RANGE, "%s: has no name for a folder beside it", wish->run);
+    return lull_output_begin(run->target, true, false, &run->output, err);
+}
+
+/* Opens the run, which must be a tape, and begins the output; `ending` is that of its name. */
+static lull_status pack_begin(const struct lull_pack_wish *wish, const char *ending,
+                              struct pack_run *ret_run, struct lull_error *err)
+{
+    struct pack_run run = {0};
+    lull_status status = lull_pack_check_built(wish->run, err);
+    if (status == LULL_OK)
+        status = lull_trace_open(wish->run, &run.trace, err);
+    if (status != LULL_OK)
+        return status;
+    status = begin_output(wish, ending, &run, err);
+    if (status != LULL_OK) {
+        lull_trace_close(run.trace);
+        return status;
+    }
+    *ret_run = run;
+    return LULL_OK;
+}
+
+/* The new run gets the name of the old one, which is removed when that has happened. */
+static lull_status exchange(const char *old, const char *new, struct lull_error *err)
+{
+    if (renameat2(AT_FDCWD, new, AT_FDCWD, old, RENAME_EXCHANGE) != 0)
+        return lull_fail_errno(err, "%s: cannot be replaced; what was made of it is %s", old, new);
+    return lull_remove_tree(new, err);
+}
+
+/* The output appears, in the place of the run if that is the wish, or is forgotten if `status` says
+ * that it failed. */
+static lull_status pack_end(const struct lull_pack_wish *wish, struct pack_run *run,
+                            lull_status status, struct lull_error *err)
+{
+    if (status == LULL_OK)
+        status = lull_output_commit(run->output, err);
+    else
+        lull_output_discard(run->output);
+    if (status == LULL_OK && wish->replace)
+        status = exchange(run->trace->path, run->target, err);
+    lull_trace_close(run->trace);
+    return status;
+}
+
+/* ---- other files ------------------------------------------------------------------------------
+ */
+
+struct rest_copy {
+    const struct pack_run *run;
+    lull_status (*takes)(void *context, const char *path, bool *ret_taken, struct lull_error *err);
+    void *context;
+};
+
+static lull_status copy_bytes(int from, int to, const char *path, const char *target,
+                              struct lull_error *err)
+{
+    char bytes[65536];
+    for (;;) {
+        const ssize_t got = read(from, bytes, sizeof bytes);
+        if (got < 0)
+            return lull_fail_errno(err, "%s: cannot read", path);
+        if (got == 0)
+            return LULL_OK;
+        for (ssize_t done = 0, n; done < got; done += n)
+            if ((n = write(to, bytes + done, (size_t)(got - done))) < 0)
+                return lull_fail_errno(err, "%s: cannot write", target);
+    }
+}
+
+static lull_status copy_file(const char *path, const char *target, struct lull_error *err)
+{
+    struct stat info;
+    int from;
+    lull_status status = lull_open_read(path, &from, &info, err);
+    if (status != LULL_OK)
+        return status;
+    const int to = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, info.st_mode & 0777);
+    if (to < 0)
+        status = lull_fail_errno(err, "%s: cannot create", target);
+    else
+        status = copy_bytes(from, to, path, target, err);
+    close(from);
+    if (to >= 0 && close(to) != 0 && status == LULL_OK)
+        status = lull_fail_errno(err, "%s: cannot write", target);
+    return status;
+}
+
+static lull_status copy_folder(const struct rest_copy *copy, const char *below,
+                               struct lull_error *err);
+
+static lull_status copy_entry(const struct rest_copy *copy, const char *below,
+                              struct lull_error *err)
+{
+    char path[LULL_TAPE_PATH], target[LULL_TAPE_PATH];
+    struct stat info;
+    bool taken = false;
+    snprintf(path, sizeof path, "%s/%s", copy->run->trace->path, below);
+    snprintf(target, sizeof target, "%s/%s", lull_output_path(copy->run->output), below);
+    if (stat(path, &info) != 0)
+        return lull_fail_errno(err, "%s: cannot read", path);
+    if (S_ISDIR(info.st_mode))
+        return copy_folder(copy, below, err);
+    lull_status status = copy->takes(copy->context, below, &taken, err);
+    return status != LULL_OK || taken ? status : copy_file(path, target, err);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* In the order of names, so that what is made of them does not depend on the disk. */
+static lull_status copy_entries(const struct rest_copy *copy, const char *below, DIR *folder,
+                                struct lull_error *err)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    char **names = NULL;
+    size_t n = 0, capacity = 0;
+    lull_status status = LULL_OK;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        names = lull_arena_grow(arena, names, &capacity, n + 1, sizeof *names);
+        names[n++] = *below ? lull_arena_printf(arena, "%s/%s", below, entry->d_name)
+                            : lull_arena_strdup(arena, entry->d_name);
+    }
+    if (n > 0)
+        qsort(names, n, sizeof *names, compare_names);
+    for (size_t i = 0; status == LULL_OK && i < n; i++)
+        status = copy_entry(copy, names[i], err);
+    lull_arena_destroy(arena);
+    return status;
+}
+
+static lull_status copy_folder(const struct rest_copy *copy, const char *below,
+                               struct lull_error *err)
+{
+    char path[LULL_TAPE_PATH], target[LULL_TAPE_PATH];
+    snprintf(path, sizeof path, "%s/%s", copy->run->trace->path, below);
+    snprintf(target, sizeof target, "%s/%s", lull_output_path(copy->run->output), below);
+    DIR *folder = opendir(path);
+    if (!folder)
+        return lull_fail_errno(err, "%s: cannot open", path);
+    lull_status status = LULL_OK;
+    if (*below && mkdir(target, 0777) != 0 && errno != EEXIST)
+        status = lull_fail_errno(err, "%s: cannot create", target);
+    if (status == LULL_OK)
+        status = copy_entries(copy, below, folder, err);
+    closedir(folder);
+    if (*below && strspn(below, "0123456789") == strlen(below))
+        rmdir(target); /* of processes, if all that was in it has been taken */
+    return status;
+}
+
+/* Copies all that is in the folder of the run to the one that is made, but for files that `takes`
+ * says are its own; `path` is that below the run, "0/12.tape". */
+static lull_status pack_copy_rest(const struct pack_run *run,
+                                  lull_status (*takes)(void *context, const char *path,
+                                                       bool *ret_taken, struct lull_error *err),
+                                  void *context, struct lull_error *err)
+{
+    const struct rest_copy copy = {run, takes, context};
+    return copy_folder(&copy, "", err);
+}
+
+/* ==== unpack ================================================================================== */
+
+/* Unpacking a run: every file as it was, one after the other in each of the workers. */
+
+struct unpacking {
+    struct pack_run run;
+    const struct lull_tape_packed *packed;
+    struct pack_progress progress;
+    pthread_mutex_t lock;
+    size_t next; /* file */
+    lull_status status;
+    struct lull_error err;
+};
+
+/* The files of nodes, which are not copied. */
+static lull_status takes_node_file(void *context, const char *path, bool *ret_taken,
+                                   struct lull_error *err)
+{
+    const struct unpacking *unpacking = context;
+    const struct lull_tape_packed *packed = unpacking->packed;
+    (void)err;
+    *ret_taken = false;
+    for (size_t n = 0; !*ret_taken && n < packed->n_nodes; n++)
+        *ret_taken = strcmp(strrchr(packed->nodes[n]->path, '/') + 1, path) == 0;
+    return LULL_OK;
+}
+
+/* It has the name of the file that it was packed in. */
+static lull_status create_container(const struct unpacking *unpacking, uint32_t number,
+                                    const char *folder, char *path, int *ret_fd,
+                                    struct lull_error *err)
+{
+    const struct lull_tape_container *container =
+        lull_tape_container_find(unpacking->run.trace, number);
+    if (!container)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: has no container %u",
+                         unpacking->run.trace->path, number);
+    snprintf(path, LULL_TAPE_PATH, "%s/%s", folder, strrchr(container->path, '/') + 1);
+    *ret_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return *ret_fd < 0 ? lull_fail_errno(err, "%s: cannot create", path) : LULL_OK;
+}
+
+static lull_status create(const struct unpacking *unpacking, const struct lull_tape_node_file *file,
+                          char *path, int *ret_fd, struct lull_error *err)
+{
+    const char *folder = lull_output_path(unpacking->run.output);
+    char name[LULL_TAPE_PATH];
+    if (file->kind == LULL_TAPE_NODE_CONTAINER)
+        return create_container(unpacking, file->number, folder, path, ret_fd, err);
+    lull_tape_source_path(unpacking->run.trace, file->kind, file->process, file->number, name,
+                          sizeof name);
+    snprintf(path, LULL_TAPE_PATH, "%s/%u", folder, file->process / LULL_TAPE_GROUP);
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return lull_fail_errno(err, "%s: cannot create", path);
+    snprintf(path, LULL_TAPE_PATH, "%s/%u/%s", folder, file->process / LULL_TAPE_GROUP,
+             strrchr(name, '/') + 1);
+    *ret_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return *ret_fd < 0 ? lull_fail_errno(err, "%s: cannot create", path) : LULL_OK;
+}
+
+static bool is_all_zero(const unsigned char *bytes, size_t size)
+{
+    return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+/* Zeros are left out: the file has its length already. */
+static lull_status write_file_blocks(struct lull_tape_source *source, int fd, const char *path,
+                                     unsigned char *bytes, struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    if (ftruncate(fd, (off_t)source->size) != 0)
+        return lull_fail_errno(err, "%s: cannot write", path);
+    for (uint64_t at = 0; status == LULL_OK && at < source->size;) {
+        const ssize_t got = lull_tape_source_read_block(source, bytes, at);
+        if (got <= 0)
+            return lull_tape_source_fail(source, path, err);
+        if (!is_all_zero(bytes, (size_t)got))
+            status = lull_pack_write_at(fd, path, bytes, (size_t)got, at, err);
+        at += (uint64_t)got;
+    }
+    return status;
+}
+
+static lull_status unpack_file(const struct unpacking *unpacking,
+                               const struct lull_tape_node_file *file, unsigned char *bytes,
+                               struct lull_error *err)
+{
+    char path[LULL_TAPE_PATH];
+    struct lull_tape_source source;
+    int fd;
+    lull_status status = create(unpacking, file, path, &fd, err);
+    if (status != LULL_OK)
+        return status;
+    status = lull_tape_source_open(unpacking->run.trace, file->kind, file->process, file->number,
+                                   &source, err);
+    if (status == LULL_OK)
+        status = write_file_blocks(&source, fd, path, bytes, err);
+    if (close(fd) != 0 && status == LULL_OK)
+        status = lull_fail_errno(err, "%s: cannot write", path);
+    return status;
+}
+
+static const struct lull_tape_node_file *take_next_file(struct unpacking *unpacking)
+{
+    const struct lull_tape_packed *packed = unpacking->packed;
+    struct pack_progress *progress = &unpacking->progress;
+    const struct lull_tape_node_file *file = NULL;
+    pthread_mutex_lock(&unpacking->lock);
+    if (unpacking->next < packed->n_files && unpacking->status == LULL_OK) {
+        file = &packed->files[unpacking->next++].file;
+        if (progress->report && progress->all > 0)
+            progress->report(progress->context, (double)progress->done / (double)progress->all);
+        progress->done += file->size;
+    }
+    pthread_mutex_unlock(&unpacking->lock);
+    return file;
+}
+
+static void work_on_files(void *context, unsigned number)
+{
+    struct unpacking *unpacking = context;
+    unsigned char *bytes = aligned_alloc(64, LULL_TAPE_CHUNK);
+    struct lull_error err;
+    lull_status status = LULL_OK;
+    (void)number;
+    if (!bytes)
+        status = lull_fail(&err, LULL_ERR_MEMORY, "%s: out of memory", unpacking->run.target);
+    for (const struct lull_tape_node_file *file;
+         status == LULL_OK && (file = take_next_file(unpacking));)
+        status = unpack_file(unpacking, file, bytes, &err);
+    free(bytes);
+    if (status == LULL_OK)
+        return;
+    pthread_mutex_lock(&unpacking->lock);
+    if (unpacking->status == LULL_OK) {
+        unpacking->status = status;
+        unpacking->err = err;
+    }
+    pthread_mutex_unlock(&unpacking->lock);
+}
+
+static lull_status unpack_files(struct unpacking *unpacking, struct lull_error *err)
+{
+    for (size_t f = 0; f < unpacking->packed->n_files; f++)
+        unpacking->progress.all += unpacking->packed->files[f].file.size;
+    pthread_mutex_init(&unpacking->lock, NULL);
+    lull_parallel_run(lull_worker_count(), work_on_files, unpacking);
+    pthread_mutex_destroy(&unpacking->lock);
+    return unpacking->status == LULL_OK
+               ? LULL_OK
+               : lull_fail(err, unpacking->status, "%s", unpacking->err.text);
+}
+
+lull_status lull_unpack(const struct lull_pack_wish *wish, struct lull_error *err)
+{
+    struct unpacking unpacking = {.progress = {.report = wish->report, .context = wish->context}};
+    lull_status status = pack_begin(wish, ".unpacked", &unpacking.run, err);
+    if (status != LULL_OK)
+        return status;
+    const struct lull_tape_data *data = unpacking.run.trace->format_data;
+    unpacking.packed = data->packed_run;
+    if (!unpacking.packed)
+        status = lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: is not packed", wish->run);
+    else if (data->lacks_packed)
+        status = lull_fail(err, LULL_ERR_FORMAT, "%s", data->damage);
+    if (status == LULL_OK)
+        status = pack_copy_rest(&unpacking.run, takes_node_file, &unpacking, err);
+    if (status == LULL_OK)
+        status = unpack_files(&unpacking, err);
+    return pack_end(wish, &unpacking.run, status, err);
+}
+
+/* ==== pack ==================================================================================== */
 
 /* The files of the run's processes, and those of nodes. */
 struct pack_file {
@@ -281,18 +670,18 @@ static lull_status check_ended(const struct lull_trace *trace, struct lull_error
 lull_status lull_pack(const struct lull_pack_wish *wish, struct lull_error *err)
 {
     struct packing packing = {.progress = {.report = wish->report, .context = wish->context}};
-    lull_status status = lull_pack_begin(wish, ".packed", &packing.run, err);
+    lull_status status = pack_begin(wish, ".packed", &packing.run, err);
     if (status != LULL_OK)
         return status;
     const struct lull_tape_data *data = packing.run.trace->format_data;
     if (data->packed_run)
         status = lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: is packed already", wish->run);
     if (status == LULL_OK)
-        status = lull_pack_copy_rest(&packing.run, take_packed_file, &packing, err);
+        status = pack_copy_rest(&packing.run, take_packed_file, &packing, err);
     if (status == LULL_OK)
         status = pack_files(&packing, err);
     if (status == LULL_OK)
         status = check_ended(packing.run.trace, err);
     free(packing.files);
-    return lull_pack_end(wish, &packing.run, status, err);
+    return pack_end(wish, &packing.run, status, err);
 }

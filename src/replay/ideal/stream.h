@@ -1,0 +1,257 @@
+/* What of a step matters; internal to the room.
+ *
+ * A call that waits for nothing takes no time, and leaves no note. So most steps are silent: they
+ * only change what is known of the call that a thread is in. In headers, because they are asked
+ * for every step. */
+#ifndef LULL_REPLAY_IDEAL_STREAM_H
+#define LULL_REPLAY_IDEAL_STREAM_H
+
+#include "activity/channel.h"
+#include "replay/ideal/share.h"
+
+/* A link or a queue, from its channel for the first time; LULL_NONE: no memory, which is noted. */
+uint32_t lull_read_link(struct share *share, struct stream *stream, uint32_t channel,
+                        const struct lull_channels *channels);
+uint32_t lull_read_queue(struct share *share, struct stream *stream, uint32_t channel,
+                         const struct lull_channels *channels);
+/* A receive is posted: the number of its post. And is over: that number; LULL_NONE: it is not
+ * known. One without a request is not known. */
+uint32_t lull_read_post(struct share *share, struct stream *stream, uint64_t request);
+uint32_t lull_read_completion(struct reading *reading, uint64_t request);
+/* Whether a call of which nothing was recorded should have left something. */
+bool lull_read_leaves_records(struct reading *reading, uint8_t call);
+/* Whether a step is behind the analysed span. Nothing in it waits for what comes then, except for
+ * the arrival of a call that reaches beyond. */
+bool lull_read_is_beyond(const struct share *share, const struct reading *reading,
+                         const struct lull_step *step);
+/* COLLECTIVE_*: whether its communicator and operation are known. */
+bool lull_read_is_known(const struct share *share, const struct note *note);
+/* Between two groups the root names nobody, as the others of its group do, but it has data. */
+bool lull_read_is_root_between(const struct share *share, const struct lull_step *step);
+/* Whether it is known where its process arrives with this note. */
+bool lull_read_gathers(const struct share *share, const struct note *note);
+
+static inline void lull_read_call_end(struct reading *reading, const struct lull_step *call)
+{
+    reading->lost = !reading->completed && lull_read_leaves_records(reading, call->op);
+    reading->recorded[call->op] |= reading->completed;
+}
+
+/* Of a pass with CALLs. */
+static inline bool lull_read_is_silent_in_short(struct reading *reading,
+                                                const struct lull_step *step)
+{
+    reading->in_call = step->region != LULL_NONE;
+    reading->call_kept = step->kept_ns;
+    switch (step->kind) {
+    case LULL_STEP_CALL:
+        reading->call_began = step->call_began;
+        reading->completed |= step->sends;
+        lull_read_call_end(reading, step);
+        if (!reading->waits && !reading->lost &&
+            reading->posts + step->posts < LULL_STEP_MOST_POSTS) {
+            reading->posts = (uint8_t)(reading->posts + step->posts);
+            reading->completed = false;
+            return true;
+        }
+        reading->completed = reading->waits = false;
+        return false;
+    case LULL_STEP_COLLECTIVE_BEGIN:
+        return step->collective.request == LULL_NO_REQUEST;
+    case LULL_STEP_RECV_POST:
+    case LULL_STEP_SEND:
+    case LULL_STEP_RECV:
+    case LULL_STEP_COLLECTIVE_END:
+    case LULL_STEP_CANCEL:
+    case LULL_STEP_FREE:
+    case LULL_STEP_END:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static inline bool lull_read_is_silent(const struct share *share, struct stream *stream,
+                                       const struct lull_step *step)
+{
+    struct reading *reading = &stream->reading;
+    if (share->ideal->has_span) {
+        if (reading->over)
+            return true;
+        reading->over = lull_read_is_beyond(share, reading, step);
+        if (reading->over)
+            return false;
+    }
+    if (share->ideal->brief)
+        return lull_read_is_silent_in_short(reading, step);
+    switch (step->kind) {
+    case LULL_STEP_CALL_BEGIN:
+        reading->in_call = true;
+        reading->completed = reading->waits = reading->lost = reading->sends = false;
+        reading->call = step->op;
+        reading->call_began = step->time;
+        reading->call_kept = step->kept_ns;
+        return !stream->tells_calls;
+    case LULL_STEP_CALL_END:
+        reading->in_call = false;
+        lull_read_call_end(reading, step);
+        return !(reading->waits || reading->lost || stream->tells_calls);
+    case LULL_STEP_SEND_DONE:
+        reading->completed = reading->sends = true;
+        return !share->ideal->synchronous;
+    case LULL_STEP_RECV_POST:
+        return ++reading->posts < UINT8_MAX && !share->ideal->synchronous;
+    case LULL_STEP_COLLECTIVE_BEGIN: /* of a blocking one the end says more, at the same time */
+        return step->collective.request == LULL_NO_REQUEST;
+    case LULL_STEP_SEND:
+    case LULL_STEP_RECV:
+    case LULL_STEP_COLLECTIVE_END:
+    case LULL_STEP_CANCEL:
+    case LULL_STEP_FREE:
+    case LULL_STEP_END:
+        return false;
+    case LULL_STEP_FORK:
+    case LULL_STEP_JOIN:
+        reading->call_kept = step->kept_ns;
+        return !stream->process->crew;
+    case LULL_STEP_THREAD_CREATE:
+    case LULL_STEP_THREAD_BEGIN:
+    case LULL_STEP_THREAD_END:
+    case LULL_STEP_THREAD_WAIT_BEGIN:
+    case LULL_STEP_THREAD_WAIT_END:
+        return !stream->process->crew || step->number == 0;
+    default:
+        return true;
+    }
+}
+
+static inline void lull_read_message(struct share *share, struct stream *stream,
+                                     const struct lull_step *step,
+                                     const struct lull_channels *channels, struct note *note)
+{
+    /* in short the call says that something was sent */
+    stream->reading.completed |= step->kind == LULL_STEP_RECV || !share->ideal->brief;
+    note->what = LULL_NONE;
+    note->value = step->kind == LULL_STEP_SEND ? step->message.request : step->message.bytes;
+    if (step->kind == LULL_STEP_RECV && share->ideal->synchronous)
+        note->ticket = lull_read_completion(&stream->reading, step->message.request);
+    note->flags |= step->message.request != LULL_NO_REQUEST ? NOTE_REQUEST : 0;
+    if ((uint32_t)step->message.peer >= share->ideal->trace->n_processes)
+        return; /* to or from nobody */
+    const struct route *route =
+        step->channel < stream->n_routes ? &stream->routes[step->channel] : NULL;
+    if (step->kind == LULL_STEP_SEND) {
+        stream->reading.sends |= step->message.request == LULL_NO_REQUEST;
+        if (step->op == LULL_SEND_SYNCHRONOUS && share->ideal->synchronous &&
+            stream->reading.in_call &&
+            !(stream->reading.call == LULL_CALL_ISSEND &&
+              step->message.request == LULL_NO_REQUEST)) { /* of which the end is not told */
+            note->flags |= NOTE_SYNCHRONOUS;
+            stream->reading.waits = true;
+        }
+        note->what = route && route->link != LULL_NONE
+                         ? route->link
+                         : lull_read_link(share, stream, step->channel, channels);
+        return;
+    }
+    stream->reading.waits = true;
+    note->what = route && route->queue != LULL_NONE
+                     ? route->queue
+                     : lull_read_queue(share, stream, step->channel, channels);
+}
+
+/* An operation happens when its call begins. Where a thread meets its master in between, that is
+ * told by the note of the begin, and the time of this one is its own. */
+static inline void lull_read_place(const struct stream *stream, struct note *note)
+{
+    const struct reading *reading = &stream->reading;
+    if (!reading->in_call) {
+        note->flags = NOTE_MOVES | NOTE_WAITS;
+    } else if (stream->follows) {
+        note->flags = 0;
+    } else {
+        note->flags = NOTE_MOVES;
+        note->kept = reading->call_kept;
+    }
+}
+
+/* The note of a step that is not silent. SEND, RECV and COLLECTIVE_* are without their numbers. The
+ * share is not held, unless the stream is one of several of a process. */
+static inline void lull_read_note(struct share *share, struct stream *stream,
+                                  const struct lull_step *step,
+                                  const struct lull_channels *channels, struct note *ret_note)
+{
+    struct reading *reading = &stream->reading;
+    ret_note->time = step->time;
+    ret_note->kept = step->kept_ns;
+    ret_note->kind = reading->over                  ? LULL_STEP_END
+                     : step->kind == LULL_STEP_CALL ? LULL_STEP_CALL_END
+                                                    : step->kind;
+    ret_note->op = step->op;
+    ret_note->flags = NOTE_MOVES;
+    ret_note->posts = (uint8_t)(reading->posts + step->posts);
+    reading->posts = 0;
+    switch (ret_note->kind) {
+    case LULL_STEP_CALL_BEGIN:
+        ret_note->what = step->region;
+        break;
+    case LULL_STEP_CALL_END:
+        ret_note->what = step->region;
+        ret_note->value = (uint64_t)reading->call_began;
+        ret_note->flags |= reading->lost ? NOTE_LOST : 0;
+        ret_note->flags |= reading->sends ? NOTE_SENDS : 0;
+        break;
+    case LULL_STEP_SEND:
+    case LULL_STEP_RECV:
+        lull_read_place(stream, ret_note);
+        lull_read_message(share, stream, step, channels, ret_note);
+        break;
+    case LULL_STEP_COLLECTIVE_BEGIN:
+    case LULL_STEP_COLLECTIVE_END:
+        lull_read_place(stream, ret_note);
+        ret_note->what = step->comm;
+        ret_note->number = (uint32_t)step->collective.root;
+        ret_note->ticket = LULL_NONE;
+        ret_note->value = step->collective.request;
+        ret_note->flags |= step->collective.request != LULL_NO_REQUEST ? NOTE_REQUEST : 0;
+        ret_note->flags |= lull_read_is_root_between(share, step) ? NOTE_ROOT : 0;
+        reading->waits |= step->kind == LULL_STEP_COLLECTIVE_END;
+        reading->completed |=
+            step->kind == LULL_STEP_COLLECTIVE_BEGIN || lull_read_is_known(share, ret_note);
+        break;
+    case LULL_STEP_FORK:
+    case LULL_STEP_JOIN:
+        ret_note->flags = stream->follows ? 0 : NOTE_MOVES; /* else no more than a point of time */
+        break;
+    case LULL_STEP_END:
+        break;
+    case LULL_STEP_SEND_DONE:
+        ret_note->op = reading->in_call ? reading->call : LULL_CALL_WAIT;
+        reading->waits = true;
+        lull_read_place(stream, ret_note);
+        ret_note->value = step->message.request;
+        break;
+    case LULL_STEP_THREAD_CREATE:
+    case LULL_STEP_THREAD_BEGIN:
+    case LULL_STEP_THREAD_END:
+    case LULL_STEP_THREAD_WAIT_BEGIN:
+    case LULL_STEP_THREAD_WAIT_END:
+        ret_note->value = step->number;
+        ret_note->number = step->op == LULL_THREAD_WAIT_BARRIER ? step->meeting.threads : 0;
+        break;
+    default: /* RECV_POST, CANCEL, FREE */
+        ret_note->flags = 0;
+        ret_note->ticket = LULL_NONE;
+        if (!share->ideal->synchronous)
+            break;
+        if (step->kind == LULL_STEP_RECV_POST) {
+            lull_read_place(stream, ret_note);
+            ret_note->flags &= (uint8_t)~NOTE_WAITS;
+            ret_note->ticket = lull_read_post(share, stream, step->message.request);
+        } else {
+            ret_note->ticket = lull_read_completion(reading, step->message.request);
+        }
+    }
+}
+
+#endif

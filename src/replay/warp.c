@@ -1,0 +1,378 @@
+#include "replay/warp.h"
+
+#include "base/array.h"
+#include "base/file.h"
+#include "trace/format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ==== knots =================================================================================== */
+
+#define BLOCK ((size_t)64) /* knots */
+#define STEP  ((size_t)16 << 20)
+
+struct knot_list {
+    struct lull_knot *newest; /* [BLOCK] */
+    uint32_t *blocks;         /* which of the file, for all before */
+    size_t n_blocks, capacity;
+    size_t count;
+};
+
+struct lull_knots {
+    struct knot_list *lists;
+    uint32_t n_lists;
+    int fd;                 /* -1: no file yet */
+    struct lull_knot *file; /* mapped up to `size` bytes */
+    size_t size;
+    uint32_t n_blocks; /* in the file */
+};
+
+struct lull_knots *lull_knots_create(uint32_t n_processes)
+{
+    struct lull_knots *knots = calloc(1, sizeof *knots);
+    struct knot_list *lists = calloc(n_processes + (size_t)1, sizeof *lists);
+    if (!knots || !lists) {
+        free(knots);
+        free(lists);
+        return NULL;
+    }
+    *knots = (struct lull_knots){.lists = lists, .n_lists = n_processes, .fd = -1};
+    return knots;
+}
+
+void lull_knots_destroy(struct lull_knots *knots)
+{
+    if (!knots)
+        return;
+    for (uint32_t i = 0; i < knots->n_lists; i++) {
+        free(knots->lists[i].newest);
+        free(knots->lists[i].blocks);
+    }
+    if (knots->file)
+        munmap(knots->file, knots->size);
+    if (knots->fd >= 0)
+        close(knots->fd);
+    free(knots->lists);
+    free(knots);
+}
+
+static lull_status open_file(struct lull_knots *knots, struct lull_error *err)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/lull-XXXXXX", lull_temporary_folder());
+    knots->fd = mkostemp(path, O_CLOEXEC);
+    if (knots->fd < 0)
+        return lull_fail_errno(err, "cannot create a temporary file '%s'", path);
+    unlink(path);
+    return LULL_OK;
+}
+
+/* The blocks of the file are asked for before they are written through the mapping. */
+static lull_status grow_file(struct lull_knots *knots, struct lull_error *err)
+{
+    lull_status status = knots->fd >= 0 ? LULL_OK : open_file(knots, err);
+    if (status != LULL_OK)
+        return status;
+    errno = posix_fallocate(knots->fd, (off_t)knots->size, (off_t)STEP);
+    if (errno != 0)
+        return lull_fail_errno(err, "no room for a temporary file");
+    size_t size = knots->size + STEP;
+    void *file = knots->file ? mremap(knots->file, knots->size, size, MREMAP_MAYMOVE)
+                             : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, knots->fd, 0);
+    if (file == MAP_FAILED)
+        return lull_fail_errno(err, "cannot map a temporary file");
+    knots->file = file;
+    knots->size = size;
+    return LULL_OK;
+}
+
+static lull_status spill(struct lull_knots *knots, struct knot_list *list, struct lull_error *err)
+{
+    if (!lull_array_reserve(&list->blocks, &list->capacity, list->n_blocks + (size_t)1,
+                            sizeof *list->blocks))
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the simulated run");
+    size_t bytes = BLOCK * sizeof *list->newest;
+    if ((knots->n_blocks + (size_t)1) * bytes > knots->size) {
+        lull_status status = grow_file(knots, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    memcpy(knots->file + knots->n_blocks * BLOCK, list->newest, bytes);
+    list->blocks[list->n_blocks++] = knots->n_blocks++;
+    return LULL_OK;
+}
+
+lull_status lull_knots_add(struct lull_knots *knots, uint32_t process, int64_t measured,
+                           int64_t simulated, struct lull_error *err)
+{
+    struct knot_list *list = &knots->lists[process];
+    if (list->count > 0) {
+        const struct lull_knot *last = &list->newest[(list->count - 1) % BLOCK];
+        if (last->measured == measured && last->simulated == simulated)
+            return LULL_OK;
+    } else if (!list->newest && !(list->newest = malloc(BLOCK * sizeof *list->newest))) {
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the simulated run");
+    }
+    if (list->count > 0 && list->count % BLOCK == 0) {
+        lull_status status = spill(knots, list, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    list->newest[list->count++ % BLOCK] = (struct lull_knot){measured, simulated};
+    return LULL_OK;
+}
+
+size_t lull_knots_count(const struct lull_knots *knots, uint32_t process)
+{
+    return knots->lists[process].count;
+}
+
+const struct lull_knot *lull_knots_at(const struct lull_knots *knots, uint32_t process, size_t i)
+{
+    const struct knot_list *list = &knots->lists[process];
+    size_t block = i / BLOCK;
+    if (block < list->n_blocks)
+        return &knots->file[list->blocks[block] * BLOCK + i % BLOCK];
+    return &list->newest[i % BLOCK];
+}
+
+/* ==== warp ==================================================================================== */
+
+struct lull_warp {
+    const struct lull_program *program;
+    const struct lull_trace *trace;
+    struct lull_knots *knots; /* of each process */
+    struct lull_sim_sink sink;
+};
+
+/* ---- making -------------------------------------------------------------------------------- */
+
+static lull_status warp_computation(void *context, uint32_t stream, const struct lull_op *op,
+                                    int64_t begin, int64_t end, int64_t noise, int64_t delay,
+                                    struct lull_error *err)
+{
+    struct lull_warp *warp = context;
+    uint32_t process = lull_replay_process(warp->program, stream);
+    int64_t measured_begin, measured_end;
+    (void)noise;
+    (void)delay;
+    if (!lull_replay_is_master(warp->program, stream))
+        return LULL_OK;
+    lull_replay_measured(op, &measured_begin, &measured_end);
+    if (!warp->knots)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for the simulated run",
+                         warp->trace->path);
+    lull_status status = lull_knots_add(warp->knots, process, measured_begin, begin, err);
+    if (status == LULL_OK)
+        status = lull_knots_add(warp->knots, process, measured_end, end, err);
+    return status == LULL_OK ? LULL_OK : lull_fail_prefix(err, status, "%s", warp->trace->path);
+}
+
+/* Knots that cannot be made again are missed by the first that is added. */
+static void again(void *context)
+{
+    struct lull_warp *warp = context;
+    lull_knots_destroy(warp->knots);
+    warp->knots = lull_knots_create(warp->trace->n_processes);
+}
+
+struct lull_warp *lull_warp_create(const struct lull_program *replay,
+                                   const struct lull_trace *trace)
+{
+    struct lull_warp *warp = calloc(1, sizeof *warp);
+    struct lull_knots *knots = lull_knots_create(trace->n_processes);
+    if (!warp || !knots) {
+        free(warp);
+        lull_knots_destroy(knots);
+        return NULL;
+    }
+    *warp = (struct lull_warp){.program = replay, .trace = trace, .knots = knots};
+    warp->sink = (struct lull_sim_sink){
+        .context = warp, .any_order = true, .again = again, .compute = warp_computation};
+    return warp;
+}
+
+void lull_warp_destroy(struct lull_warp *warp)
+{
+    if (!warp)
+        return;
+    lull_knots_destroy(warp->knots);
+    free(warp);
+}
+
+const struct lull_sim_sink *lull_warp_sink(struct lull_warp *warp)
+{
+    return &warp->sink;
+}
+
+/* ---- mapping ------------------------------------------------------------------------------- */
+
+/* The knots of one process. */
+struct map {
+    const struct lull_knots *knots;
+    uint32_t process;
+    size_t count;
+};
+
+static struct map map_of(const struct lull_warp *warp, uint32_t process)
+{
+    return (struct map){warp->knots, process, lull_knots_count(warp->knots, process)};
+}
+
+static const struct lull_knot *knot(const struct map *map, size_t i)
+{
+    return lull_knots_at(map->knots, map->process, i);
+}
+
+/* Between knot `at` and the next; before the first and behind the last, time passes as measured. */
+static int64_t between(const struct map *map, size_t at, int64_t measured)
+{
+    const struct lull_knot *a = knot(map, at);
+    if (measured <= a->measured && at == 0) {
+        int64_t before = a->measured - measured;
+        return before > a->simulated ? 0 : a->simulated - before;
+    }
+    if (at + 1 == map->count)
+        return a->simulated + (measured - a->measured);
+    const struct lull_knot *b = knot(map, at + 1);
+    int64_t length = b->measured - a->measured;
+    if (length <= 0)
+        return a->simulated;
+    return a->simulated +
+           (int64_t)((__int128)(b->simulated - a->simulated) * (measured - a->measured) / length);
+}
+
+/* The last knot at or before a time, or 0, from a guess that is not behind it. */
+static size_t seek(const struct map *map, size_t at, int64_t measured)
+{
+    while (at + 1 < map->count && knot(map, at + 1)->measured <= measured)
+        at++;
+    return at;
+}
+
+static size_t find_knot(const struct map *map, int64_t measured)
+{
+    size_t low = 0, high = map->count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (knot(map, middle)->measured <= measured)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int64_t lull_warp_time(const struct lull_warp *warp, uint32_t process, int64_t measured)
+{
+    struct map map = map_of(warp, process);
+    return map.count ? between(&map, find_knot(&map, measured), measured) : measured;
+}
+
+/* ---- the trace ----------------------------------------------------------------------------- */
+
+struct warp_stream {
+    struct map map;
+    int64_t duration; /* of the simulated run */
+    size_t at;        /* knot of the last event */
+    struct lull_cursor *cursor;
+    struct lull_block block;
+    uint32_t next;
+};
+
+static lull_status open_stream(const struct lull_trace *trace, uint32_t location, uint64_t mask,
+                               void **ret_stream, struct lull_error *err)
+{
+    const struct lull_warp *warp = trace->format_data;
+    struct warp_stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    stream->map = map_of(warp, trace->locations[location].process);
+    stream->duration = trace->duration;
+    lull_status status = lull_cursor_open(warp->trace, location, mask, &stream->cursor, err);
+    if (status != LULL_OK) {
+        free(stream);
+        return status;
+    }
+    *ret_stream = stream;
+    return LULL_OK;
+}
+
+static void close_stream(void *opened)
+{
+    struct warp_stream *stream = opened;
+    lull_cursor_close(stream->cursor);
+    free(stream);
+}
+
+static int64_t clip(const struct warp_stream *stream, int64_t time)
+{
+    return time < stream->duration ? time : stream->duration;
+}
+
+static void warp_event(struct warp_stream *stream, struct lull_event *event)
+{
+    const struct map *map = &stream->map;
+    int64_t measured = event->time;
+    if (map->count) {
+        stream->at = seek(map, stream->at, measured);
+        event->time = between(map, stream->at, measured);
+    }
+    event->time = clip(stream, event->time);
+    if (event->kind != LULL_EVENT_CALL && event->kind != LULL_EVENT_STATE &&
+        event->kind != LULL_EVENT_FLUSH)
+        return;
+    int64_t end = measured + event->duration;
+    if (map->count)
+        end = between(map, seek(map, stream->at, end), end);
+    event->duration = clip(stream, end) - event->time;
+}
+
+static lull_status read_stream(void *opened, struct lull_event *events, size_t capacity,
+                               size_t *ret_count, struct lull_error *err)
+{
+    struct warp_stream *stream = opened;
+    if (stream->next == stream->block.count) {
+        lull_status status = lull_cursor_next(stream->cursor, &stream->block, err);
+        if (status != LULL_OK)
+            return status;
+        stream->next = 0;
+    }
+    size_t count = stream->block.count - stream->next;
+    count = count < capacity ? count : capacity;
+    if (count)
+        memcpy(events, stream->block.events + stream->next, count * sizeof *events);
+    stream->next += (uint32_t)count;
+    for (size_t i = 0; i < count; i++)
+        warp_event(stream, &events[i]);
+    *ret_count = count;
+    return LULL_OK;
+}
+
+static const struct lull_reader reader_warp = {
+    .stream_open = open_stream, .stream_read = read_stream, .stream_close = close_stream};
+
+static const struct lull_format format_warp = {
+    .name = "simulated", .summary = "simulated run", .reader = &reader_warp};
+
+struct lull_trace *lull_warp_trace(const struct lull_warp *warp, int64_t runtime)
+{
+    struct lull_trace *trace = lull_trace_create();
+    struct lull_arena *arena = trace->arena;
+    struct lull_trace_shared *shared = trace->shared;
+    *trace = *warp->trace;
+    trace->arena = arena;
+    trace->shared = shared;
+    trace->format = &format_warp;
+    trace->format_data = (void *)(uintptr_t)warp;
+    trace->duration = runtime;
+    trace->has_sums = false;
+    trace->has_main = false; /* what was replayed is all of it */
+    return trace;
+}

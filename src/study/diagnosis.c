@@ -1,0 +1,355 @@
+#include "study/diagnosis.h"
+
+#include "diagnose/diagnose.h"
+#include "machine/machine.h"
+#include "study/notices.h"
+#include "study/replay/fixes.h"
+#include "study/runs.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+/* At most so many findings get a price, those that may be worth most. */
+enum { DIAGNOSIS_REPLAYS = 12 };
+
+/* ==== prices ================================================================================== */
+
+/* Why no replay is made of this run; NULL: it can be. */
+static const char *why_not(const struct lull_run *run, const struct lull_diagnosis_options *options,
+                           struct lull_arena *arena)
+{
+    if (options->no_prices)
+        return "Replays were switched off.";
+    const char *absent = lull_fixes_absent(run);
+    if (absent)
+        return lull_arena_printf(arena, "The run cannot be replayed: %s.", absent);
+    if (run->ideal && run->ideal->steps > LULL_REPLAY_CHECK_MOST)
+        return lull_arena_printf(arena,
+                                 "Runs with more than %d steps are not replayed: lull replay does, "
+                                 "with the options that each finding names.",
+                                 LULL_REPLAY_CHECK_MOST);
+    return NULL;
+}
+
+/* The first ones that can be replayed. */
+static uint32_t choose(struct lull_diagnosis *diagnosis, struct lull_finding **chosen)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < diagnosis->count; i++) {
+        struct lull_finding *finding = &diagnosis->findings[i];
+        if (!finding->gain.absent || !finding->fix)
+            continue;
+        if (n == DIAGNOSIS_REPLAYS)
+            finding->gain.absent = "It is not among those that may save most, which were replayed.";
+        else
+            chosen[n++] = finding;
+    }
+    return n;
+}
+
+/* A replay on the measured network differs from the run; what it says is as far away as that. */
+static struct lull_finding_gain gain_of(int64_t runtime, int64_t replayed, int64_t fixed)
+{
+    const int64_t error = llabs((long long)(replayed - runtime));
+    const int64_t saved = replayed - fixed;
+    struct lull_finding_gain gain = {.ns = saved > 0 ? saved : 0};
+    gain.low_ns = gain.ns > error ? gain.ns - error : 0;
+    gain.high_ns = gain.ns + error < runtime ? gain.ns + error : runtime;
+    gain.factor = fixed > 0 ? (double)replayed / (double)fixed : 1;
+    gain.too_small = gain.ns <= error;
+    return gain;
+}
+
+/* All cuts and changes at once. */
+static bool add_all(struct lull_what_if_options *all, const struct lull_what_if_options *fix)
+{
+    if (all->n_cuts + fix->n_cuts > LULL_WHAT_IF_CUTS ||
+        all->n_threads + fix->n_threads > LULL_WHAT_IF_THREADS ||
+        (all->balance && fix->balance && all->balanced != fix->balanced))
+        return false;
+    if (all->n_regions + fix->n_regions > LULL_WHAT_IF_REGIONS)
+        return false;
+    for (uint32_t i = 0; i < fix->n_regions; i++) {
+        all->factors[all->n_regions] = fix->factors[i];
+        all->regions[all->n_regions++] = fix->regions[i];
+    }
+    all->eager |= fix->eager;
+    all->no_noise |= fix->no_noise;
+    if (fix->balance) {
+        all->balance = true;
+        all->balanced = fix->balanced;
+    }
+    for (uint32_t i = 0; i < fix->n_cuts; i++)
+        all->cuts[all->n_cuts++] = fix->cuts[i];
+    for (uint32_t i = 0; i < fix->n_threads; i++)
+        all->threads[all->n_threads++] = fix->threads[i];
+    return true;
+}
+
+/* ---- what is replayed ------------------------------------------------------------------------ */
+
+/* By all members of a team: the fixes of the findings that were chosen, and behind them, where that
+ * can be, all of them at once. */
+struct suppositions {
+    uint32_t n;
+    const struct lull_what_if_options *items[DIAGNOSIS_REPLAYS + 1];
+    struct lull_arena *arena;
+};
+
+static void suppose_findings(struct lull_finding *const *chosen, uint32_t n, uint32_t application,
+                             struct suppositions *suppositions)
+{
+    struct lull_what_if_options *all = lull_arena_zero(suppositions->arena, 1, sizeof *all);
+    bool together = n > 1;
+    all->application = application;
+    for (uint32_t i = 0; i < n; i++) {
+        suppositions->items[i] = chosen[i]->fix;
+        together = together && add_all(all, chosen[i]->fix);
+    }
+    suppositions->items[n] = all;
+    suppositions->n = n + together;
+}
+
+static bool put_suppositions(void *context, struct lull_flow *flow)
+{
+    const struct suppositions *suppositions = context;
+    bool good = lull_flow_put(flow, &suppositions->n, sizeof suppositions->n);
+    for (uint32_t i = 0; i < suppositions->n && good; i++)
+        good = lull_what_if_put(suppositions->items[i], flow);
+    return good;
+}
+
+static bool get_suppositions(void *context, uint32_t member, struct lull_flow *flow)
+{
+    struct suppositions *suppositions = context;
+    bool good = lull_flow_get(flow, &suppositions->n, sizeof suppositions->n);
+    (void)member;
+    for (uint32_t i = 0; good && i < suppositions->n; i++) {
+        struct lull_what_if_options *item = lull_arena_zero(suppositions->arena, 1, sizeof *item);
+        good = lull_what_if_get(item, suppositions->arena, flow);
+        suppositions->items[i] = item;
+    }
+    return good;
+}
+
+/* ---- prices --------------------------------------------------------------------------------- */
+
+/* Nobody is sent to a command that fails. */
+static void leave_out_replays(struct lull_diagnosis *diagnosis)
+{
+    for (uint32_t i = 0; i < diagnosis->count; i++)
+        if (diagnosis->findings[i].fix)
+            diagnosis->findings[i].next = NULL;
+}
+
+/* On the first: what is to be replayed, which may be nothing. */
+static uint32_t choose_fixes(const struct lull_run *run,
+                             const struct lull_diagnosis_options *options,
+                             struct lull_diagnosis *diagnosis, struct lull_finding **chosen,
+                             struct suppositions *suppositions)
+{
+    const uint32_t n = choose(diagnosis, chosen);
+    diagnosis->priced = why_not(run, options, suppositions->arena);
+    if (lull_fixes_absent(run) && !(run->ideal && run->ideal->incomplete))
+        leave_out_replays(diagnosis);
+    if (n > 0 && !diagnosis->priced)
+        suppose_findings(chosen, n, options->application, suppositions);
+    return n;
+}
+
+/* What they would take, and what the replay does without any of them. A sentence: why that failed,
+ * in the arena; NULL: it did not. */
+static const char *replay_suppositions(const struct lull_run *run,
+                                       const struct lull_diagnosis_options *options,
+                                       const struct lull_division *division,
+                                       const struct suppositions *suppositions,
+                                       int64_t *ret_runtimes, int64_t *ret_replayed)
+{
+    const struct lull_fixes_options wanted = {
+        .application = options->application, .workers = options->workers, .division = division};
+    struct lull_fix fixes[DIAGNOSIS_REPLAYS + 1];
+    struct lull_error why;
+    for (uint32_t i = 0; i < suppositions->n; i++)
+        fixes[i] = (struct lull_fix){.what_if = suppositions->items[i]};
+    return lull_fixes_replay(run, &wanted, fixes, suppositions->n, ret_runtimes, ret_replayed,
+                             &why) == LULL_OK
+               ? NULL
+               : lull_arena_printf(suppositions->arena, "The replay failed: %s.", why.text);
+}
+
+lull_status lull_diagnosis_price(const struct lull_run *run,
+                                 const struct lull_diagnosis_options *options,
+                                 struct lull_diagnosis *diagnosis, struct lull_arena *arena,
+                                 struct lull_error *err)
+{
+    const struct lull_division *division =
+        lull_division_divides(run->division) ? run->division : NULL;
+    struct lull_team *team = division ? division->team : NULL;
+    struct lull_finding *chosen[DIAGNOSIS_REPLAYS];
+    int64_t runtimes[DIAGNOSIS_REPLAYS + 1] = {0}, replayed = 0;
+    struct suppositions suppositions = {.arena = arena};
+    const struct lull_freight freight = {put_suppositions, get_suppositions, &suppositions,
+                                         "what is to be replayed"};
+    const char *failed = NULL;
+    uint32_t n = 0;
+    if (!division && !diagnosis)
+        return LULL_OK; /* the first does it alone */
+    if (diagnosis)
+        n = choose_fixes(run, options, diagnosis, chosen, &suppositions);
+    lull_status status = lull_team_spread(team, &freight, err);
+    if (status == LULL_OK && suppositions.n > 0)
+        failed = replay_suppositions(run, options, division, &suppositions, runtimes, &replayed);
+    status = lull_team_agree(team, status, err);
+    if (status != LULL_OK || !diagnosis)
+        return status;
+    diagnosis->priced = failed ? failed : diagnosis->priced;
+    for (uint32_t i = 0; i < n; i++)
+        if (diagnosis->priced)
+            chosen[i]->gain.absent = diagnosis->priced;
+        else
+            chosen[i]->gain = gain_of(run->breakdown->runtime_ns, replayed, runtimes[i]);
+    if (suppositions.n > n && !failed)
+        diagnosis->together = gain_of(run->breakdown->runtime_ns, replayed, runtimes[n]);
+    lull_findings_sort(diagnosis->findings, diagnosis->count, diagnosis->cores);
+    return LULL_OK;
+}
+
+/* ==== diagnosis =============================================================================== */
+
+/* ---- while the run is read ----------------------------------------------------------------- */
+
+lull_status lull_diagnosis_join(struct lull_diagnosis_evidence *evidence,
+                                struct lull_joint_pass *joint, struct lull_error *err)
+{
+    lull_status status = lull_work_create(joint->trace, joint->workers, &evidence->work, err);
+    if (status != LULL_OK)
+        return status;
+    joint->consumers[joint->n_consumers++] = lull_work_consumer(evidence->work);
+    if (!joint->wants_ideal || joint->ideal.message)
+        return LULL_OK;
+    status = lull_messages_create(joint->trace, joint->workers, &evidence->messages, err);
+    if (status == LULL_OK) {
+        joint->ideal.message = lull_messages_take;
+        joint->ideal.message_context = evidence->messages;
+    }
+    return status;
+}
+
+static bool put_evidence(void *context, struct lull_flow *flow)
+{
+    const struct lull_diagnosis_evidence *evidence = context;
+    return lull_work_put(evidence->work, flow) &&
+           (!evidence->messages || lull_messages_put(evidence->messages, flow));
+}
+
+static bool get_evidence(void *context, uint32_t member, struct lull_flow *flow)
+{
+    struct lull_diagnosis_evidence *evidence = context;
+    (void)member;
+    return lull_work_get(evidence->work, flow) &&
+           (!evidence->messages || lull_messages_get(evidence->messages, flow));
+}
+
+lull_status lull_diagnosis_gather(struct lull_diagnosis_evidence *evidence, struct lull_team *team,
+                                  struct lull_error *err)
+{
+    const struct lull_freight freight = {put_evidence, get_evidence, evidence,
+                                         "the evidence of a diagnosis"};
+    return lull_team_bring(team, &freight, err);
+}
+
+void lull_diagnosis_release(struct lull_diagnosis_evidence *evidence)
+{
+    lull_work_destroy(evidence->work);
+    lull_messages_destroy(evidence->messages);
+    *evidence = (struct lull_diagnosis_evidence){0};
+}
+
+/* ---- the evidence -------------------------------------------------------------------------- */
+
+/* Waves of a field; none where they cannot be found. */
+static void find_waves(const struct lull_wave_field *field, struct lull_arena *arena,
+                       struct lull_evidence *evidence)
+{
+    static const struct lull_wave_options usual = {0};
+    const struct lull_wave_graph *graph;
+    struct lull_waves *waves = lull_arena_zero(arena, 1, sizeof *waves);
+    struct lull_wave_outliers outliers;
+    struct lull_error ignored;
+    if (!field || lull_wave_graph_make(field, NULL, arena, &graph, &ignored) != LULL_OK ||
+        lull_wave_outliers_find(field, usual.least, arena, &outliers, &ignored) != LULL_OK ||
+        lull_waves_find(field, graph, &outliers, &usual, arena, waves, &ignored) != LULL_OK)
+        return;
+    evidence->field = field;
+    evidence->graph = graph;
+    evidence->waves = waves;
+}
+
+/* By its kernel that is measured for most numbers of cores. */
+static const struct lull_memory_curve *memory_of(const struct lull_machine *machine,
+                                                 struct lull_arena *arena)
+{
+    static const char *const kernels[] = {"memory.load", "memory.copy", "memory.triad"};
+    struct lull_memory_curve *best = NULL;
+    for (size_t k = 0; machine && k < sizeof kernels / sizeof *kernels; k++) {
+        struct lull_memory_point *points =
+            lull_arena_zero(arena, machine->numbers.count + 1, sizeof *points);
+        uint32_t n = 0;
+        unsigned cores = UINT_MAX;
+        const struct lull_number *number;
+        while (cores > 0 &&
+               (number = lull_machine_find_threads(machine, kernels[k], cores, &cores))) {
+            if (number->value > 0)
+                points[n++] = (struct lull_memory_point){cores, number->value};
+            cores--;
+        }
+        for (uint32_t i = 0; i < n / 2; i++) { /* the most cores came first */
+            const struct lull_memory_point point = points[i];
+            points[i] = points[n - 1 - i];
+            points[n - 1 - i] = point;
+        }
+        if (n > (best ? best->count : 0)) {
+            best = lull_arena_zero(arena, 1, sizeof *best);
+            *best = (struct lull_memory_curve){points, n};
+        }
+    }
+    return best;
+}
+
+static uint32_t cores_of(const struct lull_run *run)
+{
+    return run->threads ? run->threads : 1;
+}
+
+void lull_diagnosis_make(const struct lull_run *run, const struct lull_run *reference,
+                         enum lull_scaling scaling, const struct lull_diagnosis_evidence *collected,
+                         const struct lull_wave_field *field,
+                         const struct lull_diagnosis_options *options, struct lull_arena *arena,
+                         struct lull_diagnosis *ret_diagnosis)
+{
+    struct lull_evidence evidence = {.path = run->path,
+                                     .trace = run->trace,
+                                     .application = options->application,
+                                     .breakdown = run->breakdown,
+                                     .input = run->input,
+                                     .waits = run->waits,
+                                     .values = run->values,
+                                     .scaling = scaling,
+                                     .memory = memory_of(options->machine, arena)};
+    struct lull_diagnosis diagnosis = {.cores = cores_of(run),
+                                       .together = {.absent = "Fewer than two have a price."}};
+    if (collected->work) {
+        struct lull_work *work = lull_arena_zero(arena, 1, sizeof *work);
+        lull_work_conclude(collected->work, arena, work);
+        evidence.work = work;
+    }
+    if (collected->messages)
+        evidence.messages = lull_messages_conclude(collected->messages, arena);
+    find_waves(field, arena, &evidence);
+    if (reference && reference != run) {
+        evidence.reference = reference->breakdown;
+        evidence.reference_name = reference->name;
+    }
+    diagnosis.count = lull_diagnose(&evidence, arena, &diagnosis.findings);
+    *ret_diagnosis = diagnosis;
+}

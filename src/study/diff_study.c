@@ -1,0 +1,331 @@
+#include "study/diff_study.h"
+
+#include "stats/quantile.h"
+#include "stats/ranks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double confidence = 0.95;
+
+/* ---- regions --------------------------------------------------------------------------------- */
+
+static bool lacks_regions(const struct lull_history_entry *runs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        bool any = false;
+        for (uint32_t p = 0; p < runs[i].parts.count; p++)
+            any |= *runs[i].parts.parts[p].region != '\0';
+        if (!any)
+            return true;
+    }
+    return false;
+}
+
+/* Copies whose parts are activities of any region. */
+static struct lull_history_entry *without_regions(const struct lull_history_entry *runs,
+                                                  uint32_t count, struct lull_arena *arena)
+{
+    struct lull_history_entry *copies = lull_arena_zero(arena, count + 1, sizeof(*copies));
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t ns[LULL_ACTIVITIES + 1] = {0};
+        copies[i] = runs[i];
+        for (uint32_t p = 0; p < runs[i].parts.count; p++)
+            ns[runs[i].parts.parts[p].activity] += runs[i].parts.parts[p].ns;
+        copies[i].parts.count = 0;
+        copies[i].parts.parts =
+            lull_arena_zero(arena, LULL_ACTIVITIES + 1, sizeof(*copies[i].parts.parts));
+        for (int activity = 0; activity <= LULL_ACTIVITIES; activity++)
+            if (ns[activity])
+                copies[i].parts.parts[copies[i].parts.count++] =
+                    (struct lull_part){.region = "",
+                                       .site = "",
+                                       .activity = (uint8_t)activity,
+                                       .ns = ns[activity],
+                                       .file = ""};
+    }
+    return copies;
+}
+
+/* Where one run has no regions, its time would be set against that of no region of the others. */
+static void unify_regions(struct lull_diff *diff, struct lull_arena *arena)
+{
+    struct lull_history *history = lull_arena_zero(arena, 1, sizeof(*history));
+    diff->by_activity = lacks_regions(diff->before, diff->n_before) ||
+                        lacks_regions(diff->after, diff->n_after) ||
+                        lacks_regions(diff->history->entries, diff->history->count);
+    if (!diff->by_activity)
+        return;
+    *history = *diff->history;
+    history->entries = without_regions(history->entries, history->count, arena);
+    diff->before = without_regions(diff->before, diff->n_before, arena);
+    diff->after = without_regions(diff->after, diff->n_after, arena);
+    diff->history = history;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct lull_diff_row *a = left, *b = right;
+    return lull_part_compare(a->part, b->part);
+}
+
+static int64_t change_of(const struct lull_diff_row *row)
+{
+    return row->after_ns - row->before_ns;
+}
+
+/* By size of the difference, either way. */
+static int by_change(const void *left, const void *right)
+{
+    const struct lull_diff_row *a = left, *b = right;
+    const int64_t of_a = llabs(change_of(a)), of_b = llabs(change_of(b));
+    return of_a != of_b ? (of_a < of_b ? 1 : -1) : lull_part_compare(a->part, b->part);
+}
+
+static uint32_t count_parts_of_runs(const struct lull_history_entry *runs, uint32_t count)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += runs[i].parts.count;
+    return sum;
+}
+
+static void gather_parts(const struct lull_history_entry *runs, uint32_t count,
+                         struct lull_diff *diff)
+{
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t p = 0; p < runs[i].parts.count; p++)
+            diff->rows[diff->n_rows++].part = &runs[i].parts.parts[p];
+}
+
+/* One row for each part that any run has. */
+static void make_rows(struct lull_diff *diff, struct lull_arena *arena)
+{
+    const uint32_t room = count_parts_of_runs(diff->before, diff->n_before) +
+                          count_parts_of_runs(diff->after, diff->n_after);
+    uint32_t kept = 0;
+    diff->rows = lull_arena_zero(arena, room + 2, sizeof(*diff->rows));
+    gather_parts(diff->before, diff->n_before, diff);
+    gather_parts(diff->after, diff->n_after, diff);
+    if (diff->n_rows > 1)
+        qsort(diff->rows, diff->n_rows, sizeof(*diff->rows), compare_rows);
+    for (uint32_t i = 0; i < diff->n_rows; i++)
+        if (!kept || lull_part_compare(diff->rows[kept - 1].part, diff->rows[i].part) != 0)
+            diff->rows[kept++] = diff->rows[i];
+    diff->n_rows = kept;
+}
+
+static int64_t time_of_part(const struct lull_history_entry *run, const struct lull_part *like)
+{
+    const struct lull_part *part = lull_parts_find(&run->parts, like);
+    return part ? part->ns : 0;
+}
+
+/* Means over the runs, rounded so that they add up: each is the difference of two sums of all rows
+ * so far, divided by the number of runs. Returns the mean of the whole. */
+static int64_t fill_means(struct lull_diff *diff, const struct lull_history_entry *runs,
+                          uint32_t count, bool after)
+{
+    int64_t sum = 0, mean = 0;
+    for (uint32_t r = 0; r < diff->n_rows; r++) {
+        for (uint32_t i = 0; i < count; i++)
+            sum += time_of_part(&runs[i], diff->rows[r].part);
+        const int64_t next = sum / (int64_t)count;
+        *(after ? &diff->rows[r].after_ns : &diff->rows[r].before_ns) = next - mean;
+        mean = next;
+    }
+    return mean;
+}
+
+/* What is below a thousandth on either side becomes one row. */
+static void join_small(struct lull_diff *diff)
+{
+    const int64_t all = diff->before_ns > diff->after_ns ? diff->before_ns : diff->after_ns;
+    struct lull_diff_row small = {.part = NULL};
+    uint32_t kept = 0, joined = 0;
+    for (uint32_t r = 0; r < diff->n_rows; r++) {
+        const struct lull_diff_row *row = &diff->rows[r];
+        if (row->before_ns >= all / 1000 || row->after_ns >= all / 1000) {
+            diff->rows[kept++] = *row;
+            continue;
+        }
+        small.before_ns += row->before_ns;
+        small.after_ns += row->after_ns;
+        joined++;
+    }
+    if (kept > 1)
+        qsort(diff->rows, kept, sizeof(*diff->rows), by_change);
+    if (joined)
+        diff->rows[kept++] = small;
+    diff->n_rows = kept;
+}
+
+/* ---- what is certain ------------------------------------------------------------------------- */
+
+struct samples {
+    double *before, *after, *differences; /* in s */
+    uint32_t n_before, n_after;
+    size_t margin; /* differences beyond either end of the interval */
+    bool has_margin;
+};
+
+static struct samples make_samples(const struct lull_diff *diff, struct lull_arena *arena)
+{
+    struct samples samples = {.n_before = diff->n_before + diff->history->count,
+                              .n_after = diff->n_after};
+    samples.before = lull_arena_zero(arena, samples.n_before, sizeof(double));
+    samples.after = lull_arena_zero(arena, samples.n_after, sizeof(double));
+    samples.differences =
+        lull_arena_zero(arena, (size_t)samples.n_before * samples.n_after, sizeof(double));
+    samples.has_margin =
+        lull_rank_margin(samples.n_before, samples.n_after, confidence, &samples.margin);
+    return samples;
+}
+
+/* Of the values that were put into the samples. */
+static struct lull_difference find_difference(struct samples *samples)
+{
+    struct lull_difference found = {.has_interval = samples->has_margin};
+    size_t count = 0;
+    for (uint32_t a = 0; a < samples->n_after; a++)
+        for (uint32_t b = 0; b < samples->n_before; b++)
+            samples->differences[count++] = samples->after[a] - samples->before[b];
+    lull_sort(samples->differences, count);
+    lull_sort(samples->before, samples->n_before);
+    lull_sort(samples->after, samples->n_after);
+    found.shift = lull_median(samples->differences, count);
+    found.low = samples->differences[samples->has_margin ? samples->margin : 0];
+    found.high = samples->differences[count - 1 - (samples->has_margin ? samples->margin : 0)];
+    found.probability =
+        lull_rank_test(samples->before, samples->n_before, samples->after, samples->n_after);
+    return found;
+}
+
+static const struct lull_history_entry *run_before(const struct lull_diff *diff, uint32_t i)
+{
+    return i < diff->n_before ? &diff->before[i] : &diff->history->entries[i - diff->n_before];
+}
+
+/* Of one part; without one of the runtime. */
+static struct lull_difference compare_samples(const struct lull_diff *diff,
+                                              const struct lull_part *part, struct samples *samples)
+{
+    for (uint32_t i = 0; i < samples->n_before; i++) {
+        const struct lull_history_entry *run = run_before(diff, i);
+        samples->before[i] =
+            part ? 1e-9 * (double)time_of_part(run, part) : lull_history_value_of(run, "runtime");
+    }
+    for (uint32_t i = 0; i < samples->n_after; i++) {
+        const struct lull_history_entry *run = &diff->after[i];
+        samples->after[i] =
+            part ? 1e-9 * (double)time_of_part(run, part) : lull_history_value_of(run, "runtime");
+    }
+    return find_difference(samples);
+}
+
+static void compare_all(struct lull_diff *diff, struct lull_arena *arena)
+{
+    struct samples samples = make_samples(diff, arena);
+    const uint32_t count = diff->n_rows;
+    double *probabilities = lull_arena_zero(arena, count + 1, sizeof(*probabilities));
+    bool *rejected = lull_arena_zero(arena, count + 1, sizeof(*rejected));
+    uint32_t tested = 0;
+    diff->runtime = compare_samples(diff, NULL, &samples);
+    diff->runtime.certain = diff->runtime.probability <= 1 - confidence;
+    for (; tested < count && diff->rows[tested].part; tested++) {
+        diff->rows[tested].difference = compare_samples(diff, diff->rows[tested].part, &samples);
+        probabilities[tested] = diff->rows[tested].difference.probability;
+    }
+    lull_holm(probabilities, tested, 1 - confidence, rejected);
+    for (uint32_t r = 0; r < tested; r++)
+        diff->rows[r].difference.certain = rejected[r];
+}
+
+/* ---- computation ----------------------------------------------------------------------------- */
+
+static double mean_value(const struct lull_history_entry *runs, uint32_t count, const char *id)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += lull_history_value_of(&runs[i], id);
+    return sum / count;
+}
+
+/* Useful time is instructions x cycles per instruction x time per cycle; the difference of a
+ * product is shared among its factors by their logarithms, with the logarithmic mean of the product
+ * as the unit (Ang, Energy Policy 32 (2004), 1131), which leaves no rest. */
+static void split_computation(struct lull_diff *diff)
+{
+    static const char *const ids[] = {"useful_time", "instructions", "cycles"};
+    double before[3], after[3], growth[3];
+    for (int i = 0; i < 3; i++) {
+        before[i] = mean_value(diff->before, diff->n_before, ids[i]);
+        after[i] = mean_value(diff->after, diff->n_after, ids[i]);
+        growth[i] = log(after[i] / before[i]);
+        if (isfinite(growth[i]))
+            continue;
+        diff->computation.absent = i == 0   ? "nothing was computed"
+                                   : i == 1 ? "no instruction counter in all runs"
+                                            : "no cycle counter in all runs";
+        return;
+    }
+    const double change = 1e9 * (after[0] - before[0]);
+    const double unit = growth[0] != 0 ? change / growth[0] : 1e9 * before[0];
+    diff->computation.instructions_ns = llround(unit * growth[1]);
+    diff->computation.ipc_ns = llround(unit * (growth[2] - growth[1]));
+    diff->computation.frequency_ns =
+        llround(change) - diff->computation.instructions_ns - diff->computation.ipc_ns;
+}
+
+void lull_diff_make(const struct lull_history_entry *before, uint32_t n_before,
+                    const struct lull_history_entry *after, uint32_t n_after,
+                    const struct lull_history *history, struct lull_arena *arena,
+                    struct lull_diff *ret_diff)
+{
+    *ret_diff = (struct lull_diff){.before = before,
+                                   .after = after,
+                                   .n_before = n_before,
+                                   .n_after = n_after,
+                                   .history = history};
+    unify_regions(ret_diff, arena);
+    make_rows(ret_diff, arena);
+    ret_diff->before_ns = fill_means(ret_diff, ret_diff->before, n_before, false);
+    ret_diff->after_ns = fill_means(ret_diff, ret_diff->after, n_after, true);
+    ret_diff->before_s = mean_value(before, n_before, "runtime");
+    ret_diff->after_s = mean_value(after, n_after, "runtime");
+    join_small(ret_diff);
+    compare_all(ret_diff, arena);
+    split_computation(ret_diff);
+}
+
+lull_status lull_diff_read(const struct lull_diff_group groups[2], const char *against,
+                           const struct lull_runs_options *runs,
+                           const struct lull_history_about *about, struct lull_notices *notices,
+                           struct lull_arena *arena, struct lull_diff *ret_diff,
+                           struct lull_error *err)
+{
+    struct lull_history_entry *entries[2];
+    uint32_t count[2];
+    struct lull_history *series = lull_arena_zero(arena, 1, sizeof *series);
+    lull_status status = LULL_OK;
+    for (int i = 0; status == LULL_OK && i < 2; i++)
+        status = lull_history_measure(groups[i].paths, groups[i].count, runs, about, notices, arena,
+                                      &entries[i], &count[i], err);
+    if (status == LULL_OK)
+        status = lull_history_read_series(against, &entries[0]->key, NULL, arena, series, err);
+    if (status == LULL_OK) {
+        lull_history_follow_edit(entries[0], count[0], &entries[1][0], notices);
+        lull_history_follow_edit(series->entries, series->count, &entries[1][0], notices);
+    }
+    for (int i = 0; status == LULL_OK && i < 2; i++) {
+        const struct lull_history before = {
+            .path = groups[0].paths[0], .entries = entries[0], .count = count[0]};
+        status = lull_history_check(&before, entries[i], count[i], runs->force, notices, err);
+    }
+    if (status == LULL_OK)
+        lull_diff_make(entries[0], count[0], entries[1], count[1], series, arena, ret_diff);
+    return status;
+}

@@ -1,0 +1,645 @@
+#include "study/history/history.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json/json.h"
+#include "base/text.h"
+#include "study/history/parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HISTORY_SCHEMA "lull-history/1"
+
+/* ==== entry =================================================================================== */
+
+/* What is kept of a run. */
+
+const char *const lull_history_quantities[] = {"runtime",      "core_time", "useful_time",
+                                               "instructions", "cycles",    NULL};
+
+enum { QUANTITIES = sizeof lull_history_quantities / sizeof *lull_history_quantities - 1 };
+
+static struct lull_history_value value_of(const char *id, double value, const char *absent)
+{
+    return (struct lull_history_value){id, absent ? NAN : value, absent};
+}
+
+static void add_values(struct lull_history_entry *entry, const struct lull_run *run,
+                       struct lull_arena *arena)
+{
+    const struct lull_pop_input *input = run->input;
+    const struct lull_metric_value quantities[QUANTITIES] = {
+        {1e-9 * (double)run->breakdown->runtime_ns, NULL},
+        {1e-9 * (double)entry->parts.total_ns, NULL},
+        {1e-9 * (double)lull_parts_useful(&entry->parts), NULL},
+        {input->instructions, isnan(input->instructions) ? "no instruction counter" : NULL},
+        {input->cycles, isnan(input->cycles) ? "no cycle counter" : NULL},
+    };
+    entry->values =
+        lull_arena_zero(arena, QUANTITIES + (size_t)lull_metric_count, sizeof(*entry->values));
+    struct lull_history_value *values = entry->values;
+    for (size_t i = 0; i < QUANTITIES; i++)
+        *values++ = value_of(lull_history_quantities[i], quantities[i].value, quantities[i].absent);
+    for (int m = 0; m < lull_metric_count; m++)
+        *values++ = value_of(lull_metric_defs[m].id, run->values[m].value, run->values[m].absent);
+    entry->n_values = (uint32_t)(values - entry->values);
+}
+
+static const char *machine_of(const struct lull_run *run, struct lull_arena *arena)
+{
+    const struct lull_trace *trace = run->trace;
+    if (!trace || !trace->n_processes || trace->processes[0].node >= trace->n_nodes)
+        return "";
+    return lull_arena_strdup(arena, trace->nodes[trace->processes[0].node].name);
+}
+
+const char *lull_history_commit_of_job(void)
+{
+    const char *github = getenv("GITHUB_SHA"), *gitlab = getenv("CI_COMMIT_SHA");
+    return github ? github : gitlab ? gitlab : "";
+}
+
+void lull_history_entry_of(const struct lull_run *run, const struct lull_history_about *about,
+                           struct lull_arena *arena, struct lull_history_entry *ret_entry)
+{
+    *ret_entry = (struct lull_history_entry){
+        .key = about->key,
+        .commit = about->commit,
+        .run = lull_arena_strdup(arena, run->name),
+        .time = about->now,
+    };
+    ret_entry->key.layout = lull_run_shape(run, arena);
+    if (!ret_entry->key.machine)
+        ret_entry->key.machine = machine_of(run, arena);
+    if (about->has_time)
+        ret_entry->time = about->time;
+    else if (run->trace && run->trace->start_realtime > 0)
+        ret_entry->time = run->trace->start_realtime / 1000000000;
+    lull_parts_of_run(run, arena, &ret_entry->parts);
+    add_values(ret_entry, run, arena);
+}
+
+static double region_time(const struct lull_history_entry *entry, const char *name)
+{
+    double ns = NAN;
+    for (uint32_t i = 0; i < entry->parts.count; i++)
+        if (strcmp(entry->parts.parts[i].region, name) == 0)
+            ns = (isnan(ns) ? 0 : ns) + (double)entry->parts.parts[i].ns;
+    return 1e-9 * ns;
+}
+
+double lull_history_value_of(const struct lull_history_entry *entry, const char *id)
+{
+    static const char region[] = "region:";
+    if (strncmp(id, region, sizeof region - 1) == 0)
+        return region_time(entry, id + sizeof region - 1);
+    for (uint32_t i = 0; i < entry->n_values; i++)
+        if (strcmp(entry->values[i].id, id) == 0)
+            return entry->values[i].value;
+    return NAN;
+}
+
+const char *lull_history_absent(const struct lull_history_entry *entry, const char *id)
+{
+    for (uint32_t i = 0; i < entry->n_values; i++)
+        if (strcmp(entry->values[i].id, id) == 0 && entry->values[i].absent)
+            return entry->values[i].absent;
+    return "the runs do not have it";
+}
+
+/* ---- times ---------------------------------------------------------------------------------- */
+
+const char *lull_history_time_text(int64_t time, char *buffer)
+{
+    const time_t seconds = (time_t)time;
+    struct tm parts;
+    if (!gmtime_r(&seconds, &parts) || strftime(buffer, 32, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
+        strcpy(buffer, "?");
+    return buffer;
+}
+
+lull_status lull_history_time_read(const char *text, int64_t *ret_time, struct lull_error *err)
+{
+    struct tm parts = {0};
+    uint64_t seconds; /* up to the end of the year 9999 */
+    if (lull_parse_u64(text, strlen(text), &seconds) == LULL_OK &&
+        seconds <= UINT64_C(253402300799)) {
+        *ret_time = (int64_t)seconds;
+        return LULL_OK;
+    }
+    const char *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    if (!end || *end)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "time is '%s', expected one as 2026-11-23T02:51:09Z, or seconds since "
+                         "1970",
+                         text);
+    *ret_time = (int64_t)timegm(&parts);
+    return LULL_OK;
+}
+
+/* ==== line ==================================================================================== */
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static void write_member(struct lull_json *json, const char *key, const char *value)
+{
+    lull_json_key(json, key);
+    lull_json_string(json, value);
+}
+
+static void write_values(struct lull_json *json, const struct lull_history_entry *entry)
+{
+    lull_json_key(json, "metrics");
+    lull_json_object_begin(json);
+    for (uint32_t i = 0; i < entry->n_values; i++) {
+        if (!isfinite(entry->values[i].value))
+            continue;
+        lull_json_key(json, entry->values[i].id);
+        lull_json_number(json, entry->values[i].value);
+    }
+    lull_json_object_end(json);
+}
+
+static const char *cause_id(unsigned activity)
+{
+    return activity < LULL_ACTIVITIES ? lull_activity_id(activity) : "not_recorded";
+}
+
+/* [region, site, cause, ns] */
+static void write_parts(struct lull_json *json, const struct lull_parts *parts)
+{
+    lull_json_key(json, "parts");
+    lull_json_array_begin(json);
+    for (uint32_t i = 0; i < parts->count; i++) {
+        const struct lull_part *part = &parts->parts[i];
+        if (!lull_part_is_kept(part, parts))
+            continue;
+        lull_json_array_begin(json);
+        lull_json_string(json, part->region);
+        lull_json_string(json, part->site);
+        lull_json_string(json, cause_id(part->activity));
+        lull_json_int(json, part->ns);
+        lull_json_array_end(json);
+    }
+    lull_json_array_end(json);
+}
+
+char *lull_history_line_write(const struct lull_history_entry *entry)
+{
+    char *line = NULL, time[32];
+    size_t size;
+    struct lull_json json;
+    FILE *out = open_memstream(&line, &size);
+    if (!out)
+        return NULL;
+    lull_json_begin(&json, out, true);
+    lull_json_object_begin(&json);
+    write_member(&json, "schema", HISTORY_SCHEMA);
+    write_member(&json, "time", lull_history_time_text(entry->time, time));
+    write_member(&json, "program", entry->key.program);
+    write_member(&json, "input", entry->key.input);
+    write_member(&json, "machine", entry->key.machine);
+    write_member(&json, "layout", entry->key.layout);
+    write_member(&json, "commit", entry->commit);
+    write_member(&json, "run", entry->run);
+    write_values(&json, entry);
+    lull_json_key(&json, "core_ns");
+    lull_json_int(&json, entry->parts.total_ns);
+    write_parts(&json, &entry->parts);
+    lull_json_object_end(&json);
+    fputc('\n', out);
+    bool failed = ferror(out) != 0;
+    if (fclose(out) == 0 && !failed)
+        return line;
+    free(line);
+    return NULL;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static lull_status wrong(struct lull_error *err, const char *what)
+{
+    return lull_fail(err, LULL_ERR_FORMAT, "%s", what);
+}
+
+static lull_status read_texts(const json_t *root, struct lull_arena *arena,
+                              struct lull_history_entry *entry, struct lull_error *err)
+{
+    const struct {
+        const char *key, **to;
+    } fields[] = {{"program", &entry->key.program}, {"input", &entry->key.input},
+                  {"machine", &entry->key.machine}, {"layout", &entry->key.layout},
+                  {"commit", &entry->commit},       {"run", &entry->run}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        const char *text = json_string_value(json_object_get(root, fields[i].key));
+        if (!text)
+            return lull_fail(err, LULL_ERR_FORMAT, "/%s: expected a text", fields[i].key);
+        *fields[i].to = lull_arena_strdup(arena, text);
+    }
+    const char *time = json_string_value(json_object_get(root, "time"));
+    if (!time || lull_history_time_read(time, &entry->time, NULL) != LULL_OK)
+        return wrong(err, "/time: expected a time as 2026-11-23T02:51:09Z");
+    return LULL_OK;
+}
+
+static lull_status read_metric_values(json_t *metrics, struct lull_arena *arena,
+                                      struct lull_history_entry *entry, struct lull_error *err)
+{
+    const char *id;
+    json_t *value;
+    if (!json_is_object(metrics))
+        return wrong(err, "/metrics: expected an object");
+    if (!json_is_number(json_object_get(metrics, "runtime")))
+        return wrong(err, "/metrics/runtime: expected a number");
+    entry->values = lull_arena_zero(arena, json_object_size(metrics) + 1, sizeof(*entry->values));
+    json_object_foreach(metrics, id, value)
+    {
+        if (!json_is_number(value))
+            return lull_fail(err, LULL_ERR_FORMAT, "/metrics/%s: expected a number", id);
+        entry->values[entry->n_values++] = (struct lull_history_value){
+            lull_arena_strdup(arena, id), json_number_value(value), NULL};
+    }
+    return LULL_OK;
+}
+
+static lull_status read_cause(const char *id, uint8_t *ret_activity)
+{
+    for (unsigned activity = 0; id && activity <= LULL_ACTIVITIES; activity++)
+        if (strcmp(cause_id(activity), id) == 0) {
+            *ret_activity = (uint8_t)activity;
+            return LULL_OK;
+        }
+    return LULL_ERR_FORMAT;
+}
+
+/* The parts of a run make no more than that. */
+#define MOST_NS (INT64_C(1) << 62)
+
+static lull_status read_part(const json_t *item, struct lull_arena *arena, struct lull_part *part)
+{
+    const char *region = json_string_value(json_array_get(item, 0));
+    const char *site = json_string_value(json_array_get(item, 1));
+    const json_t *ns = json_array_get(item, 3);
+    if (!region || !site || !json_is_integer(ns) || json_array_size(item) != 4)
+        return LULL_ERR_FORMAT;
+    if (json_integer_value(ns) < 0)
+        return LULL_ERR_FORMAT;
+    *part = (struct lull_part){.region = lull_arena_strdup(arena, region),
+                               .site = lull_arena_strdup(arena, site),
+                               .ns = json_integer_value(ns),
+                               .file = ""};
+    return read_cause(json_string_value(json_array_get(item, 2)), &part->activity);
+}
+
+static int compare_parts_of_entry(const void *left, const void *right)
+{
+    return lull_part_compare(left, right);
+}
+
+static lull_status read_parts(const json_t *root, struct lull_arena *arena,
+                              struct lull_parts *parts, struct lull_error *err)
+{
+    const json_t *items = json_object_get(root, "parts"), *total = json_object_get(root, "core_ns");
+    if (!json_is_integer(total) || json_integer_value(total) < 0 ||
+        json_integer_value(total) > MOST_NS)
+        return wrong(err, "/core_ns: expected a whole number");
+    if (!json_is_array(items))
+        return wrong(err, "/parts: expected a list");
+    parts->total_ns = json_integer_value(total);
+    parts->parts = lull_arena_zero(arena, json_array_size(items) + 1, sizeof(*parts->parts));
+    int64_t left = MOST_NS;
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        struct lull_part *part = &parts->parts[parts->count++];
+        if (read_part(json_array_get(items, i), arena, part) != LULL_OK || part->ns > left)
+            return lull_fail(err, LULL_ERR_FORMAT,
+                             "/parts/%zu: expected region, site, activity and nanoseconds", i);
+        left -= part->ns;
+    }
+    if (parts->count > 1)
+        qsort(parts->parts, parts->count, sizeof(*parts->parts), compare_parts_of_entry);
+    return LULL_OK;
+}
+
+static lull_status read_entry(json_t *root, struct lull_arena *arena,
+                              struct lull_history_entry *entry, struct lull_error *err)
+{
+    const char *schema = json_string_value(json_object_get(root, "schema"));
+    if (!schema || strcmp(schema, HISTORY_SCHEMA) != 0)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "has schema '%s', expected what 'lull history add' writes "
+                         "('" HISTORY_SCHEMA "')",
+                         schema ? schema : "");
+    lull_status status = read_texts(root, arena, entry, err);
+    if (status == LULL_OK)
+        status = read_metric_values(json_object_get(root, "metrics"), arena, entry, err);
+    return status == LULL_OK ? read_parts(root, arena, &entry->parts, err) : status;
+}
+
+lull_status lull_history_line_read(const char *text, size_t size, struct lull_arena *arena,
+                                   struct lull_history_entry *ret_entry, struct lull_error *err)
+{
+    struct lull_history_entry entry = {0};
+    json_error_t error;
+    json_t *root = json_loadb(text, size, 0, &error);
+    if (!root)
+        return lull_fail(err, LULL_ERR_FORMAT, "is no run of a history: %s", error.text);
+    lull_status status = read_entry(root, arena, &entry, err);
+    json_decref(root);
+    if (status == LULL_OK)
+        *ret_entry = entry;
+    return status;
+}
+
+/* ==== file ==================================================================================== */
+
+/* The file of a history: reading it, and adding lines while nobody else does. */
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static bool is_blank(const char *text, size_t size)
+{
+    while (size && strchr(" \t\r", *text)) {
+        text++;
+        size--;
+    }
+    return size == 0;
+}
+
+static lull_status read_line(const char *text, size_t size, uint32_t number,
+                             struct lull_history *history, struct lull_arena *arena,
+                             struct lull_error *err)
+{
+    if (is_blank(text, size))
+        return LULL_OK;
+    history->entries = lull_arena_grow(arena, history->entries, &history->capacity,
+                                       history->count + 1, sizeof(*history->entries));
+    struct lull_history_entry *entry = &history->entries[history->count];
+    lull_status status = lull_history_line_read(text, size, arena, entry, err);
+    if (status != LULL_OK)
+        return lull_fail_prefix(err, status, "%s: line %u", history->path, number);
+    entry->line = number;
+    history->count++;
+    return LULL_OK;
+}
+
+static int by_time_and_line(const void *left, const void *right)
+{
+    const struct lull_history_entry *a = left, *b = right;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    return a->line < b->line ? -1 : a->line > b->line;
+}
+
+/* Branches that were merged may both have brought the same line, which counts once. `lines` holds
+ * those that were met. */
+static lull_status read_lines(const struct lull_mapping *mapping, struct lull_hash *lines,
+                              struct lull_history *history, struct lull_arena *arena,
+                              struct lull_error *err)
+{
+    const char *at = (const char *)mapping->data, *end = at + mapping->size;
+    for (uint32_t number = 1; at < end; number++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        if (!newline)
+            return lull_fail(err, LULL_ERR_FORMAT,
+                             "%s: line %u: is torn: it has no end, as if its writer was stopped; "
+                             "remove it",
+                             history->path, number);
+        const size_t size = (size_t)(newline - at);
+        lull_status status = LULL_OK;
+        bool is_new;
+        if (!lull_hash_add(lines, at, size, number, &is_new))
+            status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", history->path);
+        else if (is_new)
+            status = read_line(at, size, number, history, arena, err);
+        if (status != LULL_OK)
+            return status;
+        at = newline + 1;
+    }
+    if (history->count > 1)
+        qsort(history->entries, history->count, sizeof(*history->entries), by_time_and_line);
+    return LULL_OK;
+}
+
+lull_status lull_history_read(const char *path, struct lull_arena *arena,
+                              struct lull_history *ret_history, struct lull_error *err)
+{
+    struct lull_history history = {.path = lull_arena_strdup(arena, path)};
+    struct lull_mapping mapping;
+    struct lull_hash lines = {0};
+    lull_status status = lull_map_file(path, &mapping, err);
+    if (status != LULL_OK)
+        return status;
+    if (mapping.size)
+        status = read_lines(&mapping, &lines, &history, arena, err);
+    lull_hash_free(&lines);
+    lull_unmap(&mapping);
+    if (status == LULL_OK)
+        *ret_history = history;
+    return status;
+}
+
+/* ---- adding --------------------------------------------------------------------------------- */
+
+/* The lock goes when the file is closed, also where its holder dies. */
+static lull_status lock_file(int fd, const char *path, double patience, struct lull_error *err)
+{
+    static const double pause = 0.02;
+    for (double waited = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; waited += pause) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return lull_fail_errno(err, "%s: cannot lock", path);
+        if (waited >= patience)
+            return lull_fail(err, LULL_ERR_IO, "%s: is locked: another program writes into it",
+                             path);
+        nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * pause)}, NULL);
+    }
+    return LULL_OK;
+}
+
+/* The lines of the runs that are not there yet, one behind the other. */
+static lull_status make_text(const struct lull_history_entry *entries, uint32_t count,
+                             const struct lull_history *there, struct lull_arena *arena,
+                             const char **ret_text, uint32_t *ret_added, struct lull_error *err)
+{
+    const char *text = "";
+    *ret_added = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        char *line = lull_history_line_write(&entries[i]);
+        if (!line)
+            return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", there->path);
+        bool repeated = strstr(text, line) != NULL;
+        for (uint32_t k = 0; k < there->count && !repeated; k++) {
+            if (there->entries[k].time != entries[i].time)
+                continue;
+            char *other = lull_history_line_write(&there->entries[k]);
+            repeated = other && strcmp(line, other) == 0;
+            free(other);
+        }
+        if (!repeated) {
+            text = lull_arena_printf(arena, "%s%s", text, line);
+            ++*ret_added;
+        }
+        free(line);
+    }
+    *ret_text = text;
+    return LULL_OK;
+}
+
+/* All of it or nothing. */
+static lull_status append_text(int fd, const char *path, const char *text, struct lull_error *err)
+{
+    const size_t size = strlen(text);
+    const off_t before = lseek(fd, 0, SEEK_END);
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t written = write(fd, text + done, size - done);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0) {
+            lull_fail_errno(err, "%s: cannot write", path);
+            if (before >= 0 && ftruncate(fd, before) != 0)
+                return lull_fail_prefix(err, LULL_ERR_IO, "a torn line is left at the end");
+            return LULL_ERR_IO;
+        }
+        done += (size_t)written;
+    }
+    return fsync(fd) == 0 || errno == EINVAL ? LULL_OK
+                                             : lull_fail_errno(err, "%s: cannot write", path);
+}
+
+static lull_status append_locked(int fd, const char *path, const struct lull_history_entry *entries,
+                                 uint32_t count, struct lull_arena *arena, uint32_t *ret_added,
+                                 struct lull_error *err)
+{
+    struct lull_history there;
+    const char *text;
+    lull_status status = lull_history_read(path, arena, &there, err);
+    if (status == LULL_OK)
+        status = make_text(entries, count, &there, arena, &text, ret_added, err);
+    return status == LULL_OK ? append_text(fd, path, text, err) : status;
+}
+
+lull_status lull_history_append(const char *path, const struct lull_history_entry *entries,
+                                uint32_t count, double patience, struct lull_arena *arena,
+                                uint32_t *ret_added, struct lull_error *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (fd < 0)
+        return lull_fail_errno(err, "%s: cannot open", path);
+    lull_status status = lock_file(fd, path, patience, err);
+    if (status == LULL_OK)
+        status = append_locked(fd, path, entries, count, arena, ret_added, err);
+    close(fd);
+    return status;
+}
+
+/* ==== series ================================================================================== */
+
+/* Which runs of a history can be compared. */
+
+static bool matches(const char *wish, const char *value)
+{
+    return !wish || strcmp(wish, value) == 0;
+}
+
+static bool matches_key(const struct lull_history_key *wish, const struct lull_history_key *key)
+{
+    return matches(wish->program, key->program) && matches(wish->input, key->input) &&
+           matches(wish->machine, key->machine) && matches(wish->layout, key->layout);
+}
+
+/* "program 'heat', input 'n=512', machine 'a', layout 2 x 1"; what is not said is left out. */
+static const char *describe_key(const struct lull_history_key *key, struct lull_arena *arena)
+{
+    const struct {
+        const char *name, *value;
+    } parts[] = {{"program", key->program}, {"input", key->input}, {"machine", key->machine}};
+    const char *text = "";
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].value && *parts[i].value)
+            text = lull_arena_printf(arena, "%s%s '%s', ", text, parts[i].name, parts[i].value);
+    return lull_arena_printf(arena, "%slayout %s", text, key->layout ? key->layout : "any");
+}
+
+/* The different keys of the entries that match, for a message. */
+static const char *list_keys(const struct lull_history *history,
+                             const struct lull_history_key *wish, struct lull_arena *arena)
+{
+    enum { MOST_KEYS = 4 };
+    const struct lull_history_key *listed[MOST_KEYS];
+    const char *text = "";
+    size_t count = 0;
+    for (uint32_t i = 0; i < history->count; i++) {
+        const struct lull_history_key *key = &history->entries[i].key;
+        bool known = !matches_key(wish, key);
+        for (size_t k = 0; k < count; k++)
+            known |= matches_key(listed[k], key);
+        if (known)
+            continue;
+        if (count == MOST_KEYS)
+            return lull_arena_printf(arena, "%s; and others", text);
+        listed[count++] = key;
+        text = lull_arena_printf(arena, "%s%s%s", text, count > 1 ? "; " : "",
+                                 describe_key(key, arena));
+    }
+    return count ? text : "none";
+}
+
+static lull_status fail_without(const struct lull_history *history,
+                                const struct lull_history_key *wish, struct lull_arena *arena,
+                                struct lull_error *err)
+{
+    static const struct lull_history_key any;
+    return lull_fail(err, LULL_ERR_FORMAT, "%s: has no run of %s; it has: %s", history->path,
+                     describe_key(wish, arena), list_keys(history, &any, arena));
+}
+
+/* The entries that match the wish, in their order, which must all have one key. Fails with the keys
+ * that there are where none or several match. Runs of `but_commit` are left out; NULL or "": none
+ * are. */
+static lull_status history_select(const struct lull_history *history,
+                                  const struct lull_history_key *wish, const char *but_commit,
+                                  struct lull_arena *arena, struct lull_history *ret_series,
+                                  struct lull_error *err)
+{
+    struct lull_history series = {.path = history->path};
+    bool any = false;
+    series.entries = lull_arena_zero(arena, history->count + 1, sizeof(*series.entries));
+    for (uint32_t i = 0; i < history->count; i++) {
+        const struct lull_history_entry *entry = &history->entries[i];
+        if (!matches_key(wish, &entry->key))
+            continue;
+        any = true;
+        if (series.count && !matches_key(&series.entries[0].key, &entry->key))
+            return lull_fail(err, LULL_ERR_FORMAT,
+                             "%s: holds runs that cannot be compared, choose with --program, "
+                             "--input, --machine or --layout: %s",
+                             history->path, list_keys(history, wish, arena));
+        if (!but_commit || !*but_commit || strcmp(but_commit, entry->commit) != 0)
+            series.entries[series.count++] = *entry;
+    }
+    if (!any)
+        return fail_without(history, wish, arena, err);
+    *ret_series = series;
+    return LULL_OK;
+}
+
+lull_status lull_history_read_series(const char *path, const struct lull_history_key *wish,
+                                     const char *but_commit, struct lull_arena *arena,
+                                     struct lull_history *ret_series, struct lull_error *err)
+{
+    struct lull_history history;
+    *ret_series = (struct lull_history){.path = ""};
+    if (!path)
+        return LULL_OK;
+    lull_status status = lull_history_read(path, arena, &history, err);
+    return status == LULL_OK ? history_select(&history, wish, but_commit, arena, ret_series, err)
+                             : status;
+}

@@ -1,0 +1,530 @@
+#include "study/replay/replayed_run.h"
+
+#include "base/collective.h"
+#include "metrics/windows.h"
+#include "replay/collective_costs.h"
+#include "replay/measured_network.h"
+#include "replay/shared_replay.h"
+#include "sim/engine/engine.h"
+#include "sim/setup.h"
+#include "study/interference.h"
+#include "study/runs.h"
+#include "team/team.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ==== replayed ================================================================================ */
+
+/* What is simulated, and what is told of it. */
+static lull_status prepare(const struct lull_trace *trace, const struct lull_replay_wish *wish,
+                           struct lull_replayed *replayed, struct lull_sim_options *ret_options,
+                           struct lull_error *err)
+{
+    *ret_options = (struct lull_sim_options){.network = wish->network, .workers = wish->workers};
+    if (wish->follow)
+        return wish->follow(wish->follower, replayed->program, &ret_options->sink, err);
+    if (!wish->run)
+        return LULL_OK;
+    replayed->warp = lull_warp_create(replayed->program, trace);
+    if (!replayed->warp)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for the simulated run",
+                         trace->path);
+    ret_options->sink = lull_warp_sink(replayed->warp);
+    return LULL_OK;
+}
+
+static void take_result(int64_t runtime, uint64_t messages, struct lull_replayed *replayed)
+{
+    replayed->runtime = runtime;
+    replayed->messages = messages;
+    if (replayed->warp)
+        replayed->trace = lull_warp_trace(replayed->warp, runtime);
+}
+
+void lull_replayed_close(struct lull_replayed *replayed)
+{
+    lull_trace_close(replayed->trace);
+    lull_warp_destroy(replayed->warp);
+    lull_program_close(replayed->program);
+    *replayed = (struct lull_replayed){0};
+}
+
+static lull_status open_program(const struct lull_trace *trace, const struct lull_replay_wish *wish,
+                                struct lull_process_range range, struct lull_replayed *replayed,
+                                struct lull_error *err)
+{
+    struct lull_replay_options options = {.application = wish->application,
+                                          .callers = wish->callers,
+                                          .survey = wish->survey,
+                                          .pieces = wish->run,
+                                          .keep_calls = wish->keep_calls,
+                                          .windows = wish->windows,
+                                          .range = range,
+                                          .network = wish->network,
+                                          .disturbance = wish->disturbance,
+                                          .length = wish->length,
+                                          .context = wish->context};
+    lull_status status = LULL_OK;
+    if (wish->what_if) {
+        lull_what_if_rewind(wish->what_if);
+        status = lull_what_if_conclude(wish->what_if, &options, err);
+    }
+    return status == LULL_OK ? lull_replay_open(trace, &options, &replayed->program, err) : status;
+}
+
+static lull_status make_alone(const struct lull_trace *trace, const struct lull_replay_wish *wish,
+                              struct lull_arena *arena, struct lull_replayed *replayed,
+                              struct lull_error *err)
+{
+    struct lull_sim_options options;
+    struct lull_sim_result result;
+    lull_status status =
+        open_program(trace, wish, (struct lull_process_range){0, 0}, replayed, err);
+    if (status == LULL_OK)
+        status = prepare(trace, wish, replayed, &options, err);
+    if (status == LULL_OK)
+        status = lull_simulate(replayed->program, &options, arena, &result, NULL, err);
+    if (status == LULL_OK)
+        take_result(result.runtime, result.n_messages, replayed);
+    return status;
+}
+
+static lull_status make_shared(const struct lull_trace *trace, const struct lull_replay_wish *wish,
+                               struct lull_arena *arena, struct lull_replayed *replayed,
+                               struct lull_error *err)
+{
+    struct lull_sim_options options;
+    struct lull_shared_result result;
+    const struct lull_process_range range = lull_pass_range(wish->division);
+    /* Agreed on, as the first may wait for a member that has failed. */
+    lull_status status =
+        lull_team_agree(wish->division->team, lull_cursors_prepare(trace, range, err), err);
+    if (status != LULL_OK)
+        return status;
+    status = open_program(trace, wish, range, replayed, err);
+    if (status == LULL_OK)
+        status = prepare(trace, wish, replayed, &options, err);
+    const struct lull_shared shared = {wish->division, replayed->program, &options};
+    status = lull_shared_simulate(&shared, status, arena, &result, err);
+    if (status != LULL_OK)
+        return status;
+    if (result.alone) {
+        lull_replayed_close(replayed);
+        return LULL_OK;
+    }
+    take_result(result.runtime, result.n_messages, replayed);
+    replayed->shared = true;
+    return LULL_OK;
+}
+
+lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull_replay_wish *wish,
+                               struct lull_arena *arena, struct lull_replayed *ret_replayed,
+                               struct lull_error *err)
+{
+    struct lull_replayed replayed = {0};
+    lull_status status = wish->division ? make_shared(trace, wish, arena, &replayed, err)
+                                        : make_alone(trace, wish, arena, &replayed, err);
+    if (status != LULL_OK) {
+        lull_replayed_close(&replayed);
+        return status;
+    }
+    *ret_replayed = replayed;
+    return LULL_OK;
+}
+
+/* ---- networks ------------------------------------------------------------------------------ */
+
+uint8_t lull_replay_kept_on(const struct lull_network *network)
+{
+    if (network->class->waits_as_needed)
+        return LULL_KEEP_NONE;
+    return network->class->occupies ? LULL_KEEP_OTHERS : LULL_KEEP_ALL;
+}
+
+lull_status lull_replay_read_network(struct lull_spec *spec, const struct lull_trace *trace,
+                                     uint32_t application, struct lull_arena *arena,
+                                     struct lull_network *ret_network, struct lull_error *err)
+{
+    struct lull_network network;
+    lull_status status = lull_network_read(spec, NULL, 1, arena, &network, err);
+    if (status != LULL_OK)
+        return status;
+    if (trace)
+        lull_replay_placement(trace, application, arena, &network.placement);
+    status = lull_network_check(&network, network.placement.n_ranks, err);
+    if (status == LULL_OK)
+        *ret_network = network;
+    return status;
+}
+
+/* ==== to all ================================================================================== */
+
+/* ---- the survey -------------------------------------------------------------------------------
+ */
+
+static bool put_survey(void *context, struct lull_flow *flow)
+{
+    return lull_survey_put(context, flow);
+}
+
+static bool get_survey(void *context, uint32_t member, struct lull_flow *flow)
+{
+    (void)member;
+    return lull_survey_get(context, flow);
+}
+
+lull_status lull_measured_survey_to_all(struct lull_measured *measured,
+                                        const struct lull_trace *trace, uint32_t application,
+                                        struct lull_team *team, struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    if (!lull_team_is_first(team)) { /* what it knew itself comes back with the rest */
+        lull_survey_destroy(measured->survey);
+        measured->survey = NULL;
+        status = lull_survey_create(trace, application, &measured->survey, err);
+    }
+    if (status != LULL_OK)
+        return lull_team_agree(team, status, err);
+    const struct lull_freight freight = {put_survey, get_survey, measured->survey,
+                                         "what a replay has to know"};
+    status = lull_team_spread(team, &freight, err);
+    if (status == LULL_OK && !lull_team_is_first(team))
+        lull_survey_conclude(measured->survey);
+    return status;
+}
+
+/* ---- the network ------------------------------------------------------------------------------
+ */
+
+/* The text and the arrays are followed by what they point to. */
+struct facts {
+    struct lull_network *network;
+    const bool **callers;
+    uint32_t n_locations;
+    struct lull_arena *arena;
+};
+
+static bool put_facts(void *context, struct lull_flow *flow)
+{
+    const struct facts *facts = context;
+    const struct lull_network *network = facts->network;
+    bool good = lull_flow_put(flow, network, sizeof *network) &&
+                lull_flow_put_text(flow, network->class->name) &&
+                lull_flow_put_text(flow, network->algorithms);
+    for (unsigned level = 0; level < LULL_LEVELS && good; level++)
+        good = lull_flow_put_items(flow, network->ranges[level], network->n_ranges[level],
+                                   sizeof *network->ranges[level]);
+    return good && lull_flow_put_items(flow, *facts->callers,
+                                       *facts->callers ? facts->n_locations : 0, sizeof(bool));
+}
+
+/* An array in the arena; NULL where it has no elements, too: *ret_good tells. */
+static void *get_array(struct lull_flow *flow, struct lull_arena *arena, size_t size,
+                       bool *ret_good)
+{
+    size_t count;
+    void *items = lull_flow_get_items(flow, size, &count);
+    void *kept = items && count > 0 ? lull_arena_zero(arena, count, size) : NULL;
+    if (kept)
+        memcpy(kept, items, count * size);
+    *ret_good = items;
+    free(items);
+    return kept;
+}
+
+static bool get_facts(void *context, uint32_t member, struct lull_flow *flow)
+{
+    struct facts *facts = context;
+    struct lull_network *network = facts->network;
+    const char *class;
+    (void)member;
+    if (!lull_flow_get(flow, network, sizeof *network) ||
+        !lull_flow_get_text(flow, facts->arena, &class))
+        return false;
+    network->class = class ? lull_network_find(class) : NULL;
+    if (!network->class)
+        return false;
+    bool good = lull_flow_get_text(flow, facts->arena, &network->algorithms);
+    for (unsigned level = 0; level < LULL_LEVELS && good; level++)
+        network->ranges[level] =
+            get_array(flow, facts->arena, sizeof *network->ranges[level], &good);
+    if (good)
+        *facts->callers = get_array(flow, facts->arena, sizeof(bool), &good);
+    return good;
+}
+
+lull_status lull_measured_network_to_all(const struct lull_trace *trace, uint32_t application,
+                                         struct lull_team *team, struct lull_arena *arena,
+                                         struct lull_network *network, const bool **callers,
+                                         struct lull_error *err)
+{
+    struct facts facts = {network, callers, trace->n_locations, arena};
+    const struct lull_freight freight = {put_facts, get_facts, &facts, "a network"};
+    lull_status status = lull_team_spread(team, &freight, err);
+    if (status == LULL_OK && !lull_team_is_first(team))
+        lull_replay_placement(trace, application, arena, &network->placement);
+    return status;
+}
+
+/* ==== measured ================================================================================ */
+
+lull_status lull_measured_join(struct lull_measured *measured, uint32_t application,
+                               struct lull_joint_pass *joint, struct lull_error *err)
+{
+    lull_status status = lull_survey_create(joint->trace, application, &measured->survey, err);
+    if (status == LULL_OK)
+        status = lull_network_samples_create(joint->trace, joint->workers, &measured->samples, err);
+    if (status == LULL_OK)
+        status = lull_eager_evidence_create(joint->trace, joint->workers, &measured->evidence, err);
+    if (status == LULL_OK)
+        status =
+            lull_collective_costs_create(joint->trace, joint->workers, &measured->collectives, err);
+    if (status != LULL_OK)
+        return status;
+    joint->consumers[joint->n_consumers++] = lull_collective_costs_consumer(measured->collectives);
+    joint->consumers[joint->n_consumers++] = lull_survey_consumer(measured->survey);
+    joint->consumers[joint->n_consumers++] = lull_eager_evidence_consumer(measured->evidence);
+    joint->wants_ideal = true;
+    joint->ideal.message = lull_network_samples_take;
+    joint->ideal.message_context = measured->samples;
+    return LULL_OK;
+}
+
+void lull_measured_release(struct lull_measured *measured)
+{
+    lull_collective_costs_destroy(measured->collectives);
+    lull_eager_evidence_destroy(measured->evidence);
+    lull_network_samples_destroy(measured->samples);
+    lull_survey_destroy(measured->survey);
+    *measured = (struct lull_measured){0};
+}
+
+static bool put_measured(void *context, struct lull_flow *flow)
+{
+    const struct lull_measured *measured = context;
+    return (!measured->survey || lull_survey_put(measured->survey, flow)) &&
+           (!measured->samples || lull_network_samples_put(measured->samples, flow)) &&
+           (!measured->evidence || lull_eager_evidence_put(measured->evidence, flow)) &&
+           (!measured->collectives || lull_collective_costs_put(measured->collectives, flow));
+}
+
+static bool get_measured(void *context, uint32_t member, struct lull_flow *flow)
+{
+    struct lull_measured *measured = context;
+    (void)member;
+    return (!measured->survey || lull_survey_get(measured->survey, flow)) &&
+           (!measured->samples || lull_network_samples_get(measured->samples, flow)) &&
+           (!measured->evidence || lull_eager_evidence_get(measured->evidence, flow)) &&
+           (!measured->collectives || lull_collective_costs_get(measured->collectives, flow));
+}
+
+lull_status lull_measured_gather(struct lull_measured *measured, struct lull_team *team,
+                                 struct lull_error *err)
+{
+    const struct lull_freight freight = {put_measured, get_measured, measured,
+                                         "what a replay has to know"};
+    return lull_team_bring(team, &freight, err);
+}
+
+/* Of operations that do not follow a tree; NULL: what is not said goes by size. */
+static const char *algorithms_of(const struct lull_collective_facts *facts,
+                                 struct lull_arena *arena)
+{
+    const char *text = NULL;
+    for (unsigned op = 0; op < LULL_COLLECTIVES; op++)
+        if (facts->direct[op])
+            text = lull_arena_printf(arena, "%s%s%s:linear", text ? text : "", text ? "+" : "",
+                                     lull_collective_name(op));
+    return text;
+}
+
+lull_status lull_measured_conclude(struct lull_measured *measured, uint32_t application,
+                                   struct lull_arena *arena, struct lull_network *ret_network,
+                                   struct lull_error *err)
+{
+    lull_survey_conclude(measured->survey);
+    lull_status status = lull_network_samples_fit(measured->samples, measured->evidence,
+                                                  application, arena, ret_network, err);
+    if (status != LULL_OK)
+        return status;
+    const double *values = ret_network->values[LULL_LEVEL_CLUSTER];
+    struct lull_collective_facts facts;
+    status = lull_collective_costs_conclude(
+        measured->collectives, values[lull_network_parameter(ret_network->class, "latency")],
+        values[lull_network_parameter(ret_network->class, "bandwidth")], &facts, err);
+    if (status != LULL_OK)
+        return status;
+    ret_network->collective_delay = facts.delay;
+    ret_network->algorithms = algorithms_of(&facts, arena);
+    return LULL_OK;
+}
+
+struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,
+                                           const struct lull_run *run, uint32_t application,
+                                           const struct lull_network *network, const bool *callers)
+{
+    return (struct lull_replay_wish){.application = application,
+                                     .callers = callers,
+                                     .network = network,
+                                     .survey = measured->survey,
+                                     .keep_calls = LULL_KEEP_ALL,
+                                     .windows = run->windows};
+}
+
+/* ---- reading once more ----------------------------------------------------------------------- */
+
+/* Who takes part in the pass. */
+struct measured_rider {
+    struct lull_measured *measured;
+    uint32_t application;
+};
+
+static lull_status join_pass_to_measure(void *context, struct lull_joint_pass *joint,
+                                        struct lull_error *err)
+{
+    const struct measured_rider *rider = context;
+    return lull_measured_join(rider->measured, rider->application, joint, err);
+}
+
+static lull_status read_pass(const struct lull_run *run, const struct lull_runs_options *options,
+                             const struct lull_division *division, struct lull_arena *arena,
+                             struct lull_measured *measured, struct lull_error *err)
+{
+    const struct lull_breakdown_options wanted = {.windows = run->windows,
+                                                  .application = options->application,
+                                                  .main_part = run->main_part,
+                                                  .workers = options->workers,
+                                                  .division = division};
+    struct measured_rider rider = {measured, options->application};
+    const struct lull_companion companion = {join_pass_to_measure, &rider};
+    struct lull_ideal_options ideal = {.has_span = run->windows != NULL};
+    struct lull_breakdown *breakdown;
+    struct lull_ideal_result *result;
+    if (run->windows && run->windows->counts[0] > 0) {
+        ideal.from = run->windows->intervals[0][0].begin;
+        ideal.to = run->windows->intervals[0][0].end;
+    }
+    return lull_joint_pass_run(run->trace, &wanted, &ideal, &companion, arena, &breakdown, &result,
+                               err);
+}
+
+lull_status lull_measured_read(const struct lull_run *run, const struct lull_runs_options *options,
+                               const struct lull_division *division, struct lull_arena *arena,
+                               struct lull_measured *ret_measured, struct lull_network *ret_network,
+                               const bool **ret_callers, struct lull_error *err)
+{
+    struct lull_team *team = division ? division->team : NULL;
+    const uint32_t application = options->application;
+    const bool is_first = lull_team_is_first(team);
+    *ret_measured = (struct lull_measured){0};
+    *ret_callers = NULL;
+    lull_status status = read_pass(run, options, division, arena, ret_measured, err);
+    if (status == LULL_OK)
+        status = lull_measured_gather(ret_measured, team, err);
+    if (status == LULL_OK)
+        status = lull_measured_survey_to_all(ret_measured, run->trace, application, team, err);
+    if (status == LULL_OK && is_first)
+        status = lull_measured_conclude(ret_measured, application, arena, ret_network, err);
+    if (status == LULL_OK && is_first)
+        *ret_callers = lull_run_callers(run, application, arena);
+    status = lull_team_agree(team, status, err);
+    return status == LULL_OK ? lull_measured_network_to_all(run->trace, application, team, arena,
+                                                            ret_network, ret_callers, err)
+                             : status;
+}
+
+/* ---- the check ----------------------------------------------------------------------------- */
+
+/* By all of a division together, or where they cannot, by the first. */
+static lull_status replay_divided(const struct lull_run *run,
+                                  const struct lull_runs_options *options,
+                                  const struct lull_division *division, struct lull_arena *arena,
+                                  int64_t *ret_runtime, struct lull_error *err)
+{
+    struct lull_measured measured = {0};
+    struct lull_network network;
+    struct lull_replayed replayed = {0};
+    const bool *callers;
+    lull_status status =
+        lull_measured_read(run, options, division, arena, &measured, &network, &callers, err);
+    if (status == LULL_OK) {
+        struct lull_replay_wish wish =
+            lull_measured_wish(&measured, run, options->application, &network, callers);
+        wish.division = division;
+        status = lull_replayed_make(run->trace, &wish, arena, &replayed, err);
+        wish.division = NULL;
+        if (status == LULL_OK && division && !replayed.shared && lull_team_is_first(division->team))
+            status = lull_replayed_make(run->trace, &wish, arena, &replayed, err);
+    }
+    lull_measured_release(&measured);
+    *ret_runtime = replayed.runtime;
+    lull_replayed_close(&replayed);
+    return status;
+}
+
+double lull_replay_difference(const struct lull_breakdown *breakdown)
+{
+    if (breakdown->replayed_runtime_ns <= 0)
+        return (double)NAN;
+    return (double)breakdown->replayed_runtime_ns / (double)breakdown->runtime_ns - 1;
+}
+
+static void tell_difference(const struct lull_run *run, struct lull_notices *notices)
+{
+    double difference = lull_replay_difference(run->breakdown);
+    if (fabs(difference) > LULL_REPLAY_MISSES_MOST)
+        lull_notices_add(
+            notices, LULL_NOTICE_INFO,
+            "Replayed on the network that its messages show, %s takes %.1f %% %s time "
+            "than measured: its transfer and serialisation are uncertain by as much.%s",
+            run->name, 100 * fabs(difference), difference < 0 ? "less" : "more",
+            lull_cores_excuse(run->trace, difference < 0, notices->arena));
+}
+
+/* Whether it says more than what the ideal network would save. */
+static bool is_wanted(const struct lull_run *run, const struct lull_runs_options *options,
+                      struct lull_notices *notices)
+{
+    const struct lull_breakdown *breakdown = run->breakdown;
+    const double saved = (double)(breakdown->runtime_ns - breakdown->ideal_runtime_ns);
+    if (breakdown->ideal_runtime_ns <= 0 || !run->ideal ||
+        saved <= LULL_REPLAY_MISSES_MOST * (double)breakdown->runtime_ns)
+        return false;
+    if (run->ideal->steps <= options->check)
+        return true;
+    lull_notices_add(notices, LULL_NOTICE_INFO,
+                     "How far the transfer and serialisation of %s can be believed is told by "
+                     "lull replay; a run of %.3g calls is not replayed here.",
+                     run->name, (double)run->ideal->steps);
+    return false;
+}
+
+lull_status lull_measured_check(struct lull_run *run, const struct lull_runs_options *options,
+                                struct lull_notices *notices, struct lull_arena *arena,
+                                struct lull_error *err)
+{
+    const bool is_first = lull_team_is_first(options->team);
+    const struct lull_division *division =
+        lull_division_divides(run->division) ? run->division : NULL;
+    struct lull_team *team = division ? division->team : NULL;
+    int64_t wanted = is_first && is_wanted(run, options, notices), runtime;
+    lull_status status = lull_team_broadcast(team, &wanted, sizeof wanted, err);
+    if (status != LULL_OK || !wanted)
+        return status;
+    status = replay_divided(run, options, division, arena, &runtime, err);
+    if (!is_first) /* whom the first tells whether to go on */
+        return lull_team_agree(team, LULL_OK, err);
+    if (status == LULL_OK) {
+        run->breakdown->replayed_runtime_ns = runtime;
+        tell_difference(run, notices);
+    } else if (status != LULL_ERR_IO && status != LULL_ERR_CANCELLED) {
+        lull_notices_add(notices, LULL_NOTICE_INFO,
+                         "No replay of %s can be had, so that nothing shows how far its transfer "
+                         "and serialisation can be believed: %s.",
+                         run->name, err->text);
+        status = LULL_OK;
+    }
+    return lull_team_agree(team, status, err);
+}

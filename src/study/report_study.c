@@ -1,0 +1,412 @@
+#include "study/report_study.h"
+
+#include "base/array.h"
+#include "study/joint_pass.h"
+#include "wave/field.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ==== iterations ============================================================================== */
+
+/* Rides on a pass beside others. Its memory grows with the calls of MPI that wait, so that it gives
+ * up after so many spans, or calls, of master threads. */
+#define ITERATIONS_MOST UINT64_C(4000000)
+
+struct lull_iterations {
+    struct lull_wave_collector *collector;
+    struct lull_consumer inner;
+    uint8_t counted; /* enum lull_step_kind */
+    const struct lull_trace *trace;
+    atomic_uint_fast64_t steps; /* of masters, so far: spans, or ends of calls */
+};
+
+static void iterations_destroy(struct lull_iterations *iterations);
+
+/* `calls_in_full`: another consumer of the pass wants CALL_BEGINs; else SPANs are calls, and those
+ * that take no time at all are none. */
+static lull_status iterations_create(const struct lull_trace *trace, uint32_t application,
+                                     bool calls_in_full, struct lull_iterations **ret_iterations,
+                                     struct lull_error *err)
+{
+    struct lull_iterations *iterations = calloc(1, sizeof *iterations);
+    if (!iterations)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its iterations",
+                         trace->path);
+    iterations->trace = trace;
+    iterations->counted = calls_in_full ? LULL_STEP_CALL_END : LULL_STEP_SPAN;
+    lull_status status =
+        lull_wave_collector_create(trace, application, NULL, &iterations->collector, err);
+    if (status == LULL_OK && calls_in_full)
+        iterations->inner = lull_wave_collector_consumer(iterations->collector);
+    else if (status == LULL_OK)
+        status =
+            lull_wave_collector_consumer_of_spans(iterations->collector, &iterations->inner, err);
+    if (status != LULL_OK) {
+        iterations_destroy(iterations);
+        return status;
+    }
+    *ret_iterations = iterations;
+    return LULL_OK;
+}
+
+static bool gave_up(const struct lull_iterations *iterations)
+{
+    return atomic_load_explicit(&iterations->steps, memory_order_relaxed) > ITERATIONS_MOST;
+}
+
+static lull_status pass_on(void *context, unsigned worker, const struct lull_steps *steps,
+                           struct lull_error *err)
+{
+    struct lull_iterations *iterations = context;
+    const uint32_t process = iterations->trace->locations[steps->location].process;
+    uint64_t seen = 0;
+    if (gave_up(iterations) ||
+        iterations->trace->processes[process].first_location != steps->location)
+        return LULL_OK;
+    for (uint32_t i = 0; i < steps->count; i++)
+        seen += steps->steps[i].kind == iterations->counted;
+    atomic_fetch_add_explicit(&iterations->steps, seen, memory_order_relaxed);
+    return iterations->inner.steps(iterations->inner.context, worker, steps, err);
+}
+
+static struct lull_consumer iterations_consumer(struct lull_iterations *iterations)
+{
+    return (struct lull_consumer){
+        .context = iterations, .wants = iterations->inner.wants, .steps = pass_on};
+}
+
+/* Behind a pass that a team has shared, by all of its members, before the conclusion: the first has
+ * those of all ranks then. NULL: alone. */
+/* Whether to give up depends on the steps of all members. */
+static lull_status iterations_gather(struct lull_iterations *iterations,
+                                     const struct lull_division *division, struct lull_error *err)
+{
+    if (!division)
+        return LULL_OK;
+    int64_t steps = (int64_t)atomic_load(&iterations->steps);
+    lull_status status = lull_team_sum_to_all(division->team, &steps, 1, err);
+    status = lull_team_agree(division->team, status, err);
+    if (status != LULL_OK)
+        return status;
+    atomic_store(&iterations->steps, (uint64_t)steps);
+    if (gave_up(iterations))
+        return LULL_OK;
+    lull_wave_collector_share_processes(iterations->collector, division);
+    return lull_wave_collector_gather(iterations->collector, err);
+}
+
+/* The field, or why there is none in *ret_absent, one sentence in `arena`. */
+static const struct lull_wave_field *iterations_conclude(struct lull_iterations *iterations,
+                                                         struct lull_arena *arena,
+                                                         const char **ret_absent)
+{
+    const struct lull_wave_field *field;
+    struct lull_error err = {""};
+    if (gave_up(iterations)) {
+        *ret_absent = lull_arena_printf(
+            arena, "Iterations are looked for in runs whose masters have up to %llu steps.",
+            (unsigned long long)ITERATIONS_MOST);
+        return NULL;
+    }
+    if (lull_wave_collector_conclude(iterations->collector, &field, &err) == LULL_OK)
+        return field;
+    const char *text = err.text;
+    const size_t length = strlen(iterations->trace->path);
+    if (strncmp(text, iterations->trace->path, length) == 0 && strncmp(text + length, ": ", 2) == 0)
+        text += length + 2;
+    *ret_absent = lull_arena_printf(arena, "No iterations were found: the run %s.", text);
+    return NULL;
+}
+
+/* NULL is allowed */
+static void iterations_destroy(struct lull_iterations *iterations)
+{
+    if (!iterations)
+        return;
+    lull_wave_collector_destroy(iterations->collector);
+    free(iterations);
+}
+
+/* ==== report study ============================================================================ */
+
+/* What is read of one trace; the runs get into another order afterwards. */
+struct reading {
+    const struct lull_trace *trace;
+    const struct lull_division *division; /* who of a team has read what; NULL: alone */
+    struct lull_timeline_builder *builder;
+    struct lull_iterations *iterations;
+    struct lull_diagnosis_evidence evidence;
+};
+
+struct report_session {
+    const struct lull_report_options *options;
+    struct reading *readings; /* [count] */
+    uint32_t count;
+};
+
+void lull_report_budget(uint64_t bytes, struct lull_report_options *options)
+{
+    static const uint64_t usual = 16000000;
+    options->most_steps = bytes < usual ? 1000000 * bytes / usual : 1000000;
+    options->most_messages = bytes < usual ? 200000 * bytes / usual : 200000;
+    options->fine = LULL_TIMELINE_FINEST;
+    for (uint64_t room = bytes; room < usual / 4 && options->fine > LULL_TIMELINE_COARSE; room *= 2)
+        options->fine--;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static lull_status join_pass_of_report(void *context, struct lull_joint_pass *joint,
+                                       struct lull_error *err)
+{
+    struct report_session *session = context;
+    const struct lull_report_options *options = session->options;
+    struct reading *reading = &session->readings[session->count++];
+    const struct lull_timeline_options wanted = {.windows = joint->pass.windows,
+                                                 .application = joint->pass.application,
+                                                 .fine = options->fine,
+                                                 .most_steps = options->most_steps,
+                                                 .most_messages = options->most_messages};
+    reading->trace = joint->trace;
+    reading->division = joint->ideal.division;
+    lull_status status =
+        lull_timeline_create(joint->trace, &wanted, joint->workers, &reading->builder, err);
+    if (status == LULL_OK)
+        status = iterations_create(joint->trace, joint->pass.application,
+                                   lull_runs_follow_waits(&options->runs, joint->trace),
+                                   &reading->iterations, err);
+    if (status != LULL_OK)
+        return status;
+    joint->consumers[joint->n_consumers++] = lull_timeline_consumer(reading->builder);
+    joint->consumers[joint->n_consumers++] = iterations_consumer(reading->iterations);
+    return lull_diagnosis_join(&reading->evidence, joint, err);
+}
+
+/* What the members of a team have read of all traces comes to the first. */
+static lull_status gather_readings(const struct report_session *session, struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    for (uint32_t i = 0; i < session->count && status == LULL_OK; i++) {
+        struct reading *reading = &session->readings[i];
+        if (!reading->division)
+            continue;
+        status = lull_timeline_gather(reading->builder, reading->division, err);
+        if (status == LULL_OK)
+            status = iterations_gather(reading->iterations, reading->division, err);
+        if (status == LULL_OK)
+            status = lull_diagnosis_gather(&reading->evidence, reading->division->team, err);
+    }
+    return status;
+}
+
+static struct reading *reading_of(const struct report_session *session,
+                                  const struct lull_trace *trace)
+{
+    for (uint32_t i = 0; i < session->count; i++)
+        if (session->readings[i].trace == trace)
+            return &session->readings[i];
+    return NULL;
+}
+
+/* ---- who differs --------------------------------------------------------------------------- */
+
+struct amount {
+    uint32_t row;
+    int64_t ns;
+};
+
+static int compare_amounts(const void *a, const void *b)
+{
+    const struct amount *x = a, *y = b;
+    if (x->ns != y->ns)
+        return x->ns < y->ns ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static int64_t distance(const struct lull_report_difference *difference)
+{
+    return llabs((long long)(difference->useful_ns - difference->median_ns));
+}
+
+static void add_difference(struct lull_report_run *run,
+                           const struct lull_report_difference *difference)
+{
+    uint32_t at = run->n_differences;
+    while (at > 0 && distance(&run->differences[at - 1]) < distance(difference))
+        at--;
+    lull_array_insert(run->differences, &run->n_differences, LULL_REPORT_DIFFERENCES, at,
+                      difference, sizeof *difference);
+}
+
+/* Useful time per CPU thread of a row: device streams are no peers of threads. */
+static int64_t useful_of_row(const struct lull_timeline *timeline, uint32_t row)
+{
+    int64_t ns[LULL_STEP_ACTIVITIES], sum = 0, threads = 0;
+    const struct lull_timeline_row *at = &timeline->rows[row];
+    for (uint32_t l = at->first_leaf; l < at->first_leaf + at->n_leaves; l++) {
+        const struct lull_timeline_leaf *leaf = &timeline->leaves[l];
+        if (timeline->trace->locations[leaf->location].kind != LULL_LOCATION_THREAD)
+            continue;
+        lull_timeline_cells(timeline, leaf->row, 0, 0, 1, ns);
+        sum += ns[LULL_USEFUL];
+        threads++;
+    }
+    return threads ? sum / threads : -1;
+}
+
+/* Rows of one kind are compared: processes where there are several, else threads. */
+static void find_differences(struct lull_report_run *run, struct lull_arena *arena)
+{
+    const struct lull_timeline *timeline = run->timeline;
+    uint32_t of_kind[LULL_TIMELINE_ROW_KINDS] = {0};
+    for (uint32_t row = 0; row < timeline->n_rows; row++)
+        of_kind[timeline->rows[row].kind]++;
+    const uint8_t kind =
+        of_kind[LULL_TIMELINE_PROCESS] > 1 ? LULL_TIMELINE_PROCESS : LULL_TIMELINE_THREAD;
+    if (of_kind[kind] < 2 || timeline->end <= timeline->begin)
+        return;
+    struct amount *amounts = lull_arena_zero(arena, of_kind[kind], sizeof *amounts);
+    uint32_t n = 0;
+    for (uint32_t row = 0; row < timeline->n_rows; row++) {
+        const int64_t ns = timeline->rows[row].kind == kind ? useful_of_row(timeline, row) : -1;
+        if (ns >= 0)
+            amounts[n++] = (struct amount){row, ns};
+    }
+    if (n < 2)
+        return;
+    run->peers = kind == LULL_TIMELINE_PROCESS ? "rank" : "thread";
+    qsort(amounts, n, sizeof *amounts, compare_amounts);
+    const int64_t low = amounts[(n - 1) / 2].ns, median = low + (amounts[n / 2].ns - low) / 2;
+    const double least = LULL_REPORT_DIFFERS_LEAST * (double)(timeline->end - timeline->begin);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lull_report_difference difference = {amounts[i].row, amounts[i].ns, median};
+        if ((double)distance(&difference) >= least)
+            add_difference(run, &difference);
+    }
+}
+
+/* ---- the report ---------------------------------------------------------------------------- */
+
+static const char *why_absent(const struct lull_run *run, struct lull_arena *arena)
+{
+    if (!run->trace)
+        return "It is a saved profile: sums without times. A timeline needs the trace.";
+    if (run->trace->events == LULL_EVENTS_LAST)
+        return lull_arena_printf(
+            arena,
+            "Its earlier events were not kept, and the numbers are from its sums: "
+            "--window %.9gs: shows the part that has events.",
+            1e-9 * (double)run->trace->events_begin);
+    if (run->trace->events == LULL_EVENTS_FIRST)
+        return lull_arena_printf(
+            arena,
+            "Its events end before it does, and the numbers are from its sums: "
+            "--window 0s:%.9gs shows the part that has events.",
+            1e-9 * (double)run->trace->events_end);
+    return "Only sums were recorded, and no events: they do not tell what happened when.";
+}
+
+static lull_status conclude_run(const struct report_session *session, const struct lull_run *run,
+                                struct lull_report_run *of, struct lull_arena *arena,
+                                struct lull_error *err)
+{
+    struct reading *reading = run->trace ? reading_of(session, run->trace) : NULL;
+    if (!reading) {
+        of->absent = why_absent(run, arena);
+        return LULL_OK;
+    }
+    of->builder = reading->builder;
+    of->iterations = reading->iterations;
+    of->evidence = reading->evidence;
+    reading->builder = NULL;
+    reading->iterations = NULL;
+    reading->evidence = (struct lull_diagnosis_evidence){0};
+    lull_status status = lull_timeline_conclude(of->builder, &of->timeline, err);
+    if (status == LULL_OK)
+        find_differences(of, arena);
+    of->field = iterations_conclude(of->iterations, arena, &of->no_field);
+    return status;
+}
+
+lull_status lull_report_load(const char *const *paths, uint32_t count,
+                             const struct lull_report_options *options,
+                             struct lull_notices *notices, struct lull_arena *arena,
+                             struct lull_report *ret_report, struct lull_error *err)
+{
+    struct report_session session = {
+        .options = options, .readings = lull_arena_zero(arena, count, sizeof(struct reading))};
+    const struct lull_companion companion = {join_pass_of_report, &session};
+    struct lull_runs_options wanted = options->runs;
+    wanted.companion = &companion;
+    *ret_report = (struct lull_report){0};
+    lull_status status =
+        lull_runs_load(paths, count, &wanted, notices, arena, &ret_report->runs, err);
+    if (status == LULL_OK)
+        status = gather_readings(&session, err);
+    const uint32_t n = lull_team_is_first(wanted.team) ? ret_report->runs.count : 0;
+    ret_report->n_of = n;
+    ret_report->of = lull_arena_zero(arena, n + (size_t)1, sizeof *ret_report->of);
+    for (uint32_t i = 0; i < n && status == LULL_OK; i++)
+        status = conclude_run(&session, &ret_report->runs.runs[i], &ret_report->of[i], arena, err);
+    for (uint32_t i = 0; i < session.count; i++) {
+        lull_timeline_destroy(session.readings[i].builder);
+        iterations_destroy(session.readings[i].iterations);
+        lull_diagnosis_release(&session.readings[i].evidence);
+    }
+    return status;
+}
+
+static struct lull_diagnosis_options wanted_of(const struct lull_report_options *options,
+                                               const struct lull_run *run)
+{
+    return (struct lull_diagnosis_options){
+        .application = options->runs.application,
+        .no_prices = options->no_prices ||
+                     (run->trace && lull_runs_leave_replay(&options->runs, run->trace)),
+        .workers = options->runs.workers,
+        .machine = options->machine};
+}
+
+static struct lull_run *find_by_order(const struct lull_runs *runs, uint32_t order)
+{
+    for (uint32_t i = 0; i < runs->count; i++)
+        if (runs->runs[i].order == order)
+            return &runs->runs[i];
+    return NULL;
+}
+
+lull_status lull_report_diagnose(struct lull_report *report,
+                                 const struct lull_report_options *options,
+                                 struct lull_arena *arena, struct lull_error *err)
+{
+    const struct lull_runs *runs = &report->runs;
+    const struct lull_run *reference = runs->count > 1 ? &runs->runs[runs->reference] : NULL;
+    lull_status status = LULL_OK;
+    for (uint32_t i = 0; i < report->n_of; i++) {
+        struct lull_report_run *of = &report->of[i];
+        const struct lull_diagnosis_options wanted = wanted_of(options, &runs->runs[i]);
+        lull_diagnosis_make(&runs->runs[i], reference, runs->scaling, &of->evidence, of->field,
+                            &wanted, arena, &of->diagnosis);
+    }
+    /* In the order in which all members have them. */
+    for (uint32_t i = 0; i < runs->count && status == LULL_OK; i++) {
+        const struct lull_run *run = find_by_order(runs, i);
+        const struct lull_diagnosis_options wanted = wanted_of(options, run);
+        const size_t at = (size_t)(run - runs->runs);
+        status = lull_diagnosis_price(
+            run, &wanted, at < report->n_of ? &report->of[at].diagnosis : NULL, arena, err);
+    }
+    return status;
+}
+
+void lull_report_close(struct lull_report *report)
+{
+    for (uint32_t i = 0; i < report->n_of; i++) {
+        lull_timeline_destroy(report->of[i].builder);
+        iterations_destroy(report->of[i].iterations);
+        lull_diagnosis_release(&report->of[i].evidence);
+    }
+    lull_runs_close(&report->runs);
+}

@@ -1,0 +1,897 @@
+#include "trace/format/paraver/prv_records.h"
+
+#include "base/array.h"
+#include "base/parallel.h"
+#include "trace/format/paraver/paraver.h"
+#include "trace/format/paraver/prv_source.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ==== records ================================================================================= */
+
+/* ---- pieces -------------------------------------------------------------------------------- */
+
+/* Whole lines of the file: each is ended by '\n', and LULL_PRV_PAD readable bytes follow the last.
+ */
+struct prv_piece {
+    uint8_t *memory; /* malloc'd, as a source wants it; the caller's */
+    const uint8_t *begin, *end;
+};
+
+/* The file as pieces, in turn. */
+struct prv_records {
+    const struct lull_trace *trace;
+    struct lull_prv_source *source;
+    uint8_t *carry; /* the beginning of a line that goes on in the next chunk */
+    size_t n_carry;
+    bool again; /* another pass counts the quirks */
+    bool ended;
+};
+
+/* ---- fields -------------------------------------------------------------------------------- */
+
+enum { PRV_KNOWN_BITS = 8 };
+
+/* "cpu:application:task:thread:" as text of up to 16 characters. */
+struct prv_known_object {
+    uint64_t text[2], mask[2];
+    uint32_t length, location; /* length 0: none */
+};
+
+/* Takes lines apart, whichever thread has them. */
+struct prv_parser {
+    const struct lull_trace *trace;
+    const struct lull_paraver *paraver;
+    uint32_t late;          /* times of the line that lay behind the end of the run */
+    struct lull_error what; /* is wrong with the line: without path and line */
+    /* Objects met before, by a hash of their first 8 characters, or beside that place: a file
+     * speaks of the same few threads again and again. */
+    struct prv_known_object known[1 << PRV_KNOWN_BITS];
+};
+
+/* The shortest object has 8 characters, so that all of those hashed are its own. */
+static inline uint32_t prv_known_index(uint64_t first)
+{
+    return (uint32_t)(first * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PRV_KNOWN_BITS));
+}
+
+static inline bool prv_is_object(const struct prv_known_object *known, const uint64_t text[2])
+{
+    return known->length && !(((text[0] ^ known->text[0]) & known->mask[0]) |
+                              ((text[1] ^ known->text[1]) & known->mask[1]));
+}
+
+static bool prv_bad(struct prv_parser *parser, const char *what, ...)
+    __attribute__((format(printf, 2, 3)));
+static bool prv_parse_object(struct prv_parser *parser, const uint8_t **at, uint32_t *ret_location);
+
+static inline bool prv_object(struct prv_parser *parser, const uint8_t **at, uint32_t *ret_location)
+{
+    uint64_t text[2];
+    memcpy(text, *at, sizeof text);
+    const uint32_t index = prv_known_index(text[0]);
+    const struct prv_known_object *known = &parser->known[index];
+    if (!prv_is_object(known, text) && !prv_is_object(known = &parser->known[index ^ 1], text))
+        return prv_parse_object(parser, at, ret_location);
+    *at += known->length;
+    *ret_location = known->location;
+    return true;
+}
+
+static inline bool prv_line_ends(const uint8_t *at)
+{
+    return *at == '\n' || (*at == '\r' && at[1] == '\n');
+}
+
+static lull_status prv_records_open(const struct lull_trace *trace, bool again,
+                                    struct prv_records *records, struct lull_error *err)
+{
+    const struct lull_paraver *paraver = trace->format_data;
+    *records = (struct prv_records){.trace = trace, .again = again};
+    records->carry = malloc(LULL_PRV_HEAD + 1 + LULL_PRV_PAD);
+    if (!records->carry)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    lull_status status =
+        lull_prv_source_open(trace, paraver->records_offset, again, &records->source, err);
+    if (status != LULL_OK)
+        free(records->carry);
+    return status;
+}
+
+static void prv_records_close(struct prv_records *records)
+{
+    lull_prv_source_close(records->source);
+    free(records->carry);
+}
+
+/* The last line lacks its newline: it may be cut, or a writer may have left it out. */
+static void last_line(struct prv_records *records, struct prv_piece *piece)
+{
+    uint8_t *line = records->carry;
+    size_t size = records->n_carry;
+    records->ended = true;
+    piece->begin = piece->end = line;
+    if (size == 0)
+        return;
+    line[size] = '\n';
+    memset(line + size + 1, 0, LULL_PRV_PAD);
+    piece->end = line + size + 1;
+    records->n_carry = 0;
+    if (!records->again)
+        lull_trace_add_quirk(records->trace, "the last line does not end; it is taken as it is",
+                             "%s", "");
+}
+
+/* The next piece; begin == end at the end. */
+static lull_status prv_records_next(struct prv_records *records, struct prv_piece *piece,
+                                    struct lull_error *err)
+{
+    piece->begin = piece->end = records->carry;
+    while (!records->ended) {
+        size_t size;
+        lull_status status = lull_prv_source_next(records->source, &piece->memory, &size, err);
+        if (status != LULL_OK)
+            return status;
+        if (size == 0) {
+            last_line(records, piece);
+            break;
+        }
+        uint8_t *data = piece->memory + LULL_PRV_HEAD;
+        memset(data + size, 0, LULL_PRV_PAD);
+        const uint8_t *newline = memrchr(data, '\n', size);
+        const uint8_t *end = newline ? newline + 1 : data;
+        uint8_t *begin = data;
+        if (newline) {
+            begin -= records->n_carry;
+            memcpy(begin, records->carry, records->n_carry);
+            records->n_carry = 0;
+        }
+        size_t rest = (size_t)(data + size - end);
+        if (records->n_carry + rest > LULL_PRV_HEAD)
+            return lull_fail(err, LULL_ERR_FORMAT,
+                             "%s: a record is longer than %d KiB, expected lines of text",
+                             records->trace->path, LULL_PRV_HEAD >> 10);
+        memcpy(records->carry + records->n_carry, end, rest);
+        records->n_carry += rest;
+        if (newline) {
+            piece->begin = begin;
+            piece->end = end;
+            break;
+        }
+    }
+    return LULL_OK;
+}
+
+/* ---- fields -------------------------------------------------------------------------------- */
+
+/* Says in parser->what what is wrong; false. */
+static bool prv_bad(struct prv_parser *parser, const char *what, ...)
+{
+    va_list args;
+    va_start(args, what);
+    vsnprintf(parser->what.text, sizeof parser->what.text, what, args);
+    va_end(args);
+    return false;
+}
+
+static bool field(const uint8_t **at, uint64_t *ret_value)
+{
+    if (!lull_prv_number(at, ret_value) || **at != ':')
+        return false;
+    (*at)++;
+    return true;
+}
+
+static bool bad_object(struct prv_parser *parser, const uint64_t ids[4])
+{
+    const struct lull_paraver *paraver = parser->paraver;
+    if (paraver->n_cpus > 0 && ids[0] > paraver->n_cpus)
+        return prv_bad(parser, "processor %llu, expected at most %u", (unsigned long long)ids[0],
+                       paraver->n_cpus);
+    if (ids[1] - 1 >= paraver->n_applications)
+        return prv_bad(parser, "application %llu, expected 1 to %u", (unsigned long long)ids[1],
+                       paraver->n_applications);
+    const struct lull_prv_application *application = &paraver->applications[ids[1] - 1];
+    if (ids[2] - 1 >= application->n_processes)
+        return prv_bad(parser, "task %llu, expected 1 to %u", (unsigned long long)ids[2],
+                       application->n_processes);
+    const struct lull_process *process =
+        &parser->trace->processes[application->first_process + ids[2] - 1];
+    return prv_bad(parser, "thread %llu, expected 1 to %u", (unsigned long long)ids[3],
+                   process->n_locations);
+}
+
+static void remember_object(struct prv_parser *parser, const uint8_t *text, size_t length,
+                            uint32_t location)
+{
+    uint64_t first;
+    memcpy(&first, text, sizeof first);
+    const uint32_t index = prv_known_index(first);
+    struct prv_known_object *known = &parser->known[index];
+    parser->known[index ^ 1] = *known; /* whoever was here moves aside */
+    uint8_t mask[sizeof known->mask] = {0};
+    known->length = length <= sizeof mask ? (uint32_t)length : 0;
+    memset(mask, 0xff, known->length);
+    memcpy(known->mask, mask, sizeof mask);
+    memcpy(known->text, text, sizeof known->text);
+    known->location = location;
+}
+
+/* cpu:application:task:thread: */
+static bool prv_parse_object(struct prv_parser *parser, const uint8_t **at, uint32_t *ret_location)
+{
+    const struct lull_paraver *paraver = parser->paraver;
+    const uint8_t *text = *at;
+    uint64_t ids[4];
+    for (int i = 0; i < 4; i++)
+        if (!field(at, &ids[i]))
+            return prv_bad(parser, "expected 'processor:application:task:thread:'");
+    if ((paraver->n_cpus > 0 && ids[0] > paraver->n_cpus) || ids[1] - 1 >= paraver->n_applications)
+        return bad_object(parser, ids);
+    const struct lull_prv_application *application = &paraver->applications[ids[1] - 1];
+    if (ids[2] - 1 >= application->n_processes)
+        return bad_object(parser, ids);
+    const struct lull_process *process =
+        &parser->trace->processes[application->first_process + ids[2] - 1];
+    if (ids[3] - 1 >= process->n_locations)
+        return bad_object(parser, ids);
+    *ret_location = process->first_location + (uint32_t)(ids[3] - 1);
+    remember_object(parser, text, (size_t)(*at - text), *ret_location);
+    return true;
+}
+
+/* A time in ns, cut off at the end of the run. */
+static bool prv_time(struct prv_parser *parser, const uint8_t **at, int64_t *ret_time)
+{
+    uint64_t ticks, scale = parser->paraver->ticks_to_ns;
+    if (!lull_prv_number(at, &ticks) || ticks > (uint64_t)INT64_MAX / 2 / scale)
+        return prv_bad(parser, "expected a time");
+    int64_t time = (int64_t)(ticks * scale);
+    if (time > parser->trace->duration) {
+        parser->late++;
+        time = parser->trace->duration;
+    }
+    *ret_time = time;
+    return true;
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static bool times(struct prv_parser *parser, const uint8_t **at, int64_t *logical,
+                  int64_t *physical)
+{
+    if (!prv_time(parser, at, logical))
+        return false;
+    if (*(*at)++ != ':')
+        return prv_bad(parser, "expected ':' and the physical time");
+    if (!prv_time(parser, at, physical))
+        return false;
+    return *(*at)++ == ':' || prv_bad(parser, "expected ':' behind a time");
+}
+
+/* The line behind "3:". */
+/* <object>:logical send:physical send:<object>:logical receive:physical receive:size:tag
+ * The send is posted at its logical time. The receive is complete when both the call has been made
+ * and the data has come: the later of the two receive times. */
+static bool prv_message(struct prv_parser *parser, const uint8_t *at,
+                        struct lull_prv_half ret_halves[2])
+{
+    uint32_t sender = 0, receiver = 0;
+    int64_t send = 0, physical_send, receive = 0, physical_receive = 0;
+    uint64_t size, tag;
+    if (!prv_object(parser, &at, &sender) || !times(parser, &at, &send, &physical_send) ||
+        !prv_object(parser, &at, &receiver) || !times(parser, &at, &receive, &physical_receive))
+        return false;
+    if (!field(&at, &size))
+        return prv_bad(parser, "expected 'size:tag' of a message");
+    bool negative = *at == '-';
+    at += negative;
+    if (!lull_prv_number(&at, &tag) || !prv_line_ends(at))
+        return prv_bad(parser, "expected the tag of a message and the end of the line");
+    const struct lull_location *locations = parser->trace->locations;
+    ret_halves[0] = (struct lull_prv_half){.time = send,
+                                           .bytes = size,
+                                           .location = sender,
+                                           .peer = (int32_t)locations[receiver].process,
+                                           .tag = (int32_t)(negative ? -tag : tag),
+                                           .kind = LULL_EVENT_SEND};
+    ret_halves[1] =
+        (struct lull_prv_half){.time = receive > physical_receive ? receive : physical_receive,
+                               .bytes = size,
+                               .location = receiver,
+                               .peer = (int32_t)locations[sender].process,
+                               .tag = ret_halves[0].tag,
+                               .kind = LULL_EVENT_RECV};
+    return true;
+}
+
+struct lull_event lull_prv_message_event(const struct lull_trace *trace,
+                                         const struct lull_prv_half *half)
+{
+    const struct lull_paraver *paraver = trace->format_data;
+    uint32_t process = trace->locations[half->location].process;
+    uint32_t application = trace->processes[process].application;
+    return (struct lull_event){.time = half->time,
+                               .kind = half->kind,
+                               .id = paraver->applications[application].world,
+                               .message = {.bytes = half->bytes,
+                                           .request = LULL_NO_REQUEST,
+                                           .peer = half->peer,
+                                           .tag = half->tag}};
+}
+
+/* ==== parse =================================================================================== */
+
+/* Lines to items. A line of events is read pair by pair, as far as somebody wants them. */
+
+/* ---- batches ------------------------------------------------------------------------------- */
+
+static void prv_batch_clear(struct lull_prv_batch *batch)
+{
+    batch->n_items = batch->n_pairs = batch->n_readings = batch->n_halves = 0;
+    batch->n_lines = 0;
+    batch->no_memory = false;
+}
+
+static void prv_batch_free(struct lull_prv_batch *batch)
+{
+    free(batch->items);
+    free(batch->pairs);
+    free(batch->readings);
+    free(batch->halves);
+}
+
+static bool note_no_memory(struct lull_prv_batch *batch)
+{
+    batch->no_memory = true;
+    return false;
+}
+
+static bool add_pair(struct lull_prv_batch *batch, const struct lull_prv_type *type, uint64_t value)
+{
+    if (!lull_array_reserve(&batch->pairs, &batch->pair_capacity, batch->n_pairs + 1,
+                            sizeof *batch->pairs))
+        return note_no_memory(batch);
+    batch->pairs[batch->n_pairs++] = (struct lull_prv_pair){type, value};
+    return true;
+}
+
+static bool add_reading(struct lull_prv_batch *batch, uint32_t counter, uint64_t value)
+{
+    if (!lull_array_reserve(&batch->readings, &batch->reading_capacity, batch->n_readings + 1,
+                            sizeof *batch->readings))
+        return note_no_memory(batch);
+    batch->readings[batch->n_readings++] =
+        (struct lull_reading){.value = value, .counter = counter};
+    return true;
+}
+
+/* ---- states and messages ------------------------------------------------------------------- */
+
+/* Object and time of a state or event record. */
+static bool begin_record(struct prv_parser *parser, const uint8_t **at, struct lull_prv_item *item)
+{
+    uint32_t location;
+    int64_t time;
+    if (!prv_object(parser, at, &location) || !prv_time(parser, at, &time))
+        return false;
+    if (*(*at)++ != ':')
+        return prv_bad(parser, "the record ends early, expected ':'");
+    item->location = location;
+    item->time = time;
+    return true;
+}
+
+static uint32_t find_state_number(const struct lull_trace *trace, uint64_t number)
+{
+    if (number < trace->n_states && trace->states[number].number == number)
+        return (uint32_t)number;
+    uint32_t low = 0, high = trace->n_states - 1; /* the last is for all others */
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (trace->states[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (trace->states[low].number != number)
+        low = trace->n_states - 1;
+    return low;
+}
+
+/* 1:<object>:begin:end:state */
+static bool parse_state(struct prv_parser *parser, const uint8_t **at, struct lull_prv_batch *batch,
+                        struct lull_prv_item *item)
+{
+    int64_t end;
+    uint64_t number;
+    item->kind = LULL_PRV_STATE_ITEM;
+    if (!begin_record(parser, at, item) || !prv_time(parser, at, &end))
+        return false;
+    if (*(*at)++ != ':' || !lull_prv_number(at, &number) || !prv_line_ends(*at))
+        return prv_bad(parser, "expected ':', the state and the end of the line");
+    if (end < item->time)
+        return prv_bad(parser, "state ends before it begins (%lld, %lld)", (long long)end,
+                       (long long)item->time);
+    item->end = end;
+    item->state = find_state_number(parser->trace, number);
+    return item->state + 1 < parser->trace->n_states || add_pair(batch, NULL, number);
+}
+
+static bool parse_message(const struct lull_prv_wish *wish, struct prv_parser *parser,
+                          const uint8_t *at, struct lull_prv_batch *batch,
+                          struct lull_prv_item *item)
+{
+    if (!wish->messages)
+        return true;
+    if (!lull_array_reserve(&batch->halves, &batch->half_capacity, batch->n_halves + 2,
+                            sizeof *batch->halves))
+        return note_no_memory(batch);
+    item->kind = LULL_PRV_MESSAGE_ITEM;
+    if (!prv_message(parser, at, &batch->halves[batch->n_halves]))
+        return false;
+    batch->n_halves += 2;
+    return true;
+}
+
+/* ---- pairs --------------------------------------------------------------------------------- */
+
+/* "<type>:" by its digits as they stand; by its number where there are more than eight. */
+static inline bool read_type(const struct lull_prv_types *types, const uint8_t **at,
+                             uint32_t *ret_index)
+{
+    uint64_t word = lull_prv_load(*at), number;
+    unsigned digits = lull_prv_digits(word);
+    if (digits == 0)
+        return false;
+    if ((*at)[digits] == ':') {
+        uint64_t key = lull_prv_align(word, digits);
+        uint32_t slot = lull_prv_hash(key, types->shift);
+        for (; types->by_text[slot].key; slot = (slot + 1) & types->mask) {
+            if (types->by_text[slot].key == key) {
+                *ret_index = types->by_text[slot].index;
+                *at += digits + 1;
+                return true;
+            }
+        }
+    }
+    if (!lull_prv_number(at, &number) || *(*at)++ != ':')
+        return false;
+    *ret_index = lull_prv_type_index(types, number);
+    return true;
+}
+
+static inline bool read_value(const uint8_t **at, uint64_t *ret_value)
+{
+    bool negative = **at == '-';
+    *at += negative;
+    if (!lull_prv_number(at, ret_value))
+        return false;
+    if (negative)
+        *ret_value = -*ret_value;
+    return true;
+}
+
+static inline bool skip_value(const uint8_t **at)
+{
+    const uint8_t *from = *at += **at == '-';
+    unsigned digits;
+    do
+        *at += digits = lull_prv_digits(lull_prv_load(*at));
+    while (digits == 8);
+    return *at > from;
+}
+
+/* Counters go to batch->readings, the others, as far as they are wanted, to batch->pairs. */
+static bool parse_pairs(const struct lull_prv_wish *wish, struct prv_parser *parser,
+                        const uint8_t **line, struct lull_prv_batch *batch)
+{
+    const struct lull_prv_types *types = wish->types;
+    const uint8_t *at = *line;
+    for (;; at++) {
+        uint32_t index;
+        uint64_t value;
+        if (!read_type(types, &at, &index))
+            return prv_bad(parser, "expected 'type:value' pairs");
+        enum lull_prv_need need =
+            index < types->n_types ? (enum lull_prv_need)wish->needs[index] : LULL_PRV_NEED_VALUE;
+        if (need == LULL_PRV_NEED_NOTHING ? !skip_value(&at) : !read_value(&at, &value))
+            return prv_bad(parser, "expected a number as value of an event");
+        if (need == LULL_PRV_NEED_READING && !add_reading(batch, types->types[index].index, value))
+            return false;
+        if (need == LULL_PRV_NEED_VALUE &&
+            !add_pair(batch, index < types->n_types ? &types->types[index] : NULL, value))
+            return false;
+        if (*at != ':')
+            break;
+    }
+    *line = at;
+    return prv_line_ends(at) || prv_bad(parser, "expected ':' or the end of the line");
+}
+
+/* 2:<object>:time:type:value:type:value... */
+static bool parse_events(const struct lull_prv_wish *wish, struct prv_parser *parser,
+                         const uint8_t **at, struct lull_prv_batch *batch,
+                         struct lull_prv_item *item)
+{
+    const size_t pairs = batch->n_pairs, readings = batch->n_readings;
+    item->kind = LULL_PRV_EVENTS_ITEM;
+    if (!begin_record(parser, at, item) || !parse_pairs(wish, parser, at, batch))
+        return false;
+    item->n_pairs = (uint32_t)(batch->n_pairs - pairs);
+    item->n_readings = (uint32_t)(batch->n_readings - readings);
+    return true;
+}
+
+/* ---- lines --------------------------------------------------------------------------------- */
+
+static bool parse_odd(const struct lull_prv_wish *wish, struct prv_parser *parser,
+                      const uint8_t *at, struct lull_prv_item *item)
+{
+    if (!wish->odd || prv_line_ends(at) || at[0] == '#')
+        return true;
+    if (at[0] == 'c')
+        item->kind = LULL_PRV_COMM_ITEM;
+    else if (at[0] >= '4' && at[0] <= '9' && at[1] == ':')
+        item->kind = LULL_PRV_ODD_ITEM;
+    else
+        return prv_bad(parser, "expected a record (1:, 2: or 3:), '#' or 'c:'");
+    return true;
+}
+
+/* Moves *at towards the end of the line, never behind it. An item whose kind stays
+ * LULL_PRV_NO_ITEM is none. */
+static bool parse_line(const struct lull_prv_wish *wish, struct prv_parser *parser,
+                       const uint8_t **at, struct lull_prv_batch *batch, struct lull_prv_item *item)
+{
+    const uint8_t *line = *at;
+    if (line[1] != ':')
+        return parse_odd(wish, parser, line, item);
+    *at += 2;
+    switch (line[0]) {
+    case '1':
+        return !wish->states || parse_state(parser, at, batch, item);
+    case '2':
+        return !wish->events || parse_events(wish, parser, at, batch, item);
+    case '3':
+        return parse_message(wish, parser, *at, batch, item);
+    default:
+        *at = line;
+        return parse_odd(wish, parser, line, item);
+    }
+}
+
+/* From the begin of a line to the next one that begins with '3', or to `end`: blocks without such a
+ * line are only counted through, all their bytes at once. */
+static const uint8_t *pass_over(const uint8_t *at, const uint8_t *end, uint32_t *n_lines)
+{
+    enum { BLOCK = 64 }; /* one more byte is looked at, which the pad allows */
+    if (*at == '3')
+        return at;
+    while (end - at >= BLOCK) {
+        uint8_t lines = 0, found = 0;
+        for (int i = 0; i < BLOCK; i++) {
+            uint8_t ends = at[i] == '\n';
+            lines = (uint8_t)(lines + ends);
+            found |= ends & (at[i + 1] == '3');
+        }
+        if (found)
+            break;
+        *n_lines += lines;
+        at += BLOCK;
+    }
+    do {
+        at = memchr(at, '\n', (size_t)(end - at));
+        if (!at)
+            return end;
+        at++;
+        ++*n_lines;
+    } while (at < end && *at != '3');
+    return at;
+}
+
+/* Takes lines apart, from *at to `end`, no more than `most`; *at moves behind the last of them.
+ * Ends early, with *at at `end`, behind a line that is wrong. */
+static void prv_parse(const struct lull_prv_wish *wish, struct prv_parser *parser,
+                      const uint8_t **at, const uint8_t *end, uint32_t most,
+                      struct lull_prv_batch *batch)
+{
+    const bool only_messages = wish->messages && !wish->states && !wish->events && !wish->odd;
+    const uint8_t *here = *at;
+    prv_batch_clear(batch);
+    for (; here < end && batch->n_lines < most; batch->n_lines++) {
+        if (only_messages && (here = pass_over(here, end, &batch->n_lines)) == end)
+            break;
+        if (!lull_array_reserve(&batch->items, &batch->item_capacity, batch->n_items + 1,
+                                sizeof *batch->items)) {
+            batch->no_memory = true;
+            break;
+        }
+        struct lull_prv_item *item = &batch->items[batch->n_items];
+        item->kind = LULL_PRV_NO_ITEM;
+        item->location = LULL_NONE;
+        item->line = batch->n_lines;
+        parser->late = 0;
+        bool good = parse_line(wish, parser, &here, batch, item);
+        item->late = (uint8_t)parser->late;
+        if (!good) {
+            item->kind = LULL_PRV_BAD_ITEM;
+            batch->what = parser->what;
+            batch->n_items++;
+            here = end;
+            break;
+        }
+        batch->n_items += item->kind != LULL_PRV_NO_ITEM;
+        if (*here != '\n')
+            here = memchr(here, '\n', (size_t)(end - here));
+        here++;
+    }
+    *at = here;
+}
+
+/* ==== pipe ==================================================================================== */
+
+enum {
+    FEW_LINES = 64, /* of a batch of a single thread, so that it stays in the fastest cache */
+    SLOTS_OF_WORKER = 2
+};
+
+struct slot {
+    struct prv_piece piece;
+    struct lull_prv_batch batch;
+    bool ready;
+};
+
+/* What a thread takes lines apart with, in cache lines of its own. */
+struct hand {
+    struct lull_prv_wish wish;
+    struct prv_parser parser;
+};
+
+struct pipe {
+    lull_prv_take take;
+    void *context;
+    uint64_t line;
+    struct prv_records records; /* of whoever has set `reading` */
+    struct hand **hands;        /* [workers] */
+    unsigned workers;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct slot **slots;            /* [n_slots] */
+    uint64_t n_slots, taken, begun; /* pieces so far: used; read from the file */
+    bool reading;                   /* somebody reads the next piece */
+    bool ended;                     /* there are no more */
+    bool stopped;
+    lull_status status; /* of the reading; told when all before has been used */
+    struct lull_error err;
+};
+
+lull_status lull_prv_bad_batch(const struct lull_trace *trace, const struct lull_prv_batch *batch,
+                               uint64_t line, struct lull_error *err)
+{
+    if (batch->no_memory)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    return lull_fail(err, LULL_ERR_FORMAT, "%s: line %llu: %s", trace->path,
+                     (unsigned long long)line, batch->what.text);
+}
+
+void lull_prv_tell_late(const struct lull_trace *trace, const struct lull_prv_item *item,
+                        uint64_t line)
+{
+    for (unsigned i = 0; i < item->late; i++)
+        lull_trace_add_quirk(trace, "records lie behind the end of the run; moved to its end",
+                             "line %llu", (unsigned long long)line);
+}
+
+static lull_status use_batch(struct pipe *pipe, const struct lull_prv_batch *batch,
+                             struct lull_error *err)
+{
+    double share = lull_prv_source_share(pipe->records.source);
+    lull_status status = pipe->take(pipe->context, batch, pipe->line, share, err);
+    pipe->line += batch->n_lines;
+    if (status == LULL_OK && batch->no_memory)
+        status = lull_prv_bad_batch(pipe->records.trace, batch, pipe->line, err);
+    return status;
+}
+
+/* ---- one thread ---------------------------------------------------------------------------- */
+
+static lull_status run_alone(struct pipe *pipe, struct lull_error *err)
+{
+    struct slot *slot = pipe->slots[0];
+    struct prv_piece *piece = &slot->piece;
+    struct hand *hand = pipe->hands[0];
+    lull_status status;
+    while ((status = prv_records_next(&pipe->records, piece, err)) == LULL_OK &&
+           piece->begin < piece->end) {
+        while (status == LULL_OK && piece->begin < piece->end) {
+            prv_parse(&hand->wish, &hand->parser, &piece->begin, piece->end, FEW_LINES,
+                      &slot->batch);
+            status = use_batch(pipe, &slot->batch, err);
+        }
+        if (status != LULL_OK)
+            break;
+    }
+    return status;
+}
+
+/* ---- several ------------------------------------------------------------------------------- */
+
+static bool is_piece_to_read(const struct pipe *pipe)
+{
+    return !pipe->stopped && !pipe->ended && !pipe->reading &&
+           pipe->begun - pipe->taken < pipe->n_slots;
+}
+
+/* Reads the next piece and takes it apart. Under the lock, which it gives back meanwhile. */
+static void parse_piece(struct pipe *pipe, unsigned worker)
+{
+    struct slot *slot = pipe->slots[pipe->begun % pipe->n_slots];
+    struct hand *hand = pipe->hands[worker];
+    struct lull_error err = {""};
+    pipe->reading = true;
+    pthread_mutex_unlock(&pipe->lock);
+    lull_status status = prv_records_next(&pipe->records, &slot->piece, &err);
+    pthread_mutex_lock(&pipe->lock);
+    pipe->reading = false;
+    pipe->ended = status != LULL_OK || slot->piece.begin == slot->piece.end;
+    pthread_cond_broadcast(&pipe->changed);
+    if (pipe->ended) {
+        pipe->status = status;
+        pipe->err = err;
+        return;
+    }
+    slot->ready = false;
+    pipe->begun++;
+    pthread_mutex_unlock(&pipe->lock);
+    prv_parse(&hand->wish, &hand->parser, &slot->piece.begin, slot->piece.end, UINT32_MAX,
+              &slot->batch);
+    pthread_mutex_lock(&pipe->lock);
+    slot->ready = true;
+    pthread_cond_broadcast(&pipe->changed);
+}
+
+static void help(struct pipe *pipe, unsigned worker)
+{
+    pthread_mutex_lock(&pipe->lock);
+    while (!pipe->stopped && !pipe->ended) {
+        if (is_piece_to_read(pipe))
+            parse_piece(pipe, worker);
+        else
+            pthread_cond_wait(&pipe->changed, &pipe->lock);
+    }
+    pthread_mutex_unlock(&pipe->lock);
+}
+
+/* Uses the next batch. Under the lock, which it gives back meanwhile. */
+static lull_status use_next(struct pipe *pipe, struct lull_error *err)
+{
+    const struct slot *slot = pipe->slots[pipe->taken % pipe->n_slots];
+    pthread_mutex_unlock(&pipe->lock);
+    lull_status status = use_batch(pipe, &slot->batch, err);
+    pthread_mutex_lock(&pipe->lock);
+    pipe->taken++;
+    pthread_cond_broadcast(&pipe->changed);
+    return status;
+}
+
+/* The thread that uses the batches. */
+static void lead(struct pipe *pipe)
+{
+    lull_status status = LULL_OK;
+    struct lull_error err = {""};
+    pthread_mutex_lock(&pipe->lock);
+    while (status == LULL_OK && !(pipe->ended && pipe->taken == pipe->begun)) {
+        const struct slot *next = pipe->slots[pipe->taken % pipe->n_slots];
+        if (pipe->taken < pipe->begun && next->ready)
+            status = use_next(pipe, &err);
+        else if (is_piece_to_read(pipe))
+            parse_piece(pipe, 0);
+        else
+            pthread_cond_wait(&pipe->changed, &pipe->lock);
+    }
+    pipe->stopped = true;
+    pthread_cond_broadcast(&pipe->changed);
+    while (pipe->reading)
+        pthread_cond_wait(&pipe->changed, &pipe->lock);
+    if (status != LULL_OK) { /* it comes before what the reading may have met further on */
+        pipe->status = status;
+        pipe->err = err;
+    }
+    pthread_mutex_unlock(&pipe->lock);
+}
+
+static void work_on_pipe(void *context, unsigned worker)
+{
+    struct pipe *pipe = context;
+    if (worker == 0)
+        lead(pipe);
+    else
+        help(pipe, worker);
+}
+
+/* ---- both ---------------------------------------------------------------------------------- */
+
+static struct hand *create_hand(const struct lull_trace *trace, const struct lull_prv_wish *wish)
+{
+    struct hand *hand = lull_alloc_apart(sizeof *hand);
+    if (hand) {
+        hand->wish = *wish;
+        hand->parser.trace = trace;
+        hand->parser.paraver = trace->format_data;
+    }
+    return hand;
+}
+
+static struct slot *create_slot(void)
+{
+    struct slot *slot = lull_alloc_apart(sizeof *slot);
+    if (!slot || (slot->piece.memory = lull_prv_source_memory()))
+        return slot;
+    free(slot);
+    return NULL;
+}
+
+static bool make_pipe_room(struct pipe *pipe, const struct lull_trace *trace,
+                           const struct lull_prv_wish *wish)
+{
+    pipe->n_slots = pipe->workers == 1 ? 1 : SLOTS_OF_WORKER * pipe->workers;
+    pipe->slots = calloc(pipe->n_slots, sizeof(struct slot *));
+    pipe->hands = calloc(pipe->workers, sizeof(struct hand *));
+    for (unsigned w = 0; pipe->hands && w < pipe->workers; w++)
+        if (!(pipe->hands[w] = create_hand(trace, wish)))
+            return false;
+    for (uint64_t i = 0; pipe->slots && i < pipe->n_slots; i++)
+        if (!(pipe->slots[i] = create_slot()))
+            return false;
+    return pipe->slots && pipe->hands;
+}
+
+static void release_pipe(struct pipe *pipe)
+{
+    for (uint64_t i = 0; pipe->slots && i < pipe->n_slots && pipe->slots[i]; i++) {
+        free(pipe->slots[i]->piece.memory);
+        prv_batch_free(&pipe->slots[i]->batch);
+        free(pipe->slots[i]);
+    }
+    for (unsigned w = 0; pipe->hands && w < pipe->workers; w++)
+        free(pipe->hands[w]);
+    free(pipe->slots);
+    free(pipe->hands);
+}
+
+lull_status lull_prv_pipe_run(const struct lull_trace *trace, bool again, unsigned workers,
+                              const struct lull_prv_wish *wish, lull_prv_take take, void *context,
+                              struct lull_error *err)
+{
+    const struct lull_paraver *paraver = trace->format_data;
+    struct pipe pipe = {
+        .take = take, .context = context, .line = paraver->records_line, .workers = workers};
+    lull_status status = LULL_OK;
+    if (!make_pipe_room(&pipe, trace, wish))
+        status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    if (status == LULL_OK)
+        status = prv_records_open(trace, again, &pipe.records, err);
+    if (status == LULL_OK) {
+        pthread_mutex_init(&pipe.lock, NULL);
+        pthread_cond_init(&pipe.changed, NULL);
+        if (workers == 1) {
+            status = run_alone(&pipe, err);
+        } else {
+            lull_parallel_run(workers, work_on_pipe, &pipe);
+            status = pipe.status;
+            if (status != LULL_OK && err)
+                *err = pipe.err;
+        }
+        pthread_cond_destroy(&pipe.changed);
+        pthread_mutex_destroy(&pipe.lock);
+        prv_records_close(&pipe.records);
+    }
+    release_pipe(&pipe);
+    return status;
+}

@@ -1,0 +1,818 @@
+/* The state of a scan, and the buffers of its locations; internal to the Paraver format.
+ *
+ * Each location has one small buffer, events from its front, readings from its back, which is
+ * handed over when they meet. */
+
+/* The scan: lines, which have been taken apart, to events, in blocks per location. Of a line of
+ * events counters come first; events.c has the others. */
+#include "base/array.h"
+#include "base/parallel.h"
+#include "trace/format/paraver/prv_records.h"
+#include "trace/format/paraver/prv_types.h"
+#include "trace/scan.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ==== messages ================================================================================ */
+
+/* Communication records are not in time order and each speaks of two locations. So they are read
+ * in a pass of their own, and sorted by location: 32 bytes per half message, up to twice as many
+ * while they are read. */
+
+struct collection {
+    const struct lull_trace *trace;
+    struct lull_prv_messages *messages;
+    atomic_uint next; /* location to be sorted */
+};
+
+static lull_status no_memory_for_messages(const struct lull_trace *trace, struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for messages", trace->path);
+}
+
+static int compare_halves(const void *a, const void *b)
+{
+    const struct lull_prv_half *left = a, *right = b;
+    if (left->time != right->time)
+        return left->time < right->time ? -1 : 1;
+    if (left->kind != right->kind)
+        return left->kind > right->kind ? -1 : 1;
+    if (left->peer != right->peer)
+        return left->peer < right->peer ? -1 : 1;
+    if (left->tag != right->tag)
+        return left->tag < right->tag ? -1 : 1;
+    return left->bytes < right->bytes ? -1 : left->bytes > right->bytes;
+}
+
+static lull_status take_message_batch(void *context, const struct lull_prv_batch *batch,
+                                      uint64_t line, double share, struct lull_error *err)
+{
+    (void)share;
+    struct collection *collection = context;
+    struct lull_prv_messages *messages = collection->messages;
+    for (size_t i = 0; i < batch->n_items; i++) {
+        lull_prv_tell_late(collection->trace, &batch->items[i], line + batch->items[i].line);
+        if (batch->items[i].kind == LULL_PRV_BAD_ITEM)
+            return lull_prv_bad_batch(collection->trace, batch, line + batch->items[i].line, err);
+    }
+    for (size_t i = 0; i < batch->n_halves; i++) {
+        struct lull_prv_location_messages *own = &messages->of_location[batch->halves[i].location];
+        if (!lull_array_reserve(&own->halves, &own->capacity, own->n + 1, sizeof *own->halves))
+            return no_memory_for_messages(collection->trace, err);
+        own->halves[own->n++] = batch->halves[i];
+    }
+    return LULL_OK;
+}
+
+/* ---- order --------------------------------------------------------------------------------- */
+
+/* Most are nearly in order: each is moved to its place, unless that takes too long in all. */
+static void sort_halves(struct lull_prv_half *halves, size_t n)
+{
+    size_t moves_left = 8 * n;
+    for (size_t i = 1; i < n; i++) {
+        struct lull_prv_half half = halves[i];
+        size_t at = i;
+        for (; at > 0 && moves_left > 0 && compare_halves(&half, &halves[at - 1]) < 0;
+             at--, moves_left--)
+            halves[at] = halves[at - 1];
+        halves[at] = half;
+        if (moves_left == 0) {
+            qsort(halves, n, sizeof *halves, compare_halves);
+            return;
+        }
+    }
+}
+
+static void sort_locations(void *context, unsigned worker)
+{
+    (void)worker;
+    struct collection *collection = context;
+    const struct lull_prv_messages *messages = collection->messages;
+    uint32_t l;
+    while ((l = atomic_fetch_add(&collection->next, 1)) < messages->n_locations)
+        sort_halves(messages->of_location[l].halves, messages->of_location[l].n);
+}
+
+lull_status lull_prv_messages_read(const struct lull_trace *trace, unsigned workers,
+                                   struct lull_prv_messages *messages, struct lull_error *err)
+{
+    const struct lull_prv_wish wish = {.messages = true};
+    struct collection collection = {.trace = trace, .messages = messages};
+    atomic_init(&collection.next, 0);
+    *messages = (struct lull_prv_messages){
+        .of_location = calloc((size_t)trace->n_locations + 1, sizeof *messages->of_location),
+        .n_locations = trace->n_locations};
+    if (!messages->of_location)
+        return no_memory_for_messages(trace, err);
+    lull_status status =
+        lull_prv_pipe_run(trace, true, workers, &wish, take_message_batch, &collection, err);
+    if (status == LULL_OK)
+        lull_parallel_run(workers, sort_locations, &collection);
+    else
+        lull_prv_messages_free(messages);
+    return status;
+}
+
+void lull_prv_messages_free(struct lull_prv_messages *messages)
+{
+    for (uint32_t l = 0; messages->of_location && l < messages->n_locations; l++)
+        free(messages->of_location[l].halves);
+    free(messages->of_location);
+    *messages = (struct lull_prv_messages){0};
+}
+
+/* ==== scan ==================================================================================== */
+
+struct prv_open {
+    const struct lull_prv_type *type;
+    uint32_t region;
+};
+
+/* The state of one location. */
+struct prv_track {
+    uint8_t *buffer; /* malloc'd at the first event */
+    uint32_t n_events, n_readings;
+    struct prv_open *open;
+    size_t open_capacity;
+    uint32_t n_open;
+    int64_t counted_time; /* of the last readings */
+    uint64_t *counted;    /* a bit for each counter that has been read at that time */
+    bool in_collective;
+    uint32_t collective_open;                          /* index of its call in open[] */
+    struct lull_event collective;                      /* what its end will say */
+    const struct lull_prv_half *next_half, *last_half; /* its messages; NULL, NULL: none */
+};
+
+struct prv_scan {
+    const struct lull_trace *trace;
+    const struct lull_paraver *paraver;
+    struct lull_sink *sink;
+    uint64_t mask;
+    bool unordered;
+    struct lull_prv_messages messages; /* in time order, unless `unordered` */
+    uint8_t *needs;                    /* per type, enum lull_prv_need */
+    struct lull_prv_wish wish;
+    struct prv_track *tracks;
+    size_t buffer_size;
+    size_t counted_words;
+    int64_t last_time;
+    struct lull_reading *readings; /* of the line; as many as there are counters */
+    uint32_t n_readings;
+    /* the line at hand */
+    uint64_t line; /* its number, from 1 */
+    struct prv_track *track;
+    uint32_t location;
+    int64_t time;
+};
+
+static lull_status prv_hand_over(struct prv_scan *scan, uint32_t location, struct lull_error *err);
+static lull_status prv_put_pairs(struct prv_scan *scan, const struct lull_prv_pair *pairs,
+                                 size_t n_pairs, struct lull_error *err);
+
+/* Room for an event and its readings in the buffer of the location at hand. */
+static inline lull_status prv_make_room(struct prv_scan *scan, size_t readings,
+                                        struct lull_error *err)
+{
+    struct prv_track *track = scan->track;
+    size_t used = (track->n_events + 1) * sizeof(struct lull_event) +
+                  (track->n_readings + readings) * sizeof(struct lull_reading);
+    return used <= scan->buffer_size ? LULL_OK : prv_hand_over(scan, scan->location, err);
+}
+
+static inline lull_status prv_put(struct prv_scan *scan, const struct lull_event *event,
+                                  struct lull_error *err)
+{
+    if (!(scan->mask >> event->kind & 1))
+        return LULL_OK;
+    lull_status status = prv_make_room(scan, 0, err);
+    if (status != LULL_OK)
+        return status;
+    struct prv_track *track = scan->track;
+    memcpy(track->buffer + track->n_events++ * sizeof *event, event, sizeof *event);
+    return LULL_OK;
+}
+
+static inline lull_status prv_put_simple(struct prv_scan *scan, uint8_t kind, uint32_t id,
+                                         struct lull_error *err)
+{
+    return prv_put(scan, &(struct lull_event){.time = scan->time, .kind = kind, .id = id}, err);
+}
+
+enum {
+    BUFFERS_TOTAL = 8 << 20, /* bytes over all locations, as far as the least size allows */
+    BUFFER_LEAST = 1 << 10,
+    BUFFER_MOST = 16 << 10
+};
+
+/* ---- buffers --------------------------------------------------------------------------------- */
+
+static lull_status prv_hand_over(struct prv_scan *scan, uint32_t location, struct lull_error *err)
+{
+    struct prv_track *track = &scan->tracks[location];
+    lull_status status =
+        lull_sink_block(scan->sink, location, (const struct lull_event *)(void *)track->buffer,
+                        track->n_events, err);
+    track->n_events = track->n_readings = 0;
+    return status;
+}
+
+static lull_status prv_no_memory(const struct prv_scan *scan, struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", scan->trace->path);
+}
+
+/* The location of the line at hand; its buffers are made when it first occurs. */
+static lull_status choose_track(struct prv_scan *scan, uint32_t location, struct lull_error *err)
+{
+    struct prv_track *track = scan->track = &scan->tracks[location];
+    scan->location = location;
+    if (track->buffer)
+        return LULL_OK;
+    track->counted = calloc(scan->counted_words, sizeof *track->counted);
+    track->buffer = malloc(scan->buffer_size);
+    return track->counted && track->buffer ? LULL_OK : prv_no_memory(scan, err);
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* Those before the line at hand: a receive at the same time belongs before it (it completes the
+ * call that the line ends), a send behind it (the call that the line begins posts it). */
+static lull_status put_messages(struct prv_scan *scan, int64_t until, struct lull_error *err)
+{
+    struct prv_track *track = scan->track;
+    for (; track->next_half < track->last_half; track->next_half++) {
+        const struct lull_prv_half *half = track->next_half;
+        if (half->time > until || (half->time == until && half->kind == LULL_EVENT_SEND))
+            break;
+        struct lull_event event = lull_prv_message_event(scan->trace, half);
+        lull_status status = prv_put(scan, &event, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    return LULL_OK;
+}
+
+/* As they stand in the file. */
+static lull_status put_halves(struct prv_scan *scan, const struct lull_prv_half halves[2],
+                              struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    for (int i = 0; status == LULL_OK && i < 2; i++) {
+        struct lull_event event = lull_prv_message_event(scan->trace, &halves[i]);
+        status = choose_track(scan, halves[i].location, err);
+        if (status == LULL_OK)
+            status = prv_put(scan, &event, err);
+    }
+    return status;
+}
+
+/* ---- the line at hand ------------------------------------------------------------------------ */
+
+/* Object and time of a state or event record: the file's order is checked here. */
+static lull_status begin_line_of_track(struct prv_scan *scan, const struct lull_prv_item *item,
+                                       struct lull_error *err)
+{
+    lull_status status = choose_track(scan, item->location, err);
+    if (status != LULL_OK)
+        return status;
+    scan->time = item->time;
+    if (scan->time < scan->last_time)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: line %llu: time %lld is before %lld, expected records in order",
+                         scan->trace->path, (unsigned long long)scan->line, (long long)scan->time,
+                         (long long)scan->last_time);
+    scan->last_time = scan->time;
+    struct prv_track *track = scan->track;
+    if (track->counted_time != scan->time) {
+        track->counted_time = scan->time;
+        memset(track->counted, 0, scan->counted_words * sizeof *track->counted);
+    }
+    return track->next_half < track->last_half ? put_messages(scan, scan->time, err) : LULL_OK;
+}
+
+static lull_status put_state(struct prv_scan *scan, const struct lull_prv_item *item,
+                             struct lull_error *err)
+{
+    if (item->end == item->time)
+        return LULL_OK;
+    struct lull_event event = {.time = scan->time,
+                               .kind = LULL_EVENT_STATE,
+                               .id = item->state,
+                               .duration = item->end - item->time};
+    return prv_put(scan, &event, err);
+}
+
+/* Of several readings of one counter at one time the first counts, also over several lines. */
+static void choose_readings(struct prv_scan *scan, const struct lull_reading *readings,
+                            uint32_t n_readings)
+{
+    scan->n_readings = 0;
+    for (uint32_t i = 0; i < n_readings; i++) {
+        const uint32_t counter = readings[i].counter;
+        uint64_t *word = &scan->track->counted[counter / 64], bit = UINT64_C(1) << (counter % 64);
+        if (!(*word & bit))
+            scan->readings[scan->n_readings++] = readings[i];
+        *word |= bit;
+    }
+}
+
+static lull_status put_counter_readings(struct prv_scan *scan, struct lull_error *err)
+{
+    lull_status status = prv_make_room(scan, scan->n_readings, err);
+    if (status != LULL_OK)
+        return status;
+    struct prv_track *track = scan->track;
+    track->n_readings += scan->n_readings;
+    struct lull_reading *values =
+        (struct lull_reading *)(void *)(track->buffer + scan->buffer_size) - track->n_readings;
+    memcpy(values, scan->readings, scan->n_readings * sizeof *values);
+    struct lull_event event = {.time = scan->time,
+                               .kind = LULL_EVENT_COUNTERS,
+                               .readings = {.values = values, .count = scan->n_readings}};
+    memcpy(track->buffer + track->n_events++ * sizeof event, &event, sizeof event);
+    return LULL_OK;
+}
+
+static lull_status put_events(struct prv_scan *scan, const struct lull_prv_item *item,
+                              const struct lull_prv_pair *pairs,
+                              const struct lull_reading *readings, struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    choose_readings(scan, readings, item->n_readings);
+    if (scan->n_readings > 0)
+        status = put_counter_readings(scan, err);
+    if (status == LULL_OK && item->n_pairs > 0)
+        status = prv_put_pairs(scan, pairs, item->n_pairs, err);
+    return status;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+static void tell_unnamed_state(const struct prv_scan *scan, const struct lull_prv_item *item,
+                               const struct lull_prv_pair *number)
+{
+    if (item->end > item->time)
+        lull_trace_add_quirk(scan->trace, "a state has a number that is named nowhere",
+                             "line %llu: state %llu", (unsigned long long)scan->line,
+                             (unsigned long long)number->value);
+}
+
+/* What items do not say by events. */
+static void tell_odd(const struct prv_scan *scan, const struct lull_prv_item *item)
+{
+    static const char *const odd[] = {
+        [LULL_PRV_COMM_ITEM] = "communicators are defined behind the first record; ignored",
+        [LULL_PRV_ODD_ITEM] = "records of an unknown kind; ignored"};
+    if (item->kind == LULL_PRV_COMM_ITEM || item->kind == LULL_PRV_ODD_ITEM)
+        lull_trace_add_quirk(scan->trace, odd[item->kind], "line %llu",
+                             (unsigned long long)scan->line);
+    lull_prv_tell_late(scan->trace, item, scan->line);
+}
+
+static lull_status take_event_batch(void *context, const struct lull_prv_batch *batch,
+                                    uint64_t line, double share, struct lull_error *err)
+{
+    struct prv_scan *scan = context;
+    const struct lull_prv_pair *pairs = batch->pairs;
+    const struct lull_reading *readings = batch->readings;
+    const struct lull_prv_half *halves = batch->halves;
+    lull_status status = LULL_OK;
+    for (size_t i = 0; status == LULL_OK && i < batch->n_items; i++) {
+        const struct lull_prv_item *item = &batch->items[i];
+        scan->line = line + item->line;
+        if (item->late || item->kind >= LULL_PRV_COMM_ITEM)
+            tell_odd(scan, item);
+        if (item->location != LULL_NONE)
+            status = begin_line_of_track(scan, item, err);
+        if (status != LULL_OK)
+            break;
+        switch (item->kind) {
+        case LULL_PRV_STATE_ITEM:
+            if (item->state + 1 == scan->trace->n_states)
+                tell_unnamed_state(scan, item, pairs++);
+            status = put_state(scan, item, err);
+            break;
+        case LULL_PRV_EVENTS_ITEM:
+            status = put_events(scan, item, pairs, readings, err);
+            pairs += item->n_pairs;
+            readings += item->n_readings;
+            break;
+        case LULL_PRV_MESSAGE_ITEM:
+            status = put_halves(scan, halves, err);
+            halves += 2;
+            break;
+        case LULL_PRV_BAD_ITEM:
+            status = lull_prv_bad_batch(scan->trace, batch, scan->line, err);
+            break;
+        default:
+            break;
+        }
+    }
+    lull_sink_progress(scan->sink, share);
+    return status;
+}
+
+/* What is still in the buffers, and messages behind the last line of a location. */
+static lull_status finish_tracks(struct prv_scan *scan, struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    for (uint32_t l = 0; status == LULL_OK && l < scan->trace->n_locations; l++) {
+        const struct prv_track *track = &scan->tracks[l];
+        if (track->next_half == track->last_half && track->n_events == 0)
+            continue;
+        status = choose_track(scan, l, err);
+        if (status == LULL_OK)
+            status = put_messages(scan, INT64_MAX, err);
+        if (status == LULL_OK)
+            status = prv_hand_over(scan, l, err);
+    }
+    return status;
+}
+
+/* ---- setting up ------------------------------------------------------------------------------ */
+
+static bool wants(uint64_t mask, const struct lull_prv_type *type)
+{
+    const uint64_t collectives =
+        LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) | LULL_MASK(LULL_EVENT_COLLECTIVE_END);
+    switch ((enum lull_prv_kind)type->kind) {
+    case LULL_PRV_REGION:
+        return mask & (LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE) |
+                       (type->collective ? collectives : 0));
+    case LULL_PRV_COUNTER:
+        return mask & LULL_MASK(LULL_EVENT_COUNTERS);
+    case LULL_PRV_MARKER:
+        return mask & LULL_MASK(LULL_EVENT_MARKER);
+    case LULL_PRV_PARAMETER:
+        return mask & (collectives | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) |
+                       LULL_MASK(LULL_EVENT_SEND) | LULL_MASK(LULL_EVENT_RECV));
+    case LULL_PRV_SWITCH:
+        return mask & (LULL_MASK(LULL_EVENT_MEASURE_ON) | LULL_MASK(LULL_EVENT_MEASURE_OFF));
+    case LULL_PRV_OWN:
+        return mask & LULL_MASK(type->index);
+    default:
+        return false;
+    }
+}
+
+static size_t size_of_buffer(const struct lull_trace *trace)
+{
+    size_t size = BUFFERS_TOTAL / trace->n_locations;
+    size = size < BUFFER_LEAST ? BUFFER_LEAST : size > BUFFER_MOST ? BUFFER_MOST : size;
+    size_t least = 2 * sizeof(struct lull_event) + trace->n_counters * sizeof(struct lull_reading);
+    size = size < least ? least : size;
+    return size / 16 * 16;
+}
+
+static lull_status prepare_scan(struct prv_scan *scan, bool wants_messages, struct lull_error *err)
+{
+    const struct lull_trace *trace = scan->trace;
+    const struct lull_prv_types *types = &scan->paraver->types;
+    scan->buffer_size = size_of_buffer(trace);
+    scan->counted_words = trace->n_counters / 64 + 1;
+    scan->tracks = calloc(trace->n_locations, sizeof *scan->tracks);
+    scan->needs = lull_alloc_apart((size_t)types->n_types + 1);
+    scan->readings = calloc((size_t)trace->n_counters + 1, sizeof *scan->readings);
+    if (!scan->tracks || !scan->needs || !scan->readings)
+        return prv_no_memory(scan, err);
+    scan->wish = (struct lull_prv_wish){.types = types,
+                                        .needs = scan->needs,
+                                        .states = scan->mask >> LULL_EVENT_STATE & 1,
+                                        .messages = wants_messages && scan->unordered,
+                                        .odd = true};
+    for (uint32_t i = 0; i < types->n_types; i++) {
+        const struct lull_prv_type *type = &types->types[i];
+        if (!wants(scan->mask, type))
+            continue;
+        scan->needs[i] =
+            type->kind == LULL_PRV_COUNTER ? LULL_PRV_NEED_READING : LULL_PRV_NEED_VALUE;
+        scan->wish.events = true;
+    }
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        scan->tracks[l].counted_time = INT64_MIN;
+    if (!wants_messages || scan->unordered)
+        return LULL_OK;
+    lull_status status =
+        lull_prv_messages_read(trace, lull_sink_workers(scan->sink), &scan->messages, err);
+    for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
+        const struct lull_prv_location_messages *own = &scan->messages.of_location[l];
+        scan->tracks[l].next_half = own->halves;
+        scan->tracks[l].last_half = own->n > 0 ? own->halves + own->n : own->halves;
+    }
+    return status;
+}
+
+static void release_scan(struct prv_scan *scan)
+{
+    for (uint32_t l = 0; scan->tracks && l < scan->trace->n_locations; l++) {
+        free(scan->tracks[l].buffer);
+        free(scan->tracks[l].open);
+        free(scan->tracks[l].counted);
+    }
+    free(scan->tracks);
+    free(scan->needs);
+    free(scan->readings);
+    lull_prv_messages_free(&scan->messages);
+}
+
+lull_status lull_prv_drive(const struct lull_trace *trace, uint64_t mask, bool unordered,
+                           struct lull_sink *sink, struct lull_error *err)
+{
+    struct prv_scan scan = {.trace = trace,
+                            .paraver = trace->format_data,
+                            .sink = sink,
+                            .mask = mask,
+                            .unordered = unordered};
+    bool wants_messages = mask & (LULL_MASK(LULL_EVENT_SEND) | LULL_MASK(LULL_EVENT_RECV));
+    lull_status status = prepare_scan(&scan, wants_messages, err);
+    if (status == LULL_OK)
+        status = lull_prv_pipe_run(trace, false, lull_sink_workers(sink), &scan.wish,
+                                   take_event_batch, &scan, err);
+    if (status == LULL_OK)
+        status = finish_tracks(&scan, err);
+    release_scan(&scan);
+    return status;
+}
+
+/* ==== events ================================================================================== */
+
+/* What the pairs of an event line mean: regions, collectives, markers. */
+
+enum {
+    MOST_OPEN_REGIONS = 1 << 14
+}; /* regions of a location; beyond them the innermost is replaced */
+
+/* ---- regions --------------------------------------------------------------------------------- */
+
+static lull_status end_collective(struct prv_scan *scan, struct lull_error *err)
+{
+    struct prv_track *track = scan->track;
+    track->in_collective = false;
+    track->collective.time = scan->time;
+    track->collective.kind = LULL_EVENT_COLLECTIVE_END;
+    return prv_put(scan, &track->collective, err);
+}
+
+/* Leaves the region at index `at` of the open ones, wherever it stands. */
+static lull_status leave_open_region(struct prv_scan *scan, uint32_t at, struct lull_error *err)
+{
+    struct prv_track *track = scan->track;
+    struct prv_open left = track->open[at];
+    track->n_open--;
+    if (at < track->n_open)
+        memmove(track->open + at, track->open + at + 1, (track->n_open - at) * sizeof *track->open);
+    lull_status status = LULL_OK;
+    if (track->in_collective && at == track->collective_open)
+        status = end_collective(scan, err);
+    else if (track->in_collective && at < track->collective_open)
+        track->collective_open--;
+    if (status == LULL_OK)
+        status = prv_put_simple(scan, LULL_EVENT_LEAVE, left.region, err);
+    return status;
+}
+
+/* Index + 1 of the innermost open region of the type; 0: none. */
+static uint32_t find_open_type(const struct prv_track *track, const struct lull_prv_type *type)
+{
+    uint32_t at = track->n_open;
+    while (at > 0 && track->open[at - 1].type != type)
+        at--;
+    return at;
+}
+
+static lull_status enter_value(struct prv_scan *scan, const struct lull_prv_type *type,
+                               uint64_t value, struct lull_error *err)
+{
+    struct prv_track *track = scan->track;
+    bool named;
+    uint32_t region = lull_prv_type_region(type, value, &named);
+    if (!named)
+        lull_trace_add_quirk(scan->trace,
+                             "a value of an event type is named nowhere; counted under its type",
+                             "line %llu: type %llu value %llu", (unsigned long long)scan->line,
+                             (unsigned long long)type->number, (unsigned long long)value);
+    if (!lull_array_reserve(&track->open, &track->open_capacity, (size_t)track->n_open + 1,
+                            sizeof *track->open))
+        return prv_no_memory(scan, err);
+    track->open[track->n_open++] = (struct prv_open){type, region};
+    return prv_put_simple(scan, LULL_EVENT_ENTER, region, err);
+}
+
+static lull_status region_event(struct prv_scan *scan, const struct lull_prv_type *type,
+                                uint64_t value, struct lull_error *err)
+{
+    struct prv_track *track = scan->track;
+    uint32_t open = find_open_type(track, type);
+    lull_status status = LULL_OK;
+    if (value == 0) {
+        if (open > 0)
+            return leave_open_region(scan, open - 1, err);
+        lull_trace_add_quirk(scan->trace, "an activity ends that did not begin; ignored",
+                             "line %llu: type %llu", (unsigned long long)scan->line,
+                             (unsigned long long)type->number);
+        return LULL_OK;
+    }
+    if (open > 0 && !type->nests) {
+        status = leave_open_region(scan, open - 1, err);
+    } else if (track->n_open == MOST_OPEN_REGIONS) {
+        lull_trace_add_quirk(scan->trace,
+                             "more than 16384 regions are open at a time; the innermost are closed",
+                             "line %llu", (unsigned long long)scan->line);
+        status = leave_open_region(scan, track->n_open - 1, err);
+    }
+    return status == LULL_OK ? enter_value(scan, type, value, err) : status;
+}
+
+/* ---- parameters and lull's own events -------------------------------------------------------- */
+
+/* The parameters of what stands before them on the line. */
+struct parameters {
+    uint64_t values[LULL_PRV_PARAMETERS]; /* of those that are given */
+    uint32_t given;                       /* bit per parameter */
+};
+
+static bool given(const struct parameters *parameters, unsigned which)
+{
+    return parameters->given >> which & 1;
+}
+
+/* 0: not given. */
+static uint64_t value_of(const struct parameters *parameters, unsigned which)
+{
+    return given(parameters, which) ? parameters->values[which] : 0;
+}
+
+static uint32_t comm_of(const struct prv_scan *scan, const struct parameters *parameters)
+{
+    uint32_t process = scan->trace->locations[scan->location].process;
+    uint32_t application = scan->trace->processes[process].application;
+    const struct lull_paraver *paraver = scan->paraver;
+    if (!given(parameters, LULL_PRV_COMM))
+        return paraver->applications[application].world;
+    uint64_t id = value_of(parameters, LULL_PRV_COMM);
+    uint32_t comm = lull_prv_comm_find(paraver, application, id);
+    if (comm == LULL_NONE)
+        lull_trace_add_quirk(scan->trace, "a collective names a communicator that is not defined",
+                             "line %llu: communicator %llu", (unsigned long long)scan->line,
+                             (unsigned long long)id);
+    return comm;
+}
+
+static struct lull_event collective_event(const struct prv_scan *scan,
+                                          const struct parameters *parameters, uint8_t op)
+{
+    uint64_t rank = given(parameters, LULL_PRV_ROOT_RANK)
+                        ? value_of(parameters, LULL_PRV_ROOT_RANK) - 1
+                        : UINT64_MAX;
+    int32_t root = LULL_ANY;
+    if (rank < scan->trace->n_processes)
+        root = (int32_t)rank;
+    else if (value_of(parameters, LULL_PRV_ROOT))
+        root = (int32_t)scan->trace->locations[scan->location].process;
+    return (struct lull_event){.time = scan->time,
+                               .kind = LULL_EVENT_COLLECTIVE_BEGIN,
+                               .op = op,
+                               .id = comm_of(scan, parameters),
+                               .collective = {.sent = value_of(parameters, LULL_PRV_SENT),
+                                              .received = value_of(parameters, LULL_PRV_RECEIVED),
+                                              .request = LULL_NO_REQUEST,
+                                              .root = root}};
+}
+
+/* Sizes on the line on which a collective call begins (or while it is open): the collective. */
+static lull_status begin_collective(struct prv_scan *scan, const struct parameters *parameters,
+                                    struct lull_error *err)
+{
+    struct prv_track *track = scan->track;
+    uint32_t open = track->n_open;
+    while (open > 0 && !track->open[open - 1].type->collective)
+        open--;
+    if (open == 0 || track->in_collective)
+        return LULL_OK;
+    uint8_t op = scan->trace->regions[track->open[open - 1].region].collective;
+    track->in_collective = true;
+    track->collective_open = open - 1;
+    track->collective = collective_event(scan, parameters, op);
+    return prv_put(scan, &track->collective, err);
+}
+
+/* A process index + 1, or nobody; 0 or anything else: unknown. */
+static int32_t target_of(const struct prv_scan *scan, const struct parameters *parameters)
+{
+    uint64_t process = value_of(parameters, LULL_PRV_TARGET) - 1;
+    if (process == LULL_PRV_NOBODY - UINT64_C(1))
+        return LULL_PROC_NULL;
+    return process < scan->trace->n_processes ? (int32_t)process : LULL_ANY;
+}
+
+static lull_status put_own_event(struct prv_scan *scan, const struct lull_prv_pair *pair,
+                                 const struct parameters *parameters, struct lull_error *err)
+{
+    uint8_t kind = (uint8_t)pair->type->index;
+    uint64_t number = pair->value - 1;
+    struct lull_event event = {.time = scan->time, .kind = kind, .number = number};
+    switch (kind) {
+    case LULL_EVENT_TEAM_BEGIN:
+    case LULL_EVENT_TEAM_END:
+        event.id = LULL_NONE;
+        event.number = 0;
+        break;
+    case LULL_EVENT_COLLECTIVE_BEGIN:
+    case LULL_EVENT_COLLECTIVE_END:
+        event =
+            collective_event(scan, parameters,
+                             number < LULL_COLLECTIVES ? (uint8_t)number : LULL_COLLECTIVE_UNKNOWN);
+        event.kind = kind;
+        break;
+    case LULL_EVENT_RMA:
+    case LULL_EVENT_IO:
+        if (number >= (kind == LULL_EVENT_RMA ? (uint64_t)LULL_RMA_OPS : (uint64_t)LULL_IO_OPS))
+            return LULL_OK; /* nothing that is known */
+        event.op = (uint8_t)number;
+        event.id = LULL_NONE;
+        event.transfer.bytes = value_of(parameters, LULL_PRV_BYTES);
+        event.transfer.reserved = 0;
+        event.transfer.target = value_of(parameters, LULL_PRV_TARGET) - 1 < scan->trace->n_processes
+                                    ? (int32_t)(value_of(parameters, LULL_PRV_TARGET) - 1)
+                                    : LULL_ANY;
+        break;
+    case LULL_EVENT_SEND:
+    case LULL_EVENT_RECV:
+        event.id = comm_of(scan, parameters);
+        event.message.bytes = value_of(parameters, LULL_PRV_BYTES);
+        event.message.request = LULL_NO_REQUEST;
+        event.message.peer = target_of(scan, parameters);
+        event.message.tag = (int32_t)(uint32_t)value_of(parameters, LULL_PRV_TAG);
+        break;
+    default:
+        break;
+    }
+    return prv_put(scan, &event, err);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static lull_status marker(struct prv_scan *scan, const struct lull_prv_pair *pair,
+                          struct lull_error *err)
+{
+    uint32_t index = pair->type ? pair->type->index : scan->paraver->types.unnamed_marker;
+    if (!pair->type)
+        lull_trace_add_quirk(scan->trace,
+                             "an event type is named nowhere and occurs late; its number is lost",
+                             "line %llu", (unsigned long long)scan->line);
+    struct lull_event event = {
+        .time = scan->time, .kind = LULL_EVENT_MARKER, .id = index, .number = pair->value};
+    return prv_put(scan, &event, err);
+}
+
+/* Pairs of the line at hand but counters, as events. */
+/* All pairs but counters. Parameters wait until what they belong to is complete: one of lull's own
+ * events, if one stands before them, else the collective of the line. */
+static lull_status prv_put_pairs(struct prv_scan *scan, const struct lull_prv_pair *pairs,
+                                 size_t n_pairs, struct lull_error *err)
+{
+    struct parameters line, own, *current = &line;
+    const struct lull_prv_pair *pending = NULL;
+    lull_status status = LULL_OK;
+    line.given = own.given = 0;
+    for (size_t i = 0; status == LULL_OK && i < n_pairs; i++) {
+        const struct lull_prv_pair *pair = &pairs[i];
+        switch (pair->type ? (enum lull_prv_kind)pair->type->kind : LULL_PRV_MARKER) {
+        case LULL_PRV_REGION:
+            if (line.given) /* of the call before, which may end on this very line */
+                status = begin_collective(scan, &line, err);
+            line.given = 0;
+            if (status == LULL_OK)
+                status = region_event(scan, pair->type, pair->value, err);
+            break;
+        case LULL_PRV_SWITCH:
+            status = prv_put_simple(
+                scan, pair->value ? LULL_EVENT_MEASURE_ON : LULL_EVENT_MEASURE_OFF, 0, err);
+            break;
+        case LULL_PRV_MARKER:
+            status = marker(scan, pair, err);
+            break;
+        case LULL_PRV_PARAMETER:
+            current->values[pair->type->index] = pair->value;
+            current->given |= 1u << pair->type->index;
+            break;
+        case LULL_PRV_OWN:
+            if (pending)
+                status = put_own_event(scan, pending, &own, err);
+            pending = pair;
+            own.given = 0;
+            current = &own;
+            break;
+        default:
+            break;
+        }
+    }
+    if (status == LULL_OK && pending)
+        status = put_own_event(scan, pending, &own, err);
+    if (status == LULL_OK && line.given)
+        status = begin_collective(scan, &line, err);
+    return status;
+}

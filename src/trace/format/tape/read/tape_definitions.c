@@ -1,0 +1,766 @@
+#include "trace/format/tape/read/tape_definitions.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "tape/definition.h"
+#include "tape/layout.h"
+#include "trace/format/tape/read/tape_source.h"
+#include "trace/format/tape/tape.h"
+#include "trace/format/tape/tape_share.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Where the ids of a scope are that are not those of communicators. */
+static inline struct lull_tape_scope *tape_names_of(const struct lull_tape_merge *merge,
+                                                    struct lull_tape_scope *scope)
+{
+    return merge->names ? &merge->names->scope : scope;
+}
+
+/* ==== kinds =================================================================================== */
+
+/* One definition of a tape after the other, into the trace. */
+
+const char *lull_tape_take_text(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
+{
+    uint32_t length;
+    const char *text = lull_tape_field_text(fields, &length);
+    return lull_arena_strndup(merge->trace->arena, text, length);
+}
+
+/* That of a process cannot know how long the others went on. */
+static void tape_define_run(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                            bool whole_run, struct lull_tape_fields *fields)
+{
+    struct lull_trace *trace = merge->trace;
+    struct lull_tape_data *data = trace->format_data;
+    int64_t duration = (int64_t)lull_tape_field_u64(fields);
+    int64_t origin = (int64_t)lull_tape_field_u64(fields);
+    if (whole_run) {
+        trace->duration = duration;
+        data->origin = origin;
+        data->closed = true;
+    }
+    trace->start_realtime = (int64_t)lull_tape_field_u64(fields);
+    trace->clock_resolution = scope->ns_per_tick = lull_tape_field_f64(fields);
+    double clock_error = lull_tape_field_f64(fields);
+    if (whole_run || clock_error > trace->clock_error)
+        trace->clock_error = clock_error;
+    trace->has_states = lull_tape_field_u32(fields) != 0;
+    trace->producer = lull_tape_take_text(merge, fields);
+}
+
+static void tape_define_clock(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                              struct lull_tape_fields *fields)
+{
+    scope->points = lull_arena_grow(merge->trace->arena, scope->points, &scope->points_capacity,
+                                    scope->n_points + 1, sizeof *scope->points);
+    struct lull_tape_clock_point *point = &scope->points[scope->n_points++];
+    point->ticks = lull_tape_field_u64(fields);
+    point->ns = (int64_t)lull_tape_field_u64(fields);
+    double error = lull_tape_field_f64(fields);
+    if (error > merge->trace->clock_error)
+        merge->trace->clock_error = error;
+    if (error > scope->points_error)
+        scope->points_error = error;
+}
+
+static void tape_define_offset(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                               struct lull_tape_fields *fields)
+{
+    scope->offsets = lull_arena_grow(merge->trace->arena, scope->offsets, &scope->offsets_capacity,
+                                     scope->n_offsets + 1, sizeof *scope->offsets);
+    struct lull_tape_offset *offset = &scope->offsets[scope->n_offsets++];
+    offset->ns = (int64_t)lull_tape_field_u64(fields);
+    offset->to_run = (int64_t)lull_tape_field_u64(fields);
+    offset->error = lull_tape_field_f64(fields);
+}
+
+/* All processes say the same. */
+static void tape_define_disturbance(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
+{
+    struct lull_trace *trace = merge->trace;
+    const uint64_t seed = lull_tape_field_u64(fields);
+    const char *specs = lull_tape_take_text(merge, fields);
+    if (trace->disturbed)
+        return;
+    trace->disturbed = specs;
+    trace->disturbed_seed = seed;
+}
+
+static void tape_define_held(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
+{
+    merge->trace->held += lull_tape_field_u64(fields);
+    merge->trace->not_held += lull_tape_field_u64(fields);
+}
+
+static void tape_define_node(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
+                             struct lull_tape_fields *fields)
+{
+    struct lull_node *node = TAPE_NEW_ELEMENT(merge, LULL_TAPE_MAP_NODE, nodes, n_nodes);
+    node->parent =
+        lull_tape_index_of(&scope->maps[LULL_TAPE_MAP_NODE], lull_tape_field_u32(fields));
+    node->name = lull_tape_take_text(merge, fields);
+    node->class_name = lull_tape_take_text(merge, fields);
+}
+
+static void tape_define_process(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                                uint32_t number, struct lull_tape_fields *fields)
+{
+    uint32_t index = lull_tape_process_index(merge->trace, number);
+    struct lull_process ignored, *process = &ignored;
+    if (index != LULL_NONE) {
+        process = &merge->trace->processes[index];
+    } else {
+        lull_trace_add_quirk(merge->trace, "a process has no records; left out", "process %u",
+                             number);
+    }
+    process->application = lull_tape_field_u32(fields);
+    process->rank = lull_tape_field_u32(fields);
+    process->node = lull_tape_index_of(&tape_names_of(merge, scope)->maps[LULL_TAPE_MAP_NODE],
+                                       lull_tape_field_u32(fields));
+    process->name = lull_tape_take_text(merge, fields);
+    if ((size_t)(fields->end - fields->at) >= sizeof scope->clock) /* less is padding */
+        scope->clock = lull_tape_field_u64(fields);
+}
+
+static void tape_define_region(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
+{
+    struct lull_region *region = TAPE_NEW_ELEMENT(merge, LULL_TAPE_MAP_REGION, regions, n_regions);
+    uint32_t paradigm = lull_tape_field_u32(fields), role = lull_tape_field_u32(fields);
+    region->paradigm = paradigm < LULL_PARADIGMS ? (uint8_t)paradigm : LULL_PARADIGM_OTHER;
+    region->role = role < LULL_ROLES ? (uint8_t)role : LULL_ROLE_FUNCTION;
+    region->parallel = lull_tape_field_u32(fields) != 0;
+    region->line = lull_tape_field_u32(fields);
+    region->name = lull_tape_take_text(merge, fields);
+    region->file = lull_tape_take_text(merge, fields);
+    /* Since there are sites, and only where there is one. */
+    bool has_site = (size_t)(fields->end - fields->at) >= 2 * sizeof(uint32_t);
+    region->whole = has_site ? lull_tape_field_u32(fields) : LULL_NONE;
+    region->site = has_site ? lull_tape_take_text(merge, fields) : "";
+}
+
+/* The index of a new region, or of the one that is this already. */
+/* A region like the whole, but for its place. */
+static lull_status tape_define_site(struct lull_tape_merge *merge,
+                                    const struct lull_tape_scope *scope,
+                                    struct lull_tape_fields *fields, uint32_t *index)
+{
+    struct lull_trace *trace = merge->trace;
+    size_t size;
+    struct lull_tape_site *site = lull_tape_read_site(scope, fields, &size);
+    bool fresh = false;
+    if (!site)
+        return fields->bad ? LULL_ERR_FORMAT : LULL_ERR_MEMORY;
+    *index = trace->n_regions;
+    lull_status status = fields->bad ? LULL_ERR_FORMAT
+                                     : lull_tape_unify(merge, LULL_TAPE_MAP_REGION, site, size,
+                                                       *index, index, &fresh);
+    if (fresh) {
+        const struct lull_region whole = trace->regions[site->whole];
+        *TAPE_NEW_ELEMENT(merge, LULL_TAPE_MAP_REGION, regions, n_regions) = whole;
+        lull_tape_add_site(trace, *index, site, size);
+    }
+    free(site);
+    return status;
+}
+
+static void tape_define_state(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
+{
+    struct lull_state *state = TAPE_NEW_ELEMENT(merge, LULL_TAPE_MAP_STATE, states, n_states);
+    state->number = lull_tape_field_u32(fields);
+    uint32_t activity = lull_tape_field_u32(fields);
+    state->activity = activity < LULL_ACTIVITIES ? (uint8_t)activity : LULL_OTHER;
+    state->name = lull_tape_take_text(merge, fields);
+}
+
+static void tape_define_counter(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
+{
+    struct lull_counter *counter =
+        TAPE_NEW_ELEMENT(merge, LULL_TAPE_MAP_COUNTER, counters, n_counters);
+    counter->source_id = lull_tape_field_u64(fields);
+    uint32_t role = lull_tape_field_u32(fields);
+    counter->role = role < LULL_COUNTER_ROLES ? (uint8_t)role : LULL_COUNTER_OTHER;
+    counter->name = lull_tape_take_text(merge, fields);
+    counter->unit = lull_tape_take_text(merge, fields);
+}
+
+static void tape_define_file(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
+{
+    struct lull_file *file = TAPE_NEW_ELEMENT(merge, LULL_TAPE_MAP_FILE, files, n_files);
+    uint32_t kind = lull_tape_field_u32(fields);
+    file->kind = kind < LULL_FILE_KINDS ? (uint8_t)kind : LULL_FILE_OTHER;
+    file->name = lull_tape_take_text(merge, fields);
+}
+
+static void tape_define_marker(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
+{
+    struct lull_marker *marker = TAPE_NEW_ELEMENT(merge, LULL_TAPE_MAP_MARKER, markers, n_markers);
+    marker->source_id = lull_tape_field_u64(fields);
+    marker->name = lull_tape_take_text(merge, fields);
+}
+
+/* ==== throttled =============================================================================== */
+
+/* Functions whose calls were left out because they are short: the user has to know that there were
+ * more. */
+
+static void tape_define_throttled(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                                  uint32_t id, struct lull_tape_fields *fields)
+{
+    struct lull_tape_data *data = merge->trace->format_data;
+    const uint32_t region =
+        lull_tape_index_of(&tape_names_of(merge, scope)->maps[LULL_TAPE_MAP_REGION], id);
+    const uint64_t ns = lull_tape_field_u64(fields), calls = lull_tape_field_u64(fields);
+    if (region == LULL_NONE)
+        fields->bad = true;
+    if (fields->bad)
+        return;
+    struct lull_tape_throttled *known = data->throttled;
+    while (known && known->region != region)
+        known = known->next;
+    if (!known) {
+        known = lull_arena_zero(merge->trace->arena, 1, sizeof *known);
+        *known = (struct lull_tape_throttled){.next = data->throttled, .region = region, .ns = ns};
+        data->throttled = known;
+    }
+    if (calls != LULL_TAPE_NOT_COUNTED)
+        known->calls += calls;
+    else
+        known->processes++; /* each says so first, and counts at its end */
+    known->counted += calls != LULL_TAPE_NOT_COUNTED;
+    if (ns > known->ns)
+        known->ns = ns;
+}
+
+static int by_calls(const void *a, const void *b)
+{
+    const struct lull_left_out *x = a, *y = b;
+    if (x->calls != y->calls)
+        return x->calls < y->calls ? 1 : -1;
+    return (x->region > y->region) - (x->region < y->region);
+}
+
+static void list_left_out(struct lull_trace *trace, const struct lull_tape_throttled *all)
+{
+    uint32_t count = 0;
+    for (const struct lull_tape_throttled *one = all; one; one = one->next)
+        count++;
+    trace->left_out = lull_arena_zero(trace->arena, count, sizeof *trace->left_out);
+    for (const struct lull_tape_throttled *one = all; one; one = one->next)
+        trace->left_out[trace->n_left_out++] =
+            (struct lull_left_out){.region = one->region,
+                                   .calls = one->calls,
+                                   .at_least = one->counted < one->processes,
+                                   .ns = (int64_t)one->ns};
+    qsort(trace->left_out, count, sizeof *trace->left_out, by_calls);
+}
+
+void lull_tape_tell_throttled(struct lull_trace *trace)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    if (!data->throttled)
+        return;
+    list_left_out(trace, data->throttled);
+    for (uint32_t i = 0; i < trace->n_left_out; i++)
+        lull_trace_add_quirk(trace,
+                             "calls of short functions are left out, their time is that of their "
+                             "callers (lull record --throttle; lull info lists them)",
+                             "%s", trace->regions[trace->left_out[i].region].name);
+}
+
+/* ==== definitions ============================================================================= */
+
+/* Definitions of a tape: read from one file for the run or one per process, and made one.
+ *
+ * Each process of a recorded run names things by its own ids. What means the same in several of
+ * them (same content; for communicators the same key) becomes one definition of the trace. */
+
+struct lull_tape_merge *lull_tape_merge_begin(struct lull_trace *trace)
+{
+    struct lull_tape_merge *merge = calloc(1, sizeof *merge);
+    if (merge)
+        merge->trace = trace;
+    return merge;
+}
+
+/* Looks the content up; a new one gets `fresh` as its index and *ret_new. */
+lull_status lull_tape_unify(struct lull_tape_merge *merge, enum lull_tape_map map,
+                            const void *content, size_t size, uint32_t fresh, uint32_t *ret_index,
+                            bool *ret_new)
+{
+    const uint64_t *index = lull_hash_add(&merge->known[map], content, size, fresh, ret_new);
+    if (!index)
+        return LULL_ERR_MEMORY;
+    *ret_index = (uint32_t)*index;
+    return LULL_OK;
+}
+
+void lull_tape_merge_free(struct lull_tape_merge *merge)
+{
+    for (int map = 0; map < LULL_TAPE_MAPS; map++) {
+        lull_hash_free(&merge->known[map]);
+        free(merge->room.ids[map]);
+    }
+    lull_hash_free(&merge->lists);
+    free(merge);
+}
+
+/* Ids are counted from 0 on; one beyond the size of its file would take memory out of proportion.
+ * Until all of its scope are there, they are in memory that the next scope will have. */
+static lull_status set_id(struct lull_tape_merge *merge, struct lull_tape_scope *scope, int map,
+                          uint32_t id, uint32_t index)
+{
+    const bool told = merge->names && map != LULL_TAPE_MAP_COMM;
+    struct lull_tape_room *room = told ? &merge->names->room : &merge->room;
+    struct lull_tape_ids *ids = &(told ? &merge->names->scope : scope)->maps[map];
+    if (id >= LULL_TAPE_MOST_IDS || (!told && id >= merge->most_ids))
+        return LULL_ERR_RANGE;
+    if (!lull_array_reserve(&room->ids[map], &room->capacity[map], (size_t)id + 1,
+                            sizeof *ids->index))
+        return LULL_ERR_MEMORY;
+    ids->index = room->ids[map];
+    while (ids->count <= id)
+        ids->index[ids->count++] = LULL_NONE;
+    ids->index[id] = index;
+    return LULL_OK;
+}
+
+/* Processes of one program give most things the same ids. */
+static uint32_t *keep_list(struct lull_tape_merge *merge, int map, const struct lull_tape_ids *ids)
+{
+    const size_t size = ids->count * sizeof *ids->index;
+    const bool may_be_known = map != LULL_TAPE_MAP_COMM; /* each has some of its own */
+    const uint64_t *known = may_be_known ? lull_hash_find(&merge->lists, ids->index, size) : NULL;
+    if (known)
+        return (uint32_t *)(uintptr_t)*known;
+    uint32_t *list = lull_arena_alloc(merge->trace->arena, size);
+    memcpy(list, ids->index, size);
+    if (may_be_known)
+        lull_hash_add(&merge->lists, list, size, (uintptr_t)list, NULL);
+    return list;
+}
+
+void lull_tape_keep_ids(struct lull_tape_merge *merge, struct lull_tape_scope *scope)
+{
+    for (int map = 0; map < LULL_TAPE_MAPS; map++)
+        if (scope->maps[map].count > 0)
+            scope->maps[map].index = keep_list(merge, map, &scope->maps[map]);
+}
+
+/* Which map a kind of shared definitions belongs to; -1: it is none. */
+static int map_of(unsigned kind)
+{
+    switch (kind) {
+    case LULL_TAPE_DEFINE_SITE:
+        return LULL_TAPE_MAP_REGION;
+    case LULL_TAPE_DEFINE_NODE:
+        return LULL_TAPE_MAP_NODE;
+    case LULL_TAPE_DEFINE_REGION:
+        return LULL_TAPE_MAP_REGION;
+    case LULL_TAPE_DEFINE_STATE:
+        return LULL_TAPE_MAP_STATE;
+    case LULL_TAPE_DEFINE_COUNTER:
+        return LULL_TAPE_MAP_COUNTER;
+    case LULL_TAPE_DEFINE_MARKER:
+        return LULL_TAPE_MAP_MARKER;
+    case LULL_TAPE_DEFINE_OBJECT:
+        return LULL_TAPE_MAP_OBJECT;
+    case LULL_TAPE_DEFINE_FILE:
+        return LULL_TAPE_MAP_FILE;
+    default:
+        return -1;
+    }
+}
+
+bool lull_tape_is_shared(unsigned kind)
+{
+    return map_of(kind) >= 0;
+}
+
+static uint32_t next_index(const struct lull_trace *trace, int map)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    const uint32_t counts[LULL_TAPE_MAPS] = {
+        [LULL_TAPE_MAP_NODE] = trace->n_nodes,       [LULL_TAPE_MAP_REGION] = trace->n_regions,
+        [LULL_TAPE_MAP_STATE] = trace->n_states,     [LULL_TAPE_MAP_COMM] = trace->n_comms,
+        [LULL_TAPE_MAP_COUNTER] = trace->n_counters, [LULL_TAPE_MAP_MARKER] = trace->n_markers,
+        [LULL_TAPE_MAP_OBJECT] = data->n_objects,    [LULL_TAPE_MAP_FILE] = trace->n_files,
+    };
+    return counts[map];
+}
+
+/* What means the same in several processes has the same content; only the parent of a node is
+ * named by an id of the process. In memory of malloc, or `fields` itself. */
+static const unsigned char *content_of(const struct lull_tape_scope *names, enum lull_tape_map map,
+                                       const struct lull_tape_fields *fields, size_t *ret_size,
+                                       unsigned char **ret_own)
+{
+    *ret_size = (size_t)(fields->end - fields->at);
+    *ret_own = NULL;
+    if (map != LULL_TAPE_MAP_NODE)
+        return fields->at;
+    struct lull_tape_fields copy = *fields;
+    uint32_t parent =
+        lull_tape_index_of(&names->maps[LULL_TAPE_MAP_NODE], lull_tape_field_u32(&copy));
+    const size_t rest = (size_t)(copy.end - copy.at);
+    unsigned char *content = malloc(sizeof parent + rest);
+    if (!content)
+        return NULL;
+    memcpy(content, &parent, sizeof parent);
+    memcpy(content + sizeof parent, copy.at, rest);
+    *ret_size = sizeof parent + rest;
+    *ret_own = content;
+    return content;
+}
+
+/* `*index` is the index of a new one. */
+static lull_status unify_definition(struct lull_tape_merge *merge,
+                                    const struct lull_tape_scope *names, enum lull_tape_map map,
+                                    const struct lull_tape_fields *fields, uint32_t *index,
+                                    bool *ret_fresh)
+{
+    size_t size;
+    unsigned char *own;
+    const unsigned char *content = content_of(names, map, fields, &size, &own);
+    if (!content)
+        return LULL_ERR_MEMORY;
+    lull_status status = lull_tape_unify(merge, map, content, size, *index, index, ret_fresh);
+    free(own);
+    return status;
+}
+
+static void define_unified(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
+                           unsigned kind, struct lull_tape_fields *fields)
+{
+    switch (kind) {
+    case LULL_TAPE_DEFINE_NODE:
+        tape_define_node(merge, scope, fields);
+        break;
+    case LULL_TAPE_DEFINE_REGION:
+        tape_define_region(merge, fields);
+        break;
+    case LULL_TAPE_DEFINE_STATE:
+        tape_define_state(merge, fields);
+        break;
+    case LULL_TAPE_DEFINE_COUNTER:
+        tape_define_counter(merge, fields);
+        break;
+    case LULL_TAPE_DEFINE_OBJECT:
+        lull_tape_define_object(merge->trace, fields);
+        break;
+    case LULL_TAPE_DEFINE_FILE:
+        tape_define_file(merge, fields);
+        break;
+    default:
+        tape_define_marker(merge, fields);
+        break;
+    }
+}
+
+lull_status lull_tape_define_shared(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                                    bool whole_run, const struct lull_tape_definition *definition,
+                                    struct lull_tape_fields *fields, uint32_t *ret_index,
+                                    bool *ret_fresh)
+{
+    const struct lull_tape_scope *names = tape_names_of(merge, scope);
+    const enum lull_tape_map map = (enum lull_tape_map)map_of(definition->kind);
+    lull_status status = LULL_OK;
+    *ret_index = next_index(merge->trace, map);
+    *ret_fresh = true;
+    if (definition->kind == LULL_TAPE_DEFINE_SITE) {
+        const uint32_t before = *ret_index;
+        status = tape_define_site(merge, names, fields, ret_index);
+        *ret_fresh = merge->trace->n_regions > before;
+        return status;
+    }
+    if (!whole_run) /* where every definition stands for itself */
+        status = unify_definition(merge, names, map, fields, ret_index, ret_fresh);
+    if (status == LULL_OK && *ret_fresh)
+        define_unified(merge, names, definition->kind, fields);
+    return status;
+}
+
+lull_status lull_tape_set_shared_id(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                                    const struct lull_tape_definition *definition, uint32_t index)
+{
+    return set_id(merge, scope, map_of(definition->kind), definition->id, index);
+}
+
+/* What others have told means is known: the ids of a process alone are looked for. What is not
+ * known, the program has defined since. */
+static lull_status learn(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                         const struct lull_tape_definition *definition,
+                         struct lull_tape_fields *fields)
+{
+    const int map = map_of(definition->kind);
+    unsigned char *own = NULL;
+    const unsigned char *content;
+    size_t size;
+    if (map < 0)
+        return LULL_OK;
+    if (definition->kind == LULL_TAPE_DEFINE_SITE)
+        content = own = (unsigned char *)lull_tape_read_site(scope, fields, &size);
+    else
+        content = content_of(scope, (enum lull_tape_map)map, fields, &size, &own);
+    if (!content)
+        return fields->bad ? LULL_ERR_FORMAT : LULL_ERR_MEMORY;
+    const uint64_t *index = lull_hash_find(&merge->known[map], content, size);
+    free(own);
+    return index ? set_id(merge, scope, map, definition->id, (uint32_t)*index) : LULL_OK;
+}
+
+static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                          bool whole_run, const struct lull_tape_definition *definition,
+                          struct lull_tape_fields *fields)
+{
+    uint32_t index = 0;
+    bool fresh;
+    lull_status status;
+    if (merge->telling)
+        return lull_tape_tell_definition(merge, scope, definition, fields);
+    if (merge->learns)
+        return learn(merge, scope, definition, fields);
+    if (lull_tape_is_shared(definition->kind)) {
+        status =
+            lull_tape_define_shared(merge, scope, whole_run, definition, fields, &index, &fresh);
+        return status != LULL_OK ? status
+                                 : lull_tape_set_shared_id(merge, scope, definition, index);
+    }
+    switch (definition->kind) {
+    case LULL_TAPE_DEFINE_RUN:
+        tape_define_run(merge, scope, whole_run, fields);
+        return LULL_OK;
+    case LULL_TAPE_DEFINE_CLOCK:
+        tape_define_clock(merge, scope, fields);
+        return LULL_OK;
+    case LULL_TAPE_DEFINE_OFFSET:
+        tape_define_offset(merge, scope, fields);
+        return LULL_OK;
+    case LULL_TAPE_DEFINE_WORLD:
+        lull_tape_define_world(scope, fields);
+        return LULL_OK;
+    case LULL_TAPE_DEFINE_DISTURBANCE:
+        tape_define_disturbance(merge, fields);
+        return LULL_OK;
+    case LULL_TAPE_DEFINE_HELD:
+        tape_define_held(merge, fields);
+        return LULL_OK;
+    case LULL_TAPE_DEFINE_PROCESS:
+        tape_define_process(merge, scope, definition->id, fields);
+        return LULL_OK;
+    case LULL_TAPE_DEFINE_COMM:
+        status = lull_tape_define_comm(merge, scope, whole_run, fields, &index);
+        if (status == LULL_OK)
+            status = set_id(merge, scope, LULL_TAPE_MAP_COMM, definition->id, index);
+        return status;
+    case LULL_TAPE_DEFINE_FAR:
+        return lull_tape_define_far(merge, scope, definition->id, fields);
+    case LULL_TAPE_DEFINE_THROTTLED:
+        tape_define_throttled(merge, scope, definition->id, fields);
+        return LULL_OK;
+    default: /* of a later version */
+        lull_trace_add_quirk(merge->trace, "a definition of unknown kind; ignored", "kind %u",
+                             definition->kind);
+        return LULL_OK;
+    }
+}
+
+lull_status lull_tape_define(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                             bool whole_run, const unsigned char *bytes)
+{
+    struct lull_tape_definition definition;
+    memcpy(&definition, bytes, sizeof definition);
+    struct lull_tape_fields fields = {bytes + sizeof definition, bytes + definition.size, false};
+    lull_status status = define(merge, scope, whole_run, &definition, &fields);
+    return status == LULL_OK && fields.bad ? LULL_ERR_FORMAT : status;
+}
+
+lull_status lull_tape_bad_definition(const char *path, uint64_t offset, const unsigned char *bytes,
+                                     uint32_t id, lull_status status, struct lull_error *err)
+{
+    struct lull_tape_definition definition;
+    memcpy(&definition, bytes, sizeof definition);
+    return lull_fail(err, status, "%s: offset %llu: bad definition of kind %u, id %u", path,
+                     (unsigned long long)offset, definition.kind, id);
+}
+
+static lull_status check_definitions(const char *path, uint32_t process, const unsigned char *bytes,
+                                     size_t begin, size_t size,
+                                     struct lull_tape_definitions_header *header,
+                                     struct lull_error *err)
+{
+    if (size < sizeof *header)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %zu bytes, expected a header of %zu",
+                         path, size, sizeof *header);
+    memcpy(header, bytes, sizeof *header);
+    if (memcmp(header->magic, LULL_TAPE_DEFINITIONS_MAGIC, sizeof header->magic) != 0 ||
+        header->byte_order != LULL_TAPE_BYTE_ORDER || header->header_size < sizeof *header ||
+        header->header_size > size)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: no header of tape definitions",
+                         path, begin);
+    if (!lull_tape_reads(header->version))
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "%s: written by a newer lull: version %u, this one reads %d", path,
+                         header->version, LULL_TAPE_VERSION);
+    if (header->process != process)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: belongs to process %u, expected %u",
+                         path, begin + offsetof(struct lull_tape_definitions_header, process),
+                         header->process, process);
+    header->committed = __atomic_load_n(
+        &((const struct lull_tape_definitions_header *)(const void *)bytes)->committed,
+        __ATOMIC_ACQUIRE);
+    if (header->committed > size - header->header_size)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: truncated: %llu bytes of definitions, the file holds %zu", path,
+                         (unsigned long long)header->committed, size - header->header_size);
+    return LULL_OK;
+}
+
+lull_status lull_tape_walk_definitions(struct lull_tape_merge *merge, const char *path,
+                                       uint32_t process, const unsigned char *bytes, size_t begin,
+                                       size_t size, struct lull_tape_scope *scope,
+                                       struct lull_error *err)
+{
+    const bool whole_run = process == LULL_TAPE_WHOLE_RUN;
+    struct lull_tape_definitions_header header;
+    lull_status status = check_definitions(path, process, bytes, begin, size, &header, err);
+    if (status != LULL_OK)
+        return status;
+    merge->most_ids += header.committed;
+    if (merge->telling)
+        lull_tape_tell_piece(merge, header.committed);
+    for (size_t at = header.header_size, end = at + header.committed; at < end;) {
+        struct lull_tape_definition definition;
+        if (end - at < sizeof definition)
+            return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: definition is cut", path,
+                             begin + at);
+        memcpy(&definition, bytes + at, sizeof definition);
+        if (definition.size < sizeof definition || definition.size > end - at ||
+            definition.size % 8 != 0)
+            return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: definition of %u bytes", path,
+                             begin + at, definition.size);
+        if (merge->telling)
+            merge->telling->offset = begin + at;
+        status = lull_tape_define(merge, scope, whole_run, bytes + at);
+        if (status != LULL_OK)
+            return lull_tape_bad_definition(path, begin + at, bytes + at, definition.id, status,
+                                            err);
+        at += definition.size;
+    }
+    return LULL_OK;
+}
+
+lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char *path,
+                                       uint32_t process, struct lull_tape_scope *scope,
+                                       bool *ret_found, struct lull_error *err)
+{
+    *ret_found = false;
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return LULL_OK;
+    struct lull_mapping file;
+    lull_status status = lull_map_file(path, &file, err);
+    if (status != LULL_OK)
+        return status;
+    merge->most_ids = 0;
+    status = lull_tape_walk_definitions(merge, path, process, file.data, 0, file.size, scope, err);
+    lull_unmap(&file);
+    if (status == LULL_OK)
+        *ret_found = true;
+    return status;
+}
+
+/* How far the definitions go in a part that begins with `size` bytes: what is behind need not be
+ * read. */
+static uint64_t used_of(const unsigned char *bytes, uint64_t size, uint64_t whole)
+{
+    struct lull_tape_definitions_header header;
+    if (size < sizeof header)
+        return size;
+    memcpy(&header, bytes, sizeof header);
+    const uint64_t used = header.header_size + header.committed;
+    return used < header.committed || used > whole ? whole : used;
+}
+
+/* A part of a file. */
+static lull_status walk_stored(struct lull_tape_merge *merge, struct lull_tape_source *source,
+                               const char *path, uint32_t process, struct lull_tape_piece piece,
+                               struct lull_tape_scope *scope, struct lull_error *err)
+{
+    if (piece.offset > source->size || piece.size > source->size - piece.offset)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: truncated: definitions up to byte %llu, the file holds %llu", path,
+                         (unsigned long long)(piece.offset + piece.size),
+                         (unsigned long long)source->size);
+    unsigned char *bytes = malloc((size_t)piece.size + 1);
+    if (!bytes)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
+    const size_t first = piece.size < LULL_TAPE_PAGE ? (size_t)piece.size : LULL_TAPE_PAGE;
+    ssize_t got = lull_tape_source_read(source, bytes, first, piece.offset), more = 0;
+    const uint64_t used = got == (ssize_t)first ? used_of(bytes, first, piece.size) : 0;
+    if (used > first)
+        more = lull_tape_source_read(source, bytes + first, (size_t)used - first,
+                                     piece.offset + first);
+    lull_status status =
+        got < 0 || more < 0
+            ? lull_tape_source_fail(source, path, err)
+            : lull_tape_walk_definitions(merge, path, process, bytes, (size_t)piece.offset,
+                                         (size_t)(got + more), scope, err);
+    free(bytes);
+    return status;
+}
+
+lull_status lull_tape_read_stored_definitions(struct lull_tape_merge *merge, const char *path,
+                                              uint32_t process, struct lull_tape_scope *scope,
+                                              struct lull_error *err)
+{
+    struct lull_tape_source source;
+    lull_status status =
+        lull_tape_source_open(merge->trace, LULL_TAPE_NODE_DEFINITIONS, process, 0, &source, err);
+    merge->most_ids = 0;
+    if (status == LULL_OK)
+        status = walk_stored(merge, &source, path, process,
+                             (struct lull_tape_piece){0, source.size}, scope, err);
+    lull_tape_source_close(&source);
+    return status;
+}
+
+/* Not mapped: of the page that is looked at, the system would read many around. */
+lull_status lull_tape_read_packed_definitions(struct lull_tape_merge *merge, const char *path,
+                                              uint32_t process,
+                                              const struct lull_tape_pieces *pieces,
+                                              struct lull_tape_scope *scope, struct lull_error *err)
+{
+    struct lull_tape_source source;
+    lull_status status =
+        lull_tape_source_open(merge->trace, LULL_TAPE_NODE_PROCESS, process, 0, &source, err);
+    merge->most_ids = 0;
+    if (status == LULL_OK)
+        lull_tape_source_sparse(&source);
+    for (size_t i = 0; status == LULL_OK && i < pieces->n; i++)
+        status = walk_stored(merge, &source, path, process, pieces->list[i], scope, err);
+    lull_tape_source_close(&source);
+    return status;
+}
+
+lull_status lull_tape_merge_end(struct lull_tape_merge *merge, lull_status status,
+                                struct lull_error *err)
+{
+    struct lull_tape_data *data = merge->trace->format_data;
+    if (status == LULL_OK)
+        lull_tape_join_halves(merge);
+    data->outside =
+        lull_arena_zero(merge->trace->arena, merge->trace->n_comms + 1, sizeof *data->outside);
+    if (status == LULL_OK)
+        status = lull_tape_find_members(merge->trace, err);
+    lull_tape_sort_claims(merge);
+    for (uint32_t c = 0; status == LULL_OK && c < merge->trace->n_comms; c++)
+        status = lull_tape_resolve_comm(merge, c, err);
+    if (status == LULL_OK && data->share)
+        return lull_tape_share_keep(merge->trace, merge, err);
+    lull_tape_merge_free(merge);
+    return status;
+}

@@ -1,0 +1,657 @@
+/* Walking the records of one location, part by part. */
+#include "trace/format/tape/read/tape_stream.h"
+
+#include "tape/records.h"
+#include "trace/format/tape/tape_share.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* Records may alternate between this loop and the long way: entering it must cost nothing. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+enum { PREFETCH_SLOTS = 128 };
+
+enum { LONG_WAY, PASS_OVER, OPERATION, CALL_OF_MPI, REGION_EVENT /* + enum lull_event_kind */ };
+
+enum { MORE_SLOTS = 0x80 }; /* flag of a REGION_EVENT whose record has more than one slot */
+
+/* What a table depends on. */
+enum {
+    TABLE_REQUESTS = 1, /* requests matter */
+    TABLE_COUNTERS = 2, /* they are wanted */
+    TABLE_TRANSFERS = 4,
+    TABLE_SHARED_IDS = 8,
+    TABLES = 16
+};
+
+static void make_common_table(uint8_t *table, unsigned of)
+{
+    const bool requests_matter = of & TABLE_REQUESTS;
+    table[lull_tape_head(LULL_TAPE_ENTER, 0, 0)] = REGION_EVENT + LULL_EVENT_ENTER;
+    table[lull_tape_head(LULL_TAPE_LEAVE, 0, 0)] = REGION_EVENT + LULL_EVENT_LEAVE;
+    table[lull_tape_head(LULL_TAPE_CALL, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
+    if (!requests_matter)
+        table[lull_tape_head(LULL_TAPE_CALL_WAIT, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
+    table[lull_tape_head(LULL_TAPE_CALL_LIKE, 0, 0)] = CALL_OF_MPI;
+    if (requests_matter && of & TABLE_SHARED_IDS) {
+        table[lull_tape_head(LULL_TAPE_MESSAGE, 2, 0)] = OPERATION;
+        table[lull_tape_head(LULL_TAPE_COLLECTIVE, 2, 0)] = OPERATION;
+    }
+    for (unsigned kind = LULL_TAPE_CALL_SEND; kind <= LULL_TAPE_CALL_SENDRECV; kind++)
+        for (unsigned extra = 1; requests_matter && extra <= LULL_TAPE_MOST_EXTRA; extra++)
+            if (kind != LULL_TAPE_CALL_WAIT) /* completions may need more room than there is */
+                table[lull_tape_head(kind, extra, 0)] = CALL_OF_MPI;
+    for (unsigned extra = 1; extra <= LULL_TAPE_MOST_EXTRA; extra++) {
+        if (!(of & TABLE_COUNTERS))
+            table[lull_tape_head(LULL_TAPE_COUNTS, extra, 0)] = PASS_OVER;
+        if (!(of & TABLE_TRANSFERS))
+            table[lull_tape_head(LULL_TAPE_TRANSFER, extra, 0)] = PASS_OVER;
+        if (requests_matter)
+            continue;
+        table[lull_tape_head(LULL_TAPE_MESSAGE, extra, 0)] = PASS_OVER;
+        table[lull_tape_head(LULL_TAPE_COLLECTIVE, extra, 0)] = PASS_OVER;
+        table[lull_tape_head(LULL_TAPE_COMPLETE, extra, 0)] = PASS_OVER;
+        for (unsigned kind = LULL_TAPE_CALL_SEND; kind <= LULL_TAPE_CALL_SENDRECV; kind++)
+            table[lull_tape_head(kind, extra, 0)] = MORE_SLOTS | (REGION_EVENT + LULL_EVENT_CALL);
+    }
+}
+
+/* Streams share them: there may be thousands. */
+static uint8_t common_tables[TABLES][1024];
+
+static void make_common_tables(void)
+{
+    for (unsigned of = 0; of < TABLES; of++)
+        make_common_table(common_tables[of], of);
+}
+
+static const uint8_t *common_table_for(const struct tape_stream *stream)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const uint64_t transfers = LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO);
+    pthread_once(&once, make_common_tables);
+    return common_tables[(stream->requests_matter ? TABLE_REQUESTS : 0) |
+                         (stream->mask & LULL_MASK(LULL_EVENT_COUNTERS) ? TABLE_COUNTERS : 0) |
+                         (stream->mask & transfers ? TABLE_TRANSFERS : 0) |
+                         (stream->file->header.flags & LULL_TAPE_SHARED_IDS ? TABLE_SHARED_IDS
+                                                                            : 0)];
+}
+
+/* The part of a clock in which no segment changes, or plain ns. Unsigned, see tape_ns_of. */
+struct plain_clock {
+    uint64_t base_ticks, limit, multiplier, base_ns;
+    unsigned shift;
+};
+
+static struct plain_clock plain_clock_of(const struct tape_stream *stream)
+{
+    if (!stream->ticks)
+        return (struct plain_clock){.limit = UINT64_MAX,
+                                    .base_ns = -(uint64_t)stream->data->origin};
+    const struct lull_tape_scope *clock = stream->file->clock;
+    const struct lull_tape_segment *segment = &clock->segments[stream->segment];
+    bool last = stream->segment + 1 == clock->n_segments;
+    return (struct plain_clock){.base_ticks = segment->base_ticks,
+                                .limit = last ? UINT64_MAX : segment[1].base_ticks,
+                                .multiplier = segment->multiplier,
+                                .base_ns =
+                                    (uint64_t)segment->base_ns - (uint64_t)stream->data->origin,
+                                .shift = segment->shift};
+}
+
+static inline int64_t plain_ns(const struct plain_clock *clock, bool ticks, uint64_t time)
+{
+    if (!ticks)
+        return (int64_t)(time + clock->base_ns);
+    return (int64_t)(clock->base_ns +
+                     (uint64_t)((unsigned __int128)(time - clock->base_ticks) * clock->multiplier >>
+                                clock->shift));
+}
+
+/* Whether the clock's part holds a span of that length. */
+static inline bool is_plain(const struct plain_clock *clock, bool ticks, uint64_t time,
+                            uint64_t length)
+{
+    return !ticks ||
+           (time >= clock->base_ticks && time < clock->limit && clock->limit - time > length);
+}
+
+/* Where the slots end that are decoded before the pages behind them are asked for. */
+static inline const union lull_tape_slot *chunk_end(const struct tape_stream *stream)
+{
+    const size_t slot = sizeof *stream->at;
+    const size_t done = (size_t)(stream->at - stream->first) * slot;
+    const union lull_tape_slot *end =
+        stream->at + (LULL_TAPE_CHUNK - done % LULL_TAPE_CHUNK) / slot;
+    return end < stream->end ? end : stream->end;
+}
+
+static inline lull_status decode_shaped_call(struct tape_stream *stream,
+                                             const union lull_tape_slot *at, struct tape_out *out,
+                                             struct lull_event **event, struct lull_error *err)
+{
+    const uint32_t head = at->record.head;
+    stream->at = at;
+    out->count = (size_t)(*event - out->events);
+    lull_status status =
+        lull_tape_decode_call(stream, lull_tape_kind_of(head), lull_tape_extra_of(head), out, err);
+    *event = out->events + out->count;
+    return status;
+}
+
+static inline void set_region_event(struct lull_event *event, uint8_t way, uint32_t region,
+                                    int64_t begin, int64_t duration)
+{
+    event->time = begin;
+    event->kind = (uint8_t)((way & ~MORE_SLOTS) - REGION_EVENT);
+    event->op = 0;
+    event->reserved = 0;
+    event->id = region;
+    event->duration = duration;
+}
+
+/* Of a record that is no region's event with one slot. */
+static ALWAYS_INLINE enum fate decode_longer(struct tape_stream *stream,
+                                             const union lull_tape_slot *at, uint8_t way,
+                                             const struct plain_clock *clock, bool ticks,
+                                             struct tape_out *out, struct lull_event **event,
+                                             lull_status *ret_status, struct lull_error *err)
+{
+    const struct lull_tape_ids *regions = &stream->file->ids->maps[LULL_TAPE_MAP_REGION];
+    const uint32_t head = at->record.head, id = lull_tape_id_of(head);
+    if (way == PASS_OVER)
+        return DONE;
+    if (way == CALL_OF_MPI) {
+        *ret_status = decode_shaped_call(stream, at, out, event, err);
+        return *ret_status == LULL_OK ? DONE : FAILED;
+    }
+    if (way == OPERATION) {
+        const uint64_t time = at->record.time;
+        if (!is_plain(clock, ticks, time, 0))
+            return LEFT;
+        const int made =
+            lull_tape_decode_operation(stream, at, plain_ns(clock, ticks, time), *event);
+        *event += made > 0 ? made : 0;
+        return made < 0 ? LEFT : DONE;
+    }
+    if (lull_tape_is_shaped(lull_tape_kind_of(head)) && id < regions->count)
+        *ret_status = lull_tape_keep_region(stream, at, regions->index[id], err);
+    return *ret_status == LULL_OK ? REGION : FAILED;
+}
+
+static ALWAYS_INLINE lull_status decode_common_loop(struct tape_stream *stream,
+                                                    struct tape_out *out, size_t capacity,
+                                                    bool ticks, struct lull_error *err)
+{
+    const struct plain_clock clock = plain_clock_of(stream);
+    const struct lull_tape_ids *regions = &stream->file->ids->maps[LULL_TAPE_MAP_REGION];
+    const uint32_t *index = regions->index;
+    const size_t n_regions = regions->count;
+    const uint8_t *common = stream->common;
+    const union lull_tape_slot *at = stream->at, *limit = chunk_end(stream), *next;
+    struct lull_event *event = out->events + out->count;
+    const struct lull_event *full = out->events + capacity;
+    lull_status status = LULL_OK;
+    for (; at < limit && event < full; at = next) {
+        /* The hardware's prefetcher stops at every page. */
+        __builtin_prefetch(at + PREFETCH_SLOTS);
+        const uint32_t head = at->record.head, value = at->record.value;
+        const uint64_t time = at->record.time;
+        const uint8_t way = common[head & 0x3ff];
+        const uint32_t id = lull_tape_id_of(head);
+        next = at + 1;
+        if (way < REGION_EVENT || way & MORE_SLOTS) {
+            next += lull_tape_extra_of(head);
+            if (way == LONG_WAY || next > limit)
+                break;
+            const enum fate fate =
+                decode_longer(stream, at, way, &clock, ticks, out, &event, &status, err);
+            if (fate == DONE)
+                continue;
+            if (fate == FAILED)
+                return status;
+            if (fate == LEFT)
+                break;
+        }
+        if (id >= n_regions || value == LULL_TAPE_OPEN || index[id] == LULL_NONE ||
+            !is_plain(&clock, ticks, time, value))
+            break;
+        const int64_t begin = plain_ns(&clock, ticks, time);
+        set_region_event(
+            event++, way, index[id], begin,
+            ticks ? (int64_t)((uint64_t)plain_ns(&clock, ticks, time + value) - (uint64_t)begin)
+                  : value);
+    }
+    out->count = (size_t)(event - out->events);
+    stream->at = at;
+    return LULL_OK;
+}
+
+/* As many records from stream->at on as the loop can decode, into at most `capacity` events. */
+static inline lull_status tape_decode_common(struct tape_stream *stream, struct tape_out *out,
+                                             size_t capacity, struct lull_error *err)
+{
+    return stream->ticks ? decode_common_loop(stream, out, capacity, true, err)
+                         : decode_common_loop(stream, out, capacity, false, err);
+}
+
+enum { MOST_READINGS = 2 * LULL_TAPE_MOST_EXTRA /* of one record */ };
+
+lull_status lull_tape_bad_record(const struct tape_stream *stream, const char *what,
+                                 unsigned long long value, struct lull_error *err)
+{
+    char path[4096];
+    const uint64_t begin =
+        stream->base + (uint64_t)(stream->at - stream->first) * sizeof *stream->at;
+    const uint64_t offset = stream->file->packed ? lull_tape_offset_of(stream->file, begin)
+                                                 : LULL_TAPE_HEADER_SIZE + begin;
+    return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %llu: %s %llu",
+                     lull_tape_file_path(stream->trace, stream->file, path, sizeof path),
+                     (unsigned long long)offset, what, value);
+}
+
+lull_status lull_tape_process_of(const struct tape_stream *stream, int32_t peer, uint32_t comm,
+                                 int32_t *ret_process, struct lull_error *err)
+{
+    const struct lull_trace *trace = stream->trace;
+    uint32_t process = LULL_NONE;
+    if (peer == LULL_ANY || peer == LULL_PROC_NULL) {
+        *ret_process = peer;
+        return LULL_OK;
+    }
+    if (stream->file->header.flags & LULL_TAPE_SHARED_IDS) {
+        process = lull_tape_process_index(trace, (uint32_t)peer);
+    } else if (comm < trace->n_comms && trace->comms[comm].paradigm != LULL_PARADIGM_OPENMP) {
+        const struct lull_comm *group = &trace->comms[comm];
+        const bool *outside = stream->data->outside;
+        if (outside[comm] || (group->remote != LULL_NONE && outside[group->remote])) {
+            *ret_process = LULL_PROC_NULL;
+            return LULL_OK;
+        }
+        if (group->remote != LULL_NONE)
+            group = &trace->comms[group->remote];
+        process = lull_comm_member(group, (uint32_t)peer);
+    }
+    if (process >= trace->n_processes)
+        return lull_tape_bad_record(stream, "unknown process or rank", (uint32_t)peer, err);
+    *ret_process = (int32_t)process;
+    return LULL_OK;
+}
+
+/* ---- the stream ------------------------------------------------------------------------------ */
+
+/* A process that died inside a call left its record open behind the committed ones. */
+static void decode_open_call(struct tape_stream *stream, struct tape_out *out)
+{
+    const struct lull_tape_file *file = stream->file;
+    stream->at = NULL;
+    if (file->open_region != LULL_NONE && tape_wanted(stream, LULL_EVENT_ENTER))
+        tape_add(out, LULL_EVENT_ENTER, tape_ns_of(stream, file->open_time), file->open_region);
+}
+
+/* A region that is open at the begin of a chunk of a ring. */
+static lull_status decode_opened(struct tape_stream *stream, struct tape_out *out,
+                                 struct lull_error *err)
+{
+    const uint32_t id = lull_tape_id_of(stream->at->record.head),
+                   region = tape_index_of(stream, LULL_TAPE_MAP_REGION, id);
+    if (region == LULL_NONE)
+        return lull_tape_bad_record(stream, "unknown region", id, err);
+    if (stream->joins && tape_wanted(stream, LULL_EVENT_ENTER))
+        tape_add(out, LULL_EVENT_ENTER, tape_ns_of(stream, stream->at[1].u64[0]), region);
+    return LULL_OK;
+}
+
+/* The rest of what is to be known there. */
+static void decode_resume(struct tape_stream *stream, struct tape_out *out)
+{
+    if (!stream->joins)
+        return;
+    stream->joins = false;
+    stream->requests.next = stream->first_request = stream->at[1].u64[0];
+    if (stream->at->record.value == 0 && tape_wanted(stream, LULL_EVENT_MEASURE_ON))
+        tape_add(out, LULL_EVENT_MEASURE_ON, tape_ns_of(stream, stream->at->record.time), LULL_NONE)
+            ->number = 0;
+}
+
+/* What was not kept is as if it had not been measured. */
+static void begin_in_ring(struct tape_stream *stream, struct tape_out *out)
+{
+    stream->begins_late = false;
+    if (tape_wanted(stream, LULL_EVENT_MEASURE_OFF))
+        tape_add(out, LULL_EVENT_MEASURE_OFF, tape_ns_of(stream, stream->file->life_begin),
+                 LULL_NONE)
+            ->number = 0;
+}
+
+static lull_status decode_one(struct tape_stream *stream, struct tape_out *out,
+                              struct lull_error *err)
+{
+    const struct lull_tape_record *record = &stream->at->record;
+    unsigned kind = lull_tape_kind_of(record->head), extra = lull_tape_extra_of(record->head);
+    size_t done = (size_t)(stream->at - stream->first) * sizeof *stream->at;
+    size_t left = (LULL_TAPE_CHUNK - done % LULL_TAPE_CHUNK) / sizeof *stream->at;
+    if (kind == LULL_TAPE_PAD) {
+        size_t remaining = (size_t)(stream->end - stream->at);
+        stream->at += left < remaining ? left : remaining;
+        return LULL_OK;
+    }
+    if (extra >= left || extra >= (size_t)(stream->end - stream->at))
+        return lull_tape_bad_record(stream, "record crosses the end of its chunk, kind", kind, err);
+    lull_status status;
+    if (kind == LULL_TAPE_ENTER || kind == LULL_TAPE_LEAVE) {
+        unsigned event = kind == LULL_TAPE_ENTER ? LULL_EVENT_ENTER : LULL_EVENT_LEAVE;
+        uint32_t region =
+            tape_index_of(stream, LULL_TAPE_MAP_REGION, lull_tape_id_of(record->head));
+        if (region == LULL_NONE)
+            return lull_tape_bad_record(stream, "unknown region", lull_tape_id_of(record->head),
+                                        err);
+        if (tape_wanted(stream, event))
+            tape_add(out, event, tape_ns_of(stream, record->time), region);
+        status = LULL_OK;
+    } else if ((kind >= LULL_TAPE_CALL && kind <= LULL_TAPE_CALL_SENDRECV) ||
+               kind == LULL_TAPE_CALL_LIKE) {
+        status = lull_tape_decode_call(stream, kind, extra, out, err);
+    } else if (kind == LULL_TAPE_OPENED && extra > 0) {
+        status = decode_opened(stream, out, err);
+    } else if (kind == LULL_TAPE_RESUME && extra > 0) {
+        decode_resume(stream, out);
+        status = LULL_OK;
+    } else {
+        status = lull_tape_decode_other(stream, kind, extra, out, err);
+    }
+    stream->at += 1 + extra;
+    return status;
+}
+
+/* The scan sees to it that time runs forward, and that a call ends before the next region or call
+ * begins. So the first event, the last one and the last of these say that all lie in the run. */
+static lull_status check_event_times(const struct tape_stream *stream,
+                                     const struct lull_event *events, size_t count,
+                                     struct lull_error *err)
+{
+    if (count == 0)
+        return LULL_OK;
+    const struct lull_event *region = &events[count - 1];
+    while (region > events && region->kind > LULL_EVENT_CALL)
+        region--;
+    const struct lull_event *looked_at[] = {&events[0], region, &events[count - 1]};
+    for (size_t i = 0; i < sizeof looked_at / sizeof *looked_at; i++) {
+        const struct lull_event *event = looked_at[i];
+        int64_t duration = event->kind == LULL_EVENT_CALL ? event->duration : 0;
+        char path[4096];
+        if (!tape_in_run(stream, event->time, duration))
+            return lull_fail(err, LULL_ERR_FORMAT,
+                             "%s: an event at %lld ns lies outside of the run of %lld ns",
+                             lull_tape_file_path(stream->trace, stream->file, path, sizeof path),
+                             (long long)event->time, (long long)stream->trace->duration);
+    }
+    return LULL_OK;
+}
+
+/* How many of the events, from the first, lie in the run, with the ends of calls. */
+static size_t count_in_run(const struct tape_stream *stream, const struct lull_event *events,
+                           size_t count)
+{
+    size_t i = 0;
+    while (i < count && tape_in_run(stream, events[i].time,
+                                    events[i].kind == LULL_EVENT_CALL ? events[i].duration : 0))
+        i++;
+    return i;
+}
+
+/* The location ends where it is damaged: with what was good, and the measurement off. */
+static void end_at_damage(struct tape_stream *stream, struct tape_out *out)
+{
+    stream->at = NULL;
+    stream->waiting = (struct tape_waiting){0};
+    stream->damaged = true;
+    out->count = count_in_run(stream, out->events, out->count);
+    int64_t time = out->count > 0 ? out->events[out->count - 1].time : stream->last_time;
+    if (tape_wanted(stream, LULL_EVENT_MEASURE_OFF))
+        tape_add(out, LULL_EVENT_MEASURE_OFF, time, LULL_NONE)->number = 0;
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+/* How many of the slots, from the first, belong to records that are there as a whole. What crosses
+ * the end of its chunk is left to be found. *ret_pad: the rest of the chunk holds none. */
+static size_t count_whole(const union lull_tape_slot *slots, size_t n, bool ends_chunk,
+                          bool *ret_pad)
+{
+    size_t at = 0;
+    *ret_pad = false;
+    while (at < n) {
+        const uint32_t head = slots[at].record.head;
+        const size_t next = at + 1 + lull_tape_extra_of(head);
+        *ret_pad = lull_tape_kind_of(head) == LULL_TAPE_PAD;
+        if (*ret_pad || (next > n && !ends_chunk))
+            return at;
+        at = next;
+    }
+    return n;
+}
+
+/* Whole records of the chunk that the next one is in take the place of those before. */
+static lull_status read_chunk_part(struct tape_stream *stream, struct lull_error *err)
+{
+    const struct lull_tape_file *file = stream->file;
+    const uint64_t begin = stream->next, left = file->header.committed - begin;
+    const size_t in_chunk = LULL_TAPE_CHUNK - (size_t)(begin % LULL_TAPE_CHUNK);
+    const size_t rest = left < in_chunk ? (size_t)left : in_chunk;
+    const size_t size = rest < stream->room ? rest : stream->room;
+    size_t got = 0;
+    bool pad;
+    lull_status status = stream->source ? lull_tape_read_records_from(stream->source, file, begin,
+                                                                      size, stream->part, &got, err)
+                                        : lull_tape_read_records(stream->trace, file, begin, size,
+                                                                 stream->part, &got, err);
+    const size_t n = count_whole(stream->part, (status == LULL_OK ? got : 0) / sizeof *stream->part,
+                                 got == rest, &pad);
+    stream->first = stream->at = stream->part;
+    stream->end = stream->part + n;
+    stream->base = begin;
+    stream->next = begin + (pad ? rest : n * sizeof *stream->part);
+    if (status == LULL_OK && got < size)
+        status = lull_tape_bad_record(stream, "records are missing, of bytes", size, err);
+    return status;
+}
+
+static bool has_more_parts(const struct tape_stream *stream)
+{
+    return stream->part && stream->next < stream->file->header.committed;
+}
+
+enum { MOST_PER_RECORD = 3 };
+
+static lull_status decode_some(struct tape_stream *stream, size_t capacity, struct tape_out *out,
+                               struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    while (status == LULL_OK && out->count + MOST_PER_RECORD < capacity) {
+        if (stream->waiting.slot < stream->waiting.end) {
+            status = lull_tape_continue_wait(stream, out->events, capacity, &out->count, err);
+            continue;
+        }
+        if (!stream->at)
+            break;
+        if (stream->at == stream->end && has_more_parts(stream)) {
+            status = read_chunk_part(stream, err);
+            continue;
+        }
+        if (stream->at == stream->end) {
+            decode_open_call(stream, out);
+            break;
+        }
+        if (stream->has_common)
+            status = tape_decode_common(stream, out, capacity - MOST_PER_RECORD, err);
+        if (status != LULL_OK || stream->at == stream->end ||
+            out->count + MOST_PER_RECORD >= capacity)
+            continue;
+        if (stream->n_readings + MOST_READINGS > stream->readings_capacity)
+            break;
+        status = decode_one(stream, out, err);
+    }
+    return status;
+}
+
+lull_status lull_tape_stream_read(void *opened, struct lull_event *events, size_t capacity,
+                                  size_t *ret_count, struct lull_error *err)
+{
+    struct tape_stream *stream = opened;
+    struct tape_out out = {events, 0};
+    struct lull_error wrong;
+    stream->n_readings = 0;
+    if (stream->begins_late)
+        begin_in_ring(stream, &out);
+    lull_status status = decode_some(stream, capacity - 1, &out, &wrong);
+    if (status == LULL_OK)
+        status = check_event_times(stream, events, out.count, &wrong);
+    if (!stream->first && !stream->damaged)
+        end_at_damage(stream, &out); /* it was left out when the tape was opened */
+    if (status != LULL_OK) {
+        status = lull_trace_leave_out(stream->trace, stream->location, status, &wrong);
+        if (status != LULL_OK)
+            return lull_fail(err, status, "%s", wrong.text);
+        end_at_damage(stream, &out);
+    }
+    if (out.count > 0)
+        stream->last_time = events[out.count - 1].time;
+    *ret_count = out.count;
+    return LULL_OK;
+}
+
+/* ---- from begin to end ----------------------------------------------------------------------- */
+
+/* A part of the records of each stream is in memory, a chunk at most. Mapped files would need no
+ * copies, but pages that are put in and taken out again, which costs more: the system stops all
+ * cores of the process for that. Where many streams are open, parts are smaller, so that together
+ * they take a few times IN_SIGHT bytes, or a page each; and of the files of locations the first
+ * ones stay open, others are opened for each part. */
+enum { IN_SIGHT = 1 << 26, LEAST_PART = 4096, MOST_OPEN_FILES = 128 };
+
+static atomic_uint streams; /* of all tapes that this process reads */
+
+static size_t part_size(uint32_t n)
+{
+    size_t size = LULL_TAPE_CHUNK;
+    while (size > LEAST_PART && size * n > IN_SIGHT)
+        size /= 2;
+    return size;
+}
+
+/* For a part of its records; no more than there are, as thousands may be read in turns. What is
+ * packed is unpacked by chunks. */
+static size_t room_of(const struct tape_stream *stream, uint32_t n)
+{
+    const bool packed = stream->source && stream->source->packed;
+    const size_t most = packed ? LULL_TAPE_CHUNK : part_size(n), line = 64;
+    const uint64_t all = (stream->file->header.committed + line - 1) / line * line;
+    return all == 0 ? line : all < most ? (size_t)all : most;
+}
+
+static lull_status no_memory_for_stream(const struct tape_stream *stream, struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
+}
+
+static lull_status copy_records(struct tape_stream *stream, struct lull_error *err)
+{
+    const uint64_t size = stream->file->header.committed;
+    stream->part = aligned_alloc(64, (size + 64) / 64 * 64);
+    if (!stream->part)
+        return no_memory_for_stream(stream, err);
+    stream->first = stream->part;
+    stream->end = stream->first + size / sizeof *stream->first;
+    stream->next = size;
+    return lull_tape_copy_records(stream->trace, stream->file, stream->part, err);
+}
+
+static lull_status open_source(struct tape_stream *stream, struct lull_error *err)
+{
+    stream->source = malloc(sizeof *stream->source);
+    if (!stream->source)
+        return no_memory_for_stream(stream, err);
+    stream->source->fd = -1;
+    return lull_tape_open_records(stream->trace, stream->file, stream->source, err);
+}
+
+static lull_status open_records(struct tape_stream *stream, struct lull_error *err)
+{
+    const uint32_t n = atomic_fetch_add(&streams, 1) + 1;
+    lull_status status = LULL_OK;
+    stream->counted = true;
+    if (lull_tape_may_give_way(stream->trace, stream->file))
+        return copy_records(stream, err);
+    if (!stream->file->has_own_file || n <= MOST_OPEN_FILES)
+        status = open_source(stream, err);
+    if (status != LULL_OK)
+        return status;
+    stream->room = room_of(stream, n);
+    stream->part = aligned_alloc(64, stream->room);
+    stream->first = stream->end = stream->part;
+    return stream->part ? LULL_OK : no_memory_for_stream(stream, err);
+}
+
+lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
+                                  void **ret_stream, struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    lull_status status = lull_tape_need(trace, location, err);
+    if (status != LULL_OK)
+        return status;
+    struct tape_stream *stream = calloc(1, sizeof *stream);
+    enum { READINGS = 1024 };
+    if (stream && trace->n_counters > 0) {
+        stream->readings = malloc(READINGS * sizeof *stream->readings);
+        stream->readings_capacity = READINGS;
+    }
+    if (!stream || (trace->n_counters > 0 && !stream->readings)) {
+        free(stream);
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    }
+    if (trace->n_counters == 0)
+        stream->readings_capacity = MOST_READINGS; /* no counter can be valid */
+    stream->trace = trace;
+    stream->data = data;
+    stream->file = &data->files[location];
+    stream->mask = mask;
+    stream->location = location;
+    const uint64_t followed = LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |
+                              LULL_MASK(LULL_EVENT_COLLECTIVE_END);
+    const uint64_t regions =
+        LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE) | LULL_MASK(LULL_EVENT_CALL);
+    stream->requests_matter = (mask & followed) != 0;
+    stream->has_common = (mask & regions) == regions;
+    stream->common = common_table_for(stream);
+    stream->ticks = stream->file->clock->n_segments > 0;
+    if (stream->file->left_out) {
+        *ret_stream = stream;
+        return LULL_OK;
+    }
+    status = open_records(stream, err);
+    if (status != LULL_OK) {
+        lull_tape_stream_close(stream);
+        return status;
+    }
+    stream->at = stream->first;
+    stream->joins = stream->begins_late = stream->file->lost > 0;
+    *ret_stream = stream;
+    return LULL_OK;
+}
+
+void lull_tape_stream_close(void *opened)
+{
+    struct tape_stream *stream = opened;
+    atomic_fetch_sub(&streams, stream->counted);
+    if (stream->source)
+        lull_tape_source_close(stream->source);
+    free(stream->source);
+    free(stream->part);
+    free(stream->requests.table);
+    free(stream->readings);
+    free(stream->shapes);
+    free(stream);
+}

@@ -1,0 +1,329 @@
+/* The files of sums. The recorder updates them in place, so that a reader may see a sum that is
+ * newer than another: the header, which bounds them all, is therefore read last. */
+#include "trace/format/tape/read/tape_sums.h"
+
+#include "trace/format/tape/read/tape_source.h"
+#include "trace/format/tape/tape_share.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *path_of_sums(const struct lull_trace *trace, const struct lull_tape_file *file,
+                                char *path)
+{
+    lull_tape_file_path(trace, file, path, LULL_TAPE_PATH);
+    if (!file->packed)
+        memcpy(path + strlen(path) - 4, "sums", 4);
+    return path;
+}
+
+static size_t size_of_sums(const struct lull_tape_sums_header *header)
+{
+    return 2 * (size_t)header->regions * header->sum_size;
+}
+
+/* The file must hold as many sums as it says; what it says is not trusted before. */
+static lull_status check_sums_header(const char *path, const struct lull_tape_file *file,
+                                     const struct lull_tape_sums_header *header, uint64_t file_size,
+                                     struct lull_error *err)
+{
+    if (memcmp(header->magic, LULL_TAPE_SUMS_MAGIC, sizeof header->magic) != 0 ||
+        header->byte_order != LULL_TAPE_BYTE_ORDER)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 0: no header of sums", path);
+    if (!lull_tape_reads(header->version))
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "%s: written by a newer lull: version %u, this one reads %d", path,
+                         header->version, LULL_TAPE_VERSION);
+    if (header->process != file->process || header->number != file->number)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: belongs to thread %u of process %u", path,
+                         header->number, header->process);
+    if (header->header_size != sizeof *header || header->n_counters > LULL_TAPE_MOST_COUNTERS ||
+        header->sum_size != sizeof(struct lull_tape_sum) + header->n_counters * sizeof(uint64_t))
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: offset %zu: sums of %u bytes behind a header of %u, with %u counters",
+                         path, offsetof(struct lull_tape_sums_header, header_size),
+                         header->sum_size, header->header_size, header->n_counters);
+    if (header->regions > (file_size - sizeof *header) / (2 * (uint64_t)header->sum_size))
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: sums of %llu regions in %llu bytes",
+                         path, (unsigned long long)header->regions, (unsigned long long)file_size);
+    if (header->end < header->begin)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: ends before it begins", path,
+                         offsetof(struct lull_tape_sums_header, end));
+    return LULL_OK;
+}
+
+/* Of sums, which may be a part of a file. */
+static ssize_t read_at(struct lull_tape_source *source, const struct lull_tape_file *file,
+                       void *bytes, size_t size, uint64_t offset)
+{
+    return file->packed ? lull_tape_read_pieces(source, &file->sums, bytes, size, offset)
+                        : lull_tape_source_read(source, bytes, size, offset);
+}
+
+/* `file`: a copy, whose sums may be found to have grown. */
+static lull_status read_sums_header(const struct lull_trace *trace, struct lull_tape_source *source,
+                                    const char *path, struct lull_tape_file *file,
+                                    struct lull_tape_sums_header *header, struct lull_error *err)
+{
+    struct stat info;
+    ssize_t got = read_at(source, file, header, sizeof *header, 0);
+    if (got < 0)
+        return lull_tape_source_fail(source, path, err);
+    if (!source->packed && fstat(source->fd, &info) == 0) /* it may have grown */
+        source->size = (uint64_t)info.st_size;
+    if (got < (ssize_t)sizeof *header)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: truncated: %lld bytes, expected a header of %zu", path,
+                         (long long)got, sizeof *header);
+    lull_status status = LULL_OK;
+    if (file->packed && size_of_sums(header) > file->sums.size - sizeof *header)
+        status = lull_tape_refresh(trace, file, err);
+    if (status != LULL_OK)
+        return status;
+    return check_sums_header(path, file, header, file->packed ? file->sums.size : source->size,
+                             err);
+}
+
+static lull_status open_sums(const struct lull_trace *trace, const struct lull_tape_file *file,
+                             struct lull_tape_source *ret_source, struct lull_error *err)
+{
+    return file->packed ? lull_tape_open_records(trace, file, ret_source, err)
+                        : lull_tape_source_open(trace, LULL_TAPE_NODE_SUMS, file->process,
+                                                file->number, ret_source, err);
+}
+
+lull_status lull_tape_sums_life(const struct lull_trace *trace, const struct lull_tape_file *file,
+                                uint64_t *ret_begin, uint64_t *ret_end, struct lull_error *err)
+{
+    char path[LULL_TAPE_PATH];
+    struct lull_tape_sums_header header;
+    struct lull_tape_file now = *file;
+    struct lull_tape_source source;
+    lull_status status = open_sums(trace, file, &source, err);
+    if (status != LULL_OK)
+        return status;
+    lull_tape_source_sparse(&source);
+    status = read_sums_header(trace, &source, path_of_sums(trace, file, path), &now, &header, err);
+    lull_tape_source_close(&source);
+    if (status != LULL_OK)
+        return status;
+    *ret_begin = header.begin;
+    *ret_end = header.end;
+    return LULL_OK;
+}
+
+/* ---- what is in a file ----------------------------------------------------------------------- */
+
+struct reader {
+    const struct lull_trace *trace;
+    struct lull_tape_file *file; /* a copy */
+    const char *path;
+    struct lull_tape_sums_header header;
+    unsigned char *bytes;                       /* of the sums, malloc'd */
+    uint32_t counters[LULL_TAPE_MOST_COUNTERS]; /* indices of the trace */
+    struct lull_arena *arena;
+    struct lull_error *err;
+};
+
+static struct lull_tape_sum sum_at(const struct reader *reader, uint64_t region, unsigned parallel)
+{
+    struct lull_tape_sum sum;
+    memcpy(&sum, reader->bytes + (region * 2 + parallel) * reader->header.sum_size, sizeof sum);
+    return sum;
+}
+
+/* Of all counters of the trace, from those of the location. */
+static uint64_t *spread_counts(const struct reader *reader, const void *counts)
+{
+    const struct lull_trace *trace = reader->trace;
+    uint64_t *all = lull_arena_zero(reader->arena, trace->n_counters, sizeof *all);
+    for (uint32_t i = 0; i < reader->header.n_counters; i++)
+        memcpy(&all[reader->counters[i]], (const unsigned char *)counts + i * sizeof *all,
+               sizeof *all);
+    return all;
+}
+
+static const uint64_t *counts_at(const struct reader *reader, uint64_t region, unsigned parallel)
+{
+    return spread_counts(reader, reader->bytes + (region * 2 + parallel) * reader->header.sum_size +
+                                     sizeof(struct lull_tape_sum));
+}
+
+static lull_status match_sum_counters(struct reader *reader)
+{
+    const struct lull_tape_ids *ids = &reader->file->ids->maps[LULL_TAPE_MAP_COUNTER];
+    for (uint32_t i = 0; i < reader->header.n_counters; i++) {
+        uint32_t id = reader->header.counters[i];
+        reader->counters[i] = id < ids->count ? ids->index[id] : LULL_NONE;
+        if (reader->counters[i] == LULL_NONE)
+            return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: offset %zu: unknown counter %u",
+                             reader->path, offsetof(struct lull_tape_sums_header, counters) + 4 * i,
+                             id);
+    }
+    return LULL_OK;
+}
+
+/* A life in ticks, told by one rate: from the first to the last of its ticks in ns. */
+struct rate {
+    uint64_t ticks;
+    int64_t ns;
+};
+
+static int64_t ns_by_rate(const struct rate *rate, uint64_t ticks)
+{
+    if (rate->ticks == 0)
+        return 0;
+    return (int64_t)((unsigned __int128)ticks * (uint64_t)rate->ns / rate->ticks);
+}
+
+static lull_status take_life(const struct reader *reader, struct lull_sums *sums,
+                             struct rate *ret_rate)
+{
+    const struct lull_tape_data *data = reader->trace->format_data;
+    const struct lull_tape_scope *clock = reader->file->clock;
+    const struct lull_tape_sums_header *header = &reader->header;
+    uint64_t begin = header->begin, end = header->end;
+    if (clock->n_segments > 0) {
+        size_t segment = 0;
+        begin = (uint64_t)lull_tape_ns(clock, begin, &segment);
+        end = (uint64_t)lull_tape_ns(clock, end, &segment);
+    }
+    sums->begin = (int64_t)(begin - (uint64_t)data->origin);
+    sums->end = (int64_t)(end - (uint64_t)data->origin);
+    if (header->begin == 0 && header->end == 0) /* died before its thread began */
+        sums->begin = sums->end = 0;
+    if (reader->trace->events == LULL_EVENTS_ALL && sums->end > reader->trace->duration)
+        sums->end =
+            reader->trace->duration; /* the events of a killed program end a little earlier */
+    if (sums->begin < 0 || sums->end < sums->begin || sums->end > reader->trace->duration)
+        return lull_fail(reader->err, LULL_ERR_FORMAT,
+                         "%s: a life from %lld to %lld ns does not lie in the run of %lld ns",
+                         reader->path, (long long)sums->begin, (long long)sums->end,
+                         (long long)reader->trace->duration);
+    *ret_rate = (struct rate){header->end - header->begin, sums->end - sums->begin};
+    return LULL_OK;
+}
+
+/* All that was spent, in ticks; UINT64_MAX when it is more than that. */
+static uint64_t total_ticks(const struct reader *reader)
+{
+    const struct lull_tape_sums_header *header = &reader->header;
+    uint64_t total = header->paused;
+    bool over = __builtin_add_overflow(total, header->absent, &total);
+    for (unsigned parallel = 0; parallel < 2; parallel++) {
+        over |= __builtin_add_overflow(total, header->flushing[parallel], &total);
+        for (uint64_t r = 0; r < header->regions; r++)
+            over |= __builtin_add_overflow(total, sum_at(reader, r, parallel).ticks, &total);
+    }
+    return over ? UINT64_MAX : total;
+}
+
+static uint32_t count_regions(const struct reader *reader)
+{
+    uint32_t n = 0;
+    for (uint64_t r = 0; r < reader->header.regions; r++) {
+        struct lull_tape_sum out = sum_at(reader, r, 0), in = sum_at(reader, r, 1);
+        n += (out.visits | out.ticks | in.visits | in.ticks) != 0;
+    }
+    return n;
+}
+
+static lull_status take_regions(const struct reader *reader, const struct rate *rate,
+                                struct lull_sums *sums)
+{
+    const struct lull_tape_ids *ids = &reader->file->ids->maps[LULL_TAPE_MAP_REGION];
+    sums->regions = lull_arena_zero(reader->arena, count_regions(reader), sizeof *sums->regions);
+    for (uint64_t r = 0; r < reader->header.regions; r++) {
+        struct lull_tape_sum parts[2] = {sum_at(reader, r, 0), sum_at(reader, r, 1)};
+        if (!(parts[0].visits | parts[0].ticks | parts[1].visits | parts[1].ticks))
+            continue;
+        if (r >= ids->count || ids->index[r] == LULL_NONE)
+            return lull_fail(
+                reader->err, LULL_ERR_FORMAT, "%s: offset %llu: unknown region %llu", reader->path,
+                (unsigned long long)(sizeof reader->header + r * 2 * reader->header.sum_size),
+                (unsigned long long)r);
+        struct lull_region_sum *sum = &sums->regions[sums->n_regions++];
+        sum->region = ids->index[r];
+        for (unsigned parallel = 0; parallel < 2; parallel++) {
+            sum->visits[parallel] = parts[parallel].visits;
+            sum->ns[parallel] = ns_by_rate(rate, parts[parallel].ticks);
+            sum->counts[parallel] = counts_at(reader, r, parallel);
+            sums->outside -= sum->ns[parallel];
+        }
+    }
+    return LULL_OK;
+}
+
+/* Each part is rounded down, so that what is left for the rest is never negative. */
+static lull_status take_all(struct reader *reader, struct lull_sums *sums)
+{
+    const struct lull_tape_sums_header *header = &reader->header;
+    struct rate rate;
+    lull_status status = match_sum_counters(reader);
+    if (status == LULL_OK)
+        status = take_life(reader, sums, &rate);
+    if (status != LULL_OK)
+        return status;
+    if (total_ticks(reader) > rate.ticks)
+        return lull_fail(reader->err, LULL_ERR_FORMAT,
+                         "%s: its times add up to more than the %llu ticks of the thread's life",
+                         reader->path, (unsigned long long)rate.ticks);
+    sums->paused = ns_by_rate(&rate, header->paused);
+    sums->absent = ns_by_rate(&rate, header->absent);
+    sums->flush[0] = ns_by_rate(&rate, header->flushing[0]);
+    sums->flush[1] = ns_by_rate(&rate, header->flushing[1]);
+    sums->outside = rate.ns - sums->paused - sums->absent - sums->flush[0] - sums->flush[1];
+    sums->counts_outside = spread_counts(reader, header->counted);
+    return take_regions(reader, &rate, sums);
+}
+
+static lull_status read_sums(struct lull_tape_source *source, struct reader *reader)
+{
+    lull_status status = read_sums_header(reader->trace, source, reader->path, reader->file,
+                                          &reader->header, reader->err);
+    if (status != LULL_OK)
+        return status;
+    size_t size = size_of_sums(&reader->header);
+    uint64_t regions = reader->header.regions;
+    reader->bytes = malloc(size + 1);
+    if (!reader->bytes)
+        return lull_fail(reader->err, LULL_ERR_MEMORY, "%s: out of memory", reader->path);
+    ssize_t got = read_at(source, reader->file, reader->bytes, size, sizeof reader->header);
+    if (got < 0)
+        return lull_tape_source_fail(source, reader->path, reader->err);
+    if ((size_t)got < size)
+        return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: truncated since it was opened",
+                         reader->path);
+    status = read_sums_header(reader->trace, source, reader->path, reader->file, &reader->header,
+                              reader->err);
+    reader->header.regions = regions;
+    return status;
+}
+
+lull_status lull_tape_read_sums(const struct lull_trace *trace, uint32_t location,
+                                struct lull_arena *arena, struct lull_sums *ret_sums,
+                                struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    lull_status status = lull_tape_need(trace, location, err);
+    if (status != LULL_OK)
+        return status;
+    char path[LULL_TAPE_PATH];
+    struct lull_tape_file now = data->files[location];
+    struct reader reader = {.trace = trace, .file = &now, .arena = arena, .err = err};
+    reader.path = path_of_sums(trace, reader.file, path);
+    struct lull_tape_source source;
+    status = open_sums(trace, &now, &source, err);
+    if (status != LULL_OK)
+        return status;
+    status = read_sums(&source, &reader);
+    lull_tape_source_close(&source);
+    struct lull_sums sums = {0};
+    if (status == LULL_OK)
+        status = take_all(&reader, &sums);
+    free(reader.bytes);
+    if (status == LULL_OK)
+        *ret_sums = sums;
+    return status;
+}

@@ -1,0 +1,676 @@
+/* The clock of a process: from ticks to ns of the run, in straight pieces. */
+#include "tape/layout.h"
+#include "tape/records.h"
+#include "trace/format/tape/read/tape_source.h"
+#include "trace/format/tape/read/tape_sums.h"
+#include "trace/format/tape/tape.h"
+#include "trace/format/tape/tape_share.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ==== clock =================================================================================== */
+
+/* How much farther two clocks can come apart than was measured, where they were compared once: what
+ * a time server slews one by, for both (adjtimex(2): 500 ppm). */
+#define MOST_DRIFT 1e-3
+
+static int compare_points(const void *a, const void *b)
+{
+    const struct lull_tape_clock_point *x = a, *y = b;
+    return (x->ticks > y->ticks) - (x->ticks < y->ticks);
+}
+
+static int compare_offsets(const void *a, const void *b)
+{
+    const struct lull_tape_offset *x = a, *y = b;
+    return (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+/* Wraps for garbage; exact for what is less than 2^53 ns, or 104 days, apart. */
+static double between(int64_t from, int64_t to)
+{
+    return (double)(int64_t)((uint64_t)to - (uint64_t)from);
+}
+
+/* By the line through the two measurements around, or the nearest two. */
+static int64_t moved(const struct lull_tape_scope *scope, int64_t ns)
+{
+    const struct lull_tape_offset *a = scope->offsets, *last = a + scope->n_offsets - 1;
+    while (a + 1 < last && ns >= a[1].ns)
+        a++;
+    double delta = 0;
+    if (a < last && a[1].ns > a->ns)
+        delta = between(a->ns, ns) * (between(a->to_run, a[1].to_run) / between(a->ns, a[1].ns));
+    if (!(fabs(delta) < 0x1p62))
+        delta = 0;
+    return (int64_t)((uint64_t)ns + (uint64_t)a->to_run + (uint64_t)(int64_t)delta);
+}
+
+/* Two clocks are as far apart as both are from that of the run. */
+static void add_error(struct lull_trace *trace, double error)
+{
+    struct lull_tape_data *data = trace->format_data;
+    double *worst = data->worst_clocks;
+    if (error > worst[0]) {
+        worst[1] = worst[0];
+        worst[0] = error;
+    } else if (error > worst[1]) {
+        worst[1] = error;
+    }
+    trace->clock_error = fmax(trace->clock_error, worst[0] + worst[1]);
+}
+
+/* The points become those of the run's clock; the errors add up. */
+static void move_points(struct lull_trace *trace, struct lull_tape_scope *scope)
+{
+    if (scope->n_offsets == 0 || scope->n_points == 0)
+        return;
+    qsort(scope->offsets, scope->n_offsets, sizeof *scope->offsets, compare_offsets);
+    double error = 0;
+    for (size_t i = 0; i < scope->n_offsets; i++)
+        error = fmax(error, scope->offsets[i].error);
+    if (scope->n_offsets == 1)
+        error += MOST_DRIFT *
+                 fmax(fabs(between(scope->offsets->ns, scope->points[scope->n_points - 1].ns)),
+                      fabs(between(scope->offsets->ns, scope->points->ns)));
+    for (size_t i = 0; i < scope->n_points; i++)
+        scope->points[i].ns = moved(scope, scope->points[i].ns);
+    add_error(trace, scope->points_error + error);
+}
+
+static void set_segment(struct lull_tape_segment *segment, const struct lull_tape_clock_point *from,
+                        double slope)
+{
+    int exponent;
+    frexp(slope, &exponent);
+    segment->base_ticks = from->ticks;
+    segment->base_ns = from->ns;
+    segment->shift = (unsigned)(62 - exponent);
+    segment->multiplier = (uint64_t)ldexp(slope, 62 - exponent);
+}
+
+static bool is_rate(double slope)
+{
+    return slope > 1e-6 && slope < 1e6;
+}
+
+/* Of a process that died before its clock was read a second time: the rate is known roughly. */
+static lull_status make_one_segment(struct lull_trace *trace, const char *path,
+                                    struct lull_tape_scope *scope, struct lull_error *err)
+{
+    if (!is_rate(scope->ns_per_tick))
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: clock has one point and no rate, expected two points or more", path);
+    scope->segments = lull_arena_zero(trace->arena, 1, sizeof *scope->segments);
+    set_segment(scope->segments, scope->points, scope->ns_per_tick);
+    scope->n_segments = 1;
+    return LULL_OK;
+}
+
+static lull_status make_clock(struct lull_trace *trace, const char *path,
+                              struct lull_tape_scope *scope, struct lull_error *err)
+{
+    size_t n = scope->n_points;
+    if (n == 0)
+        return LULL_OK;
+    qsort(scope->points, n, sizeof *scope->points, compare_points);
+    move_points(trace, scope);
+    if (n == 1)
+        return make_one_segment(trace, path, scope, err);
+    scope->segments = lull_arena_zero(trace->arena, n - 1, sizeof *scope->segments);
+    for (size_t i = 0; i + 1 < n; i++) {
+        const struct lull_tape_clock_point *a = &scope->points[i], *b = a + 1;
+        double slope = (double)((uint64_t)b->ns - (uint64_t)a->ns) / (double)(b->ticks - a->ticks);
+        if (b->ns <= a->ns || !is_rate(slope))
+            return lull_fail(err, LULL_ERR_FORMAT, "%s: clock does not run forward at %llu ticks",
+                             path, (unsigned long long)a->ticks);
+        set_segment(&scope->segments[i], a, slope);
+    }
+    scope->n_segments = n - 1;
+    return LULL_OK;
+}
+
+/* ---- all together ---------------------------------------------------------------------------- */
+
+static int compare_clocks(const void *a, const void *b)
+{
+    const struct lull_tape_scope *x = *(const struct lull_tape_scope *const *)a,
+                                 *y = *(const struct lull_tape_scope *const *)b;
+    if (x->clock != y->clock)
+        return x->clock < y->clock ? -1 : 1;
+    return (x->n_offsets < y->n_offsets) - (x->n_offsets > y->n_offsets);
+}
+
+/* One process of each node has compared its clock: the others there take what it has measured. */
+static lull_status share_offsets(struct lull_trace *trace, struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    struct lull_tape_scope **sorted = malloc(sizeof(void *) * trace->n_processes);
+    if (!sorted)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        sorted[p] = &data->scopes[p];
+    qsort(sorted, trace->n_processes, sizeof *sorted, compare_clocks);
+    const struct lull_tape_scope *first = NULL;
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        struct lull_tape_scope *scope = sorted[p];
+        if (!first || scope->clock != first->clock)
+            first = scope;
+        if (scope->clock == 0 || scope->n_offsets > 0 || first->n_offsets == 0)
+            continue;
+        scope->offsets = lull_arena_zero(trace->arena, first->n_offsets, sizeof *scope->offsets);
+        memcpy(scope->offsets, first->offsets, first->n_offsets * sizeof *scope->offsets);
+        scope->n_offsets = first->n_offsets;
+    }
+    free(sorted);
+    return LULL_OK;
+}
+
+/* Whether the clocks of two processes are known to be one. Recorders of earlier versions tell the
+ * node alone. */
+static bool is_one_clock(const struct lull_trace *trace, uint32_t p, uint32_t q)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    if (data->scopes[p].clock != 0 && data->scopes[q].clock != 0)
+        return data->scopes[p].clock == data->scopes[q].clock;
+    return trace->processes[p].node == trace->processes[q].node;
+}
+
+/* A process with another clock than the first one, of which one or both were not compared. */
+static void judge_clocks(struct lull_trace *trace)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    for (uint32_t p = 1; p < trace->n_processes; p++) {
+        const struct lull_tape_scope *scope = &data->scopes[p];
+        if (scope->n_points == 0 || is_one_clock(trace, p, 0) ||
+            (scope->n_offsets > 0 && (data->scopes[0].n_offsets > 0 || scope->clock == 0)))
+            continue;
+        trace->clock_error = -1;
+        lull_trace_add_quirk(trace,
+                             "clocks of different nodes were not compared; times of one may be far"
+                             " from those of another",
+                             "%s", trace->processes[p].name);
+    }
+}
+
+lull_status lull_tape_make_clocks(struct lull_trace *trace, struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    lull_status status = share_offsets(trace, err);
+    char path[LULL_TAPE_PATH];
+    snprintf(path, sizeof path, "%s/definitions", trace->path);
+    if (status == LULL_OK)
+        status = make_clock(trace, path, &data->run, err);
+    for (uint32_t p = 0; status == LULL_OK && p < trace->n_processes; p++) {
+        uint32_t number = data->process_numbers[p];
+        snprintf(path, sizeof path, "%s/%u/%u.definitions", trace->path, number / LULL_TAPE_GROUP,
+                 number);
+        status = make_clock(trace, path, &data->scopes[p], err);
+    }
+    if (status == LULL_OK)
+        judge_clocks(trace);
+    return status;
+}
+
+int64_t lull_tape_ns(const struct lull_tape_scope *scope, uint64_t ticks, size_t *segment)
+{
+    while (*segment + 1 < scope->n_segments && ticks >= scope->segments[*segment + 1].base_ticks)
+        ++*segment;
+    const struct lull_tape_segment *s = &scope->segments[*segment];
+    if (ticks >= s->base_ticks)
+        return (int64_t)((uint64_t)s->base_ns +
+                         (uint64_t)((unsigned __int128)(ticks - s->base_ticks) * s->multiplier >>
+                                    s->shift));
+    return (int64_t)((uint64_t)s->base_ns -
+                     (uint64_t)((unsigned __int128)(s->base_ticks - ticks) * s->multiplier >>
+                                s->shift));
+}
+
+/* ==== length ================================================================================== */
+
+/* How long a run was that did not say it: a recorded program was killed, or still goes on. */
+
+/* A CALL behind the committed records that has begun and not ended; its fields may be being
+ * written just now, so that anything else found there means nothing. */
+static void find_open_call(struct lull_tape_file *file, const union lull_tape_slot *behind,
+                           struct lull_tape_span *span)
+{
+    const struct lull_tape_record *record = &behind->record;
+    const struct lull_tape_ids *regions = &file->ids->maps[LULL_TAPE_MAP_REGION];
+    uint32_t region = lull_tape_id_of(record->head);
+    if (lull_tape_kind_of(record->head) != LULL_TAPE_CALL || record->value != LULL_TAPE_OPEN ||
+        region >= regions->count || regions->index[region] == LULL_NONE ||
+        record->time < span->last)
+        return;
+    file->open_region = regions->index[region];
+    file->open_time = span->last = record->time;
+    span->first = record->time < span->first ? record->time : span->first;
+}
+
+/* What the recorder has found out where the location has ended. */
+static bool is_told(const struct lull_tape_file *file)
+{
+    const struct lull_tape_told *header = &file->header;
+    return header->flags & LULL_TAPE_CLOSED && file->lost == 0 &&
+           header->ends.known & LULL_TAPE_KNOWN_SPAN;
+}
+
+/* The first chunk tells the begin; the last two tell the end, as a long call may be followed by
+ * the messages in it. Behind a damage nothing is read, here or later. */
+static lull_status measure(const struct lull_trace *trace, const struct lull_tape_file *file,
+                           union lull_tape_slot *slots, struct lull_tape_ends *ret_ends,
+                           struct lull_error *err)
+{
+    struct lull_tape_ends ends = {.known = LULL_TAPE_KNOWN_SPAN};
+    struct lull_tape_span span = LULL_TAPE_SPAN_EMPTY;
+    uint64_t committed = file->header.committed;
+    uint64_t chunks = (committed + LULL_TAPE_CHUNK - 1) / LULL_TAPE_CHUNK;
+    size_t got = 0;
+    bool sound = true;
+    struct lull_tape_source source;
+    lull_status status = lull_tape_open_records(trace, file, &source, err);
+    if (status != LULL_OK)
+        return status;
+    lull_tape_source_sparse(&source);
+    for (uint64_t c = 0; status == LULL_OK && sound && c < chunks; c++) {
+        if (c > 0 && c + 2 < chunks)
+            c = chunks - 2;
+        uint64_t begin = c * LULL_TAPE_CHUNK, left = committed - begin;
+        status = lull_tape_read_records_from(&source, file, begin,
+                                             left < LULL_TAPE_CHUNK ? left : LULL_TAPE_CHUNK, slots,
+                                             &got, err);
+        if (status == LULL_OK)
+            sound = lull_tape_span_chunk(slots, got / sizeof *slots, &span);
+    }
+    ends.first = span.first;
+    ends.last = span.last;
+    if (status == LULL_OK && sound) {
+        ends.known |= LULL_TAPE_KNOWN_SOUND;
+        status =
+            lull_tape_read_records_from(&source, file, committed, sizeof *slots, slots, &got, err);
+    }
+    lull_tape_source_close(&source);
+    if (status == LULL_OK && sound && got == sizeof *slots) {
+        ends.known |= LULL_TAPE_KNOWN_BEHIND;
+        memcpy(ends.behind, slots, sizeof ends.behind);
+    }
+    if (status == LULL_OK)
+        *ret_ends = ends;
+    return status;
+}
+
+lull_status lull_tape_measure_location(const struct lull_trace *trace,
+                                       const struct lull_tape_file *file,
+                                       union lull_tape_slot *slots, struct lull_tape_ends *ret_ends,
+                                       struct lull_error *err)
+{
+    if (!is_told(file))
+        return measure(trace, file, slots, ret_ends, err);
+    *ret_ends = file->header.ends;
+    return LULL_OK;
+}
+
+/* What the header of a location tells, or the file of its node. */
+static const struct lull_tape_ends *told_ends(const struct lull_tape_file *file)
+{
+    if (file->known && file->known->ends.known & LULL_TAPE_KNOWN_SPAN)
+        return &file->known->ends;
+    return is_told(file) ? &file->header.ends : NULL;
+}
+
+static lull_status span_of_file(const struct lull_trace *trace, struct lull_tape_file *file,
+                                union lull_tape_slot *slots, struct lull_tape_span *span,
+                                struct lull_error *err)
+{
+    const struct lull_tape_ends *told = told_ends(file);
+    struct lull_tape_ends ends;
+    lull_status status = LULL_OK;
+    if (told)
+        ends = *told;
+    else
+        status = lull_tape_measure_location(trace, file, slots, &ends, err);
+    if (status != LULL_OK)
+        return status;
+    *span = (struct lull_tape_span){ends.first, ends.last};
+    if (ends.known & LULL_TAPE_KNOWN_BEHIND) {
+        memcpy(slots, ends.behind, sizeof ends.behind);
+        find_open_call(file, slots, span);
+    }
+    return LULL_OK;
+}
+
+enum { STOPPED = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_WRITE_FAILED };
+
+/* Sums go on where events do not, and to the end of a program that has left a call by exit(). */
+static bool sums_go_on(const struct lull_tape_file *file)
+{
+    return file->has_sums && (file->header.flags & (STOPPED | LULL_TAPE_PROFILE) ||
+                              file->open_region != LULL_NONE || file->lost > 0);
+}
+
+/* Where the run tells its length, those that have ended cannot make it longer. */
+static bool is_looked_at(const struct lull_tape_data *data, const struct lull_tape_file *file)
+{
+    const bool ended = (file->header.flags & (LULL_TAPE_CLOSED | STOPPED)) == LULL_TAPE_CLOSED;
+    return !file->left_out && !(data->closed && ended);
+}
+
+bool lull_tape_tells_life(const struct lull_tape_data *data, const struct lull_tape_file *file)
+{
+    const struct lull_tape_ends *told = told_ends(file);
+    return !is_looked_at(data, file) ||
+           (told && !(told->known & LULL_TAPE_KNOWN_BEHIND) && !sums_go_on(file));
+}
+
+lull_status lull_tape_find_life(const struct lull_trace *trace, uint32_t location,
+                                union lull_tape_slot *slots, struct lull_tape_life *ret_life,
+                                struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    struct lull_tape_file *file = &data->files[location];
+    struct lull_tape_span span = LULL_TAPE_SPAN_EMPTY;
+    *ret_life = (struct lull_tape_life){.location = location};
+    lull_status status = span_of_file(trace, file, slots, &span, err);
+    if (status == LULL_OK && sums_go_on(file))
+        status = lull_tape_sums_life(trace, file, &ret_life->sums_begin, &ret_life->sums_end, err);
+    ret_life->first = span.first;
+    ret_life->last = span.last;
+    ret_life->open_region = file->open_region;
+    ret_life->open_time = file->open_time;
+    return status;
+}
+
+static int64_t file_ns(const struct lull_tape_file *file, uint64_t ticks)
+{
+    size_t segment = 0;
+    return file->clock->n_segments > 0 ? lull_tape_ns(file->clock, ticks, &segment)
+                                       : (int64_t)ticks;
+}
+
+/* All locations have events from where the last of them begins to have some. */
+static void begin_after_lost(struct lull_trace *trace, struct lull_tape_file *file,
+                             const struct lull_tape_span *span)
+{
+    const int64_t begin = file_ns(file, span->first);
+    file->life_begin = span->first;
+    trace->events_begin = begin > trace->events_begin ? begin : trace->events_begin;
+}
+
+/* The events of all locations end with those that end first; sums may go on. */
+static void see_sums(struct lull_trace *trace, struct lull_tape_file *file,
+                     const struct lull_tape_life *life, struct lull_tape_span *span)
+{
+    const unsigned flags = file->header.flags;
+    if (flags & LULL_TAPE_PROFILE)
+        trace->events = LULL_EVENTS_NONE;
+    else if (flags & STOPPED && trace->events != LULL_EVENTS_NONE)
+        trace->events = LULL_EVENTS_FIRST;
+    if (flags & STOPPED) {
+        int64_t end = span->first > span->last ? INT64_MIN : file_ns(file, span->last);
+        trace->events_end = end < trace->events_end ? end : trace->events_end;
+    } else if (file->lost > 0 && trace->events == LULL_EVENTS_ALL)
+        trace->events = LULL_EVENTS_LAST;
+    const uint64_t begin = life->sums_begin, end = life->sums_end;
+    if (begin == 0 && end == 0)
+        return;
+    if (file->lost > 0 && span->first > span->last) /* it died when it was about to go on */
+        begin_after_lost(trace, file, &(struct lull_tape_span){end, end});
+    file->life_begin = begin < file->life_begin ? begin : file->life_begin;
+    span->first = begin < span->first ? begin : span->first;
+    span->last = end > span->last ? end : span->last;
+}
+
+/* From when to when the locations have something, in ns of the run's clock. */
+struct time_extent {
+    int64_t first, last;
+};
+
+static void see_life(struct lull_trace *trace, struct time_extent *extent,
+                     const struct lull_tape_life *life)
+{
+    struct lull_tape_data *data = trace->format_data;
+    struct lull_tape_file *file = &data->files[life->location];
+    struct lull_tape_span span = {life->first, life->last};
+    file->open_region = life->open_region; /* which another one has found, perhaps */
+    file->open_time = life->open_time;
+    if (file->lost > 0 && span.first <= span.last)
+        begin_after_lost(trace, file, &span);
+    see_sums(trace, file, life, &span);
+    if (span.first > span.last)
+        return;
+    const int64_t first = file_ns(file, span.first), last = file_ns(file, span.last);
+    extent->first = first < extent->first ? first : extent->first;
+    extent->last = last > extent->last ? last : extent->last;
+}
+
+/* `told`: by others and this one, where several open the run. */
+static lull_status see_lives(struct lull_trace *trace, const struct lull_tape_life *told,
+                             size_t n_told, struct time_extent *extent, struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    union lull_tape_slot *slots = malloc(LULL_TAPE_CHUNK);
+    lull_status status =
+        slots ? LULL_OK : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    size_t next = 0;
+    for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
+        struct lull_tape_life life;
+        if (!is_looked_at(data, &data->files[l]))
+            continue;
+        const bool finds = !data->share || lull_tape_tells_life(data, &data->files[l]);
+        if (finds)
+            status = lull_tape_find_life(trace, l, slots, &life, err);
+        else if (next < n_told && told[next].location == l)
+            life = told[next++];
+        else
+            status = lull_tape_other_run(trace, err);
+        if (status == LULL_OK)
+            see_life(trace, extent, &life);
+    }
+    free(slots);
+    return status;
+}
+
+/* Without a RUN definition the records say where the run begins and ends; with one, locations that
+ * did not end in an orderly way may have gone on longer. */
+lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    struct time_extent extent = {INT64_MAX, INT64_MIN};
+    struct lull_tape_life *told = NULL;
+    size_t n_told = 0;
+    trace->events_end = INT64_MAX;
+    trace->events_begin = INT64_MIN;
+    lull_status status = LULL_OK;
+    if (data->share)
+        status = lull_tape_share_lives(trace, &told, &n_told, err);
+    if (status == LULL_OK)
+        status = see_lives(trace, told, n_told, &extent, err);
+    free(told);
+    const int64_t first = extent.first, last = extent.last;
+    if (!data->closed)
+        data->origin = first == INT64_MAX ? 0 : first;
+    int64_t duration;
+    if (last > data->origin && !__builtin_sub_overflow(last, data->origin, &duration) &&
+        (!data->closed || duration > trace->duration))
+        trace->duration = duration;
+    if (trace->events_begin < data->origin ||
+        __builtin_sub_overflow(trace->events_begin, data->origin, &trace->events_begin))
+        trace->events_begin = 0;
+    if (trace->events == LULL_EVENTS_LAST)
+        trace->events_end = trace->duration;
+    else if (trace->events != LULL_EVENTS_FIRST || trace->events_end < data->origin)
+        trace->events_end = 0;
+    else if (__builtin_sub_overflow(trace->events_end, data->origin, &trace->events_end))
+        trace->events_end = trace->duration;
+    return status;
+}
+
+/* ==== main part =============================================================================== */
+
+/* Where the main part of each process begins and ends: a header tells it. Tapes of version 1 do
+ * not: there MPI_Init stands near the begin of the records of a process's first thread, and
+ * MPI_Finalize near their end. */
+
+enum { NEAR = 16 }; /* chunks that are searched; further off the two are not looked for */
+
+struct search {
+    const struct lull_trace *trace;
+    union lull_tape_slot *slots; /* a chunk */
+    bool *init, *finalize;       /* [n_regions] */
+};
+
+static int64_t ns_since_origin(const struct lull_trace *trace, const struct lull_tape_file *file,
+                               uint64_t ticks)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    size_t segment = 0;
+    uint64_t ns =
+        file->clock->n_segments > 0 ? (uint64_t)lull_tape_ns(file->clock, ticks, &segment) : ticks;
+    return (int64_t)(ns - (uint64_t)data->origin);
+}
+
+static void set_begin(struct lull_process *process, int64_t begin)
+{
+    if (begin > 0 && begin <= process->main_end)
+        process->main_begin = begin;
+}
+
+static void set_end(const struct lull_trace *trace, struct lull_process *process, int64_t end)
+{
+    if (end >= process->main_begin && end <= trace->duration)
+        process->main_end = end;
+}
+
+/* ---- version 1 --------------------------------------------------------------------------------
+ */
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+    while (*names && strcmp(name, *names) != 0)
+        names++;
+    return *names != NULL;
+}
+
+static bool *mark_regions(const struct lull_trace *trace, const char *const *names)
+{
+    bool *marks = calloc(trace->n_regions + (size_t)1, sizeof *marks);
+    for (uint32_t r = 0; marks && r < trace->n_regions; r++)
+        marks[r] = is_one_of(trace->regions[r].name, names);
+    return marks;
+}
+
+/* The first call of a marked region in `count` slots; NULL: there is none. */
+static const union lull_tape_slot *find_call(const struct lull_tape_file *file,
+                                             const union lull_tape_slot *slots, size_t count,
+                                             const bool *marks)
+{
+    const struct lull_tape_ids *regions = &file->ids->maps[LULL_TAPE_MAP_REGION];
+    for (size_t i = 0; i < count; i += 1 + lull_tape_extra_of(slots[i].record.head)) {
+        uint32_t head = slots[i].record.head, id = lull_tape_id_of(head);
+        if (lull_tape_kind_of(head) == LULL_TAPE_PAD ||
+            lull_tape_kind_of(head) == LULL_TAPE_NOTHING)
+            break;
+        if (lull_tape_kind_of(head) == LULL_TAPE_CALL && i + lull_tape_extra_of(head) < count &&
+            id < regions->count && regions->index[id] != LULL_NONE && marks[regions->index[id]])
+            return &slots[i];
+    }
+    return NULL;
+}
+
+static lull_status search_chunk(const struct search *search, const struct lull_tape_file *file,
+                                uint64_t chunk, const bool *marks,
+                                const union lull_tape_slot **ret_call, struct lull_error *err)
+{
+    uint64_t begin = chunk * LULL_TAPE_CHUNK, left = file->header.committed - begin;
+    size_t got = 0;
+    lull_status status = lull_tape_read_records(search->trace, file, begin,
+                                                left < LULL_TAPE_CHUNK ? left : LULL_TAPE_CHUNK,
+                                                search->slots, &got, err);
+    if (status == LULL_ERR_FORMAT) /* damaged, which who reads it all is told */
+        return LULL_OK;
+    if (status == LULL_OK)
+        *ret_call = find_call(file, search->slots, got / sizeof *search->slots, marks);
+    return status;
+}
+
+static lull_status find_main(const struct search *search, const struct lull_tape_file *file,
+                             struct lull_process *process, struct lull_error *err)
+{
+    const uint64_t chunks = (file->header.committed + LULL_TAPE_CHUNK - 1) / LULL_TAPE_CHUNK;
+    const union lull_tape_slot *call = NULL;
+    lull_status status = LULL_OK;
+    for (uint64_t c = 0; status == LULL_OK && !call && c < chunks && c < NEAR; c++)
+        status = search_chunk(search, file, c, search->init, &call, err);
+    if (status != LULL_OK || !call)
+        return status;
+    uint64_t length = lull_tape_extra_of(call->record.head) ? call[1].u64[0] : call->record.value;
+    set_begin(process, ns_since_origin(search->trace, file, call->record.time + length));
+    call = NULL;
+    for (uint64_t c = chunks; status == LULL_OK && !call && c > 0 && c + NEAR > chunks; c--)
+        status = search_chunk(search, file, c - 1, search->finalize, &call, err);
+    if (status == LULL_OK && call)
+        set_end(search->trace, process, ns_since_origin(search->trace, file, call->record.time));
+    return status;
+}
+
+static lull_status search_all(struct lull_trace *trace, struct lull_error *err)
+{
+    static const char *const init[] = {"MPI_Init", "MPI_Init_thread", NULL};
+    static const char *const finalize[] = {"MPI_Finalize", NULL};
+    const struct lull_tape_data *data = trace->format_data;
+    struct search search = {.trace = trace,
+                            .slots = malloc(LULL_TAPE_CHUNK),
+                            .init = mark_regions(trace, init),
+                            .finalize = mark_regions(trace, finalize)};
+    lull_status status = LULL_OK;
+    if (!search.slots || !search.init || !search.finalize)
+        status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    for (uint32_t p = 0; status == LULL_OK && p < trace->n_processes; p++) {
+        const uint32_t first = trace->processes[p].first_location;
+        status = lull_tape_need(trace, first, err);
+        if (status == LULL_OK)
+            status = find_main(&search, &data->files[first], &trace->processes[p], err);
+    }
+    free(search.slots);
+    free(search.init);
+    free(search.finalize);
+    return status;
+}
+
+/* ---- since version 2 --------------------------------------------------------------------------
+ */
+
+/* Any thread may have called the two. */
+static void take_told(struct lull_trace *trace)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        const struct lull_tape_file *file = &data->files[l];
+        struct lull_process *process = &trace->processes[trace->locations[l].process];
+        if (file->header.main_begin != 0)
+            set_begin(process, ns_since_origin(trace, file, file->header.main_begin));
+        if (file->header.main_end != 0)
+            set_end(trace, process, ns_since_origin(trace, file, file->header.main_end));
+    }
+}
+
+lull_status lull_tape_find_main(struct lull_trace *trace, struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    lull_status status = LULL_OK;
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        trace->processes[p].main_end = trace->duration;
+    bool tells = false;
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        tells |= data->files[l].header.version > 1;
+    if (tells)
+        take_told(trace);
+    else if (strncmp(trace->producer, "lull", 4) == 0)
+        status = search_all(trace, err);
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        trace->has_main |= trace->processes[p].main_begin > 0;
+    return status;
+}

@@ -1,0 +1,828 @@
+#include "wait/letters.h"
+
+#include "activity/channel.h"
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "team/ending.h"
+#include "wait/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ==== wire ==================================================================================== */
+
+/* Causes as bytes. Ledgers are most of them: of what an agent sends to a
+ * member in messages, one behind the other, only what has changed goes along. */
+
+/* The last snapshot that was told of each agent to each member, or by it; kept. */
+struct wait_told {
+    struct lull_hash by_agent;
+    struct wait_snapshot **snapshots;
+    size_t capacity;
+};
+
+/* So many bytes a cause needs at most. */
+enum {
+    WIRE_MOMENT = 32,
+    WIRE_CAUSE =
+        24 + 2 * (WIRE_MOMENT + (2 * LULL_WAIT_LEDGER + 4) * (int)sizeof(struct wait_entry))
+};
+
+struct told_key {
+    uint32_t agent, member;
+};
+
+struct wire_cause {
+    int64_t time;
+    uint32_t agent, call, met, padding;
+};
+
+enum form {
+    FORM_NONE,  /* no snapshot */
+    FORM_LAST,  /* the last one that was told */
+    FORM_OWN,   /* own places follow; those of others are as in the last one */
+    FORM_WHOLE, /* both follow */
+};
+
+struct wire_moment {
+    int64_t in_mpi;
+    uint64_t clock;
+    uint32_t form, epoch;
+    uint32_t own, others; /* entries */
+};
+
+static_assert(sizeof(struct wire_moment) == WIRE_MOMENT && sizeof(struct wire_cause) == 24,
+              "as WIRE_CAUSE has it");
+
+/* ---- what was told ------------------------------------------------------------------------- */
+
+/* Where the last snapshot of an agent is kept; NULL: no memory. */
+static struct wait_snapshot **last_of(struct wait_told *told, uint32_t agent, uint32_t member)
+{
+    const struct told_key key = {agent, member};
+    const size_t count = told->by_agent.count;
+    bool is_new;
+    uint64_t *index = NULL;
+    if (lull_array_reserve(&told->snapshots, &told->capacity, count + 1, sizeof *told->snapshots))
+        index = lull_hash_add(&told->by_agent, &key, sizeof key, count, &is_new);
+    if (!index)
+        return NULL;
+    if (is_new)
+        told->snapshots[count] = NULL;
+    return &told->snapshots[*index];
+}
+
+static void keep_last(struct wait_snapshot **last, const struct wait_moment *moment)
+{
+    struct wait_moment before = {.snapshot = *last};
+    lull_wait_moment_drop(&before);
+    *last = lull_wait_moment_keep(moment).snapshot;
+}
+
+static void wait_told_free(struct wait_told *told)
+{
+    for (size_t i = 0; i < told->by_agent.count; i++) {
+        struct wait_moment moment = {.snapshot = told->snapshots[i]};
+        lull_wait_moment_drop(&moment);
+    }
+    lull_hash_free(&told->by_agent);
+    free(told->snapshots);
+    *told = (struct wait_told){0};
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+static unsigned char *put_bytes(unsigned char *at, const void *bytes, size_t size)
+{
+    memcpy(at, bytes, size);
+    return at + size;
+}
+
+static enum form form_of(const struct wait_snapshot *snapshot, const struct wait_snapshot *last)
+{
+    if (!snapshot)
+        return FORM_NONE;
+    if (snapshot == last)
+        return FORM_LAST;
+    return last && snapshot->others == last->others ? FORM_OWN : FORM_WHOLE;
+}
+
+static unsigned char *write_moment(unsigned char *at, const struct wait_moment *moment,
+                                   const struct wait_snapshot *last)
+{
+    const struct wait_snapshot *snapshot = moment->snapshot;
+    struct wire_moment wire = {.in_mpi = moment->in_mpi, .form = form_of(snapshot, last)};
+    if (wire.form >= FORM_OWN) {
+        wire.clock = snapshot->clock;
+        wire.epoch = snapshot->epoch;
+        wire.own = snapshot->count;
+        wire.others = wire.form == FORM_WHOLE ? snapshot->others->count : 0;
+    }
+    at = put_bytes(at, &wire, sizeof wire);
+    if (wire.form >= FORM_OWN)
+        at = put_bytes(at, snapshot->own, wire.own * sizeof snapshot->own[0]);
+    if (wire.form == FORM_WHOLE)
+        at = put_bytes(at, snapshot->others->entries, wire.others * sizeof snapshot->own[0]);
+    return at;
+}
+
+/* Returns behind it. `told`: of messages to a member; NULL: all of it is written. */
+static unsigned char *wait_write_cause(unsigned char *at, const struct wait_cause *cause,
+                                       struct wait_told *told, uint32_t member, bool *ret_no_memory)
+{
+    const struct wire_cause wire = {
+        .time = cause->time, .agent = cause->agent, .call = cause->call, .met = cause->met};
+    const struct wait_snapshot *now = cause->late.snapshot, *since = cause->late_since.snapshot;
+    struct wait_snapshot **last = told && now ? last_of(told, cause->agent, member) : NULL;
+    /* What was in another epoch is never looked at (ledger.h). */
+    const bool same_epoch = now && since && now->epoch == since->epoch;
+    *ret_no_memory |= told && now && !last;
+    at = put_bytes(at, &wire, sizeof wire);
+    at = write_moment(at, &cause->late, last ? *last : NULL);
+    at = write_moment(at, same_epoch ? &cause->late_since : &(struct wait_moment){0}, NULL);
+    if (last)
+        keep_last(last, &cause->late);
+    return at;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static const struct wait_entry behind_all = {.key = UINT64_MAX};
+
+/* NULL: no memory. */
+static struct wait_shared *read_others(const unsigned char *at, uint32_t count)
+{
+    struct wait_shared *shared = malloc(sizeof *shared + (count + 1) * sizeof shared->entries[0]);
+    if (!shared)
+        return NULL;
+    *shared = (struct wait_shared){1, count};
+    memcpy(shared->entries, at, count * sizeof shared->entries[0]);
+    shared->entries[count] = behind_all;
+    return shared;
+}
+
+static struct wait_snapshot *read_snapshot(const unsigned char *at, const struct wire_moment *wire,
+                                           struct wait_snapshot *last)
+{
+    struct wait_snapshot *snapshot =
+        malloc(sizeof *snapshot + (wire->own + 1) * sizeof snapshot->own[0]);
+    struct wait_shared *others = NULL;
+    if (snapshot && wire->form == FORM_WHOLE)
+        others = read_others(at + wire->own * sizeof snapshot->own[0], wire->others);
+    else if (snapshot && last)
+        others = last->others;
+    if (!others) {
+        free(snapshot);
+        return NULL;
+    }
+    others->references += wire->form == FORM_OWN;
+    *snapshot = (struct wait_snapshot){others, 1, wire->epoch, wire->clock, wire->own};
+    memcpy(snapshot->own, at, wire->own * sizeof snapshot->own[0]);
+    snapshot->own[wire->own] = behind_all;
+    return snapshot;
+}
+
+static const unsigned char *read_moment(const unsigned char *at, struct wait_snapshot *last,
+                                        struct wait_moment *ret_moment, bool *ret_no_memory)
+{
+    struct wire_moment wire;
+    memcpy(&wire, at, sizeof wire);
+    at += sizeof wire;
+    *ret_moment = (struct wait_moment){.in_mpi = wire.in_mpi};
+    if (wire.form == FORM_LAST)
+        *ret_moment = lull_wait_moment_keep(&(struct wait_moment){last, wire.in_mpi});
+    else if (wire.form != FORM_NONE)
+        ret_moment->snapshot = read_snapshot(at, &wire, last);
+    *ret_no_memory |= wire.form != FORM_NONE && !ret_moment->snapshot;
+    return at + ((size_t)wire.own + wire.others) * sizeof(struct wait_entry);
+}
+
+/* Likewise; *ret_cause has references. Without a snapshot: no memory, which is noted. */
+static const unsigned char *wait_read_cause(const unsigned char *at, struct wait_told *told,
+                                            uint32_t member, struct wait_cause *ret_cause,
+                                            bool *ret_no_memory)
+{
+    struct wire_cause wire;
+    memcpy(&wire, at, sizeof wire);
+    at += sizeof wire;
+    struct wait_snapshot **last = NULL;
+    *ret_cause = (struct wait_cause){
+        .time = wire.time, .agent = wire.agent, .call = wire.call, .met = wire.met};
+    if (told && !(last = last_of(told, wire.agent, member)))
+        *ret_no_memory = true;
+    at = read_moment(at, last ? *last : NULL, &ret_cause->late, ret_no_memory);
+    at = read_moment(at, NULL, &ret_cause->late_since, ret_no_memory);
+    if (last && ret_cause->late.snapshot)
+        keep_last(last, &ret_cause->late);
+    return at;
+}
+
+/* ==== letters ================================================================================= */
+
+enum letter_kind {
+    LETTER_QUEUE,   /* a: port; b, c: source and target; d: communicator; time: tag */
+    LETTER_MESSAGE, /* a: port; b: number; yes: it waits for its receive; a cause */
+    LETTER_WATCH,   /* a: port; b: number; c: the sender's queue; time: its call ends */
+    LETTER_GIVE_UP, /* a: port; b: number */
+    LETTER_ANSWER,  /* a: the sender's queue; b: number; yes: a cause, else it was not posted */
+    LETTER_NEWS     /* a: communicator; b: number; c: rank or group; d: how many; of operations of
+                       that kind; a cause */
+};
+
+struct letter {
+    uint8_t kind, news;
+    bool yes;
+    uint8_t padding;
+    uint32_t a, b, c, d, operations;
+    int64_t time;
+};
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+struct wait_office;
+static unsigned char *wait_office_room(struct wait_office *office, uint32_t member, size_t most);
+struct wait_office;
+static void wait_office_fill(struct wait_office *office, uint32_t member, size_t size);
+struct wait_office;
+static struct wait_told *wait_office_told(struct wait_office *office);
+
+/* `cause` NULL: without. Those of messages are told by what was told before. */
+static void post(struct lull_waits *waits, uint32_t member, const struct letter *letter,
+                 const struct wait_cause *cause)
+{
+    struct wait_office *office = waits->office;
+    const bool sequence = letter->kind != LETTER_NEWS;
+    unsigned char *begin = wait_office_room(office, member, sizeof *letter + WIRE_CAUSE);
+    if (!begin) {
+        waits->no_memory = true;
+        return;
+    }
+    memcpy(begin, letter, sizeof *letter);
+    unsigned char *end = begin + sizeof *letter;
+    if (cause)
+        end = wait_write_cause(end, cause, sequence ? wait_office_told(office) : NULL, member,
+                               &waits->no_memory);
+    wait_office_fill(office, member, (size_t)(end - begin));
+}
+
+static uint32_t receiver_of(const struct lull_waits *waits, uint32_t queue)
+{
+    return lull_division_owner(waits->options.division, waits->queues[queue].target);
+}
+
+struct wait_office;
+static uint32_t wait_office_new_port(struct wait_office *office, uint32_t member);
+
+void lull_wait_post_queue(struct lull_waits *waits, uint32_t queue,
+                          const struct lull_channel *channel)
+{
+    const uint32_t member = receiver_of(waits, queue);
+    waits->queues[queue].port = wait_office_new_port(waits->office, member);
+    const struct letter letter = {.kind = LETTER_QUEUE,
+                                  .a = waits->queues[queue].port,
+                                  .b = channel->source,
+                                  .c = channel->target,
+                                  .d = channel->comm,
+                                  .time = channel->tag};
+    post(waits, member, &letter, NULL);
+}
+
+void lull_wait_post_message(struct lull_waits *waits, uint32_t queue, uint32_t number,
+                            bool waits_for_receive, const struct wait_cause *sent)
+{
+    const struct letter letter = {.kind = LETTER_MESSAGE,
+                                  .yes = waits_for_receive,
+                                  .a = waits->queues[queue].port,
+                                  .b = number};
+    post(waits, receiver_of(waits, queue), &letter, sent);
+}
+
+void lull_wait_post_watch(struct lull_waits *waits, uint32_t queue, uint32_t number,
+                          int64_t call_ends)
+{
+    const struct letter letter = {.kind = LETTER_WATCH,
+                                  .a = waits->queues[queue].port,
+                                  .b = number,
+                                  .c = queue,
+                                  .time = call_ends};
+    post(waits, receiver_of(waits, queue), &letter, NULL);
+}
+
+void lull_wait_post_give_up(struct lull_waits *waits, uint32_t queue, uint32_t number)
+{
+    const struct letter letter = {
+        .kind = LETTER_GIVE_UP, .a = waits->queues[queue].port, .b = number};
+    post(waits, receiver_of(waits, queue), &letter, NULL);
+}
+
+void lull_wait_post_answer(struct lull_waits *waits, const struct wait_watcher *watcher,
+                           const struct wait_cause *posted)
+{
+    const bool there = posted->late.snapshot;
+    const struct letter letter = {
+        .kind = LETTER_ANSWER, .yes = there, .a = watcher->far_queue, .b = watcher->number};
+    post(waits, watcher->member, &letter, there ? posted : NULL);
+}
+
+void lull_wait_post_news(struct lull_waits *waits, uint32_t member,
+                         const struct wait_series *series, uint32_t number,
+                         const struct wait_news *news)
+{
+    const struct letter letter = {.kind = LETTER_NEWS,
+                                  .news = news->kind,
+                                  .a = series->comm,
+                                  .b = number,
+                                  .c = news->which,
+                                  .d = news->count,
+                                  .operations = series->kind};
+    post(waits, member, &letter, news->cause);
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+struct wait_office;
+static bool wait_office_add_port(struct wait_office *office, uint32_t member, uint32_t queue);
+
+static void read_queue(struct lull_waits *waits, uint32_t from, const struct letter *letter)
+{
+    const struct lull_channel channel = {
+        .source = letter->b, .target = letter->c, .comm = letter->d, .tag = (int32_t)letter->time};
+    const uint32_t queue = lull_wait_queue(waits, &channel);
+    if (queue == LULL_NONE || !wait_office_add_port(waits->office, from, queue))
+        waits->no_memory = true;
+}
+
+static void read_news(struct lull_waits *waits, const struct letter *letter,
+                      const struct wait_cause *cause)
+{
+    const struct wait_news news = {
+        .kind = letter->news, .which = letter->c, .count = letter->d, .cause = cause};
+    const uint32_t series = lull_wait_series(waits, letter->a, letter->operations);
+    if (series == LULL_NONE ||
+        !lull_wait_hear_news(waits, &waits->series[series], letter->b, &news))
+        waits->no_memory = true;
+}
+
+static bool has_cause(const struct letter *letter)
+{
+    return letter->kind == LETTER_MESSAGE ||
+           (letter->kind == LETTER_NEWS && letter->news != NEWS_FEWEST) ||
+           (letter->kind == LETTER_ANSWER && letter->yes);
+}
+
+struct wait_office;
+static uint32_t wait_office_queue(const struct wait_office *office, uint32_t member, uint32_t port);
+
+/* The references of `cause` are taken, but for those of news. */
+static void take(struct lull_waits *waits, uint32_t from, const struct letter *letter,
+                 struct wait_cause *cause)
+{
+    struct wait_office *office = waits->office;
+    switch ((enum letter_kind)letter->kind) {
+    case LETTER_QUEUE:
+        read_queue(waits, from, letter);
+        break;
+    case LETTER_MESSAGE:
+        lull_wait_deliver(waits, wait_office_queue(office, from, letter->a), letter->b, letter->yes,
+                          cause);
+        break;
+    case LETTER_WATCH:
+        lull_wait_watch_from(waits, from, letter->c, wait_office_queue(office, from, letter->a),
+                             letter->b, letter->time);
+        break;
+    case LETTER_GIVE_UP:
+        lull_wait_post_is_done(waits, wait_office_queue(office, from, letter->a), letter->b);
+        break;
+    case LETTER_ANSWER:
+        lull_wait_take_answer(waits, letter->a, letter->b, cause);
+        break;
+    case LETTER_NEWS:
+        read_news(waits, letter, cause);
+        lull_wait_cause_drop(cause);
+        break;
+    }
+}
+
+struct wait_office;
+static struct wait_told *wait_office_heard(struct wait_office *office);
+
+/* From a member: as they stand in a parcel. Streams that may go on then are ready. */
+static void wait_read_letters(struct lull_waits *waits, uint32_t from, const unsigned char *bytes,
+                              size_t size)
+{
+    for (const unsigned char *at = bytes; at < bytes + size && !waits->no_memory;) {
+        struct letter letter;
+        struct wait_cause cause = {.time = -1};
+        memcpy(&letter, at, sizeof letter);
+        at += sizeof letter;
+        if (has_cause(&letter))
+            at = wait_read_cause(
+                at, letter.kind == LETTER_NEWS ? NULL : wait_office_heard(waits->office), from,
+                &cause, &waits->no_memory);
+        if (waits->no_memory)
+            lull_wait_cause_drop(&cause);
+        else
+            take(waits, from, &letter, &cause);
+    }
+}
+
+/* ==== office ================================================================================== */
+
+struct wait_office;
+
+enum {
+    PARCEL = 64 << 10,
+    MARK_EVERY = 1 << 20, /* bytes of letters, of which this member may be ahead by ... */
+    MARKS = 64            /* ... so many times */
+};
+
+enum {
+    FLUSH_EVERY_NS = 2000000,
+    HEAR_EVERY_NS = 50000, /* nobody is told more often how far others are */
+    LOOKS = 20,
+    REST_NS = 1000000, /* of a reader that is ahead, */
+    MOST_RESTS = 100   /* ... for each block */
+};
+
+enum parcel_kind { LETTERS, READ_TO, NOTE };
+
+struct head {
+    uint64_t kind;
+    union {
+        int64_t time;                 /* READ_TO */
+        struct lull_ending_note note; /* NOTE */
+    };
+};
+
+enum { HEAD_OF_LETTERS = sizeof(uint64_t) };
+
+/* Another member. */
+struct other {
+    unsigned char *bytes; /* a parcel of letters that wait for company; NULL: there are none */
+    size_t size;
+    uint32_t n_ports; /* of queues whose receivers it has */
+    uint32_t *queues; /* by port, of those that it sends on */
+    size_t n_queues, queue_capacity;
+    int64_t read_to; /* as it told */
+};
+
+struct wait_office {
+    struct lull_waits *waits;
+    struct lull_team *team;
+    unsigned workers;
+    _Atomic int64_t *read_to; /* [workers] */
+    atomic_bool ahead;        /* readers are to rest */
+    atomic_bool stops;        /* the thread */
+    pthread_t thread;
+    bool has_thread;
+
+    /* under the lock of the waits */
+    struct other *others; /* [members] */
+    struct wait_told told, heard;
+    struct lull_ending ending;
+    lull_status status; /* of the first failure */
+    struct lull_error error;
+    int64_t flushed_at, told_time;
+    uint64_t posted;      /* bytes, since the last mark */
+    int64_t marks[MARKS]; /* how far this member had been read: n_marks were there in all */
+    uint64_t n_marks;
+};
+
+static void fail_office(struct wait_office *office, lull_status status,
+                        const struct lull_error *err)
+{
+    if (office->status != LULL_OK || status == LULL_OK)
+        return;
+    office->status = status;
+    office->error = *err;
+}
+
+/* ---- how far ------------------------------------------------------------------------------- */
+
+static int64_t own_time(const struct wait_office *office)
+{
+    int64_t least = INT64_MAX;
+    for (unsigned w = 0; w < office->workers; w++) {
+        const int64_t time = atomic_load_explicit(&office->read_to[w], memory_order_relaxed);
+        least = time < least ? time : least;
+    }
+    return least;
+}
+
+static int64_t time_of_others(const struct wait_office *office)
+{
+    int64_t least = INT64_MAX;
+    for (uint32_t m = 0; m < lull_team_size(office->team); m++)
+        if (m != lull_team_index(office->team) && office->others[m].read_to < least)
+            least = office->others[m].read_to;
+    return least;
+}
+
+static void look_how_far(struct wait_office *office)
+{
+    const int64_t oldest = office->marks[office->n_marks % MARKS];
+    atomic_store(&office->ahead, office->n_marks >= MARKS && oldest > time_of_others(office));
+}
+
+static void count_posted(struct wait_office *office, size_t size)
+{
+    office->posted += size;
+    if (office->posted < MARK_EVERY)
+        return;
+    office->posted = 0;
+    office->marks[office->n_marks++ % MARKS] = own_time(office);
+    look_how_far(office);
+}
+
+/* ---- sending ------------------------------------------------------------------------------- */
+
+static void tell(struct wait_office *office, uint32_t to, const struct head *head)
+{
+    struct lull_error err;
+    fail_office(office, lull_team_post(office->team, LULL_TEAM_WAITS, to, head, sizeof *head, &err),
+                &err);
+}
+
+static lull_status tell_note(void *context, uint32_t to, const struct lull_ending_note *note,
+                             struct lull_error *err)
+{
+    const struct wait_office *office = context;
+    const struct head head = {.kind = NOTE, .note = *note};
+    return lull_team_post(office->team, LULL_TEAM_WAITS, to, &head, sizeof head, err);
+}
+
+static void post_parcel(struct wait_office *office, uint32_t to)
+{
+    struct other *other = &office->others[to];
+    struct lull_error err;
+    fail_office(office,
+                lull_team_post(office->team, LULL_TEAM_WAITS, to, other->bytes, other->size, &err),
+                &err);
+    office->ending.sent++;
+    count_posted(office, other->size);
+    free(other->bytes);
+    other->bytes = NULL;
+}
+
+/* Also tells the others how far this member has been read. */
+static void flush(struct wait_office *office)
+{
+    const int64_t time = own_time(office);
+    const struct head head = {.kind = READ_TO, .time = time};
+    const bool tells = time != office->told_time;
+    for (uint32_t m = 0; m < lull_team_size(office->team); m++) {
+        if (office->others[m].bytes)
+            post_parcel(office, m);
+        if (tells && m != lull_team_index(office->team))
+            tell(office, m, &head);
+    }
+    office->told_time = time;
+}
+
+static void flush_sometimes(struct wait_office *office)
+{
+    const int64_t now = lull_clock_read(CLOCK_MONOTONIC);
+    int64_t every = (int64_t)lull_team_size(office->team) * HEAR_EVERY_NS;
+    every = every > FLUSH_EVERY_NS ? every : FLUSH_EVERY_NS;
+    if (now - office->flushed_at < every)
+        return;
+    office->flushed_at = now;
+    flush(office);
+}
+
+/* Room for a letter to a member, of which wait_office_fill says how much it has become. NULL:
+ * no memory. */
+static unsigned char *wait_office_room(struct wait_office *office, uint32_t member, size_t most)
+{
+    struct other *other = &office->others[member];
+    const uint64_t kind = LETTERS;
+    if (other->bytes && other->size + most > PARCEL)
+        post_parcel(office, member);
+    if (!other->bytes) {
+        if (!(other->bytes = malloc(PARCEL)))
+            return NULL;
+        memcpy(other->bytes, &kind, HEAD_OF_LETTERS);
+        other->size = HEAD_OF_LETTERS;
+    }
+    return other->bytes + other->size;
+}
+
+static void wait_office_fill(struct wait_office *office, uint32_t member, size_t size)
+{
+    office->others[member].size += size;
+}
+
+/* ---- ports --------------------------------------------------------------------------------- */
+
+/* A queue whose receiver a member has is known there by its port: they are counted. */
+static uint32_t wait_office_new_port(struct wait_office *office, uint32_t member)
+{
+    return office->others[member].n_ports++;
+}
+
+/* The same of queues that the other one sends on. False: no memory. */
+static bool wait_office_add_port(struct wait_office *office, uint32_t member, uint32_t queue)
+{
+    struct other *other = &office->others[member];
+    if (!lull_array_reserve(&other->queues, &other->queue_capacity, other->n_queues + 1,
+                            sizeof *other->queues))
+        return false;
+    other->queues[other->n_queues++] = queue;
+    return true;
+}
+
+static uint32_t wait_office_queue(const struct wait_office *office, uint32_t member, uint32_t port)
+{
+    return office->others[member].queues[port];
+}
+
+/* to others */
+static struct wait_told *wait_office_told(struct wait_office *office)
+{
+    return &office->told;
+}
+
+/* by others */
+static struct wait_told *wait_office_heard(struct wait_office *office)
+{
+    return &office->heard;
+}
+
+/* ---- taking -------------------------------------------------------------------------------- */
+
+static void take_parcel(struct wait_office *office, const struct lull_team_parcel *parcel)
+{
+    const struct head *head = parcel->bytes;
+    struct lull_error err;
+    switch ((enum parcel_kind)head->kind) {
+    case LETTERS:
+        office->ending.received++;
+        wait_read_letters(office->waits, parcel->from,
+                          (const unsigned char *)parcel->bytes + HEAD_OF_LETTERS,
+                          parcel->size - HEAD_OF_LETTERS);
+        lull_wait_run_ready(office->waits);
+        break;
+    case READ_TO:
+        office->others[parcel->from].read_to = head->time;
+        look_how_far(office);
+        break;
+    case NOTE:
+        if (office->ending.settled) /* what it has written counts as sent */
+            flush(office);
+        fail_office(office, lull_ending_hear(&office->ending, parcel->from, &head->note, &err),
+                    &err);
+        break;
+    }
+}
+
+/* What has come; by one thread at a time, without the lock. */
+static bool take_all(struct wait_office *office)
+{
+    struct lull_waits *waits = office->waits;
+    bool any = false;
+    for (bool more = true; more;) {
+        struct lull_team_parcel parcel;
+        struct lull_error err;
+        lull_status status = lull_team_take(office->team, LULL_TEAM_WAITS, &parcel, &err);
+        pthread_mutex_lock(&waits->lock);
+        fail_office(office, status, &err);
+        if (office->status == LULL_OK && !waits->no_memory && parcel.bytes)
+            take_parcel(office, &parcel);
+        more = office->status == LULL_OK && parcel.bytes && !office->ending.over;
+        pthread_mutex_unlock(&waits->lock);
+        any |= parcel.bytes != NULL;
+        lull_team_give_back(&parcel);
+    }
+    return any;
+}
+
+static void *serve(void *context)
+{
+    struct wait_office *office = context;
+    struct lull_patience patience = {.at_once = 0};
+    while (!atomic_load(&office->stops)) {
+        const bool any = take_all(office);
+        pthread_mutex_lock(&office->waits->lock);
+        flush_sometimes(office);
+        const bool failed = office->status != LULL_OK;
+        pthread_mutex_unlock(&office->waits->lock);
+        if (failed)
+            break;
+        if (any)
+            lull_patience_renew(&patience);
+        lull_patience_wait(lull_patience_lose(&patience));
+    }
+    return NULL;
+}
+
+static void end_thread(struct wait_office *office)
+{
+    if (!office->has_thread)
+        return;
+    atomic_store(&office->stops, true);
+    pthread_join(office->thread, NULL);
+    office->has_thread = false;
+}
+
+static lull_status failure(const struct wait_office *office, struct lull_error *err)
+{
+    return office->status == LULL_OK ? LULL_OK
+                                     : lull_fail(err, office->status, "%s", office->error.text);
+}
+
+lull_status lull_wait_office_reads(struct lull_waits *waits, unsigned worker, int64_t time,
+                                   struct lull_error *err)
+{
+    struct wait_office *office = waits->office;
+    const struct timespec span = {.tv_nsec = REST_NS};
+    atomic_store_explicit(&office->read_to[worker], time, memory_order_relaxed);
+    for (unsigned i = 0; i < MOST_RESTS && atomic_load(&office->ahead) && time != INT64_MAX; i++)
+        nanosleep(&span, NULL);
+    pthread_mutex_lock(&waits->lock);
+    lull_status status = failure(office, err);
+    pthread_mutex_unlock(&waits->lock);
+    return status;
+}
+
+/* Nothing has come. */
+static void wait_a_little(struct wait_office *office, struct lull_patience *patience)
+{
+    struct lull_error err;
+    if (lull_patience_is_worth_a_word(patience, true)) {
+        pthread_mutex_lock(&office->waits->lock);
+        fail_office(office, lull_ending_report(&office->ending, &err), &err);
+        pthread_mutex_unlock(&office->waits->lock);
+    }
+    lull_patience_wait(lull_patience_lose(patience));
+}
+
+lull_status lull_wait_office_settle(struct lull_waits *waits, struct lull_error *err)
+{
+    struct wait_office *office = waits->office;
+    struct lull_patience patience = {.at_once = LOOKS};
+    end_thread(office);
+    lull_ending_again(&office->ending);
+    office->ending.settled = true;
+    flush(office);
+    while (office->status == LULL_OK && !waits->no_memory && !office->ending.over) {
+        const bool any = take_all(office);
+        flush(office);
+        if (office->ending.over || office->status != LULL_OK)
+            break;
+        if (any)
+            lull_patience_renew(&patience);
+        else
+            wait_a_little(office, &patience);
+    }
+    return failure(office, err);
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+lull_status lull_wait_office_open(struct lull_waits *waits, unsigned workers,
+                                  struct lull_error *err)
+{
+    struct lull_team *team = waits->options.division->team;
+    const uint32_t members = lull_team_size(team);
+    struct wait_office *office = calloc(1, sizeof *office);
+    lull_team_begin(team, LULL_TEAM_WAITS);
+    if (!office)
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for waits");
+    waits->office = office;
+    office->waits = waits;
+    office->team = team;
+    office->workers = workers;
+    office->told_time = INT64_MIN;
+    office->read_to = calloc(workers, sizeof *office->read_to);
+    office->others = calloc(members, sizeof *office->others);
+    office->ending = (struct lull_ending){.team = team, .tell = tell_note, .context = office};
+    if (!office->read_to || !office->others || !lull_ending_open(&office->ending))
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for waits");
+    for (uint32_t m = 0; m < members; m++)
+        office->others[m].read_to = INT64_MIN;
+    for (unsigned w = 0; w < workers; w++)
+        atomic_store(&office->read_to[w], INT64_MIN);
+    office->has_thread = pthread_create(&office->thread, NULL, serve, office) == 0;
+    return office->has_thread ? LULL_OK : lull_fail(err, LULL_ERR_MEMORY, "cannot start a thread");
+}
+
+void lull_wait_office_close(struct lull_waits *waits)
+{
+    struct wait_office *office = waits->office;
+    if (!office)
+        return;
+    end_thread(office);
+    for (uint32_t m = 0; office->others && m < lull_team_size(office->team); m++) {
+        free(office->others[m].bytes);
+        free(office->others[m].queues);
+    }
+    wait_told_free(&office->told);
+    wait_told_free(&office->heard);
+    lull_ending_close(&office->ending);
+    free(office->others);
+    free(office->read_to);
+    free(office);
+    waits->office = NULL;
+}
