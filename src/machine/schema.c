@@ -15,18 +15,20 @@
     {                                                                               \
 #name, LULL_FIELD_##kind, false, true, offsetof(struct type, name), 0, NULL \
     }
-#define OBJECT(type, name, needed, its_shape)                                               \
-    {                                                                                       \
-#name, LULL_FIELD_OBJECT, needed, false, offsetof(struct type, name), 0, &its_shape \
+#define OBJECT(type, name, needed, its_shape)                                    \
+    {                                                                            \
+#name, LULL_FIELD_OBJECT, needed, false, offsetof(struct type, name), 0, \
+            &its_shape##_shape                                                   \
     }
 #define ARRAY(type, kind, name, number, its_shape)                           \
     {                                                                        \
 #name, LULL_FIELD_##kind, false, false, offsetof(struct type, name), \
             offsetof(struct type, number), its_shape                         \
     }
-#define SHAPE(name, type, line)                                                             \
-    static const struct lull_shape name = {sizeof(struct type), line, false, name##_fields, \
-                                           sizeof name##_fields / sizeof *name##_fields}
+#define SHAPE(name, type, line)                                                      \
+    static const struct lull_shape name##_shape = {sizeof(struct type), line, false, \
+                                                   name##_fields,                    \
+                                                   sizeof name##_fields / sizeof *name##_fields}
 
 static const struct lull_field number_fields[] = {
     FIELD(lull_number, TEXT, name),
@@ -48,8 +50,9 @@ static const struct lull_field number_fields[] = {
     FIELD(lull_number, DOUBLE, mean),
     FIELD(lull_number, TEXT, note),
 };
-static const struct lull_shape number = {sizeof(struct lull_number), true, true, number_fields,
-                                         sizeof number_fields / sizeof *number_fields};
+static const struct lull_shape number_shape = {sizeof(struct lull_number), true, true,
+                                               number_fields,
+                                               sizeof number_fields / sizeof *number_fields};
 
 static const struct lull_field provenance_fields[] = {
     REQUIRED(lull_machine_provenance, TEXT, kind),
@@ -119,7 +122,7 @@ SHAPE(link, lull_machine_link, true);
 
 static const struct lull_field core_fields[] = {
     FIELD(lull_machine_core, TEXT, overlap),
-    ARRAY(lull_machine_core, ITEMS, links, n_links, &link),
+    ARRAY(lull_machine_core, ITEMS, links, n_links, &link_shape),
     FIELD(lull_machine_core, TEXT, llvm_cpu),
     ARRAY(lull_machine_core, TEXTS, load_ports, n_load_ports, NULL),
 };
@@ -137,7 +140,7 @@ SHAPE(range, lull_network_range, false);
 static const struct lull_field level_fields[] = {
     REQUIRED(lull_network_level, TEXT, name),
     FIELD(lull_network_level, TEXT, about),
-    ARRAY(lull_network_level, ITEMS, ranges, n_ranges, &range),
+    ARRAY(lull_network_level, ITEMS, ranges, n_ranges, &range_shape),
     {"eager_limit", LULL_FIELD_SOME, false, false, offsetof(struct lull_network_level, eager_limit),
      offsetof(struct lull_network_level, has_eager_limit), NULL},
     OBJECT(lull_network_level, latency, false, number),
@@ -159,7 +162,7 @@ static const struct lull_field noise_fields[] = {
     REQUIRED(lull_machine_noise, DOUBLE, duration),
     OBJECT(lull_machine_noise, share, false, number),
     OBJECT(lull_machine_noise, power, false, number),
-    ARRAY(lull_machine_noise, TUPLES, detours, n_detours, &detour),
+    ARRAY(lull_machine_noise, TUPLES, detours, n_detours, &detour_shape),
     {"edges", LULL_FIELD_DOUBLES, false, false, offsetof(struct lull_machine_noise, edges),
      offsetof(struct lull_machine_noise, n_edges), NULL},
     ARRAY(lull_machine_noise, U64S, bins, n_bins, NULL),
@@ -181,7 +184,7 @@ static const struct lull_field series_fields[] = {
     FIELD(lull_series, TEXT, x_unit),
     FIELD(lull_series, TEXT, y_label),
     FIELD(lull_series, TEXT, y_unit),
-    ARRAY(lull_series, TUPLES, points, n_points, &point),
+    ARRAY(lull_series, TUPLES, points, n_points, &point_shape),
 };
 SHAPE(series, lull_series, false);
 
@@ -191,14 +194,14 @@ static const struct lull_field machine_fields[] = {
     OBJECT(lull_machine, host, false, host),
     OBJECT(lull_machine, cpu, false, cpu),
     FIELD(lull_machine, U64, memory_bytes),
-    ARRAY(lull_machine, ITEMS, caches, n_caches, &cache),
-    ARRAY(lull_machine, ITEMS, numa, n_numa, &numa),
+    ARRAY(lull_machine, ITEMS, caches, n_caches, &cache_shape),
+    ARRAY(lull_machine, ITEMS, numa, n_numa, &numa_shape),
     OBJECT(lull_machine, core, false, core),
     {"numbers", LULL_FIELD_MAP, false, false, offsetof(struct lull_machine, numbers.items),
-     offsetof(struct lull_machine, numbers.count), &number},
-    ARRAY(lull_machine, ITEMS, network, n_network, &level),
-    ARRAY(lull_machine, ITEMS, noise, n_noise, &noise),
-    ARRAY(lull_machine, ITEMS, series, n_series, &series),
+     offsetof(struct lull_machine, numbers.count), &number_shape},
+    ARRAY(lull_machine, ITEMS, network, n_network, &level_shape),
+    ARRAY(lull_machine, ITEMS, noise, n_noise, &noise_shape),
+    ARRAY(lull_machine, ITEMS, series, n_series, &series_shape),
 };
 const struct lull_shape lull_machine_shape = {sizeof(struct lull_machine), false, false,
                                               machine_fields,

@@ -45,10 +45,11 @@ uintptr_t rec_function_place(uintptr_t place); /* 0: nothing yet */
 uintptr_t rec_function_learn_place(uintptr_t function, uintptr_t place, uintptr_t stack);
 
 /* The thread has called it REC_THROTTLE.calls times, which took so many ticks. */
-extern struct rec_throttle {
+struct rec_throttle {
     uint64_t calls; /* 0: no function is left out */
     double ns;      /* the mean must be below this */
-} rec_throttle;
+};
+extern struct rec_throttle rec_throttle;
 void rec_function_throttle(uintptr_t address, uint32_t region, uint64_t ticks);
 /* Calls of a function that was left out then. */
 void rec_function_left_out(uint32_t region, uint64_t calls);

@@ -118,13 +118,13 @@ void GOMP_parallel_sections(rec_body *body, void *data, unsigned threads, unsign
     {                                                                                         \
         PARALLEL(run_loop, GOMP_parallel_loop_##s, threads, begin_, end, step, chunk, flags); \
     }
-#define BY_RUNTIME(s)                                                                  \
+#define PARALLEL_BY_RUNTIME(s)                                                         \
     void GOMP_parallel_loop_##s REC_PARALLEL_RUNTIME_ARGS                              \
     {                                                                                  \
         PARALLEL(run_loop, GOMP_parallel_loop_##s, threads, begin_, end, step, flags); \
     }
 REC_GOMP_PARALLEL_CHUNKED(CHUNKED)
-REC_GOMP_PARALLEL_BY_RUNTIME(BY_RUNTIME)
+REC_GOMP_PARALLEL_BY_RUNTIME(PARALLEL_BY_RUNTIME)
 
 unsigned GOMP_parallel_reductions(rec_body *body, void *data, unsigned threads, unsigned flags)
 {
