@@ -4,23 +4,23 @@
 
 extern const struct lull_bench_kernel lull_kernel_clock;
 
-struct job {
+struct arithmetic_job {
     lull_compute_code *code;
     unsigned threads;
     bool clock; /* measure the cores' clock, too */
 };
 
-static void body(void *context, unsigned thread, uint64_t repetitions)
+static void run_arithmetic(void *context, unsigned thread, uint64_t repetitions)
 {
     (void)thread;
-    lull_keep(((const struct job *)context)->code(repetitions));
+    lull_keep(((const struct arithmetic_job *)context)->code(repetitions));
 }
 
-static lull_status visit(struct lull_bench *bench, const struct lull_task *task, double seconds,
-                         struct lull_error *err)
+static lull_status visit_arithmetic(struct lull_bench *bench, const struct lull_task *task,
+                                    double seconds, struct lull_error *err)
 {
-    struct job *job = task->data;
-    const struct lull_timing timing = {.body = body,
+    struct arithmetic_job *job = task->data;
+    const struct lull_timing timing = {.body = run_arithmetic,
                                        .context = job,
                                        .threads = job->threads,
                                        .seconds = seconds,
@@ -37,15 +37,16 @@ static const char *dotted(struct lull_bench *bench, const char *name)
     return copy;
 }
 
-static void plan_one(struct lull_bench *bench, const struct lull_bench_kernel *kernel,
-                     enum lull_simd simd, unsigned threads, const char *name, const char *unit)
+static void plan_arithmetic(struct lull_bench *bench, const struct lull_bench_kernel *kernel,
+                            enum lull_simd simd, unsigned threads, const char *name,
+                            const char *unit)
 {
-    struct job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
-    *job = (struct job){kernel->compute[simd], threads, kernel != &lull_kernel_clock};
+    struct arithmetic_job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
+    *job = (struct arithmetic_job){kernel->compute[simd], threads, kernel != &lull_kernel_clock};
     const struct lull_probe probe = {
         .name = name, .unit = unit, .amount = kernel->operations[simd] * threads};
     const struct lull_task task = {.name = probe.name,
-                                   .visit = visit,
+                                   .visit = visit_arithmetic,
                                    .data = job,
                                    .first_probe = lull_bench_probe(bench, &probe),
                                    .n_probes = 1};
@@ -55,10 +56,10 @@ static void plan_one(struct lull_bench *bench, const struct lull_bench_kernel *k
 static void plan_rate(struct lull_bench *bench, const struct lull_bench_kernel *kernel,
                       enum lull_simd simd, unsigned threads)
 {
-    plan_one(bench, kernel, simd, threads,
-             lull_bench_text(bench, "%s.%s.%u", dotted(bench, kernel->name), lull_simd_name(simd),
-                             threads),
-             "flop/s");
+    plan_arithmetic(bench, kernel, simd, threads,
+                    lull_bench_text(bench, "%s.%s.%u", dotted(bench, kernel->name),
+                                    lull_simd_name(simd), threads),
+                    "flop/s");
 }
 
 lull_status lull_compute_plan(const struct lull_benchmark *self, struct lull_bench *bench,
@@ -84,6 +85,6 @@ lull_status lull_clock_plan(const struct lull_benchmark *self, struct lull_bench
                             struct lull_error *err)
 {
     (void)err;
-    plan_one(bench, self->kernel, LULL_SIMD_SCALAR, 1, "clock.effective", "Hz");
+    plan_arithmetic(bench, self->kernel, LULL_SIMD_SCALAR, 1, "clock.effective", "Hz");
     return LULL_OK;
 }

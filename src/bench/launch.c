@@ -198,8 +198,8 @@ static lull_status judge(const struct lull_launch *launch, pid_t child, enum hea
     return lull_fail(err, LULL_ERR_IO, "%s: ended with status %d", name, WEXITSTATUS(status));
 }
 
-static lull_status run(const struct lull_launch *launch, struct stream *streams,
-                       struct lull_arena *arena, struct lull_error *err)
+static lull_status run_launch(const struct lull_launch *launch, struct stream *streams,
+                              struct lull_arena *arena, struct lull_error *err)
 {
     int out[2], complaints[2];
     pid_t child;
@@ -227,7 +227,7 @@ lull_status lull_launch_run(const struct lull_launch *launch, struct lull_arena 
                             const char **ret_output, struct lull_error *err)
 {
     struct stream streams[2] = {{.fd = -1}, {.fd = -1}};
-    lull_status status = run(launch, streams, arena, err);
+    lull_status status = run_launch(launch, streams, arena, err);
     if (status == LULL_OK)
         *ret_output = lull_arena_strdup(arena, streams[0].text ? streams[0].text : "");
     for (int i = 0; i < 2; i++) {

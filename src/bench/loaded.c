@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { LINE_BYTES = 64, HUGE_BYTES = 2 << 20 };
+enum { INSTANCE_LINE_BYTES = 64, INSTANCE_HUGE_BYTES = 2 << 20 };
 
 typedef void kernel_code(const long *sizes, void *const *arrays, void *const *scalars);
 
@@ -39,7 +39,7 @@ static void fill(const struct lull_loaded_array *array, char *memory)
 }
 
 /* On the thread that will use it, which so has it in its own memory domain. */
-static void prepare(void *context, unsigned thread)
+static void prepare_instance(void *context, unsigned thread)
 {
     const struct timed *timed = context;
     const struct lull_loaded *loaded = timed->loaded;
@@ -69,7 +69,7 @@ static size_t wait_for(const struct timed *timed, const struct instance *instanc
     return all;
 }
 
-static void run(void *context, unsigned thread, uint64_t repetitions)
+static void run_instance(void *context, unsigned thread, uint64_t repetitions)
 {
     const struct timed *timed = context;
     const struct instance *instance = &timed->instances[thread];
@@ -81,7 +81,7 @@ static void run(void *context, unsigned thread, uint64_t repetitions)
     }
 }
 
-static uint64_t round_up(uint64_t value, uint64_t unit)
+static uint64_t round_bytes_up(uint64_t value, uint64_t unit)
 {
     return (value + unit - 1) / unit * unit;
 }
@@ -99,10 +99,10 @@ static bool make_instance(const struct timed *timed, struct instance *instance)
         return false;
     instance->memory = memory;
     madvise(memory, timed->bytes, MADV_HUGEPAGE);
-    char *first = (char *)round_up((uintptr_t)instance->memory, HUGE_BYTES);
+    char *first = (char *)round_bytes_up((uintptr_t)instance->memory, INSTANCE_HUGE_BYTES);
     for (size_t a = 0; instance->arrays && a < loaded->n_arrays; a++) {
         instance->arrays[a] = first + used;
-        used += round_up(loaded->arrays[a].bytes, LINE_BYTES);
+        used += round_bytes_up(loaded->arrays[a].bytes, INSTANCE_LINE_BYTES);
     }
     return instance->arrays && instance->scalars && instance->values;
 }
@@ -124,9 +124,9 @@ static lull_status check_memory(struct timed *timed, struct lull_error *err)
 {
     const struct lull_loaded *loaded = timed->loaded;
     uint64_t had = lull_bench_memory_free();
-    timed->bytes = 2 * HUGE_BYTES;
+    timed->bytes = 2 * INSTANCE_HUGE_BYTES;
     for (size_t a = 0; a < loaded->n_arrays; a++)
-        timed->bytes += round_up(loaded->arrays[a].bytes, LINE_BYTES);
+        timed->bytes += round_bytes_up(loaded->arrays[a].bytes, INSTANCE_LINE_BYTES);
     if (had && timed->bytes > had / loaded->threads)
         return lull_fail(err, LULL_ERR_MEMORY,
                          "the arrays take %.1f GB for each of %u cores, and %.1f GB are free",
@@ -144,8 +144,8 @@ static lull_status time_code(struct timed *timed, struct lull_round *ret_round,
     const struct lull_loaded *loaded = timed->loaded;
     struct lull_arena *arena = lull_arena_create(NULL);
     struct lull_topology *topology = NULL;
-    const struct lull_timing timing = {.body = run,
-                                       .prepare = prepare,
+    const struct lull_timing timing = {.body = run_instance,
+                                       .prepare = prepare_instance,
                                        .context = timed,
                                        .threads = loaded->threads,
                                        .seconds = loaded->seconds,

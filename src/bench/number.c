@@ -19,7 +19,7 @@ struct mean {
     size_t count;
 };
 
-static void add(struct mean *mean, double value)
+static void add_to_mean(struct mean *mean, double value)
 {
     if (isnan(value))
         return;
@@ -41,8 +41,8 @@ static struct disturbance sum_up(const struct lull_probe *probe, double *scratch
         const struct lull_round *round = &probe->rounds[i];
         blocks += round->blocks;
         interrupted += round->interrupted;
-        add(&lost, round->lost);
-        add(&steal, round->steal);
+        add_to_mean(&lost, round->lost);
+        add_to_mean(&steal, round->steal);
         all.unpinned |= round->unpinned;
         scratch[i] = round->value > 0 ? round->median / round->value - 1 : 0;
     }
@@ -54,7 +54,7 @@ static struct disturbance sum_up(const struct lull_probe *probe, double *scratch
     return all;
 }
 
-static bool is_noisy(const struct disturbance *all)
+static bool is_disturbed(const struct disturbance *all)
 {
     return all->interrupted > LULL_NOISY_INTERRUPTED || all->lost > LULL_NOISY_LOST ||
            all->steal > LULL_NOISY_STEAL || all->spread > LULL_NOISY_SPREAD;
@@ -83,7 +83,7 @@ static size_t choose_rounds(const struct lull_probe *probe, struct lull_round *r
     return probe->n_rounds;
 }
 
-static const char *join(struct lull_arena *arena, const char *text, const char *more)
+static const char *join_notes(struct lull_arena *arena, const char *text, const char *more)
 {
     return text ? lull_arena_printf(arena, "%s; %s", text, more) : more;
 }
@@ -93,23 +93,23 @@ static const char *describe(const struct lull_probe *probe, const struct disturb
 {
     const char *text = probe->note;
     if (all->interrupted > LULL_NOISY_INTERRUPTED)
-        text = join(arena, text,
-                    lull_arena_printf(arena, "%.0f %% of the blocks were interrupted",
-                                      100 * all->interrupted));
+        text = join_notes(arena, text,
+                          lull_arena_printf(arena, "%.0f %% of the blocks were interrupted",
+                                            100 * all->interrupted));
     if (all->lost > LULL_NOISY_LOST)
-        text = join(
+        text = join_notes(
             arena, text,
             lull_arena_printf(arena, "others had the cores %.0f %% of the time", 100 * all->lost));
     if (all->steal > LULL_NOISY_STEAL)
-        text = join(
+        text = join_notes(
             arena, text,
             lull_arena_printf(arena, "the hypervisor took %.0f %% of the time", 100 * all->steal));
     if (all->spread > LULL_NOISY_SPREAD)
-        text = join(
+        text = join_notes(
             arena, text,
             lull_arena_printf(arena, "the median block takes %.0f %% longer", 100 * all->spread));
     if (all->unpinned)
-        text = join(arena, text, "threads were not pinned");
+        text = join_notes(arena, text, "threads were not pinned");
     return text;
 }
 
@@ -212,11 +212,11 @@ struct lull_number lull_probe_number(const struct lull_probe *probe, double prec
     good.rounds = lull_arena_alloc(arena, probe->n_rounds * sizeof *good.rounds);
     good.n_rounds = choose_rounds(probe, good.rounds);
     if (good.n_rounds < probe->n_rounds)
-        good.note = join(arena, probe->note,
-                         lull_arena_printf(arena,
-                                           "%zu of %zu visits were interrupted throughout "
-                                           "and are left out",
-                                           probe->n_rounds - good.n_rounds, probe->n_rounds));
+        good.note = join_notes(arena, probe->note,
+                               lull_arena_printf(arena,
+                                                 "%zu of %zu visits were interrupted throughout "
+                                                 "and are left out",
+                                                 probe->n_rounds - good.n_rounds, probe->n_rounds));
     probe = &good;
     for (size_t i = 0; i < probe->n_rounds; i++) {
         values[i] = scale_of(probe, probe->rounds[i].value);
@@ -233,6 +233,6 @@ struct lull_number lull_probe_number(const struct lull_probe *probe, double prec
         number.mean = mean_number(probe, arena);
     number.note = describe(probe, &all, arena);
     if (sure)
-        number.verdict = is_noisy(&all) ? LULL_VERDICT_NOISY : LULL_VERDICT_QUIET;
+        number.verdict = is_disturbed(&all) ? LULL_VERDICT_NOISY : LULL_VERDICT_QUIET;
     return number;
 }

@@ -231,8 +231,8 @@ static double visit_seconds(const struct lull_bench *bench, const struct lull_ta
            visits_of(bench, task);
 }
 
-static bool is_sure(struct lull_bench *bench, const struct lull_task *task,
-                    struct lull_arena *scratch)
+static bool are_probes_sure(struct lull_bench *bench, const struct lull_task *task,
+                            struct lull_arena *scratch)
 {
     for (size_t i = 0; i < task->n_probes; i++) {
         const struct lull_probe *probe = &bench->probes[task->first_probe + i];
@@ -251,7 +251,7 @@ static void sample_clock(struct lull_bench *bench)
 }
 
 /* A task that fails once is not tried again; what it has measured stands. */
-static lull_status visit(struct lull_bench *bench, struct lull_task *task)
+static lull_status visit_task(struct lull_bench *bench, struct lull_task *task)
 {
     struct lull_error problem;
     double begin = lull_bench_now();
@@ -287,7 +287,8 @@ static bool is_due(struct lull_bench *bench, const struct lull_task *task, unsig
         return false;
     if (round < all)
         return task->visited < FEWEST_VISITS || left > 0;
-    return !task->visits && left > visit_seconds(bench, task) && !is_sure(bench, task, scratch);
+    return !task->visits && left > visit_seconds(bench, task) &&
+           !are_probes_sure(bench, task, scratch);
 }
 
 static lull_status visit_all(struct lull_bench *bench)
@@ -307,7 +308,7 @@ static lull_status visit_all(struct lull_bench *bench)
                 continue;
             any = true;
             tell(bench, &progress, bench->tasks[i].name);
-            status = visit(bench, &bench->tasks[i]);
+            status = visit_task(bench, &bench->tasks[i]);
         }
         lull_arena_destroy(scratch);
         if (status != LULL_OK)
@@ -390,7 +391,7 @@ static void widen_numbers(struct lull_bench *bench)
         lull_number_widen(&numbers->items[i], &clock);
 }
 
-static lull_status run(struct lull_bench *bench, struct lull_error *err)
+static lull_status run_tasks(struct lull_bench *bench, struct lull_error *err)
 {
     lull_machine_describe_host(bench->machine, bench->topology, bench->arena);
     describe_run(bench);
@@ -432,7 +433,7 @@ lull_status lull_bench_run(const struct lull_bench_settings *settings,
     if (status != LULL_OK)
         return status;
     bench->machine = lull_machine_create(arena);
-    status = run(bench, err);
+    status = run_tasks(bench, err);
     if (status == LULL_OK)
         *ret_machine = bench->machine;
     lull_bench_memory_close(bench->memory);

@@ -18,7 +18,7 @@
 enum {
     LEAST_BLOCKS = 50,     /* in a round, if its time allows */
     MOST_BLOCKS = 1 << 17, /* kept in a round */
-    PATIENCE = 2000,       /* spins at a barrier before the core is given to others */
+    BARRIER_SPINS = 2000,  /* spins at a barrier before the core is given to others */
     CALIBRATIONS = 40,
     CLOCK_REPETITIONS = 512 /* of the kernel that measures the clock: some 10 us */
 };
@@ -133,7 +133,7 @@ static void meet(struct team *team)
     }
     for (unsigned spins = 0;
          atomic_load_explicit(&team->generation, memory_order_acquire) == generation; spins++) {
-        if (spins < PATIENCE)
+        if (spins < BARRIER_SPINS)
             relax();
         else
             sched_yield();
@@ -232,7 +232,7 @@ static struct block lead_block(struct team *team, uint64_t repetitions)
 }
 
 /* As many repetitions as take a block's time, found while the caches and the clock warm up. */
-static uint64_t calibrate(struct team *team, double target)
+static uint64_t calibrate_repetitions(struct team *team, double target)
 {
     uint64_t repetitions = 1;
     double best = INFINITY; /* seconds per repetition */
@@ -258,7 +258,7 @@ struct samples {
 
 /* Whether the interval of the quantile is narrow enough; looked at each time that the sample has
  * grown by half, because sorting takes time. */
-static bool is_sure(struct samples *samples, const struct lull_timing *timing)
+static bool is_sample_sure(struct samples *samples, const struct lull_timing *timing)
 {
     if (samples->count < samples->next_look || timing->precision <= 0)
         return false;
@@ -281,7 +281,7 @@ static void take_samples(struct team *team, uint64_t repetitions, double deadlin
         samples->interrupted += block.interrupted;
         samples->kept += block.interrupted ? 0 : block.seconds / (double)repetitions;
     } while (samples->count < MOST_BLOCKS && lull_bench_now() < deadline &&
-             !is_sure(samples, team->timing));
+             !is_sample_sure(samples, team->timing));
 }
 
 static void lead(struct team *team, struct samples *samples, uint64_t *ret_repetitions)
@@ -292,7 +292,8 @@ static void lead(struct team *team, struct samples *samples, uint64_t *ret_repet
     double begin = lull_bench_now(); /* touching memory does not count */
     team->clock_cost = lull_bench_now_cost();
     block = fmax(block, LEAST_CLOCKS * team->clock_cost);
-    uint64_t repetitions = timing->repetitions ? timing->repetitions : calibrate(team, block);
+    uint64_t repetitions =
+        timing->repetitions ? timing->repetitions : calibrate_repetitions(team, block);
     if (timing->repetitions)
         lead_block(team, repetitions);
     take_samples(team, repetitions, begin + timing->seconds, samples);
@@ -301,7 +302,7 @@ static void lead(struct team *team, struct samples *samples, uint64_t *ret_repet
     meet(team);
 }
 
-static void join(struct team *team, unsigned count)
+static void join_team(struct team *team, unsigned count)
 {
     for (unsigned i = 1; i < count; i++)
         pthread_join(team->members[i].thread, NULL);
@@ -315,7 +316,7 @@ static lull_status start(struct team *team, struct lull_error *err)
         if (problem == 0)
             continue;
         atomic_store_explicit(&team->go, -1, memory_order_release);
-        join(team, i);
+        join_team(team, i);
         return lull_fail(err, LULL_ERR_MEMORY, "cannot start thread %u of %u: %s", i + 1,
                          team->timing->threads, strerror(problem));
     }
@@ -342,7 +343,7 @@ static struct lull_round run_team(struct team *team, struct samples *samples)
     uint64_t repetitions = 1;
     bool knows = lull_steal_read(&before);
     lead(team, samples, &repetitions);
-    join(team, team->timing->threads);
+    join_team(team, team->timing->threads);
     struct lull_round round =
         lull_round_of_samples(samples->values, samples->count, team->timing->quantile);
     if (team->timing->clock) {

@@ -12,7 +12,7 @@ typedef char *demangler(const char *name, char *buffer, size_t *size, int *statu
 
 static demangler *read_cpp; /* NULL: there is none */
 
-static void find_library(void)
+static void find_demangler(void)
 {
     static const char *const names[] = {"libstdc++.so.6", "libc++abi.so.1"};
     for (size_t i = 0; !read_cpp && i < sizeof names / sizeof *names; i++) {
@@ -25,7 +25,7 @@ static void find_library(void)
 bool lull_demangles_cpp(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_library);
+    pthread_once(&once, find_demangler);
     return read_cpp != NULL;
 }
 

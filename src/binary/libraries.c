@@ -83,8 +83,8 @@ static const char *try_list(struct walk *walk, const char *list, const char *ori
     return path;
 }
 
-static const char *find_library(struct walk *walk, const char *rpath, const char *origin,
-                                const char *name)
+static const char *find_needed_library(struct walk *walk, const char *rpath, const char *origin,
+                                       const char *name)
 {
     if (strchr(name, '/'))
         return access(name, R_OK) == 0 ? name : NULL;
@@ -114,8 +114,8 @@ static void add_needed(struct walk *walk, const struct lull_elf *elf, const char
             continue;
         walk->libraries = lull_arena_grow(walk->arena, walk->libraries, &walk->capacity,
                                           walk->count + 1, sizeof *walk->libraries);
-        walk->libraries[walk->count++] =
-            (struct library){.name = name, .path = find_library(walk, elf->rpath, origin, name)};
+        walk->libraries[walk->count++] = (struct library){
+            .name = name, .path = find_needed_library(walk, elf->rpath, origin, name)};
     }
 }
 

@@ -12,33 +12,34 @@
 
 #include <string.h>
 
-static struct lull_output_settings output;
+static struct lull_output_settings bench_output;
 static struct {
     char *machine, *show, *charts, *precision, *memory, *noise_trace, *mpi, *mpi_launch;
     int quick, full, list, compare;
-} settings;
+} bench_settings;
 
-static const struct poptOption options[] = {
-    {"output", 'o', POPT_ARG_STRING, &settings.machine, 0, "write the machine file", "FILE"},
-    {"quick", 'q', POPT_ARG_NONE, &settings.quick, 0, "everything in under a minute", NULL},
-    {"full", '\0', POPT_ARG_NONE, &settings.full, 0, "take the time to be sure", NULL},
-    {"precision", '\0', POPT_ARG_STRING, &settings.precision, 0,
+static const struct poptOption bench_options[] = {
+    {"output", 'o', POPT_ARG_STRING, &bench_settings.machine, 0, "write the machine file", "FILE"},
+    {"quick", 'q', POPT_ARG_NONE, &bench_settings.quick, 0, "everything in under a minute", NULL},
+    {"full", '\0', POPT_ARG_NONE, &bench_settings.full, 0, "take the time to be sure", NULL},
+    {"precision", '\0', POPT_ARG_STRING, &bench_settings.precision, 0,
      "how well numbers are to be known, in percent (1)", "PERCENT"},
-    {"memory", '\0', POPT_ARG_STRING, &settings.memory, 0,
+    {"memory", '\0', POPT_ARG_STRING, &bench_settings.memory, 0,
      "memory to be used at most (half of what is free)", "SIZE"},
-    {"mpi", '\0', POPT_ARG_STRING, &settings.mpi, 0,
+    {"mpi", '\0', POPT_ARG_STRING, &bench_settings.mpi, 0,
      "the MPI library to measure (the first that runs)", "openmpi|mpich"},
-    {"mpi-launch", '\0', POPT_ARG_STRING, &settings.mpi_launch, 0,
+    {"mpi-launch", '\0', POPT_ARG_STRING, &bench_settings.mpi_launch, 0,
      "how to start MPI programs, such as 'srun -n 4'", "COMMAND"},
-    {"charts", '\0', POPT_ARG_STRING, &settings.charts, 0, "write charts into DIR, as SVG", "DIR"},
-    {"noise-trace", '\0', POPT_ARG_STRING, &settings.noise_trace, 0,
+    {"charts", '\0', POPT_ARG_STRING, &bench_settings.charts, 0, "write charts into DIR, as SVG",
+     "DIR"},
+    {"noise-trace", '\0', POPT_ARG_STRING, &bench_settings.noise_trace, 0,
      "write the recorded noise, for simulations", "FILE"},
-    {"list", 'l', POPT_ARG_NONE, &settings.list, 0, "list the benchmarks", NULL},
-    {"show", '\0', POPT_ARG_STRING, &settings.show, 0, "print a machine file", "FILE"},
-    {"compare", '\0', POPT_ARG_NONE, &settings.compare, 0,
+    {"list", 'l', POPT_ARG_NONE, &bench_settings.list, 0, "list the benchmarks", NULL},
+    {"show", '\0', POPT_ARG_STRING, &bench_settings.show, 0, "print a machine file", "FILE"},
+    {"compare", '\0', POPT_ARG_NONE, &bench_settings.compare, 0,
      "which numbers of two machine files differ", NULL},
-    LULL_FORMAT_OPTION(output),
-    LULL_COLOUR_OPTION(output),
+    LULL_FORMAT_OPTION(bench_output),
+    LULL_COLOUR_OPTION(bench_output),
     POPT_TABLEEND,
 };
 
@@ -48,26 +49,28 @@ static lull_status export_noise(const struct lull_machine *machine, struct lull_
 {
     struct lull_noise_trace trace;
     lull_status status = lull_noise_trace_of(machine, call->arena, &trace, &call->err);
-    return status == LULL_OK ? lull_noise_trace_save(settings.noise_trace, &trace, &call->err)
-                             : lull_fail_prefix(&call->err, status, "%s", settings.noise_trace);
+    return status == LULL_OK
+               ? lull_noise_trace_save(bench_settings.noise_trace, &trace, &call->err)
+               : lull_fail_prefix(&call->err, status, "%s", bench_settings.noise_trace);
 }
 
-static int show(const struct lull_machine *machine, struct lull_cli_call *call)
+static int show_measured_machine(const struct lull_machine *machine, struct lull_cli_call *call)
 {
     lull_status status = LULL_OK;
-    if (settings.charts)
-        status = lull_machine_charts_save(settings.charts, machine, call->arena, &call->err);
-    if (settings.noise_trace && status == LULL_OK)
+    if (bench_settings.charts)
+        status = lull_machine_charts_save(bench_settings.charts, machine, call->arena, &call->err);
+    if (bench_settings.noise_trace && status == LULL_OK)
         status = export_noise(machine, call);
-    return status == LULL_OK ? lull_output_write(&output, lull_bench_document(machine, call->arena))
-                             : lull_cli_fail("%s", call->err.text);
+    return status == LULL_OK
+               ? lull_output_write(&bench_output, lull_bench_document(machine, call->arena))
+               : lull_cli_fail("%s", call->err.text);
 }
 
 static int show_file(struct lull_cli_call *call)
 {
     struct lull_machine *machine;
-    return lull_machine_read(settings.show, call->arena, &machine, &call->err) == LULL_OK
-               ? show(machine, call)
+    return lull_machine_read(bench_settings.show, call->arena, &machine, &call->err) == LULL_OK
+               ? show_measured_machine(machine, call)
                : lull_cli_fail("%s", call->err.text);
 }
 
@@ -80,22 +83,23 @@ static int compare(struct lull_cli_call *call)
     if (lull_machine_read(paths[0], call->arena, &a, &call->err) != LULL_OK ||
         lull_machine_read(paths[1], call->arena, &b, &call->err) != LULL_OK)
         return lull_cli_fail("%s", call->err.text);
-    return lull_output_write(&output, lull_bench_comparison(a, paths[0], b, paths[1], call->arena));
+    return lull_output_write(&bench_output,
+                             lull_bench_comparison(a, paths[0], b, paths[1], call->arena));
 }
 
 /* ---- measuring ----------------------------------------------------------------------------- */
 
 static lull_status read_limits(struct lull_bench_settings *bench, struct lull_error *err)
 {
-    lull_status status =
-        lull_option_percent("precision", settings.precision, 0.01, 100, &bench->precision, err);
-    return status == LULL_OK ? lull_option_size("memory", settings.memory, UINT64_C(1) << 20,
+    lull_status status = lull_option_percent("precision", bench_settings.precision, 0.01, 100,
+                                             &bench->precision, err);
+    return status == LULL_OK ? lull_option_size("memory", bench_settings.memory, UINT64_C(1) << 20,
                                                 "1 MiB or more", &bench->memory, err)
                              : status;
 }
 
 /* The line of the progress names what is measured at the moment. */
-static void tell(void *context, double share, const char *what)
+static void tell_bench_progress(void *context, double share, const char *what)
 {
     struct lull_progress *progress = context;
     progress->what = what;
@@ -105,7 +109,8 @@ static void tell(void *context, double share, const char *what)
 /* Told before anything is measured. */
 static int check_outputs(struct lull_arena *arena)
 {
-    const char *const paths[] = {settings.machine, settings.noise_trace, settings.charts};
+    const char *const paths[] = {bench_settings.machine, bench_settings.noise_trace,
+                                 bench_settings.charts};
     int status = LULL_EXIT_OK;
     for (size_t i = 0; status == LULL_EXIT_OK && i < sizeof paths / sizeof *paths; i++) {
         const char *path = paths[i];
@@ -119,13 +124,13 @@ static int check_outputs(struct lull_arena *arena)
 
 static int measure(struct lull_cli_call *call)
 {
-    struct lull_bench_settings bench = {.effort = settings.quick  ? LULL_EFFORT_QUICK
-                                                  : settings.full ? LULL_EFFORT_FULL
-                                                                  : LULL_EFFORT_STANDARD,
+    struct lull_bench_settings bench = {.effort = bench_settings.quick  ? LULL_EFFORT_QUICK
+                                                  : bench_settings.full ? LULL_EFFORT_FULL
+                                                                        : LULL_EFFORT_STANDARD,
                                         .helper_folders = lull_own_folders(call->arena),
-                                        .mpi = settings.mpi,
-                                        .mpi_launch = settings.mpi_launch,
-                                        .progress = tell,
+                                        .mpi = bench_settings.mpi,
+                                        .mpi_launch = bench_settings.mpi_launch,
+                                        .progress = tell_bench_progress,
                                         .progress_context = &call->line};
     struct lull_machine *machine;
     lull_status read = lull_benchmarks_choose(call->operands, call->arena, &bench.wanted,
@@ -141,46 +146,50 @@ static int measure(struct lull_cli_call *call)
     lull_progress_begin(&call->line, "bench");
     lull_status done = lull_bench_run(&bench, NULL, call->arena, &machine, &call->err);
     lull_progress_end(&call->line);
-    if (done == LULL_OK && settings.machine)
-        done = lull_machine_save(settings.machine, machine, &call->err);
-    return done == LULL_OK ? show(machine, call) : lull_cli_fail("%s", call->err.text);
+    if (done == LULL_OK && bench_settings.machine)
+        done = lull_machine_save(bench_settings.machine, machine, &call->err);
+    return done == LULL_OK ? show_measured_machine(machine, call)
+                           : lull_cli_fail("%s", call->err.text);
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
 
 static int check_usage(const char *operand)
 {
-    int modes = settings.list + settings.compare + (settings.show != NULL);
-    if (settings.quick && settings.full)
+    int modes = bench_settings.list + bench_settings.compare + (bench_settings.show != NULL);
+    if (bench_settings.quick && bench_settings.full)
         return lull_cli_usage("--quick and --full exclude each other");
     if (modes > 1)
         return lull_cli_usage("--list, --show and --compare exclude each other");
-    if (modes && lull_option_said(options, LULL_OPTION_NAMES("quick", "full", "output", "precision",
-                                                             "memory", "mpi", "mpi-launch")))
+    if (modes &&
+        lull_option_said(bench_options, LULL_OPTION_NAMES("quick", "full", "output", "precision",
+                                                          "memory", "mpi", "mpi-launch")))
         return lull_cli_usage("--list, --show and --compare measure nothing");
-    if (settings.charts && (settings.list || settings.compare))
+    if (bench_settings.charts && (bench_settings.list || bench_settings.compare))
         return lull_cli_usage("--charts goes with measuring or with --show");
-    if (settings.mpi && strcmp(settings.mpi, "openmpi") != 0 && strcmp(settings.mpi, "mpich") != 0)
-        return lull_cli_usage("--mpi is '%s', expected openmpi or mpich", settings.mpi);
-    if (settings.noise_trace && (settings.list || settings.compare))
+    if (bench_settings.mpi && strcmp(bench_settings.mpi, "openmpi") != 0 &&
+        strcmp(bench_settings.mpi, "mpich") != 0)
+        return lull_cli_usage("--mpi is '%s', expected openmpi or mpich", bench_settings.mpi);
+    if (bench_settings.noise_trace && (bench_settings.list || bench_settings.compare))
         return lull_cli_usage("--noise-trace goes with measuring or with --show");
-    if ((settings.list || settings.show) && operand)
+    if ((bench_settings.list || bench_settings.show) && operand)
         return lull_cli_usage("unexpected '%s'", operand);
-    if (settings.machine && lull_is_directory(settings.machine))
-        return lull_cli_usage("--output '%s' is a directory, expected a file", settings.machine);
+    if (bench_settings.machine && lull_is_directory(bench_settings.machine))
+        return lull_cli_usage("--output '%s' is a directory, expected a file",
+                              bench_settings.machine);
     return LULL_EXIT_OK;
 }
 
-static int run(struct lull_cli_call *call)
+static int run_bench(struct lull_cli_call *call)
 {
     int status = check_usage(call->operands[0]);
     if (status != LULL_EXIT_OK)
         return status;
-    if (settings.list)
-        return lull_output_write(&output, lull_bench_list(call->arena));
-    if (settings.show)
+    if (bench_settings.list)
+        return lull_output_write(&bench_output, lull_bench_list(call->arena));
+    if (bench_settings.show)
         return show_file(call);
-    return settings.compare ? compare(call) : measure(call);
+    return bench_settings.compare ? compare(call) : measure(call);
 }
 
 const struct lull_command lull_cmd_bench = {
@@ -193,8 +202,8 @@ const struct lull_command lull_cmd_bench = {
                "  lull bench load copy triad               single benchmarks\n"
                "  lull bench --show machine.json --charts charts\n"
                "  lull bench --compare before.json after.json\n",
-    .options = options,
-    .output = &output,
+    .options = bench_options,
+    .output = &bench_output,
     .under_mpirun = LULL_REFUSES,
-    .run = run,
+    .run = run_bench,
 };

@@ -16,53 +16,55 @@ static struct {
     char *junit, *markdown, *github, *gitlab, *badge;
     char **fail_if;
     int as_measured;
-} settings;
-static struct lull_history_settings shared = {.application = 1};
-static struct lull_output_settings output;
+} check_settings;
+static struct lull_history_settings check_history_settings = {.application = 1};
+static struct lull_output_settings check_output;
 
-static const struct poptOption options[] = {
-    {"against", 'a', POPT_ARG_STRING, &settings.against, 0,
+static const struct poptOption check_options[] = {
+    {"against", 'a', POPT_ARG_STRING, &check_settings.against, 0,
      "the history that tells the baseline and the noise", "FILE"},
-    {"fail-if", '\0', POPT_ARG_ARGV, &settings.fail_if, 0,
+    {"fail-if", '\0', POPT_ARG_ARGV, &check_settings.fail_if, 0,
      "what must not be; may be repeated: METRIC < or > a number, or a multiple of baseline",
      "CONDITION"},
-    LULL_HISTORY_KEY_OPTIONS(shared),
-    LULL_HISTORY_RUNS_OPTIONS(shared),
-    {"confirm", '\0', POPT_ARG_STRING, &settings.confirm, 0,
+    LULL_HISTORY_KEY_OPTIONS(check_history_settings),
+    LULL_HISTORY_RUNS_OPTIONS(check_history_settings),
+    {"confirm", '\0', POPT_ARG_STRING, &check_settings.confirm, 0,
      "before failing run this as often as there are RUNs; it writes a run to $LULL_RUN", "COMMAND"},
-    {"false-alarms", '\0', POPT_ARG_STRING, &settings.false_alarms, 0,
+    {"false-alarms", '\0', POPT_ARG_STRING, &check_settings.false_alarms, 0,
      "how often runs without a change may fail, in percent (1)", "PERCENT"},
-    {"missed", '\0', POPT_ARG_STRING, &settings.missed, 0,
+    {"missed", '\0', POPT_ARG_STRING, &check_settings.missed, 0,
      "how often runs at the limit may pass, in percent (5)", "PERCENT"},
-    {"as-measured", '\0', POPT_ARG_NONE, &settings.as_measured, 0,
+    {"as-measured", '\0', POPT_ARG_NONE, &check_settings.as_measured, 0,
      "compare medians as they are, whatever the noise", NULL},
-    {"junit", '\0', POPT_ARG_STRING, &settings.junit, 0, "also as JUnit's XML", "FILE"},
-    {"markdown", '\0', POPT_ARG_STRING, &settings.markdown, 0, "also as Markdown", "FILE"},
-    {"github", '\0', POPT_ARG_STRING, &settings.github, 0,
+    {"junit", '\0', POPT_ARG_STRING, &check_settings.junit, 0, "also as JUnit's XML", "FILE"},
+    {"markdown", '\0', POPT_ARG_STRING, &check_settings.markdown, 0, "also as Markdown", "FILE"},
+    {"github", '\0', POPT_ARG_STRING, &check_settings.github, 0,
      "also as annotations of GitHub, at the line of the source that moved; /dev/stdout in a job",
      "FILE"},
-    {"gitlab", '\0', POPT_ARG_STRING, &settings.gitlab, 0, "also as metrics of GitLab", "FILE"},
-    {"badge", '\0', POPT_ARG_STRING, &settings.badge, 0, "also as a badge, an SVG", "FILE"},
-    LULL_OUTPUT_OPTIONS(output),
+    {"gitlab", '\0', POPT_ARG_STRING, &check_settings.gitlab, 0, "also as metrics of GitLab",
+     "FILE"},
+    {"badge", '\0', POPT_ARG_STRING, &check_settings.badge, 0, "also as a badge, an SVG", "FILE"},
+    LULL_OUTPUT_OPTIONS(check_output),
     POPT_TABLEEND,
 };
 
-static lull_status read_settings(struct lull_check_wish *wish, struct lull_cli_call *call)
+static lull_status read_check_settings(struct lull_check_wish *wish, struct lull_cli_call *call)
 {
-    wish->against = settings.against;
-    wish->confirm = settings.confirm;
+    wish->against = check_settings.against;
+    wish->confirm = check_settings.confirm;
     wish->gate = (struct lull_gate_options){
-        .false_alarms = 0.01, .missed = 0.05, .as_measured = settings.as_measured};
-    lull_status status = lull_history_settings_read(&shared, call, &wish->runs, &wish->about);
+        .false_alarms = 0.01, .missed = 0.05, .as_measured = check_settings.as_measured};
+    lull_status status =
+        lull_history_settings_read(&check_history_settings, call, &wish->runs, &wish->about);
     if (status == LULL_OK)
-        status =
-            lull_conditions_read((const char *const *)settings.fail_if, settings.against != NULL,
-                                 call->arena, &wish->conditions, &wish->n_conditions, &call->err);
+        status = lull_conditions_read((const char *const *)check_settings.fail_if,
+                                      check_settings.against != NULL, call->arena,
+                                      &wish->conditions, &wish->n_conditions, &call->err);
     if (status == LULL_OK)
-        status = lull_option_percent("false-alarms", settings.false_alarms, 0.01, 20,
+        status = lull_option_percent("false-alarms", check_settings.false_alarms, 0.01, 20,
                                      &wish->gate.false_alarms, &call->err);
     if (status == LULL_OK)
-        status = lull_option_percent("missed", settings.missed, 0.01, 20, &wish->gate.missed,
+        status = lull_option_percent("missed", check_settings.missed, 0.01, 20, &wish->gate.missed,
                                      &call->err);
     return status;
 }
@@ -74,11 +76,11 @@ static int write_forms(const struct lull_check_study *study, struct lull_cli_cal
     const struct {
         const struct lull_checks_form *form;
         const char *path;
-    } all[] = {{&lull_checks_junit, settings.junit},
-               {&lull_checks_markdown, settings.markdown},
-               {&lull_checks_github, settings.github},
-               {&lull_checks_gitlab, settings.gitlab},
-               {&lull_checks_badge, settings.badge}};
+    } all[] = {{&lull_checks_junit, check_settings.junit},
+               {&lull_checks_markdown, check_settings.markdown},
+               {&lull_checks_github, check_settings.github},
+               {&lull_checks_gitlab, check_settings.gitlab},
+               {&lull_checks_badge, check_settings.badge}};
     const struct lull_checks *checks = lull_check_checks(study, call->arena);
     lull_status status = LULL_OK;
     for (size_t i = 0; i < sizeof all / sizeof *all && status == LULL_OK; i++)
@@ -89,7 +91,7 @@ static int write_forms(const struct lull_check_study *study, struct lull_cli_cal
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int run(struct lull_cli_call *call)
+static int run_check(struct lull_cli_call *call)
 {
     static const int statuses[] = {LULL_EXIT_OK, EXIT_FAILS, EXIT_UNKNOWN};
     struct lull_check_wish wish = {0};
@@ -97,17 +99,17 @@ static int run(struct lull_cli_call *call)
     lull_limits_raise_files();
     if (!call->n_operands)
         return lull_cli_usage("expected at least one RUN");
-    if (settings.confirm && lull_team_size(call->team) > 1)
+    if (check_settings.confirm && lull_team_size(call->team) > 1)
         return lull_cli_fail("--confirm starts a program, which does not work under mpirun: start "
                              "it alone");
-    int status = lull_cli_read(call, read_settings(&wish, call));
+    int status = lull_cli_read(call, read_check_settings(&wish, call));
     if (status != LULL_EXIT_OK)
         return status;
     status = lull_cli_done(call, lull_check_make(call->operands, call->n_operands, &wish,
                                                  &call->notices, call->arena, &study, &call->err));
     if (status == LULL_EXIT_OK)
-        status =
-            lull_output_write(&output, lull_check_document(&study, &call->notices, call->arena));
+        status = lull_output_write(&check_output,
+                                   lull_check_document(&study, &call->notices, call->arena));
     if (status == LULL_EXIT_OK)
         status = write_forms(&study, call);
     return status == LULL_EXIT_OK ? statuses[study.gate.verdict] : status;
@@ -127,7 +129,7 @@ const struct lull_command lull_cmd_check = {
         "  lull check run.lull --fail-if 'parallel_efficiency < 0.8' --as-measured\n"
         "  lull check run?.lull --against perf.jsonl --fail-if 'region:solve > 1.1 * baseline' \\\n"
         "      --confirm 'lull record -o $LULL_RUN ./heat' --junit report.xml\n",
-    .options = options,
-    .output = &output,
-    .run = run,
+    .options = check_options,
+    .output = &check_output,
+    .run = run_check,
 };

@@ -7,19 +7,19 @@
 static struct {
     char *to;
     int force;
-} settings;
+} convert_settings;
 
-static const struct poptOption options[] = {
-    {"to", 't', POPT_ARG_STRING, &settings.to, 0, "format to write (required)",
+static const struct poptOption convert_options[] = {
+    {"to", 't', POPT_ARG_STRING, &convert_settings.to, 0, "format to write (required)",
      "tape|otf2|paraver|chrome"},
-    {"force", '\0', POPT_ARG_NONE, &settings.force, 0, "replace OUT if it is there", NULL},
+    {"force", '\0', POPT_ARG_NONE, &convert_settings.force, 0, "replace OUT if it is there", NULL},
     POPT_TABLEEND,
 };
 
 /* Replacing a directory removes all that is in it: only where that is a trace. */
 static int check_target(const char *path)
 {
-    if (!lull_is_directory(path) || !settings.force)
+    if (!lull_is_directory(path) || !convert_settings.force)
         return LULL_EXIT_OK;
     const struct lull_format *format;
     if (lull_trace_recognise(path, &format, NULL) != LULL_OK)
@@ -39,7 +39,7 @@ static int convert(const char *from, const char *to, const struct lull_format *f
     if (lull_trace_open(from, &trace, &call->err) != LULL_OK)
         return lull_cli_fail("%s", call->err.text);
     lull_progress_begin(&call->line, to);
-    lull_status done = lull_convert(trace, to, format, settings.force, lull_progress_update,
+    lull_status done = lull_convert(trace, to, format, convert_settings.force, lull_progress_update,
                                     &call->line, &call->err);
     lull_progress_end(&call->line);
     if (done == LULL_OK) {
@@ -50,18 +50,19 @@ static int convert(const char *from, const char *to, const struct lull_format *f
     return lull_cli_done(call, done);
 }
 
-static int run(struct lull_cli_call *call)
+static int run_convert(struct lull_cli_call *call)
 {
     const char *const *names = call->operands;
     if (call->n_operands < 2)
         return lull_cli_usage("expected the names of two traces, IN and OUT");
     if (call->n_operands > 2)
         return lull_cli_usage("expected two operands, IN and OUT, got also '%s'", names[2]);
-    const struct lull_format *format = settings.to ? lull_format_find(settings.to) : NULL;
-    if (!settings.to)
+    const struct lull_format *format =
+        convert_settings.to ? lull_format_find(convert_settings.to) : NULL;
+    if (!convert_settings.to)
         return lull_cli_usage("expected --to with one of %s", lull_formats_writable(call->arena));
     if (!format || !format->writer_open)
-        return lull_cli_usage("cannot write '%s', expected one of %s", settings.to,
+        return lull_cli_usage("cannot write '%s', expected one of %s", convert_settings.to,
                               lull_formats_writable(call->arena));
     return convert(names[0], names[1], format, call);
 }
@@ -75,6 +76,6 @@ const struct lull_command lull_cmd_convert = {
         "examples:\n"
         "  lull convert run.prv.gz run --to otf2        an archive run/ for Score-P's tools\n"
         "  lull convert scorep/traces.otf2 run.json --to chrome    for ui.perfetto.dev\n",
-    .options = options,
-    .run = run,
+    .options = convert_options,
+    .run = run_convert,
 };

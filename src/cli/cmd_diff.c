@@ -9,17 +9,17 @@
 #include <string.h>
 
 /* What the user typed. */
-static struct lull_history_settings shared = {.application = 1, .no_replay = 1};
+static struct lull_history_settings diff_history_settings = {.application = 1, .no_replay = 1};
 static char *against, *waterfall;
-static struct lull_output_settings output;
+static struct lull_output_settings diff_output;
 
-static const struct poptOption options[] = {
+static const struct poptOption diff_options[] = {
     {"against", 'a', POPT_ARG_STRING, &against, 0,
      "a history; its runs stand beside those of A, for what is certain", "FILE"},
-    LULL_HISTORY_KEY_OPTIONS(shared),
-    LULL_HISTORY_READ_OPTIONS(shared),
+    LULL_HISTORY_KEY_OPTIONS(diff_history_settings),
+    LULL_HISTORY_READ_OPTIONS(diff_history_settings),
     {"chart", '\0', POPT_ARG_STRING, &waterfall, 0, "draw the differences as SVG", "FILE"},
-    LULL_OUTPUT_OPTIONS(output),
+    LULL_OUTPUT_OPTIONS(diff_output),
     POPT_TABLEEND,
 };
 
@@ -45,7 +45,7 @@ static int divide_operands(const char *const *paths, uint32_t count,
     return LULL_EXIT_OK;
 }
 
-static int run(struct lull_cli_call *call)
+static int run_diff(struct lull_cli_call *call)
 {
     struct lull_runs_options runs;
     struct lull_history_about about;
@@ -54,7 +54,8 @@ static int run(struct lull_cli_call *call)
     lull_limits_raise_files();
     int status = divide_operands(call->operands, call->n_operands, groups);
     if (status == LULL_EXIT_OK)
-        status = lull_cli_read(call, lull_history_settings_read(&shared, call, &runs, &about));
+        status = lull_cli_read(
+            call, lull_history_settings_read(&diff_history_settings, call, &runs, &about));
     if (status != LULL_EXIT_OK)
         return status;
     status = lull_cli_done(call, lull_diff_read(groups, against, &runs, &about, &call->notices,
@@ -64,7 +65,8 @@ static int run(struct lull_cli_call *call)
             LULL_OK)
         return lull_cli_fail("%s", call->err.text);
     return status == LULL_EXIT_OK
-               ? lull_output_write(&output, lull_diff_document(&diff, &call->notices, call->arena))
+               ? lull_output_write(&diff_output,
+                                   lull_diff_document(&diff, &call->notices, call->arena))
                : status;
 }
 
@@ -79,8 +81,8 @@ const struct lull_command lull_cmd_diff = {
                "  lull diff old.lull new.lull\n"
                "  lull diff old?.lull -- new?.lull --chart waterfall.svg\n"
                "  lull diff old.lull new.lull --against perf.jsonl --program heat\n",
-    .options = options,
-    .output = &output,
-    .run = run,
+    .options = diff_options,
+    .output = &diff_output,
+    .run = run_diff,
     .divides = true,
 };

@@ -2,7 +2,7 @@
 #include "cli/help.h"
 #include "cli/message.h"
 
-static int run(struct lull_cli_call *call)
+static int run_help(struct lull_cli_call *call)
 {
     const char *const *word = call->operands;
     if (!*word) {
@@ -27,5 +27,5 @@ const struct lull_command lull_cmd_help = {
     .summary = "explain lull or one of its commands",
     .operands = "[COMMAND [PART]]",
     .under_mpirun = LULL_EACH_BY_ITSELF,
-    .run = run,
+    .run = run_help,
 };

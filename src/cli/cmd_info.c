@@ -6,12 +6,12 @@
 #include "study/joint_pass.h"
 #include "view/info_document.h"
 
-static struct lull_output_settings output;
+static struct lull_output_settings info_output;
 static int threads;
 
-static const struct poptOption options[] = {
+static const struct poptOption info_options[] = {
     LULL_THREADS_OPTION(threads, "threads to read with"),
-    LULL_OUTPUT_OPTIONS(output),
+    LULL_OUTPUT_OPTIONS(info_output),
     POPT_TABLEEND,
 };
 
@@ -33,12 +33,12 @@ static int describe_run(const char *path, struct lull_cli_call *call)
     if (status == LULL_EXIT_OK && lull_team_is_first(call->team))
         lull_cli_tell_division(call, division, trace);
     if (status == LULL_EXIT_OK && lull_team_is_first(call->team))
-        status = lull_output_write(&output, lull_info_run(trace, census, path, call->arena));
+        status = lull_output_write(&info_output, lull_info_run(trace, census, path, call->arena));
     lull_trace_close(trace);
     return status;
 }
 
-static int run(struct lull_cli_call *call)
+static int run_info(struct lull_cli_call *call)
 {
     const char *path;
     lull_limits_raise_files();
@@ -48,7 +48,7 @@ static int run(struct lull_cli_call *call)
     if (!path && !lull_team_is_first(call->team))
         return LULL_EXIT_OK;
     return path ? describe_run(path, call)
-                : lull_output_write(&output, lull_info_build(call->arena));
+                : lull_output_write(&info_output, lull_info_build(call->arena));
 }
 
 const struct lull_command lull_cmd_info = {
@@ -58,8 +58,8 @@ const struct lull_command lull_cmd_info = {
     .details = "examples:\n"
                "  lull info epoch_4proc.prv.gz\n"
                "  lull info traces.otf2 --format json | jq .facts.duration\n",
-    .options = options,
-    .output = &output,
+    .options = info_options,
+    .output = &info_output,
     .under_mpirun = LULL_WORKS_AS_TEAM,
-    .run = run,
+    .run = run_info,
 };

@@ -3,13 +3,13 @@
 extern const struct lull_command lull_cmd_model_kernel, lull_cmd_model_spmv, lull_cmd_model_solver,
     lull_cmd_model_program;
 
-static const struct lull_command *const parts[] = {&lull_cmd_model_kernel, &lull_cmd_model_spmv,
-                                                   &lull_cmd_model_solver, &lull_cmd_model_program,
-                                                   NULL};
+static const struct lull_command *const model_parts[] = {
+    &lull_cmd_model_kernel, &lull_cmd_model_spmv, &lull_cmd_model_solver, &lull_cmd_model_program,
+    NULL};
 
 const struct lull_command lull_cmd_model = {
     .name = "model",
     .summary = "predict performance from first principles",
     .operands = "PART [OPTION...] OPERAND...",
-    .parts = parts,
+    .parts = model_parts,
 };

@@ -6,16 +6,17 @@
 static struct {
     char *out;
     int replace;
-} settings;
+} pack_settings;
 
-#define OUTPUT_OPTION(name)                                                                     \
-    {                                                                                           \
-        "output", 'o', POPT_ARG_STRING, &settings.out, 0, "folder to make (default: " name ")", \
-            "DIR"                                                                               \
+#define OUTPUT_OPTION(name)                                    \
+    {                                                          \
+        "output", 'o', POPT_ARG_STRING, &pack_settings.out, 0, \
+            "folder to make (default: " name ")", "DIR"        \
     }
 #define REPLACE_OPTION                                                                           \
     {                                                                                            \
-        "replace", '\0', POPT_ARG_NONE, &settings.replace, 0, "put it in the place of RUN", NULL \
+        "replace", '\0', POPT_ARG_NONE, &pack_settings.replace, 0, "put it in the place of RUN", \
+            NULL                                                                                 \
     }
 
 static const struct poptOption pack_options[] = {
@@ -38,13 +39,13 @@ static int rewrite(struct lull_cli_call *call,
         return status;
     if (!name)
         return lull_cli_usage("expected the name of a run");
-    if (settings.out && settings.replace)
+    if (pack_settings.out && pack_settings.replace)
         return lull_cli_usage("--output and --replace exclude each other");
     lull_interrupt_clean_up();
     lull_limits_raise_files();
     const struct lull_pack_wish wish = {.run = name,
-                                        .out = settings.out,
-                                        .replace = settings.replace,
+                                        .out = pack_settings.out,
+                                        .replace = pack_settings.replace,
                                         .report = lull_progress_update,
                                         .context = &call->line};
     lull_progress_begin(&call->line, name);

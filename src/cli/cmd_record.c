@@ -15,85 +15,88 @@
 
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-static struct lull_recording_texts texts;
+static struct lull_recording_texts record_texts;
 static struct {
     const char *output;
     char *counters, *seed, **inject;
     int force, profile, follow, files, verbose;
-} settings;
+} record_settings;
 
-static const struct poptOption options[] = {
-    {"output", 'o', POPT_ARG_STRING, &settings.output, 0,
+static const struct poptOption record_options[] = {
+    {"output", 'o', POPT_ARG_STRING, &record_settings.output, 0,
      "folder of the run (PROGRAM.RANKSxTHREADS.lull, or with a number behind if that is there)",
      "DIR"},
-    {"force", '\0', POPT_ARG_NONE, &settings.force, 0, "replace DIR if it is a run", NULL},
-    {"max-size", '\0', POPT_ARG_STRING, &texts.max_size, 0,
+    {"force", '\0', POPT_ARG_NONE, &record_settings.force, 0, "replace DIR if it is a run", NULL},
+    {"max-size", '\0', POPT_ARG_STRING, &record_texts.max_size, 0,
      "size of the events of each process (1GiB); then they stop, sums go on", "SIZE"},
-    {"keep", '\0', POPT_ARG_STRING, &texts.keep, 0,
+    {"keep", '\0', POPT_ARG_STRING, &record_texts.keep, 0,
      "keep the newest events of each process, for what happens before a crash; sums are of all",
      "last:SIZE"},
-    {"store", '\0', POPT_ARG_STRING, &texts.store, 0,
+    {"store", '\0', POPT_ARG_STRING, &record_texts.store, 0,
      "one file for all processes of a node, or one for each process (node, where that runs 32 or "
      "more)",
      "node|process"},
-    {"profile", '\0', POPT_ARG_NONE, &settings.profile, 0, "keep sums only, no events", NULL},
-    {"counters", '\0', POPT_ARG_STRING, &settings.counters, 0,
+    {"profile", '\0', POPT_ARG_NONE, &record_settings.profile, 0, "keep sums only, no events",
+     NULL},
+    {"counters", '\0', POPT_ARG_STRING, &record_settings.counters, 0,
      "hardware counters, separated by commas, or none (instructions,cycles, where perf_event has "
      "them)",
      "NAME,..."},
-    {"follow", '\0', POPT_ARG_NONE, &settings.follow, 0,
+    {"follow", '\0', POPT_ARG_NONE, &record_settings.follow, 0,
      "record also the programs that COMMAND starts", NULL},
-    {"files", '\0', POPT_ARG_NONE, &settings.files, 0,
+    {"files", '\0', POPT_ARG_NONE, &record_settings.files, 0,
      "record also the C library's calls that open, read, write and close files", NULL},
-    {"callpath", '\0', POPT_ARG_STRING, &texts.callpath, 0,
+    {"callpath", '\0', POPT_ARG_STRING, &record_texts.callpath, 0,
      "tell calls apart by N callers instead of one (1)", "N"},
-    {"filter", '\0', POPT_ARG_STRING, &texts.filter, 0,
+    {"filter", '\0', POPT_ARG_STRING, &record_texts.filter, 0,
      "which functions of a program compiled with -finstrument-functions are recorded, in the "
      "syntax "
      "of Score-P's filter files (all)",
      "FILE"},
-    {"throttle", '\0', POPT_ARG_STRING, &texts.throttle, 0,
+    {"throttle", '\0', POPT_ARG_STRING, &record_texts.throttle, 0,
      "leave out functions after CALLS calls whose mean is below TIME, or none (100000:1us)",
      "CALLS:TIME"},
-    {"start-after", '\0', POPT_ARG_STRING, &texts.start_after, 0,
+    {"start-after", '\0', POPT_ARG_STRING, &record_texts.start_after, 0,
      "record from that time on after the program's begin (0s)", "TIME"},
-    {"duration", '\0', POPT_ARG_STRING, &texts.duration, 0, "record for that long (to the end)",
-     "TIME"},
-    {"iterations", '\0', POPT_ARG_STRING, &texts.iterations, 0,
+    {"duration", '\0', POPT_ARG_STRING, &record_texts.duration, 0,
+     "record for that long (to the end)", "TIME"},
+    {"iterations", '\0', POPT_ARG_STRING, &record_texts.iterations, 0,
      "record these iterations that lull_iteration marks, or visits of a marked region NAME, "
      "counted from 1",
      "[NAME:]FIRST:LAST"},
-    {"signals", '\0', POPT_ARG_STRING, &texts.signals, 0,
+    {"signals", '\0', POPT_ARG_STRING, &record_texts.signals, 0,
      "SIGUSR1 switches recording on, SIGUSR2 off; it is on or off at first", "on|off"},
-    {"waits", '\0', POPT_ARG_STRING, &texts.waits, 0,
+    {"waits", '\0', POPT_ARG_STRING, &record_texts.waits, 0,
      "record waits for mutexes, conditions and semaphores from that length on, or none (1us)",
      "TIME|none"},
-    {"mpi", '\0', POPT_ARG_STRING, &texts.mpi, 0,
+    {"mpi", '\0', POPT_ARG_STRING, &record_texts.mpi, 0,
      "which MPI the program uses (found out from its libraries)", "openmpi|mpich|none"},
-    {"inject", '\0', POPT_ARG_ARGV, &settings.inject, 0,
+    {"inject", '\0', POPT_ARG_ARGV, &record_settings.inject, 0,
      "disturb the program on purpose: hockney:latency=1ms for all messages, a noise as for lull "
      "simulate, a delay RANK@WHEN:LENGTH; may be repeated",
      "SPEC"},
-    {"seed", '\0', POPT_ARG_STRING, &settings.seed, 0, "of the noise that is injected (1)", "N"},
-    {"verbose", '\0', POPT_ARG_NONE, &settings.verbose, 0, "say what is done", NULL},
+    {"seed", '\0', POPT_ARG_STRING, &record_settings.seed, 0, "of the noise that is injected (1)",
+     "N"},
+    {"verbose", '\0', POPT_ARG_NONE, &record_settings.verbose, 0, "say what is done", NULL},
     POPT_TABLEEND,
 };
 
 /* ---- what was typed ------------------------------------------------------------------------ */
 
-static lull_status read_settings(struct lull_cli_call *call, struct lull_recording_wish *wish,
-                                 const struct lull_disturbance **ret_disturbance)
+static lull_status read_record_settings(struct lull_cli_call *call,
+                                        struct lull_recording_wish *wish,
+                                        const struct lull_disturbance **ret_disturbance)
 {
-    *wish = (struct lull_recording_wish){.output = settings.output,
-                                         .replace = settings.force,
-                                         .profile = settings.profile,
-                                         .follow = settings.follow,
-                                         .files = settings.files,
-                                         .counters = settings.counters};
-    lull_status status = lull_recording_wish_read(&texts, call->arena, wish, &call->err);
-    return status == LULL_OK
-               ? lull_injection_read(settings.inject, settings.seed, call, ret_disturbance)
-               : status;
+    *wish = (struct lull_recording_wish){.output = record_settings.output,
+                                         .replace = record_settings.force,
+                                         .profile = record_settings.profile,
+                                         .follow = record_settings.follow,
+                                         .files = record_settings.files,
+                                         .counters = record_settings.counters};
+    lull_status status = lull_recording_wish_read(&record_texts, call->arena, wish, &call->err);
+    return status == LULL_OK ? lull_injection_read(record_settings.inject, record_settings.seed,
+                                                   call, ret_disturbance)
+                             : status;
 }
 
 /* ---- in front of mpirun -------------------------------------------------------------------- */
@@ -101,7 +104,7 @@ static lull_status read_settings(struct lull_cli_call *call, struct lull_recordi
 /* The options as they were given. */
 static void add_options(struct lull_words *words)
 {
-    for (const struct poptOption *option = options; option->longName; option++) {
+    for (const struct poptOption *option = record_options; option->longName; option++) {
         if (option->argInfo == POPT_ARG_STRING)
             lull_words_option(words, option->longName, *(char *const *)option->arg);
         else if (option->argInfo == POPT_ARG_NONE && *(const int *)option->arg)
@@ -117,7 +120,7 @@ static void add_options(struct lull_words *words)
 static char **insert_ourselves(char **argv, struct lull_arena *arena)
 {
     struct lull_words words = {.arena = arena};
-    settings.output = lull_launcher_output(argv, settings.output, arena);
+    record_settings.output = lull_launcher_output(argv, record_settings.output, arena);
     lull_words_add(&words, lull_own_path(arena));
     lull_words_add(&words, "record");
     add_options(&words);
@@ -135,8 +138,8 @@ static int execute(char **argv)
     return reason == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-static int prepare(const char *word, const struct lull_recording_wish *wish,
-                   const struct lull_disturbance *disturbance, struct lull_cli_call *call)
+static int prepare_recording(const char *word, const struct lull_recording_wish *wish,
+                             const struct lull_disturbance *disturbance, struct lull_cli_call *call)
 {
     struct lull_recording recording;
     if (lull_recording_prepare(word, wish, call->arena, &recording, &call->err) != LULL_OK)
@@ -146,14 +149,14 @@ static int prepare(const char *word, const struct lull_recording_wish *wish,
     if (lull_injection_write(disturbance, &recording, call->arena, &call->err) != LULL_OK &&
         recording.job.rank == 0)
         lull_cli_warn("%s; nothing is injected", call->err.text);
-    if (settings.verbose && recording.library)
+    if (record_settings.verbose && recording.library)
         fprintf(stderr, "lull record: rank %u of %u: %s, recorded by %s into %s\n",
                 recording.job.rank, recording.job.size, recording.executable.path,
                 recording.library, recording.run);
     return LULL_EXIT_OK;
 }
 
-static int run(struct lull_cli_call *call)
+static int run_record(struct lull_cli_call *call)
 {
     struct lull_recording_wish wish;
     const struct lull_disturbance *disturbance;
@@ -163,7 +166,7 @@ static int run(struct lull_cli_call *call)
     for (uint32_t i = 0; i < call->n_operands; i++)
         lull_words_add(&words, call->operands[i]);
     char **argv = words.items;
-    int status = lull_cli_read(call, read_settings(call, &wish, &disturbance));
+    int status = lull_cli_read(call, read_record_settings(call, &wish, &disturbance));
     if (status != LULL_EXIT_OK)
         return status;
     if (lull_is_launcher(argv[0])) {
@@ -171,7 +174,7 @@ static int run(struct lull_cli_call *call)
         if (!argv)
             status = lull_cli_usage("found no program behind '%s'", words.items[0]);
     } else {
-        status = prepare(argv[0], &wish, disturbance, call);
+        status = prepare_recording(argv[0], &wish, disturbance, call);
     }
     return status == LULL_EXIT_OK ? execute(argv) : status;
 }
@@ -188,8 +191,8 @@ const struct lull_command lull_cmd_record = {
                "  lull record ./app input.dat\n"
                "  mpirun -n 4 lull record -o before ./app\n"
                "  lull record --max-size 200MiB mpirun -n 4 ./app && lull metrics app.4x1.lull\n",
-    .options = options,
+    .options = record_options,
     .under_mpirun = LULL_EACH_BY_ITSELF,
-    .run = run,
+    .run = run_record,
     .launches = true,
 };

@@ -12,86 +12,88 @@
 static char not_said[] = "";
 
 /* What the user typed. */
-static struct lull_supposition_texts texts;
+static struct lull_supposition_texts replay_texts;
 static struct {
     char *balance, *scheme, *run;
     char *threads[LULL_THREADS_CHANGES];
     char *against;
     int eager, no_noise, application, raw_names, force, whole;
-} settings = {
+} replay_settings = {
     .application = 1, .balance = not_said, .threads = {not_said, not_said, not_said, not_said}};
-static struct lull_output_settings output;
+static struct lull_output_settings replay_output;
 
-static const struct poptOption options[] = {
-    {"network", 'n', POPT_ARG_STRING, &texts.network, 0,
+static const struct poptOption replay_options[] = {
+    {"network", 'n', POPT_ARG_STRING, &replay_texts.network, 0,
      "what if the network were another: NAME:KEY=VALUE,..., or a JSON file; a value may be a "
      "sweep, "
      "FROM:TO:N",
      "SPEC"},
-    {"machine", 'm', POPT_ARG_STRING, &texts.machine, 0,
+    {"machine", 'm', POPT_ARG_STRING, &replay_texts.machine, 0,
      "what if the network were that of a machine file (lull bench)", "FILE"},
-    {"cpu-speed", '\0', POPT_ARG_STRING, &texts.cpu_speed, 0,
+    {"cpu-speed", '\0', POPT_ARG_STRING, &replay_texts.cpu_speed, 0,
      "what if the processors were X times as fast", "X"},
-    {"region", '\0', POPT_ARG_ARGV, &texts.regions, 0,
+    {"region", '\0', POPT_ARG_ARGV, &replay_texts.regions, 0,
      "what if the time in a region were multiplied by FACTOR; may be repeated", "NAME=FACTOR"},
-    {"balance", '\0', POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL, &settings.balance, 0,
+    {"balance", '\0', POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL, &replay_settings.balance, 0,
      "what if all processes computed alike between collective operations (in a region only: "
      "--balance=NAME)",
      "NAME"},
-    {"median", '\0', POPT_ARG_ARGV, &texts.medians, 0,
+    {"median", '\0', POPT_ARG_ARGV, &replay_texts.medians, 0,
      "what if a rank (rank=N), all of a node (node=NAME) or everybody (all) computed no longer "
      "than "
      "the median of its peers between collective operations (in a region only: region=NAME or "
      "rank=N,region=NAME); may be repeated",
      "WHERE"},
     {"balance-threads", '\0', POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL,
-     &settings.threads[LULL_THREADS_BALANCED], 0,
+     &replay_settings.threads[LULL_THREADS_BALANCED], 0,
      "what if threads computed alike from barrier to barrier (in one parallel region only: "
      "--balance-threads=NAME)",
      "NAME"},
     {"no-locks", '\0', POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL,
-     &settings.threads[LULL_THREADS_NO_LOCKS], 0,
+     &replay_settings.threads[LULL_THREADS_NO_LOCKS], 0,
      "what if no thread waited for locks, critical sections and its turn (in one parallel region "
      "only: --no-locks=NAME)",
      "NAME"},
     {"no-scheduling", '\0', POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL,
-     &settings.threads[LULL_THREADS_NO_SCHEDULING], 0,
+     &replay_settings.threads[LULL_THREADS_NO_SCHEDULING], 0,
      "what if to begin parallel regions and to get iterations in them took no time (one only: "
      "--no-scheduling=NAME)",
      "NAME"},
     {"no-serial", '\0', POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL,
-     &settings.threads[LULL_THREADS_NO_SERIAL], 0,
+     &replay_settings.threads[LULL_THREADS_NO_SERIAL], 0,
      "what if all threads of a process shared what it computes outside parallel regions (in a "
      "region only: --no-serial=NAME)",
      "NAME"},
-    {"no-noise", '\0', POPT_ARG_NONE, &settings.no_noise, 0,
+    {"no-noise", '\0', POPT_ARG_NONE, &replay_settings.no_noise, 0,
      "what if no computation took longer than the median of those at its place", NULL},
-    {"eager", '\0', POPT_ARG_NONE, &settings.eager, 0, "what if no send waited for its receive",
-     NULL},
-    {"inject", '\0', POPT_ARG_ARGV, &texts.inject, 0,
+    {"eager", '\0', POPT_ARG_NONE, &replay_settings.eager, 0,
+     "what if no send waited for its receive", NULL},
+    {"inject", '\0', POPT_ARG_ARGV, &replay_texts.inject, 0,
      "what if lull record had disturbed the program with --inject SPEC; may be repeated", "SPEC"},
-    {"seed", '\0', POPT_ARG_STRING, &texts.seed, 0, "of the noise that is injected (1)", "N"},
-    {"against", '\0', POPT_ARG_STRING, &settings.against, 0,
+    {"seed", '\0', POPT_ARG_STRING, &replay_texts.seed, 0, "of the noise that is injected (1)",
+     "N"},
+    {"against", '\0', POPT_ARG_STRING, &replay_settings.against, 0,
      "print the prediction beside another recorded run, with its error; where nothing is supposed, "
      "it is what that run was disturbed with",
      "RUN"},
-    {"output", 'o', POPT_ARG_STRING, &settings.run, 0,
+    {"output", 'o', POPT_ARG_STRING, &replay_settings.run, 0,
      "write the simulated run, as a tape that other commands read", "RUN"},
-    {"scheme", 's', POPT_ARG_STRING, &settings.scheme, 0,
+    {"scheme", 's', POPT_ARG_STRING, &replay_settings.scheme, 0,
      "how efficiencies are split (multiplicative for runs with one thread per process, otherwise "
      "additive)",
      "additive|multiplicative"},
-    {"whole", '\0', POPT_ARG_NONE, &settings.whole, 0,
+    {"whole", '\0', POPT_ARG_NONE, &replay_settings.whole, 0,
      "the whole run; without it, a run that lull recorded is replayed from the end of "
      "MPI_Init to the begin of MPI_Finalize",
      NULL},
-    LULL_APPLICATION_OPTION(settings.application, "which program of a trace that holds several"),
-    LULL_RAW_NAMES_OPTION(settings.raw_names),
-    {"force", '\0', POPT_ARG_NONE, &settings.force, 0,
+    LULL_APPLICATION_OPTION(replay_settings.application,
+                            "which program of a trace that holds several"),
+    LULL_RAW_NAMES_OPTION(replay_settings.raw_names),
+    {"force", '\0', POPT_ARG_NONE, &replay_settings.force, 0,
      "replace RUN if it is there, and go on where the tracer disturbed the run too much", NULL},
-    LULL_FORMAT_OPTION(output),
-    LULL_COLOUR_OPTION(output),
-    LULL_DIGITS_OPTION(output),
+    LULL_FORMAT_OPTION(replay_output),
+    LULL_COLOUR_OPTION(replay_output),
+    LULL_DIGITS_OPTION(replay_output),
     POPT_TABLEEND,
 };
 
@@ -99,36 +101,40 @@ static const struct poptOption options[] = {
 
 static void read_what_if(struct lull_what_if_options *what_if)
 {
-    what_if->application = (uint32_t)settings.application - 1;
-    what_if->eager = settings.eager;
-    what_if->no_noise = settings.no_noise;
-    what_if->balance = settings.balance != not_said;
-    what_if->balanced = what_if->balance ? settings.balance : NULL;
+    what_if->application = (uint32_t)replay_settings.application - 1;
+    what_if->eager = replay_settings.eager;
+    what_if->no_noise = replay_settings.no_noise;
+    what_if->balance = replay_settings.balance != not_said;
+    what_if->balanced = what_if->balance ? replay_settings.balance : NULL;
     for (uint8_t change = 0; change < LULL_THREADS_CHANGES; change++)
-        if (settings.threads[change] != not_said)
+        if (replay_settings.threads[change] != not_said)
             what_if->threads[what_if->n_threads++] =
-                (struct lull_what_if_threads){change, settings.threads[change]};
+                (struct lull_what_if_threads){change, replay_settings.threads[change]};
 }
 
-static lull_status read_settings(struct lull_supposition *supposition,
-                                 enum lull_scheme_choice *ret_scheme, struct lull_cli_call *call)
+static lull_status read_replay_settings(struct lull_supposition *supposition,
+                                        enum lull_scheme_choice *ret_scheme,
+                                        struct lull_cli_call *call)
 {
     static const char *const schemes[] = {"additive", "multiplicative", NULL};
     unsigned scheme;
-    lull_status status = lull_option_word("scheme", settings.scheme, schemes, &scheme, &call->err);
+    lull_status status =
+        lull_option_word("scheme", replay_settings.scheme, schemes, &scheme, &call->err);
     *ret_scheme = (enum lull_scheme_choice)scheme;
     supposition->team = call->team;
-    supposition->application = (uint32_t)settings.application - 1;
-    supposition->force = settings.force;
-    supposition->whole = settings.whole;
-    supposition->raw_names = settings.raw_names;
-    supposition->against = settings.against;
-    supposition->whole_run = settings.run != NULL;
+    supposition->application = (uint32_t)replay_settings.application - 1;
+    supposition->force = replay_settings.force;
+    supposition->whole = replay_settings.whole;
+    supposition->raw_names = replay_settings.raw_names;
+    supposition->against = replay_settings.against;
+    supposition->whole_run = replay_settings.run != NULL;
     read_what_if(&supposition->what_if);
     if (status == LULL_OK)
-        status = lull_injection_read(texts.inject, texts.seed, call, &supposition->disturbance);
-    return status == LULL_OK ? lull_supposition_read(&texts, call->arena, supposition, &call->err)
-                             : status;
+        status = lull_injection_read(replay_texts.inject, replay_texts.seed, call,
+                                     &supposition->disturbance);
+    return status == LULL_OK
+               ? lull_supposition_read(&replay_texts, call->arena, supposition, &call->err)
+               : status;
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -136,19 +142,19 @@ static lull_status read_settings(struct lull_supposition *supposition,
 /* The last run: what if, where something was supposed. */
 static int write_run(const struct lull_runs *runs, struct lull_cli_call *call)
 {
-    if (!settings.run)
+    if (!replay_settings.run)
         return LULL_EXIT_OK;
     lull_interrupt_clean_up();
-    lull_progress_begin(&call->line, settings.run);
+    lull_progress_begin(&call->line, replay_settings.run);
     lull_status status =
-        lull_convert(runs->runs[runs->count - 1].trace, settings.run, &lull_format_tape,
-                     settings.force, lull_progress_update, &call->line, &call->err);
+        lull_convert(runs->runs[runs->count - 1].trace, replay_settings.run, &lull_format_tape,
+                     replay_settings.force, lull_progress_update, &call->line, &call->err);
     lull_progress_end(&call->line);
     return status == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", call->err.text);
 }
 
-static int show(const struct lull_replay_study *study, enum lull_scheme_choice scheme,
-                struct lull_cli_call *call)
+static int show_replay(const struct lull_replay_study *study, enum lull_scheme_choice scheme,
+                       struct lull_cli_call *call)
 {
     const struct lull_run *measured = &study->runs.runs[0];
     if (measured->division) {
@@ -158,12 +164,12 @@ static int show(const struct lull_replay_study *study, enum lull_scheme_choice s
     }
     int status = write_run(&study->runs, call);
     return status == LULL_EXIT_OK
-               ? lull_output_write(&output,
+               ? lull_output_write(&replay_output,
                                    lull_replay_document(study, scheme, &call->notices, call->arena))
                : status;
 }
 
-static int run(struct lull_cli_call *call)
+static int run_replay(struct lull_cli_call *call)
 {
     struct lull_supposition supposition = {0};
     enum lull_scheme_choice scheme;
@@ -171,14 +177,14 @@ static int run(struct lull_cli_call *call)
     lull_limits_raise_files();
     if (call->n_operands != 1)
         return lull_cli_usage("expected one RUN");
-    int status = lull_cli_read(call, read_settings(&supposition, &scheme, call));
+    int status = lull_cli_read(call, read_replay_settings(&supposition, &scheme, call));
     if (status != LULL_EXIT_OK)
         return status;
     status = lull_cli_done(call,
                            lull_replay_study_make(call->operands[0], &supposition, &call->progress,
                                                   &call->notices, call->arena, &study, &call->err));
     if (status == LULL_EXIT_OK && lull_team_is_first(call->team))
-        status = show(&study, scheme, call);
+        status = show_replay(&study, scheme, call);
     lull_replay_study_close(&study);
     return status;
 }
@@ -194,8 +200,8 @@ const struct lull_command lull_cmd_replay = {
                "  lull replay run.tape --network hockney:latency=1us,bandwidth=1e8:1e10:5\n"
                "  lull replay run.tape --balance --cpu-speed 2 -o balanced.tape\n"
                "  lull replay run.tape --median rank=7,region=solve\n",
-    .options = options,
-    .output = &output,
+    .options = replay_options,
+    .output = &replay_output,
     .under_mpirun = LULL_WORKS_AS_TEAM,
-    .run = run,
+    .run = run_replay,
 };

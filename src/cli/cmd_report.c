@@ -13,46 +13,47 @@
 static struct {
     char *scheme, *max_size, *machine;
     int no_prices, no_waits, waits, replay;
-} settings;
-static struct lull_runs_settings shared = {.application = 1};
-static struct lull_output_settings output;
+} report_settings;
+static struct lull_runs_settings report_runs_settings = {.application = 1};
+static struct lull_output_settings report_output;
 
-static const struct poptOption options[] = {
-    {"scheme", 's', POPT_ARG_STRING, &settings.scheme, 0,
+static const struct poptOption report_options[] = {
+    {"scheme", 's', POPT_ARG_STRING, &report_settings.scheme, 0,
      "which tree of efficiencies text shows (multiplicative for runs with one thread per process, "
      "otherwise additive); the others have both",
      "additive|multiplicative"},
-    LULL_RUNS_OPTIONS(shared),
-    LULL_APPLICATION_OPTION(shared.application, "which program of a trace that holds several"),
-    {"max-size", 'm', POPT_ARG_STRING, &settings.max_size, 0,
+    LULL_RUNS_OPTIONS(report_runs_settings),
+    LULL_APPLICATION_OPTION(report_runs_settings.application,
+                            "which program of a trace that holds several"),
+    {"max-size", 'm', POPT_ARG_STRING, &report_settings.max_size, 0,
      "how large the page may become, which decides how deep it goes (16MB)", "SIZE"},
-    LULL_RAW_NAMES_OPTION(shared.raw_names),
-    LULL_DIGITS_OPTION(output),
-    LULL_NO_REPLAY_OPTION(shared),
-    {"no-prices", '\0', POPT_ARG_NONE, &settings.no_prices, 0,
+    LULL_RAW_NAMES_OPTION(report_runs_settings.raw_names),
+    LULL_DIGITS_OPTION(report_output),
+    LULL_NO_REPLAY_OPTION(report_runs_settings),
+    {"no-prices", '\0', POPT_ARG_NONE, &report_settings.no_prices, 0,
      "findings without what a fix would save, which replays tell", NULL},
-    {"replay", '\0', POPT_ARG_NONE, &settings.replay, 0,
+    {"replay", '\0', POPT_ARG_NONE, &report_settings.replay, 0,
      "do replay also runs of more than 20,000 threads on an ideal network", NULL},
-    {"no-waits", '\0', POPT_ARG_NONE, &settings.no_waits, 0,
+    {"no-waits", '\0', POPT_ARG_NONE, &report_settings.no_waits, 0,
      "do not follow who made others wait, which takes most of the time and memory of large runs",
      NULL},
-    {"waits", '\0', POPT_ARG_NONE, &settings.waits, 0,
+    {"waits", '\0', POPT_ARG_NONE, &report_settings.waits, 0,
      "do follow that also in runs of more than 20,000 threads", NULL},
-    {"machine", '\0', POPT_ARG_STRING, &settings.machine, 0,
+    {"machine", '\0', POPT_ARG_STRING, &report_settings.machine, 0,
      "what lull bench measured of the machine: findings then tell where its memory is saturated",
      "FILE"},
-    LULL_THREADS_OPTION(shared.threads, "threads to read with"),
-    LULL_FORCE_OPTION(shared),
-    {"format", 'f', POPT_ARG_STRING, &output.format, 0,
+    LULL_THREADS_OPTION(report_runs_settings.threads, "threads to read with"),
+    LULL_FORCE_OPTION(report_runs_settings),
+    {"format", 'f', POPT_ARG_STRING, &report_output.format, 0,
      "how to print the result; html, a page, where the output ends in .html", "text|json|csv|html"},
-    {"output", 'o', POPT_ARG_STRING, &output.path, 0,
+    {"output", 'o', POPT_ARG_STRING, &report_output.path, 0,
      "write the result to FILE instead of standard output", "FILE"},
-    LULL_COLOUR_OPTION(output),
+    LULL_COLOUR_OPTION(report_output),
     POPT_TABLEEND,
 };
 
 /* What is to be read, compared and shown. */
-struct wishes {
+struct report_wishes {
     struct lull_report_options report;
     struct lull_comparison_wish comparison;
     struct lull_report_wish view;
@@ -60,23 +61,23 @@ struct wishes {
 
 /* ---- what was typed ------------------------------------------------------------------------ */
 
-static lull_status read_scheme(struct wishes *wishes, struct lull_error *err)
+static lull_status read_scheme(struct report_wishes *wishes, struct lull_error *err)
 {
     static const char *const schemes[] = {"additive", "multiplicative", NULL};
     unsigned scheme;
-    lull_status status = lull_option_word("scheme", settings.scheme, schemes, &scheme, err);
+    lull_status status = lull_option_word("scheme", report_settings.scheme, schemes, &scheme, err);
     if (status == LULL_OK)
         wishes->view.scheme = (enum lull_scheme_choice)scheme;
     return status;
 }
 
 /* How large a page may become decides also how much is kept while the runs are read. */
-static lull_status read_size(struct wishes *wishes, struct lull_error *err)
+static lull_status read_size(struct report_wishes *wishes, struct lull_error *err)
 {
-    output.most_bytes = 16000000;
-    lull_status status = lull_option_size("max-size", settings.max_size, 1, "a size above 0",
-                                          &output.most_bytes, err);
-    lull_report_budget(output.most_bytes, &wishes->report);
+    report_output.most_bytes = 16000000;
+    lull_status status = lull_option_size("max-size", report_settings.max_size, 1, "a size above 0",
+                                          &report_output.most_bytes, err);
+    lull_report_budget(report_output.most_bytes, &wishes->report);
     return status;
 }
 
@@ -84,23 +85,25 @@ static lull_status read_size(struct wishes *wishes, struct lull_error *err)
 static const char *repeated_options(struct lull_arena *arena)
 {
     const char *repeated = "";
-    if (shared.application != 1)
-        repeated = lull_arena_printf(arena, " --application %d", shared.application);
-    if (shared.no_replay)
+    if (report_runs_settings.application != 1)
+        repeated = lull_arena_printf(arena, " --application %d", report_runs_settings.application);
+    if (report_runs_settings.no_replay)
         repeated = lull_arena_printf(arena, "%s --no-replay", repeated);
-    if (settings.replay)
+    if (report_settings.replay)
         repeated = lull_arena_printf(arena, "%s --replay", repeated);
-    if (settings.waits)
+    if (report_settings.waits)
         repeated = lull_arena_printf(arena, "%s --waits", repeated);
     return repeated;
 }
 
-static lull_status read_machine(struct lull_report_options *report, struct lull_cli_call *call)
+static lull_status read_report_machine(struct lull_report_options *report,
+                                       struct lull_cli_call *call)
 {
     struct lull_machine *machine;
-    if (!settings.machine)
+    if (!report_settings.machine)
         return LULL_OK;
-    lull_status status = lull_machine_read(settings.machine, call->arena, &machine, &call->err);
+    lull_status status =
+        lull_machine_read(report_settings.machine, call->arena, &machine, &call->err);
     if (status == LULL_OK)
         report->machine = machine;
     return status;
@@ -109,20 +112,21 @@ static lull_status read_machine(struct lull_report_options *report, struct lull_
 /* Of runs of many threads what follows all of them at once is left out unless it is asked for. */
 static lull_status read_bounds(struct lull_runs_options *runs, struct lull_error *err)
 {
-    if (settings.waits && settings.no_waits)
+    if (report_settings.waits && report_settings.no_waits)
         return lull_fail(err, LULL_ERR_RANGE, "--waits and --no-waits exclude each other");
-    if (settings.replay && shared.no_replay)
+    if (report_settings.replay && report_runs_settings.no_replay)
         return lull_fail(err, LULL_ERR_RANGE, "--replay and --no-replay exclude each other");
-    runs->waits = !shared.region && !settings.no_waits;
-    runs->most_with_waits = settings.waits ? 0 : LULL_REPORT_MOST_ABREAST;
-    runs->most_with_replay = settings.replay ? 0 : LULL_REPORT_MOST_ABREAST;
+    runs->waits = !report_runs_settings.region && !report_settings.no_waits;
+    runs->most_with_waits = report_settings.waits ? 0 : LULL_REPORT_MOST_ABREAST;
+    runs->most_with_replay = report_settings.replay ? 0 : LULL_REPORT_MOST_ABREAST;
     return LULL_OK;
 }
 
-static lull_status read_settings(struct wishes *wishes, struct lull_cli_call *call)
+static lull_status read_report_settings(struct report_wishes *wishes, struct lull_cli_call *call)
 {
     struct lull_runs_options *runs = &wishes->report.runs;
-    lull_status status = lull_runs_settings_read(&shared, call, runs, &wishes->comparison);
+    lull_status status =
+        lull_runs_settings_read(&report_runs_settings, call, runs, &wishes->comparison);
     if (status == LULL_OK)
         status = read_bounds(runs, &call->err);
     if (status == LULL_OK)
@@ -132,29 +136,30 @@ static lull_status read_settings(struct wishes *wishes, struct lull_cli_call *ca
     if (status != LULL_OK)
         return status;
     runs->regions = runs->files = true;
-    wishes->report.no_prices = settings.no_prices || shared.no_replay;
-    wishes->view.region = shared.region;
-    wishes->view.window = shared.window;
+    wishes->report.no_prices = report_settings.no_prices || report_runs_settings.no_replay;
+    wishes->view.region = report_runs_settings.region;
+    wishes->view.window = report_runs_settings.window;
     wishes->view.options = repeated_options(call->arena);
     runs->team = call->team;
-    return lull_team_is_first(call->team) ? read_machine(&wishes->report, call) : LULL_OK;
+    return lull_team_is_first(call->team) ? read_report_machine(&wishes->report, call) : LULL_OK;
 }
 
 /* A page where its name says so; and what cannot be written is told before the work. */
 static int choose_output(void)
 {
     static char html[] = "html";
-    const char *dot = output.path ? strrchr(output.path, '.') : NULL;
-    if (!output.format && dot && (strcmp(dot, ".html") == 0 || strcmp(dot, ".htm") == 0))
-        output.format = html;
-    return output.path && strcmp(output.path, "-") != 0 ? lull_output_probe(output.path)
-                                                        : LULL_EXIT_OK;
+    const char *dot = report_output.path ? strrchr(report_output.path, '.') : NULL;
+    if (!report_output.format && dot && (strcmp(dot, ".html") == 0 || strcmp(dot, ".htm") == 0))
+        report_output.format = html;
+    return report_output.path && strcmp(report_output.path, "-") != 0
+               ? lull_output_probe(report_output.path)
+               : LULL_EXIT_OK;
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
 
 /* Who of a team had nothing to do, and with what. */
-static void tell_shares(const struct lull_report *report, const struct lull_cli_call *call)
+static void tell_report_division(const struct lull_report *report, const struct lull_cli_call *call)
 {
     for (uint32_t i = 0; i < report->n_of; i++) {
         const struct lull_run *run = &report->runs.runs[i];
@@ -163,27 +168,27 @@ static void tell_shares(const struct lull_report *report, const struct lull_cli_
     }
 }
 
-static lull_status complete(struct wishes *wishes, struct lull_report *report,
+static lull_status complete(struct report_wishes *wishes, struct lull_report *report,
                             struct lull_cli_call *call)
 {
     lull_status status = LULL_OK;
     if (lull_team_is_first(call->team))
         status = lull_study_compare_loaded(&report->runs, &wishes->comparison, &call->notices,
                                            call->arena, &call->err);
-    if (status == LULL_OK && !shared.region)
+    if (status == LULL_OK && !report_runs_settings.region)
         status = lull_report_diagnose(report, &wishes->report, call->arena, &call->err);
     return status;
 }
 
-static int run(struct lull_cli_call *call)
+static int run_report(struct lull_cli_call *call)
 {
     const bool is_first = lull_team_is_first(call->team);
-    struct wishes wishes = {0};
+    struct report_wishes wishes = {0};
     struct lull_report report;
     lull_limits_raise_files();
     if (!call->n_operands)
         return lull_cli_usage("expected at least one RUN");
-    int status = lull_cli_read(call, read_settings(&wishes, call));
+    int status = lull_cli_read(call, read_report_settings(&wishes, call));
     if (status == LULL_EXIT_OK && is_first)
         status = choose_output();
     if (status != LULL_EXIT_OK)
@@ -194,9 +199,10 @@ static int run(struct lull_cli_call *call)
         done = complete(&wishes, &report, call);
     status = lull_cli_done(call, done);
     if (status == LULL_EXIT_OK && is_first) {
-        tell_shares(&report, call);
-        status = lull_output_write(
-            &output, lull_report_document(&report, &wishes.view, &call->notices, call->arena));
+        tell_report_division(&report, call);
+        status =
+            lull_output_write(&report_output, lull_report_document(&report, &wishes.view,
+                                                                   &call->notices, call->arena));
     }
     lull_report_close(&report);
     return status;
@@ -213,8 +219,8 @@ const struct lull_command lull_cmd_report = {
                "  lull report run.lull\n"
                "  lull report run1.lull run2.lull run4.lull -o report.html\n"
                "  lull report run.lull --window 1.2s:1.3s -o closer.html\n",
-    .options = options,
-    .output = &output,
+    .options = report_options,
+    .output = &report_output,
     .under_mpirun = LULL_WORKS_AS_TEAM,
-    .run = run,
+    .run = run_report,
 };

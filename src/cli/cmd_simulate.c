@@ -15,46 +15,49 @@ static struct {
     struct lull_simulation_settings simulation;
     char *tape;
     int per_rank, no_path, list, threads;
-} settings;
-static struct lull_output_settings output;
+} simulate_settings;
+static struct lull_output_settings simulate_output;
 
-static const struct poptOption options[] = {
-    LULL_PATTERN_OPTION(settings.simulation, "simulate a pattern instead of a file"),
-    LULL_NETWORK_OPTION(settings.simulation, "loggops"),
-    LULL_MACHINE_OPTION(settings.simulation),
-    LULL_NOISE_OPTION(settings.simulation),
-    LULL_DELAY_OPTION(settings.simulation),
-    LULL_PLACEMENT_OPTION(settings.simulation),
-    LULL_MEMORY_OPTION(settings.simulation),
-    LULL_SEED_OPTION(settings.simulation),
-    {"output", 'o', POPT_ARG_STRING, &settings.tape, 0, "write the simulated run as a trace",
-     "RUN"},
-    {"per-rank", '\0', POPT_ARG_NONE, &settings.per_rank, 0, "add a row for every rank", NULL},
-    {"no-path", '\0', POPT_ARG_NONE, &settings.no_path, 0,
+static const struct poptOption simulate_options[] = {
+    LULL_PATTERN_OPTION(simulate_settings.simulation, "simulate a pattern instead of a file"),
+    LULL_NETWORK_OPTION(simulate_settings.simulation, "loggops"),
+    LULL_MACHINE_OPTION(simulate_settings.simulation),
+    LULL_NOISE_OPTION(simulate_settings.simulation),
+    LULL_DELAY_OPTION(simulate_settings.simulation),
+    LULL_PLACEMENT_OPTION(simulate_settings.simulation),
+    LULL_MEMORY_OPTION(simulate_settings.simulation),
+    LULL_SEED_OPTION(simulate_settings.simulation),
+    {"output", 'o', POPT_ARG_STRING, &simulate_settings.tape, 0,
+     "write the simulated run as a trace", "RUN"},
+    {"per-rank", '\0', POPT_ARG_NONE, &simulate_settings.per_rank, 0, "add a row for every rank",
+     NULL},
+    {"no-path", '\0', POPT_ARG_NONE, &simulate_settings.no_path, 0,
      "do not follow the longest path, which costs time and memory", NULL},
-    LULL_SPECS_OPTION(settings.list, 'l'),
-    LULL_THREADS_OPTION(settings.threads, "points of a sweep at the same time"),
-    LULL_FORMAT_OPTION(output),
-    LULL_COLOUR_OPTION(output),
+    LULL_SPECS_OPTION(simulate_settings.list, 'l'),
+    LULL_THREADS_OPTION(simulate_settings.threads, "points of a sweep at the same time"),
+    LULL_FORMAT_OPTION(simulate_output),
+    LULL_COLOUR_OPTION(simulate_output),
     POPT_TABLEEND,
 };
 
 /* ---- what was typed -------------------------------------------------------------------------- */
 
-static lull_status read_settings(const char *path, struct lull_cli_call *call,
-                                 struct lull_simulate_inputs *inputs)
+static lull_status read_simulate_settings(const char *path, struct lull_cli_call *call,
+                                          struct lull_simulate_inputs *inputs)
 {
-    inputs->path = !settings.no_path;
-    inputs->tape = settings.tape;
+    inputs->path = !simulate_settings.no_path;
+    inputs->tape = simulate_settings.tape;
     inputs->out_of_memory = lull_cli_out_of_memory;
-    lull_status status = lull_simulation_read(&settings.simulation, "loggops", call, inputs);
+    lull_status status =
+        lull_simulation_read(&simulate_settings.simulation, "loggops", call, inputs);
     if (status != LULL_OK)
         return status;
-    const char *single = lull_option_said(options, LULL_OPTION_NAMES("output", "per-rank"));
+    const char *single =
+        lull_option_said(simulate_options, LULL_OPTION_NAMES("output", "per-rank"));
     if (inputs->sweep->n_axes > 0 && single)
         return lull_fail(&call->err, LULL_ERR_RANGE, "--%s is for one simulation, not for a sweep",
                          single);
-    if (!path == !settings.simulation.specs[LULL_SIMULATE_PATTERN])
+    if (!path == !simulate_settings.simulation.specs[LULL_SIMULATE_PATTERN])
         return lull_fail(&call->err, LULL_ERR_RANGE, "expected a GOAL file or --pattern%s",
                          path ? ", not both" : "");
     return LULL_OK;
@@ -63,7 +66,7 @@ static lull_status read_settings(const char *path, struct lull_cli_call *call,
 /* ---- running --------------------------------------------------------------------------------- */
 
 /* The first point that failed, whatever thread it ran on. */
-static int tell_failure(const struct lull_simulate_point *points, uint64_t count)
+static int tell_failed_points(const struct lull_simulate_point *points, uint64_t count)
 {
     for (uint64_t p = 0; p < count; p++) {
         const struct lull_simulate_point *point = &points[p];
@@ -90,24 +93,25 @@ static void tell_speed(const struct lull_simulate_point *points, uint64_t count)
                 events / seconds / 1e6);
 }
 
-static int simulate(struct lull_simulate_inputs *inputs, struct lull_cli_call *call)
+static int simulate_sweep(struct lull_simulate_inputs *inputs, struct lull_cli_call *call)
 {
     uint64_t count = inputs->sweep->n_points;
     struct lull_simulate_point *points = lull_arena_zero(call->arena, count, sizeof *points);
-    lull_simulate_run(inputs, points, (unsigned)settings.threads);
-    int status = tell_failure(points, count);
+    lull_simulate_run(inputs, points, (unsigned)simulate_settings.threads);
+    int status = tell_failed_points(points, count);
     if (status == LULL_EXIT_OK) {
         tell_speed(points, count);
         status = lull_output_write(
-            &output, inputs->sweep->n_axes > 0
-                         ? lull_simulate_sweep(inputs, points, call->arena)
-                         : lull_simulate_one(inputs, points, settings.per_rank, call->arena));
+            &simulate_output,
+            inputs->sweep->n_axes > 0
+                ? lull_simulate_sweep(inputs, points, call->arena)
+                : lull_simulate_one(inputs, points, simulate_settings.per_rank, call->arena));
     }
     lull_simulate_release(inputs, points);
     return status;
 }
 
-static int run(struct lull_cli_call *call)
+static int run_simulate(struct lull_cli_call *call)
 {
     struct lull_simulate_inputs inputs = {0};
     const char *path;
@@ -115,15 +119,15 @@ static int run(struct lull_cli_call *call)
     int status = lull_cli_operand(call, "file", &path);
     if (status != LULL_EXIT_OK)
         return status;
-    if (settings.list)
-        return lull_output_write(&output, lull_simulate_list(call->arena));
-    status = lull_cli_read(call, read_settings(path, call, &inputs));
+    if (simulate_settings.list)
+        return lull_output_write(&simulate_output, lull_simulate_list(call->arena));
+    status = lull_cli_read(call, read_simulate_settings(path, call, &inputs));
     if (status != LULL_EXIT_OK)
         return status;
     lull_interrupt_clean_up();
     if (path && lull_goal_open(path, &inputs.goal, &call->err) != LULL_OK)
         return lull_cli_fail("%s", call->err.text);
-    return simulate(&inputs, call);
+    return simulate_sweep(&inputs, call);
 }
 
 const struct lull_command lull_cmd_simulate = {
@@ -141,8 +145,8 @@ const struct lull_command lull_cmd_simulate = {
         "  lull bench --quick -o machine.json && lull simulate schedule.goal -m machine.json\n"
         "  lull simulate --pattern collective:op=allreduce,ranks=4096,exec=1ms \\\n"
         "      --noise periodic:period=10ms,duration=100us --seed 7\n",
-    .options = options,
-    .output = &output,
+    .options = simulate_options,
+    .output = &simulate_output,
     .under_mpirun = LULL_WORK_OF_ONE,
-    .run = run,
+    .run = run_simulate,
 };

@@ -63,8 +63,8 @@ static void render(const void *content, FILE *out)
     renderer_of(rendering->settings)->render(rendering->document, &rendering->options, out);
 }
 
-static struct rendering prepare(const struct lull_output_settings *settings,
-                                const struct lull_document *document, int fd)
+static struct rendering prepare_rendering(const struct lull_output_settings *settings,
+                                          const struct lull_document *document, int fd)
 {
     enum lull_colour colour;
     read_colour(settings, &colour, NULL);
@@ -74,7 +74,7 @@ static struct rendering prepare(const struct lull_output_settings *settings,
     return rendering;
 }
 
-static int tell(lull_status status, const struct lull_error *err)
+static int tell_written(lull_status status, const struct lull_error *err)
 {
     return status == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", err->text);
 }
@@ -82,19 +82,19 @@ static int tell(lull_status status, const struct lull_error *err)
 int lull_output_chart(const char *path, const struct lull_chart *chart)
 {
     struct lull_error err;
-    return path ? tell(lull_chart_save(path, chart, &err), &err) : LULL_EXIT_OK;
+    return path ? tell_written(lull_chart_save(path, chart, &err), &err) : LULL_EXIT_OK;
 }
 
 int lull_output_probe(const char *path)
 {
     struct lull_error err;
-    return tell(lull_file_probe(path, &err), &err);
+    return tell_written(lull_file_probe(path, &err), &err);
 }
 
 int lull_output_write(const struct lull_output_settings *settings,
                       const struct lull_document *document)
 {
-    const struct rendering shown = prepare(settings, document, shown_on);
+    const struct rendering shown = prepare_rendering(settings, document, shown_on);
     const struct lull_renderer *renderer = renderer_of(settings);
     struct lull_error err;
     if (renderer->check && renderer->check(document, &shown.options, &err) != LULL_OK)
@@ -105,9 +105,9 @@ int lull_output_write(const struct lull_output_settings *settings,
         return LULL_EXIT_OK; /* main looks after standard output */
     }
     const int fd = lull_file_direct(path);
-    const struct rendering rendering = prepare(settings, document, fd);
+    const struct rendering rendering = prepare_rendering(settings, document, fd);
     if (fd >= 0)
-        return tell(lull_file_write_to(fd, path, render, &rendering, &err), &err);
+        return tell_written(lull_file_write_to(fd, path, render, &rendering, &err), &err);
     lull_interrupt_clean_up();
-    return tell(lull_file_write(path, render, &rendering, &err), &err);
+    return tell_written(lull_file_write(path, render, &rendering, &err), &err);
 }

@@ -175,7 +175,7 @@ static const struct starter {
     {"nohup", no_options, 0, false, false},        {"setsid", no_options, 0, false, false},
 };
 
-static const char *last_part(const char *path)
+static const char *name_without_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -194,7 +194,7 @@ static bool is_named(const char *name, const struct starter *starter)
 static const struct starter *starter_of(const char *word)
 {
     for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
-        if (is_named(last_part(word), &starters[i]))
+        if (is_named(name_without_folder(word), &starters[i]))
             return &starters[i];
     return NULL;
 }

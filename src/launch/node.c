@@ -103,7 +103,7 @@ static void clean(const char *folder)
 }
 
 /* A file that is complete when it has its name; NULL: somebody has made it, or it cannot be. */
-static struct lull_node_shared *make(const char *folder, const char *path, uint32_t rank)
+static struct lull_node_shared *create_shared(const char *folder, const char *path, uint32_t rank)
 {
     struct lull_proc own;
     struct lull_node_shared fresh = {
@@ -175,7 +175,7 @@ const char *lull_node_join(const char *folder, const char *what, uint32_t rank, 
     struct lull_node_shared *shared = open_shared(path);
     if (!shared) {
         clean(folder);
-        ret_node->shared = make(folder, path, rank);
+        ret_node->shared = create_shared(folder, path, rank);
         shared = ret_node->shared ? NULL : open_shared(path);
     }
     if (!shared)

@@ -233,8 +233,8 @@ static bool is_run(const char *path)
 }
 
 /* A folder that is complete before it has its name, so that nobody sees half of it. */
-static enum lull_target_found make(const char *path, const struct lull_job *job,
-                                   struct lull_arena *arena, struct lull_error *err)
+static enum lull_target_found make_run_folder(const char *path, const struct lull_job *job,
+                                              struct lull_arena *arena, struct lull_error *err)
 {
     char *temporary = lull_arena_printf(arena, "%s.XXXXXX", path);
     if (!mkdtemp(temporary)) {
@@ -270,7 +270,7 @@ static enum lull_target_found claim(const char *path, const struct lull_job *job
         if (lull_remove_tree(path, err) != LULL_OK)
             return LULL_TARGET_FAILED;
     }
-    enum lull_target_found found = make(path, job, arena, err);
+    enum lull_target_found found = make_run_folder(path, job, arena, err);
     if (found == LULL_TARGET_EXISTS)
         lull_fail(err, LULL_ERR_IO, "%s: is there and is no run, so it is not replaced", path);
     return found;

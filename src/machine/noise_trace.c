@@ -63,7 +63,7 @@ void lull_noise_trace_write(const struct lull_noise_trace *trace, FILE *out)
     fprintf(out, "\n]}\n");
 }
 
-static void write_content(const void *content, FILE *out)
+static void write_trace_content(const void *content, FILE *out)
 {
     lull_noise_trace_write(content, out);
 }
@@ -71,5 +71,5 @@ static void write_content(const void *content, FILE *out)
 lull_status lull_noise_trace_save(const char *path, const struct lull_noise_trace *trace,
                                   struct lull_error *err)
 {
-    return lull_file_write(path, write_content, trace, err);
+    return lull_file_write(path, write_trace_content, trace, err);
 }

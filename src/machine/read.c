@@ -16,8 +16,8 @@ struct reader {
     struct lull_error *err;
 };
 
-static lull_status wrong(const struct reader *reader, const struct lull_json_step *step,
-                         const char *what)
+static lull_status refuse_field(const struct reader *reader, const struct lull_json_step *step,
+                                const char *what)
 {
     return lull_json_wrong(reader->err, reader->path, step, what);
 }
@@ -31,9 +31,9 @@ static lull_status read_unsigned(const struct reader *reader, const json_t *valu
                                  const struct lull_json_step *step, uint64_t *ret)
 {
     if (!json_is_integer(value))
-        return wrong(reader, step, "expected an integer");
+        return refuse_field(reader, step, "expected an integer");
     if (json_integer_value(value) < 0 || (uint64_t)json_integer_value(value) > most)
-        return wrong(reader, step, "the number is out of range");
+        return refuse_field(reader, step, "the number is out of range");
     *ret = (uint64_t)json_integer_value(value);
     return LULL_OK;
 }
@@ -42,7 +42,7 @@ static lull_status read_double(const struct reader *reader, const json_t *value,
                                const struct lull_json_step *step, double *ret)
 {
     if (!json_is_number(value))
-        return wrong(reader, step, "expected a number");
+        return refuse_field(reader, step, "expected a number");
     *ret = json_number_value(value);
     return LULL_OK;
 }
@@ -51,7 +51,7 @@ static lull_status read_text(const struct reader *reader, const json_t *value,
                              const struct lull_json_step *step, const char **ret)
 {
     if (!json_is_string(value))
-        return wrong(reader, step, "expected a string");
+        return refuse_field(reader, step, "expected a string");
     *ret = lull_arena_strdup(reader->arena, json_string_value(value));
     return LULL_OK;
 }
@@ -66,7 +66,7 @@ static lull_status read_verdict(const struct reader *reader, const json_t *value
             return LULL_OK;
         }
     }
-    return wrong(reader, step, "expected quiet, noisy, not converged or published");
+    return refuse_field(reader, step, "expected quiet, noisy, not converged or published");
 }
 
 static lull_status read_simple(const struct reader *reader, const struct lull_field *field,
@@ -85,7 +85,7 @@ static lull_status read_simple(const struct reader *reader, const struct lull_fi
     case LULL_FIELD_BOOL:
     case LULL_FIELD_KNOWN:
         if (!json_is_boolean(value))
-            return wrong(reader, step, "expected true or false");
+            return refuse_field(reader, step, "expected true or false");
         if (field->kind == LULL_FIELD_BOOL)
             *(bool *)place = json_is_true(value);
         else
@@ -128,7 +128,7 @@ static lull_status read_tuple(const struct reader *reader, const struct lull_sha
         const struct lull_json_step place = {step, NULL, i};
         const json_t *entry = json_array_get(value, i);
         if (!entry && shape->fields[i].required)
-            return wrong(reader, step, "expected an array of numbers");
+            return refuse_field(reader, step, "expected an array of numbers");
         if (!entry || (json_is_null(entry) && !shape->fields[i].required))
             continue;
         lull_status status =
@@ -136,7 +136,7 @@ static lull_status read_tuple(const struct reader *reader, const struct lull_sha
         if (status != LULL_OK)
             return status;
     }
-    return count <= shape->n_fields ? LULL_OK : wrong(reader, step, "the array is too long");
+    return count <= shape->n_fields ? LULL_OK : refuse_field(reader, step, "the array is too long");
 }
 
 static lull_status read_entry(const struct reader *reader, const struct lull_field *field,
@@ -161,7 +161,7 @@ static lull_status read_array(const struct reader *reader, const struct lull_fie
                               json_t *value, const struct lull_json_step *step, void *item)
 {
     if (!json_is_array(value))
-        return wrong(reader, step, "expected an array");
+        return refuse_field(reader, step, "expected an array");
     char *items;
     size_t count = json_array_size(value);
     lull_status status =
@@ -177,7 +177,7 @@ static lull_status read_map(const struct reader *reader, const struct lull_field
                             json_t *value, const struct lull_json_step *step, void *item)
 {
     if (!json_is_object(value))
-        return wrong(reader, step, "expected an object");
+        return refuse_field(reader, step, "expected an object");
     char *items;
     lull_status status =
         make_room(reader, json_object_size(value), field->shape->size, item, field, &items);
@@ -231,7 +231,7 @@ static lull_status refuse_unknown(const struct reader *reader, const struct lull
             i++;
         const struct lull_json_step step = {up, key, 0};
         if (i == shape->n_fields && !(up == NULL && strcmp(key, "format") == 0))
-            return wrong(reader, &step, "the key is not known");
+            return refuse_field(reader, &step, "the key is not known");
     }
     return LULL_OK;
 }
@@ -240,7 +240,7 @@ static lull_status read_fields(const struct reader *reader, const struct lull_sh
                                json_t *object, const struct lull_json_step *step, void *item)
 {
     if (!json_is_object(object))
-        return wrong(reader, step, "expected an object");
+        return refuse_field(reader, step, "expected an object");
     lull_shape_clear(shape, item);
     lull_status status = refuse_unknown(reader, shape, object, step);
     for (size_t i = shape->keyed; status == LULL_OK && i < shape->n_fields; i++) {
@@ -249,7 +249,7 @@ static lull_status read_fields(const struct reader *reader, const struct lull_sh
             status = read_field(reader, &shape->fields[i], value, step, item);
         } else if (shape->fields[i].required) {
             const struct lull_json_step missing = {step, shape->fields[i].key, 0};
-            status = wrong(reader, &missing, "is missing");
+            status = refuse_field(reader, &missing, "is missing");
         }
     }
     return status;
@@ -261,10 +261,10 @@ static lull_status read_root(const struct reader *reader, json_t *root,
     static const struct lull_json_step format_step = {NULL, "format", 0};
     const char *format = json_string_value(json_object_get(root, "format"));
     if (!format || strcmp(format, LULL_MACHINE_FORMAT) != 0)
-        return wrong(reader, json_is_object(root) ? &format_step : NULL,
-                     format ? "is another version than " LULL_MACHINE_FORMAT
-                            : "is no machine file, expected \"format\": \"" LULL_MACHINE_FORMAT
-                              "\"");
+        return refuse_field(
+            reader, json_is_object(root) ? &format_step : NULL,
+            format ? "is another version than " LULL_MACHINE_FORMAT
+                   : "is no machine file, expected \"format\": \"" LULL_MACHINE_FORMAT "\"");
     lull_status status = read_fields(reader, &lull_machine_shape, root, NULL, machine);
     if (status != LULL_OK)
         return status;

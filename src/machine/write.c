@@ -181,7 +181,7 @@ void lull_machine_write(const struct lull_machine *machine, FILE *out)
     lull_json_object_end(&json);
 }
 
-static void write_content(const void *content, FILE *out)
+static void write_machine_content(const void *content, FILE *out)
 {
     lull_machine_write(content, out);
 }
@@ -189,5 +189,5 @@ static void write_content(const void *content, FILE *out)
 lull_status lull_machine_save(const char *path, const struct lull_machine *machine,
                               struct lull_error *err)
 {
-    return lull_file_write(path, write_content, machine, err);
+    return lull_file_write(path, write_machine_content, machine, err);
 }

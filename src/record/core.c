@@ -30,9 +30,9 @@ struct rec_thread rec_nobody = {.gate = REC_GATE_CLOSED, .closed = true};
 struct rec_process rec_process;
 
 static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rec_thread *threads; /* those that have not ended */
+static struct rec_thread *living_threads; /* those that have not ended */
 static struct rec_thread *resting; /* among them: left by their threads, to be taken up again */
-static uint32_t n_threads;         /* ever */
+static uint32_t n_threads_ever;    /* ever */
 static pthread_key_t thread_key;
 static bool started;
 static pid_t owner; /* whose files we write */
@@ -138,7 +138,7 @@ void rec_start(void)
         start_once();
 }
 
-__attribute__((constructor)) static void start(void)
+__attribute__((constructor)) static void start_recorder(void)
 {
     rec_start();
 }
@@ -231,9 +231,9 @@ static void end_all(uint64_t now)
 {
     if (!lock_at_end())
         return;
-    for (struct rec_thread *thread = threads; thread; thread = thread->next)
+    for (struct rec_thread *thread = living_threads; thread; thread = thread->next)
         now = rec_taken_until(thread) > now ? rec_taken_until(thread) : now;
-    for (struct rec_thread *thread = threads; thread; thread = thread->next)
+    for (struct rec_thread *thread = living_threads; thread; thread = thread->next)
         (thread->rests ? end_resting : end_running)(thread, now);
     rec_functions_stop();
     rec_define_clock(0);
@@ -289,7 +289,7 @@ void rec_set_rank(uint32_t rank)
     rec_define_process();
     const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&threads_lock);
-    for (struct rec_thread *thread = threads; thread; thread = thread->next)
+    for (struct rec_thread *thread = living_threads; thread; thread = thread->next)
         rec_buffer_name(thread);
     pthread_mutex_unlock(&threads_lock);
     rec_step_back(&aside);
@@ -341,14 +341,14 @@ static struct rec_thread *make_thread(enum rec_role role)
     /* One after the other, and a number is used up only when its files are there: numbers have no
      * gaps, also not after a crash. */
     pthread_mutex_lock(&threads_lock);
-    self->number = n_threads;
+    self->number = n_threads_ever;
     const bool good = rec_process.on && rec_buffer_begin(self);
     if (good) {
-        n_threads++;
-        self->next = threads;
-        if (threads)
-            threads->previous = self;
-        threads = self;
+        n_threads_ever++;
+        self->next = living_threads;
+        if (living_threads)
+            living_threads->previous = self;
+        living_threads = self;
     }
     pthread_mutex_unlock(&threads_lock);
     if (good)
@@ -454,7 +454,7 @@ static void take_out(struct rec_thread *self)
     if (self->previous)
         self->previous->next = self->next;
     else
-        threads = self->next;
+        living_threads = self->next;
     if (self->next)
         self->next->previous = self->previous;
 }

@@ -7,21 +7,21 @@
 
 enum { BLOCK = 64 << 10 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t keep_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned char *at; /* with the lock held, like `left` */
 static size_t left;
 
-static void *pages(size_t size)
+static void *map_kept_pages(size_t size)
 {
     void *got = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return got == MAP_FAILED ? NULL : got;
 }
 
 /* With the lock held: what is left of the block before is given up. */
-static void *take(size_t size)
+static void *take_bytes(size_t size)
 {
     if (size > left) {
-        unsigned char *block = pages(BLOCK);
+        unsigned char *block = map_kept_pages(BLOCK);
         if (!block)
             return NULL;
         at = block;
@@ -36,7 +36,7 @@ static void *take(size_t size)
 /* The block may have been half taken from: a new one is begun. */
 void rec_keep_forked(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    pthread_mutex_init(&keep_lock, NULL);
     left = 0;
 }
 
@@ -44,9 +44,9 @@ void *rec_keep(size_t size)
 {
     const size_t unit = alignof(max_align_t), whole = (size + unit - 1) / unit * unit;
     if (size > BLOCK / 8)
-        return size <= SIZE_MAX / 2 ? pages(size) : NULL;
-    pthread_mutex_lock(&lock);
-    void *kept = take(whole);
-    pthread_mutex_unlock(&lock);
+        return size <= SIZE_MAX / 2 ? map_kept_pages(size) : NULL;
+    pthread_mutex_lock(&keep_lock);
+    void *kept = take_bytes(whole);
+    pthread_mutex_unlock(&keep_lock);
     return kept;
 }

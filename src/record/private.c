@@ -6,24 +6,25 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { MOST_FILES = 16, MOST_NAME = 1024 };
+enum { MOST_PRIVATE_FILES = 16, MOST_LIBRARY_NAME = 1024 };
 
 /* Files with the right name, collected first, because the loader must not be called meanwhile. */
 static struct {
     const char *beginning;
     unsigned n;
-    char names[MOST_FILES][MOST_NAME];
-} files;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    char names[MOST_PRIVATE_FILES][MOST_LIBRARY_NAME];
+} private_files;
+static pthread_mutex_t private_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int see_file(struct dl_phdr_info *info, size_t size, void *context)
 {
     const char *slash = strrchr(info->dlpi_name, '/');
     (void)size;
     (void)context;
-    if (slash && files.n < MOST_FILES && strlen(info->dlpi_name) < MOST_NAME &&
-        strncmp(slash + 1, files.beginning, strlen(files.beginning)) == 0)
-        strcpy(files.names[files.n++], info->dlpi_name);
+    if (slash && private_files.n < MOST_PRIVATE_FILES &&
+        strlen(info->dlpi_name) < MOST_LIBRARY_NAME &&
+        strncmp(slash + 1, private_files.beginning, strlen(private_files.beginning)) == 0)
+        strcpy(private_files.names[private_files.n++], info->dlpi_name);
     return 0;
 }
 
@@ -39,18 +40,18 @@ static bool defines(void *library, const char *name, const char *symbol)
 void *rec_private_library(const char *beginning, const char *symbol)
 {
     void *found = NULL;
-    pthread_mutex_lock(&lock);
-    files.beginning = beginning;
-    files.n = 0;
+    pthread_mutex_lock(&private_lock);
+    private_files.beginning = beginning;
+    private_files.n = 0;
     dl_iterate_phdr(see_file, NULL);
-    for (unsigned i = 0; !found && i < files.n; i++) {
-        void *library = dlopen(files.names[i], RTLD_LAZY | RTLD_NOLOAD);
-        if (library && defines(library, files.names[i], symbol))
+    for (unsigned i = 0; !found && i < private_files.n; i++) {
+        void *library = dlopen(private_files.names[i], RTLD_LAZY | RTLD_NOLOAD);
+        if (library && defines(library, private_files.names[i], symbol))
             found = library;
         else if (library)
             dlclose(library);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&private_lock);
     return found;
 }
 
@@ -73,7 +74,7 @@ struct need {
     const char *file; /* that has this name */
 };
 
-static const char *last_part(const char *path)
+static const char *library_file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -116,8 +117,8 @@ static int see_user(struct dl_phdr_info *info, size_t size, void *context)
     const char *strings = dynamic ? strings_of(info, dynamic) : NULL;
     for (; strings && !need->name && dynamic->d_tag != DT_NULL; dynamic++)
         if (dynamic->d_tag == DT_NEEDED &&
-            begins_so(last_part(strings + dynamic->d_un.d_val), need->beginnings))
-            need->name = last_part(strings + dynamic->d_un.d_val);
+            begins_so(library_file_name(strings + dynamic->d_un.d_val), need->beginnings))
+            need->name = library_file_name(strings + dynamic->d_un.d_val);
     return 1;
 }
 
@@ -126,7 +127,7 @@ static int see_needed(struct dl_phdr_info *info, size_t size, void *context)
     struct need *need = context;
     const ElfW(Dyn) *dynamic = dynamic_of(info);
     const char *strings = dynamic ? strings_of(info, dynamic) : NULL;
-    bool found = strcmp(last_part(info->dlpi_name), need->name) == 0;
+    bool found = strcmp(library_file_name(info->dlpi_name), need->name) == 0;
     (void)size;
     for (; strings && !found && dynamic->d_tag != DT_NULL; dynamic++)
         found =

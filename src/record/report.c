@@ -14,8 +14,8 @@ enum { READS = 256 };
  * own in its place since. */
 static struct stat errors;
 static bool has_errors;
-static uint64_t visits, bytes, stored, flushing; /* stored: bytes of full chunks */
-static uint32_t n_threads;
+static uint64_t reported_visits, bytes, stored, flushing; /* stored: bytes of full chunks */
+static uint32_t n_threads_reported;
 
 void rec_report_begin(void)
 {
@@ -25,11 +25,11 @@ void rec_report_begin(void)
 
 void rec_report_add(const struct rec_thread *self)
 {
-    n_threads++;
+    n_threads_reported++;
     if (!self)
         return;
     for (size_t i = 0; self->sums && i < 2 * (size_t)self->n_sums; i++)
-        visits +=
+        reported_visits +=
             ((const struct lull_tape_sum *)(const void *)(self->sums + i * self->sum_size))->visits;
     bytes += self->flushed + (uint64_t)(self->at - self->tail) * sizeof *self->at;
     stored += self->flushed;
@@ -44,10 +44,11 @@ static double cost_us(void)
     for (int i = 0; i < READS; i++)
         end = rec_now();
     double reading = (double)(end - begin) / READS;
-    return ((double)visits * 2 * reading + (double)flushing) * rec_process.ns_per_tick * 1e-3;
+    return ((double)reported_visits * 2 * reading + (double)flushing) * rec_process.ns_per_tick *
+           1e-3;
 }
 
-static const char *cost(char *text, size_t size)
+static const char *format_cost(char *text, size_t size)
 {
     double us = cost_us();
     if (us < 999.5)
@@ -94,9 +95,9 @@ void rec_report(void)
     dprintf(2,
             "lull record: %.*s: %llu events of %u thread%s of rank 0, %.1f MiB%s; they took about "
             "%s\n",
-            length, rec_process.folder, (unsigned long long)visits, n_threads,
-            n_threads == 1 ? "" : "s", (double)bytes / 1048576,
+            length, rec_process.folder, (unsigned long long)reported_visits, n_threads_reported,
+            n_threads_reported == 1 ? "" : "s", (double)bytes / 1048576,
             rec_process.keeps_last && stored > rec_process.budget ? ", of which the newest are kept"
                                                                   : "",
-            cost(text, sizeof text));
+            format_cost(text, sizeof text));
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG = 9, LEAST_WINDOWS = 10, LEAST_IN_TIME = 5, TRIES = 10, PAIR_WINDOW = 16 };
+enum { WINDOW_TAG = 9, LEAST_WINDOWS = 10, LEAST_IN_TIME = 5, WINDOW_TRIES = 10, PAIR_WINDOW = 16 };
 
 struct work {
     struct lull_world *world;
@@ -34,7 +34,7 @@ static double longest(const struct work *work, double mine)
 static double estimate(const struct work *work)
 {
     double best = 1e9;
-    for (int i = 0; i < TRIES; i++) {
+    for (int i = 0; i < WINDOW_TRIES; i++) {
         double begin = lull_now();
         work->run(work);
         double took = longest(work, lull_now() - begin);
@@ -100,8 +100,8 @@ static void write_windows(const struct work *work, const char *what, struct wind
     lull_record_write(work->world, &record);
 }
 
-static void measure(const struct work *work, const char *what, double seconds, bool blocks,
-                    double scale)
+static void measure_windows(const struct work *work, const char *what, double seconds, bool blocks,
+                            double scale)
 {
     struct windows windows;
     int due = work->rank == 0 && lull_has_time(work->world);
@@ -122,10 +122,11 @@ static void run_halo(const struct work *work)
     int bytes = (int)work->bytes;
     MPI_Request requests[4];
     MPI_Status statuses[4];
-    MPI_Irecv(world->receive, bytes, MPI_BYTE, left, TAG, work->comm, &requests[0]);
-    MPI_Irecv(world->receive + bytes, bytes, MPI_BYTE, right, TAG + 1, work->comm, &requests[1]);
-    MPI_Isend(world->send, bytes, MPI_BYTE, right, TAG, work->comm, &requests[2]);
-    MPI_Isend(world->send, bytes, MPI_BYTE, left, TAG + 1, work->comm, &requests[3]);
+    MPI_Irecv(world->receive, bytes, MPI_BYTE, left, WINDOW_TAG, work->comm, &requests[0]);
+    MPI_Irecv(world->receive + bytes, bytes, MPI_BYTE, right, WINDOW_TAG + 1, work->comm,
+              &requests[1]);
+    MPI_Isend(world->send, bytes, MPI_BYTE, right, WINDOW_TAG, work->comm, &requests[2]);
+    MPI_Isend(world->send, bytes, MPI_BYTE, left, WINDOW_TAG + 1, work->comm, &requests[3]);
     MPI_Waitall(4, requests, statuses);
 }
 
@@ -136,7 +137,7 @@ void lull_all_halo(struct lull_world *world, double seconds)
     struct work work = {world, MPI_COMM_WORLD, world->rank, world->size, 0, run_halo};
     for (int i = 0; i < SIZES; i++) {
         work.bytes = sizes[i];
-        measure(&work, "halo", seconds / SIZES, true, 1);
+        measure_windows(&work, "halo", seconds / SIZES, true, 1);
     }
 }
 
@@ -150,16 +151,16 @@ static void run_pairs(const struct work *work)
     char token = 0;
     if (work->rank < half) {
         for (int i = 0; i < PAIR_WINDOW; i++)
-            MPI_Isend(world->send, bytes, MPI_BYTE, work->rank + half, TAG, work->comm,
+            MPI_Isend(world->send, bytes, MPI_BYTE, work->rank + half, WINDOW_TAG, work->comm,
                       &requests[i]);
         MPI_Waitall(PAIR_WINDOW, requests, statuses);
-        MPI_Recv(&token, 1, MPI_BYTE, work->rank + half, TAG, work->comm, MPI_STATUS_IGNORE);
+        MPI_Recv(&token, 1, MPI_BYTE, work->rank + half, WINDOW_TAG, work->comm, MPI_STATUS_IGNORE);
     } else if (work->rank < 2 * half) {
         for (int i = 0; i < PAIR_WINDOW; i++)
-            MPI_Irecv(world->receive, bytes, MPI_BYTE, work->rank - half, TAG, work->comm,
+            MPI_Irecv(world->receive, bytes, MPI_BYTE, work->rank - half, WINDOW_TAG, work->comm,
                       &requests[i]);
         MPI_Waitall(PAIR_WINDOW, requests, statuses);
-        MPI_Send(&token, 1, MPI_BYTE, work->rank - half, TAG, work->comm);
+        MPI_Send(&token, 1, MPI_BYTE, work->rank - half, WINDOW_TAG, work->comm);
     }
 }
 
@@ -171,7 +172,8 @@ void lull_all_pairs(struct lull_world *world, double seconds)
     struct work work = {world, MPI_COMM_WORLD, world->rank, world->size, 0, run_pairs};
     for (int i = 0; i < SIZES; i++) {
         work.bytes = sizes[i];
-        measure(&work, "pairs", seconds / SIZES, true, 1.0 / PAIR_WINDOW / (world->size / 2));
+        measure_windows(&work, "pairs", seconds / SIZES, true,
+                        1.0 / PAIR_WINDOW / (world->size / 2));
     }
 }
 
@@ -222,7 +224,7 @@ static void measure_collectives(struct lull_world *world, MPI_Comm comm, double 
             work.bytes = collectives[i].sizes[k];
             size_t needed = work.bytes * (collectives[i].per_rank ? (size_t)work.size : 1);
             if (needed <= world->buffer)
-                measure(&work, collectives[i].name, seconds / COMBINATIONS, false, 1);
+                measure_windows(&work, collectives[i].name, seconds / COMBINATIONS, false, 1);
         }
     }
 }

@@ -277,7 +277,7 @@ static void write_header(const struct lull_world *world, const struct seat *seat
 }
 
 /* Shares of the time of a pass. */
-static void measure(struct lull_world *world, double seconds, bool first)
+static void measure_all(struct lull_world *world, double seconds, bool first)
 {
     int levels = 0;
     for (int i = 0; i < LULL_PAIR_LEVELS; i++)
@@ -297,7 +297,7 @@ static void measure(struct lull_world *world, double seconds, bool first)
 }
 
 /* What went wrong is in the output: launchers have little to say of a status. */
-static void run(struct lull_world *world, const struct settings *settings)
+static void run_passes(struct lull_world *world, const struct settings *settings)
 {
     struct seat own = take_seat(settings->cpus);
     struct seat *seats = calloc((size_t)world->size, sizeof *seats);
@@ -315,7 +315,7 @@ static void run(struct lull_world *world, const struct settings *settings)
     for (int pass = 0; pass < settings->passes; pass++) {
         world->again = pass > 0;
         compare_clocks(world, seats); /* clocks drift */
-        measure(world, settings->seconds / settings->passes, pass == 0);
+        measure_all(world, settings->seconds / settings->passes, pass == 0);
     }
     int mine = world->failed, any;
     MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
@@ -346,7 +346,7 @@ int main(int argc, char **argv)
     if (!world.out)
         MPI_Abort(MPI_COMM_WORLD, 1);
     else if (world.size > 1)
-        run(&world, &settings);
+        run_passes(&world, &settings);
     else
         fprintf(world.out, "{\"error\":\"started with one rank, expected two or more\"}\n");
     if (world.out)

@@ -4,7 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG = 7, BURST = 16, LEAST_SAMPLES = 5, TRIES = 8, AT_ONCE = 20, EAGER_TRIES = 30 };
+enum {
+    PAIR_TAG = 7,
+    BURST = 16,
+    LEAST_SAMPLES = 5,
+    PAIR_TRIES = 8,
+    AT_ONCE = 20,
+    EAGER_TRIES = 30
+};
 #define EAGER_DELAY 300e-6 /* s that a receiver is late */
 
 struct pair {
@@ -23,12 +30,12 @@ static bool pair_of(struct lull_world *world, int level, struct pair *pair)
 
 static void send(const struct pair *pair, size_t bytes)
 {
-    MPI_Send(pair->world->send, (int)bytes, MPI_BYTE, pair->other, TAG, MPI_COMM_WORLD);
+    MPI_Send(pair->world->send, (int)bytes, MPI_BYTE, pair->other, PAIR_TAG, MPI_COMM_WORLD);
 }
 
 static void receive(const struct pair *pair, size_t bytes)
 {
-    MPI_Recv(pair->world->receive, (int)bytes, MPI_BYTE, pair->other, TAG, MPI_COMM_WORLD,
+    MPI_Recv(pair->world->receive, (int)bytes, MPI_BYTE, pair->other, PAIR_TAG, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
 }
 
@@ -36,9 +43,9 @@ static void receive(const struct pair *pair, size_t bytes)
 static void agree(const struct pair *pair, long *values, int count)
 {
     if (pair->first)
-        MPI_Send(values, count, MPI_LONG, pair->other, TAG, MPI_COMM_WORLD);
+        MPI_Send(values, count, MPI_LONG, pair->other, PAIR_TAG, MPI_COMM_WORLD);
     else
-        MPI_Recv(values, count, MPI_LONG, pair->other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(values, count, MPI_LONG, pair->other, PAIR_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static long clamp(double value, long least, long most)
@@ -88,7 +95,7 @@ static void run_blocks(const struct pair *pair, pair_block *block, size_t bytes,
                        struct run *run)
 {
     double best = block(pair, bytes, 2) / 2;
-    for (int i = 0; i < TRIES; i++) {
+    for (int i = 0; i < PAIR_TRIES; i++) {
         double again = block(pair, bytes, 2) / 2;
         best = again < best ? again : best;
     }
@@ -180,10 +187,10 @@ static bool ends_early(const struct pair *pair, size_t bytes)
 {
     double begun;
     char token;
-    MPI_Recv(&token, 1, MPI_BYTE, pair->other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(&token, 1, MPI_BYTE, pair->other, PAIR_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     send(pair, bytes);
     double end = lull_global_now(pair->world);
-    MPI_Recv(&begun, 1, MPI_DOUBLE, pair->other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(&begun, 1, MPI_DOUBLE, pair->other, PAIR_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return end < begun;
 }
 
@@ -192,13 +199,13 @@ static bool ends_early(const struct pair *pair, size_t bytes)
 static void receive_late(const struct pair *pair, size_t bytes)
 {
     char token = 0;
-    MPI_Send(&token, 1, MPI_BYTE, pair->other, TAG, MPI_COMM_WORLD);
+    MPI_Send(&token, 1, MPI_BYTE, pair->other, PAIR_TAG, MPI_COMM_WORLD);
     double begun, start = lull_now();
     for (int there; lull_now() < start + EAGER_DELAY;)
-        MPI_Iprobe(pair->other, TAG + 1, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+        MPI_Iprobe(pair->other, PAIR_TAG + 1, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
     begun = lull_global_now(pair->world);
     receive(pair, bytes);
-    MPI_Send(&begun, 1, MPI_DOUBLE, pair->other, TAG, MPI_COMM_WORLD);
+    MPI_Send(&begun, 1, MPI_DOUBLE, pair->other, PAIR_TAG, MPI_COMM_WORLD);
 }
 
 /* Whether a send ends although its receive comes late. Once is enough: a sender that is interrupted
@@ -330,14 +337,14 @@ static double exchange(const struct pair *pair, size_t bytes, const struct excha
     const struct lull_world *world = pair->world;
     MPI_Request requests[2];
     char token = 0;
-    MPI_Sendrecv(&token, 1, MPI_BYTE, pair->other, TAG, world->receive, 1, MPI_BYTE, pair->other,
-                 TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&token, 1, MPI_BYTE, pair->other, PAIR_TAG, world->receive, 1, MPI_BYTE,
+                 pair->other, PAIR_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Status statuses[2];
     double begin = lull_now();
     if (what->communicate) {
-        MPI_Irecv(world->receive, (int)bytes, MPI_BYTE, pair->other, TAG, MPI_COMM_WORLD,
+        MPI_Irecv(world->receive, (int)bytes, MPI_BYTE, pair->other, PAIR_TAG, MPI_COMM_WORLD,
                   &requests[0]);
-        MPI_Isend(world->send, (int)bytes, MPI_BYTE, pair->other, TAG, MPI_COMM_WORLD,
+        MPI_Isend(world->send, (int)bytes, MPI_BYTE, pair->other, PAIR_TAG, MPI_COMM_WORLD,
                   &requests[1]);
     }
     if (what->compute > 0)

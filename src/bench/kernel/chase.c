@@ -3,7 +3,7 @@
 
 enum { LOADS = 16 };
 
-static void *run(void *from, uint64_t repetitions)
+static void *follow_pointers(void *from, uint64_t repetitions)
 {
 #if defined(__x86_64__)
 #define FOUR(text) text text text text
@@ -23,7 +23,7 @@ static void *run(void *from, uint64_t repetitions)
 }
 
 const struct lull_bench_kernel lull_kernel_chase = {
-    .name = "latency", .formula = "p = *p", .chase = run, .chase_loads = LOADS};
+    .name = "latency", .formula = "p = *p", .chase = follow_pointers, .chase_loads = LOADS};
 
 const struct lull_benchmark lull_bench_latency = {
     .name = "latency",

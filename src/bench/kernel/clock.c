@@ -7,7 +7,7 @@ enum { ADDITIONS = 64 };
 
 #define FOUR(text) text text text text
 
-static double run(uint64_t repetitions)
+static double add_registers(uint64_t repetitions)
 {
     uint64_t sum = 0, addend = 1;
 #if defined(__x86_64__)
@@ -37,7 +37,7 @@ static double run(uint64_t repetitions)
 
 const struct lull_bench_kernel lull_kernel_clock = {.name = "clock",
                                                     .formula = "n = n + m",
-                                                    .compute = {run, NULL, NULL, NULL},
+                                                    .compute = {add_registers, NULL, NULL, NULL},
                                                     .operations = {ADDITIONS, 0, 0, 0}};
 
 const struct lull_benchmark lull_bench_clock = {

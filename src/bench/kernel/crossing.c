@@ -41,40 +41,43 @@ static access_code *const codes[2][LULL_SIMD_WIDTHS] = {
     {NULL, load_sse, load_avx2, load_avx512}, {NULL, store_sse, store_avx2, store_avx512}};
 static const char *const ways[2] = {"load", "store"};
 
-struct job {
+struct access_job {
     access_code *code;
     const char *first;
 };
 
-static void body(void *context, unsigned thread, uint64_t repetitions)
+static void run_accesses(void *context, unsigned thread, uint64_t repetitions)
 {
-    const struct job *job = context;
+    const struct access_job *job = context;
     (void)thread;
     for (uint64_t i = 0; i < repetitions; i++)
         job->code(job->first);
 }
 
-static lull_status visit(struct lull_bench *bench, const struct lull_task *task, double seconds,
-                         struct lull_error *err)
+static lull_status visit_accesses(struct lull_bench *bench, const struct lull_task *task,
+                                  double seconds, struct lull_error *err)
 {
-    const struct lull_timing timing = {
-        .body = body, .context = task->data, .threads = 1, .seconds = seconds, .clock = true};
+    const struct lull_timing timing = {.body = run_accesses,
+                                       .context = task->data,
+                                       .threads = 1,
+                                       .seconds = seconds,
+                                       .clock = true};
     return lull_bench_time(bench, task, &timing, err);
 }
 
-static void plan_one(struct lull_bench *bench, const char *lines, unsigned way, enum lull_simd simd,
-                     bool crosses)
+static void plan_access(struct lull_bench *bench, const char *lines, unsigned way,
+                        enum lull_simd simd, bool crosses)
 {
     unsigned bytes = lull_simd_bytes(simd);
-    struct job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
-    *job = (struct job){codes[way][simd], lines + (crosses ? CROSSING_PLACE : 0)};
+    struct access_job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
+    *job = (struct access_job){codes[way][simd], lines + (crosses ? CROSSING_PLACE : 0)};
     const struct lull_probe probe = {.name = lull_bench_text(bench, "%s.%s.%s.1",
                                                              crosses ? "crossing" : "within",
                                                              ways[way], lull_simd_name(simd)),
                                      .unit = "B/s",
                                      .amount = (double)LINES * bytes};
     const struct lull_task task = {.name = probe.name,
-                                   .visit = visit,
+                                   .visit = visit_accesses,
                                    .data = job,
                                    .first_probe = lull_bench_probe(bench, &probe),
                                    .n_probes = 1,
@@ -82,8 +85,8 @@ static void plan_one(struct lull_bench *bench, const char *lines, unsigned way, 
     lull_bench_task(bench, &task);
 }
 
-static lull_status plan(const struct lull_benchmark *self, struct lull_bench *bench,
-                        struct lull_error *err)
+static lull_status plan_crossing(const struct lull_benchmark *self, struct lull_bench *bench,
+                                 struct lull_error *err)
 {
     (void)self, (void)err;
     char *memory = lull_arena_zero(bench->arena, LINES + 3, LINE_BYTES);
@@ -91,16 +94,16 @@ static lull_status plan(const struct lull_benchmark *self, struct lull_bench *be
     for (unsigned way = 0; way < 2; way++)
         for (int simd = LULL_SIMD_SSE; simd < LULL_SIMD_WIDTHS; simd++)
             if (lull_simd_usable((enum lull_simd)simd, false)) {
-                plan_one(bench, memory, way, (enum lull_simd)simd, false);
-                plan_one(bench, memory, way, (enum lull_simd)simd, true);
+                plan_access(bench, memory, way, (enum lull_simd)simd, false);
+                plan_access(bench, memory, way, (enum lull_simd)simd, true);
             }
     return LULL_OK;
 }
 
 #else
 
-static lull_status plan(const struct lull_benchmark *self, struct lull_bench *bench,
-                        struct lull_error *err)
+static lull_status plan_crossing(const struct lull_benchmark *self, struct lull_bench *bench,
+                                 struct lull_error *err)
 {
     (void)err;
     lull_bench_skip(bench, "%s: only known on x86-64", self->name);
@@ -113,5 +116,5 @@ const struct lull_benchmark lull_bench_crossing = {
     .name = "crossing",
     .group = "bandwidth",
     .summary = "loads and stores that cross cache lines, in the first cache",
-    .plan = plan,
+    .plan = plan_crossing,
 };

@@ -4,14 +4,16 @@
 #include "bench/kernel/compute.h"
 
 #if defined(__x86_64__)
-#define SCALAR(W, K) LULL_DO("divsd " LULL_REG("xmm", 14) ", " LULL_REG("xmm", K))
-#define SSE(W, K)    LULL_DO("divpd " LULL_REG("xmm", 14) ", " LULL_REG("xmm", K))
-#define AVX(W, K)    LULL_DO("vdivpd " LULL_REG(W, 14) ", " LULL_REG(W, K) ", " LULL_REG(W, K))
-LULL_COMPUTE_FUNCTIONS(double, 8, OLD, SCALAR, SCALAR, SSE, SSE, AVX, AVX)
+#define DIVIDE_DP_SCALAR(W, K) LULL_DO("divsd " LULL_REG("xmm", 14) ", " LULL_REG("xmm", K))
+#define DIVIDE_DP_SSE(W, K)    LULL_DO("divpd " LULL_REG("xmm", 14) ", " LULL_REG("xmm", K))
+#define DIVIDE_DP_AVX(W, K) \
+    LULL_DO("vdivpd " LULL_REG(W, 14) ", " LULL_REG(W, K) ", " LULL_REG(W, K))
+LULL_COMPUTE_FUNCTIONS(double, 8, OLD, DIVIDE_DP_SCALAR, DIVIDE_DP_SCALAR, DIVIDE_DP_SSE,
+                       DIVIDE_DP_SSE, DIVIDE_DP_AVX, DIVIDE_DP_AVX)
 #else
-#define EVEN(x) (x / factor)
-#define ODD(x)  (x / factor)
-LULL_COMPUTE_PORTABLE(double, EVEN, ODD)
+#define DIVIDE_DP_EVEN(x) (x / factor)
+#define DIVIDE_DP_ODD(x)  (x / factor)
+LULL_COMPUTE_PORTABLE(double, DIVIDE_DP_EVEN, DIVIDE_DP_ODD)
 #endif
 
 const struct lull_bench_kernel lull_kernel_divide_dp = {

@@ -2,17 +2,17 @@
 #include "bench/kernel/x86.h"
 #include "bench/memory/stream.h"
 
-#define OLD(MOV, T, B, K, S)                                       \
+#define DOT_OLD(MOV, T, B, K, S)                                   \
     LULL_DO(MOV " " LULL_MEM(a, B, K) ", " LULL_REG("xmm", S))     \
     LULL_DO("mul" T " " LULL_MEM(b, B, K) ", " LULL_REG("xmm", S)) \
     LULL_DO("add" T " " LULL_REG("xmm", S) ", " LULL_REG("xmm", K))
-#define OLD_1(W, B, K, S) OLD("movsd", "sd", B, K, S)
-#define OLD_2(W, B, K, S) OLD("movapd", "pd", B, K, S)
-#define NEW(W, B, K, S)                                       \
+#define DOT_OLD_1(W, B, K, S) DOT_OLD("movsd", "sd", B, K, S)
+#define DOT_OLD_2(W, B, K, S) DOT_OLD("movapd", "pd", B, K, S)
+#define DOT_NEW(W, B, K, S)                                   \
     LULL_DO("vmovapd " LULL_MEM(a, B, K) ", " LULL_REG(W, S)) \
     LULL_DO("vfmadd231pd " LULL_MEM(b, B, K) ", " LULL_REG(W, S) ", " LULL_REG(W, K))
 
-LULL_STREAM_FUNCTIONS(OLD, NEW, out[0] += a[i] * b[i], ZERO, SAVE)
+LULL_STREAM_FUNCTIONS(DOT_OLD, DOT_NEW, out[0] += a[i] * b[i], ZERO, SAVE)
 
 const struct lull_bench_kernel lull_kernel_dot = {
     .name = "dot",

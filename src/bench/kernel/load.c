@@ -2,12 +2,12 @@
 #include "bench/kernel/x86.h"
 #include "bench/memory/stream.h"
 
-#define OLD(MOV, T, B, K, S) LULL_DO(MOV " " LULL_MEM(a, B, K) ", " LULL_REG("xmm", K))
-#define OLD_1(W, B, K, S)    OLD("movsd", "sd", B, K, S)
-#define OLD_2(W, B, K, S)    OLD("movapd", "pd", B, K, S)
-#define NEW(W, B, K, S)      LULL_DO("vmovapd " LULL_MEM(a, B, K) ", " LULL_REG(W, K))
+#define LOAD_OLD(MOV, T, B, K, S) LULL_DO(MOV " " LULL_MEM(a, B, K) ", " LULL_REG("xmm", K))
+#define LOAD_OLD_1(W, B, K, S)    LOAD_OLD("movsd", "sd", B, K, S)
+#define LOAD_OLD_2(W, B, K, S)    LOAD_OLD("movapd", "pd", B, K, S)
+#define LOAD_NEW(W, B, K, S)      LULL_DO("vmovapd " LULL_MEM(a, B, K) ", " LULL_REG(W, K))
 
-LULL_STREAM_FUNCTIONS(OLD, NEW, out[0] = a[i], NOTHING, SAVE)
+LULL_STREAM_FUNCTIONS(LOAD_OLD, LOAD_NEW, out[0] = a[i], NOTHING, SAVE)
 
 const struct lull_bench_kernel lull_kernel_load = {
     .name = "load",

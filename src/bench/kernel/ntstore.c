@@ -3,11 +3,11 @@
 #include "bench/kernel/x86.h"
 #include "bench/memory/stream.h"
 
-#define OLD_1(W, B, K, S) LULL_DO("movnti %%rax, " LULL_MEM(a, B, K))
-#define OLD_2(W, B, K, S) LULL_DO("movntpd %%xmm15, " LULL_MEM(a, B, K))
-#define NEW(W, B, K, S)   LULL_DO("vmovntpd " LULL_REG(W, 15) ", " LULL_MEM(a, B, K))
+#define NTSTORE_OLD_1(W, B, K, S) LULL_DO("movnti %%rax, " LULL_MEM(a, B, K))
+#define NTSTORE_OLD_2(W, B, K, S) LULL_DO("movntpd %%xmm15, " LULL_MEM(a, B, K))
+#define NTSTORE_NEW(W, B, K, S)   LULL_DO("vmovntpd " LULL_REG(W, 15) ", " LULL_MEM(a, B, K))
 
-LULL_STREAM_FUNCTIONS(OLD, NEW, a[i] = LULL_KERNEL_FACTOR, FACTOR, FENCE)
+LULL_STREAM_FUNCTIONS(NTSTORE_OLD, NTSTORE_NEW, a[i] = LULL_KERNEL_FACTOR, FACTOR, FENCE)
 
 const struct lull_bench_kernel lull_kernel_ntstore = {
     .name = "ntstore",

@@ -3,18 +3,20 @@
 #include "bench/kernel/compute.h"
 
 #if defined(__x86_64__)
-#define SCALAR_EVEN(W, K) LULL_DO("addsd " LULL_REG("xmm", 15) ", " LULL_REG("xmm", K))
-#define SCALAR_ODD(W, K)  LULL_DO("mulsd " LULL_REG("xmm", 14) ", " LULL_REG("xmm", K))
-#define SSE_EVEN(W, K)    LULL_DO("addpd " LULL_REG("xmm", 15) ", " LULL_REG("xmm", K))
-#define SSE_ODD(W, K)     LULL_DO("mulpd " LULL_REG("xmm", 14) ", " LULL_REG("xmm", K))
-#define AVX_EVEN(W, K)    LULL_DO("vaddpd " LULL_REG(W, 15) ", " LULL_REG(W, K) ", " LULL_REG(W, K))
-#define AVX_ODD(W, K)     LULL_DO("vmulpd " LULL_REG(W, 14) ", " LULL_REG(W, K) ", " LULL_REG(W, K))
-LULL_COMPUTE_FUNCTIONS(double, 8, OLD, SCALAR_EVEN, SCALAR_ODD, SSE_EVEN, SSE_ODD, AVX_EVEN,
-                       AVX_ODD)
+#define PEAK_DP_SCALAR_EVEN(W, K) LULL_DO("addsd " LULL_REG("xmm", 15) ", " LULL_REG("xmm", K))
+#define PEAK_DP_SCALAR_ODD(W, K)  LULL_DO("mulsd " LULL_REG("xmm", 14) ", " LULL_REG("xmm", K))
+#define PEAK_DP_SSE_EVEN(W, K)    LULL_DO("addpd " LULL_REG("xmm", 15) ", " LULL_REG("xmm", K))
+#define PEAK_DP_SSE_ODD(W, K)     LULL_DO("mulpd " LULL_REG("xmm", 14) ", " LULL_REG("xmm", K))
+#define PEAK_DP_AVX_EVEN(W, K) \
+    LULL_DO("vaddpd " LULL_REG(W, 15) ", " LULL_REG(W, K) ", " LULL_REG(W, K))
+#define PEAK_DP_AVX_ODD(W, K) \
+    LULL_DO("vmulpd " LULL_REG(W, 14) ", " LULL_REG(W, K) ", " LULL_REG(W, K))
+LULL_COMPUTE_FUNCTIONS(double, 8, OLD, PEAK_DP_SCALAR_EVEN, PEAK_DP_SCALAR_ODD, PEAK_DP_SSE_EVEN,
+                       PEAK_DP_SSE_ODD, PEAK_DP_AVX_EVEN, PEAK_DP_AVX_ODD)
 #else
-#define EVEN(x) (x + addend)
-#define ODD(x)  (x * factor)
-LULL_COMPUTE_PORTABLE(double, EVEN, ODD)
+#define PEAK_DP_EVEN(x) (x + addend)
+#define PEAK_DP_ODD(x)  (x * factor)
+LULL_COMPUTE_PORTABLE(double, PEAK_DP_EVEN, PEAK_DP_ODD)
 #endif
 
 const struct lull_bench_kernel lull_kernel_peak_dp = {

@@ -3,16 +3,18 @@
 #include "bench/kernel/compute.h"
 
 #if defined(__x86_64__)
-#define SCALAR(W, K) \
+#define PEAK_SP_FMA_SCALAR(W, K) \
     LULL_DO("vfmadd231ss " LULL_REG("xmm", 15) ", " LULL_REG("xmm", 14) ", " LULL_REG("xmm", K))
-#define SSE(W, K) \
+#define PEAK_SP_FMA_SSE(W, K) \
     LULL_DO("vfmadd231ps " LULL_REG("xmm", 15) ", " LULL_REG("xmm", 14) ", " LULL_REG("xmm", K))
-#define AVX(W, K) LULL_DO("vfmadd231ps " LULL_REG(W, 15) ", " LULL_REG(W, 14) ", " LULL_REG(W, K))
-LULL_COMPUTE_FUNCTIONS(float, 4, NEW, SCALAR, SCALAR, SSE, SSE, AVX, AVX)
+#define PEAK_SP_FMA_AVX(W, K) \
+    LULL_DO("vfmadd231ps " LULL_REG(W, 15) ", " LULL_REG(W, 14) ", " LULL_REG(W, K))
+LULL_COMPUTE_FUNCTIONS(float, 4, NEW, PEAK_SP_FMA_SCALAR, PEAK_SP_FMA_SCALAR, PEAK_SP_FMA_SSE,
+                       PEAK_SP_FMA_SSE, PEAK_SP_FMA_AVX, PEAK_SP_FMA_AVX)
 #else
-#define EVEN(x) (x + factor * addend)
-#define ODD(x)  (x + factor * addend)
-LULL_COMPUTE_PORTABLE(float, EVEN, ODD)
+#define PEAK_SP_FMA_EVEN(x) (x + factor * addend)
+#define PEAK_SP_FMA_ODD(x)  (x + factor * addend)
+LULL_COMPUTE_PORTABLE(float, PEAK_SP_FMA_EVEN, PEAK_SP_FMA_ODD)
 #endif
 
 const struct lull_bench_kernel lull_kernel_peak_sp_fma = {

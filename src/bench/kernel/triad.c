@@ -2,20 +2,20 @@
 #include "bench/kernel/x86.h"
 #include "bench/memory/stream.h"
 
-#define OLD(MOV, T, B, K, S)                                       \
+#define TRIAD_OLD(MOV, T, B, K, S)                                 \
     LULL_DO(MOV " " LULL_MEM(c, B, K) ", " LULL_REG("xmm", K))     \
     LULL_DO("mul" T " " LULL_MEM(d, B, K) ", " LULL_REG("xmm", K)) \
     LULL_DO("add" T " " LULL_MEM(b, B, K) ", " LULL_REG("xmm", K)) \
     LULL_DO(MOV " " LULL_REG("xmm", K) ", " LULL_MEM(a, B, K))
-#define OLD_1(W, B, K, S) OLD("movsd", "sd", B, K, S)
-#define OLD_2(W, B, K, S) OLD("movapd", "pd", B, K, S)
-#define NEW(W, B, K, S)                                                               \
+#define TRIAD_OLD_1(W, B, K, S) TRIAD_OLD("movsd", "sd", B, K, S)
+#define TRIAD_OLD_2(W, B, K, S) TRIAD_OLD("movapd", "pd", B, K, S)
+#define TRIAD_NEW(W, B, K, S)                                                         \
     LULL_DO("vmovapd " LULL_MEM(b, B, K) ", " LULL_REG(W, K))                         \
     LULL_DO("vmovapd " LULL_MEM(c, B, K) ", " LULL_REG(W, S))                         \
     LULL_DO("vfmadd231pd " LULL_MEM(d, B, K) ", " LULL_REG(W, S) ", " LULL_REG(W, K)) \
     LULL_DO("vmovapd " LULL_REG(W, K) ", " LULL_MEM(a, B, K))
 
-LULL_STREAM_FUNCTIONS(OLD, NEW, a[i] = b[i] + c[i] * d[i], NOTHING, NOTHING)
+LULL_STREAM_FUNCTIONS(TRIAD_OLD, TRIAD_NEW, a[i] = b[i] + c[i] * d[i], NOTHING, NOTHING)
 
 const struct lull_bench_kernel lull_kernel_triad = {
     .name = "triad",

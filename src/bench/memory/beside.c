@@ -5,14 +5,14 @@
 #include "bench/memory/memory.h"
 #include "bench/memory/stream.h"
 
-enum { ALIAS_BYTES = 4096, NEAR_SHARE = 2 /* of the nearer level's working set */, SPOTS = 8 };
-#define SPOT_BYTES  ((uint64_t)2 << 20)  /* spots begin on huge pages of their own */
-#define CHUNK_BYTES ((size_t)128 << 10)  /* of either array; a repetition on large ones */
-#define WARM_BYTES  ((uint64_t)64 << 20) /* arrays up to this are run through before timing */
+enum { PAIR_ALIAS_BYTES = 4096, NEAR_SHARE = 2 /* of the nearer level's working set */, SPOTS = 8 };
+#define PAIR_SPOT_BYTES  ((uint64_t)2 << 20)  /* spots begin on huge pages of their own */
+#define PAIR_CHUNK_BYTES ((size_t)128 << 10)  /* of either array; a repetition on large ones */
+#define PAIR_WARM_BYTES  ((uint64_t)64 << 20) /* arrays up to this are run through before timing */
 
 extern const struct lull_bench_kernel lull_kernel_dot;
 
-struct job {
+struct pair_job {
     lull_stream_code *code;
     struct lull_bench_memory *memory;
     double *far, *near;
@@ -24,23 +24,23 @@ struct job {
     double out[LULL_KERNEL_OUT];
 };
 
-static uint64_t spot_bytes(const struct job *job)
+static uint64_t pair_spot_bytes(const struct pair_job *job)
 {
-    uint64_t bytes = (job->n_far + job->n_near) * sizeof(double) + ALIAS_BYTES;
-    return (bytes + SPOT_BYTES - 1) / SPOT_BYTES * SPOT_BYTES;
+    uint64_t bytes = (job->n_far + job->n_near) * sizeof(double) + PAIR_ALIAS_BYTES;
+    return (bytes + PAIR_SPOT_BYTES - 1) / PAIR_SPOT_BYTES * PAIR_SPOT_BYTES;
 }
 
-static void go_to_spot(struct job *job, unsigned spot)
+static void move_pair_to_spot(struct pair_job *job, unsigned spot)
 {
     char *first = lull_bench_memory_region(job->memory, 0);
-    job->far = (double *)(void *)(first + spot * spot_bytes(job));
-    job->near = job->far + job->n_far + ALIAS_BYTES / 2 / sizeof(double);
+    job->far = (double *)(void *)(first + spot * pair_spot_bytes(job));
+    job->near = job->far + job->n_far + PAIR_ALIAS_BYTES / 2 / sizeof(double);
     job->next_far = job->next_near = 0;
 }
 
-static void body(void *context, unsigned thread, uint64_t repetitions)
+static void multiply_pair(void *context, unsigned thread, uint64_t repetitions)
 {
-    struct job *job = context;
+    struct pair_job *job = context;
     (void)thread;
     for (uint64_t i = 0; i < repetitions; i++) {
         double *near = job->near + job->next_near;
@@ -51,21 +51,21 @@ static void body(void *context, unsigned thread, uint64_t repetitions)
     }
 }
 
-static void prepare(void *context, unsigned thread)
+static void prepare_pair(void *context, unsigned thread)
 {
-    struct job *job = context;
-    lull_bench_memory_touch(job->memory, thread, job->n_spots * spot_bytes(job));
-    if (spot_bytes(job) <= WARM_BYTES)
-        body(context, thread, 2 * job->n_far / job->chunk);
+    struct pair_job *job = context;
+    lull_bench_memory_touch(job->memory, thread, job->n_spots * pair_spot_bytes(job));
+    if (pair_spot_bytes(job) <= PAIR_WARM_BYTES)
+        multiply_pair(context, thread, 2 * job->n_far / job->chunk);
 }
 
-static lull_status visit(struct lull_bench *bench, const struct lull_task *task, double seconds,
-                         struct lull_error *err)
+static lull_status visit_pair(struct lull_bench *bench, const struct lull_task *task,
+                              double seconds, struct lull_error *err)
 {
-    struct job *job = task->data;
-    go_to_spot(job, job->visits++ % job->n_spots);
-    const struct lull_timing timing = {.body = body,
-                                       .prepare = prepare,
+    struct pair_job *job = task->data;
+    move_pair_to_spot(job, job->visits++ % job->n_spots);
+    const struct lull_timing timing = {.body = multiply_pair,
+                                       .prepare = prepare_pair,
                                        .context = job,
                                        .threads = 1,
                                        .seconds = seconds,
@@ -85,31 +85,31 @@ static void plan_pair(struct lull_bench *bench, const struct lull_bench_level *n
         lull_bench_skip(bench, "%s: %s", name, not_there);
         return;
     }
-    struct job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
+    struct pair_job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
     job->code = lull_kernel_dot.stream[lull_kernel_widest(&lull_kernel_dot)];
     job->memory = bench->memory;
     job->clock = far->own;
     job->n_near = near->bytes / NEAR_SHARE / sizeof(double) / LULL_KERNEL_STEP * LULL_KERNEL_STEP;
     job->n_near = job->n_near ? job->n_near : LULL_KERNEL_STEP;
-    job->chunk = CHUNK_BYTES / sizeof(double);
+    job->chunk = PAIR_CHUNK_BYTES / sizeof(double);
     if (job->n_near < 2 * job->chunk)
         job->chunk = job->n_near;
     job->n_near = job->n_near / job->chunk * job->chunk;
     job->n_far = (far->bytes / sizeof(double) / job->n_near + 1) * job->n_near;
-    bool room = !bench->memory_limit || SPOTS * spot_bytes(job) <= bench->memory_limit;
+    bool room = !bench->memory_limit || SPOTS * pair_spot_bytes(job) <= bench->memory_limit;
     job->n_spots = far->own && room ? SPOTS : 1;
     const struct lull_probe probe = {
         .name = name, .unit = "B/s", .amount = 2.0 * (double)job->chunk * sizeof(double)};
     const struct lull_task task = {.name = name,
-                                   .visit = visit,
+                                   .visit = visit_pair,
                                    .data = job,
                                    .first_probe = lull_bench_probe(bench, &probe),
                                    .n_probes = 1};
     lull_bench_task(bench, &task);
 }
 
-static lull_status plan(const struct lull_benchmark *self, struct lull_bench *bench,
-                        struct lull_error *err)
+static lull_status plan_pairs(const struct lull_benchmark *self, struct lull_bench *bench,
+                              struct lull_error *err)
 {
     (void)self, (void)err;
     struct lull_bench_level levels[LULL_BENCH_MOST_LEVELS];
@@ -125,5 +125,5 @@ const struct lull_benchmark lull_bench_beside = {
     .name = "beside",
     .group = "bandwidth",
     .summary = "scalar product of an array in a cache or in memory with one in a cache before it",
-    .plan = plan,
+    .plan = plan_pairs,
 };

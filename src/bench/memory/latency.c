@@ -10,7 +10,7 @@
 #define MULTIPLIER UINT64_C(6364136223846793005)
 #define INCREMENT  UINT64_C(1442695040888963407)
 
-struct job {
+struct latency_job {
     const struct lull_bench_kernel *kernel;
     struct lull_bench_memory *memory;
     size_t region;
@@ -29,34 +29,34 @@ void lull_latency_make_cycle(void *memory, size_t lines)
     }
 }
 
-static void body(void *context, unsigned thread, uint64_t repetitions)
+static void chase_cycle(void *context, unsigned thread, uint64_t repetitions)
 {
-    struct job *job = context;
+    struct latency_job *job = context;
     (void)thread;
     job->at = job->kernel->chase(job->at, repetitions);
 }
 
-static void prepare(void *context, unsigned thread)
+static void prepare_cycle(void *context, unsigned thread)
 {
-    struct job *job = context;
+    struct latency_job *job = context;
     if (!job->at) {
         lull_bench_memory_touch(job->memory, job->region, job->end);
         lull_latency_make_cycle(job->cycle, job->lines);
         job->at = job->cycle;
     }
     if (job->lines < 1 << 17) /* through it once where that takes no time */
-        body(context, thread, job->lines / job->kernel->chase_loads + 1);
+        chase_cycle(context, thread, job->lines / job->kernel->chase_loads + 1);
 }
 
-static lull_status visit(struct lull_bench *bench, const struct lull_task *task, double seconds,
-                         struct lull_error *err)
+static lull_status visit_latency(struct lull_bench *bench, const struct lull_task *task,
+                                 double seconds, struct lull_error *err)
 {
-    const struct lull_timing timing = {.body = body,
-                                       .prepare = prepare,
+    const struct lull_timing timing = {.body = chase_cycle,
+                                       .prepare = prepare_cycle,
                                        .context = task->data,
                                        .threads = 1,
                                        .seconds = seconds,
-                                       .clock = ((const struct job *)task->data)->own};
+                                       .clock = ((const struct latency_job *)task->data)->own};
     return lull_bench_time(bench, task, &timing, err);
 }
 
@@ -94,19 +94,19 @@ lull_status lull_latency_plan(const struct lull_benchmark *self, struct lull_ben
             lull_bench_skip(bench, "%s: %s", name, levels[i].not_there);
             continue;
         }
-        struct job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
+        struct latency_job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
         uint64_t bytes = bytes_for(bench, &levels[i], i + 1 == count);
         size_t lines = power_of_two(bytes / LINE);
         char *start = lull_bench_memory_region(bench->memory, region);
-        *job = (struct job){self->kernel, bench->memory, region,        used + lines * LINE,
-                            start + used, lines,         levels[i].own, NULL};
+        *job = (struct latency_job){self->kernel, bench->memory, region,        used + lines * LINE,
+                                    start + used, lines,         levels[i].own, NULL};
         used = job->end;
         const struct lull_probe probe = {.name = name,
                                          .unit = "s",
                                          .scale = 1.0 / self->kernel->chase_loads,
                                          .note = levels[i].note};
         const struct lull_task task = {.name = name,
-                                       .visit = visit,
+                                       .visit = visit_latency,
                                        .data = job,
                                        .first_probe = lull_bench_probe(bench, &probe),
                                        .n_probes = 1};

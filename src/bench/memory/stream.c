@@ -4,24 +4,25 @@
 
 #include <string.h>
 
-#define CHUNK_BYTES ((size_t)256 << 10) /* of all arrays; a repetition on large working sets */
-#define WARM_BYTES \
+#define STREAM_CHUNK_BYTES \
+    ((size_t)256 << 10) /* of all arrays; a repetition on large working sets */
+#define STREAM_WARM_BYTES \
     ((uint64_t)64 << 20) /* working sets up to this are run through before timing \
                           */
-#define ALIAS_BYTES 4096
-#define LINE_BYTES  64
-#define SPOT_BYTES  ((size_t)2 << 20) /* spots begin on huge pages of their own */
-#define MOST_SPOTS  16
+#define STREAM_ALIAS_BYTES 4096
+#define STREAM_LINE_BYTES  64
+#define STREAM_SPOT_BYTES  ((size_t)2 << 20) /* spots begin on huge pages of their own */
+#define MOST_SPOTS         16
 
 /* Where a thread stands in its arrays; on a line of its own. */
 struct lull_stream_place {
     double *arrays[4];
     size_t next;
     double out[LULL_KERNEL_OUT];
-    char padding[LINE_BYTES];
+    char padding[STREAM_LINE_BYTES];
 };
 
-static size_t round_up(size_t value, size_t unit)
+static size_t round_size_up(size_t value, size_t unit)
 {
     return (value + unit - 1) / unit * unit;
 }
@@ -30,8 +31,9 @@ static size_t round_up(size_t value, size_t unit)
  * arrays stand apart as far as they can modulo a page. */
 static size_t distance(const struct lull_stream_job *job)
 {
-    size_t skew = ALIAS_BYTES / job->kernel->arrays / LINE_BYTES * LINE_BYTES;
-    return round_up(job->count * sizeof(double), ALIAS_BYTES) + skew % ALIAS_BYTES;
+    size_t skew = STREAM_ALIAS_BYTES / job->kernel->arrays / STREAM_LINE_BYTES * STREAM_LINE_BYTES;
+    return round_size_up(job->count * sizeof(double), STREAM_ALIAS_BYTES) +
+           skew % STREAM_ALIAS_BYTES;
 }
 
 static size_t used_bytes(const struct lull_stream_job *job)
@@ -39,18 +41,18 @@ static size_t used_bytes(const struct lull_stream_job *job)
     return job->kernel->arrays * distance(job);
 }
 
-static size_t spot_bytes(const struct lull_stream_job *job)
+static size_t stream_spot_bytes(const struct lull_stream_job *job)
 {
-    return round_up(used_bytes(job), SPOT_BYTES);
+    return round_size_up(used_bytes(job), STREAM_SPOT_BYTES);
 }
 
-static void go_to_spot(struct lull_stream_job *job, unsigned spot)
+static void move_streams_to_spot(struct lull_stream_job *job, unsigned spot)
 {
     for (unsigned i = 0; i < job->threads; i++)
         for (unsigned k = 0; k < 4; k++)
             job->places[i].arrays[k] =
                 (double *)(void *)((char *)lull_bench_memory_region(job->memory, i) +
-                                   spot * spot_bytes(job) +
+                                   spot * stream_spot_bytes(job) +
                                    (k < job->kernel->arrays ? k : 0) * distance(job));
 }
 
@@ -67,13 +69,13 @@ struct lull_stream_job *lull_stream_job_create(struct lull_bench *bench,
     size_t each = sizeof(double) * kernel->arrays;
     job->count = bytes / each / LULL_KERNEL_STEP * LULL_KERNEL_STEP;
     job->count = job->count ? job->count : LULL_KERNEL_STEP;
-    job->chunk = CHUNK_BYTES / each / LULL_KERNEL_STEP * LULL_KERNEL_STEP;
+    job->chunk = STREAM_CHUNK_BYTES / each / LULL_KERNEL_STEP * LULL_KERNEL_STEP;
     if (job->count < 2 * job->chunk)
         job->chunk = job->count;
     job->count = job->count / job->chunk * job->chunk;
     job->places = lull_arena_zero(bench->arena, threads, sizeof *job->places);
     job->n_spots = 1;
-    go_to_spot(job, 0);
+    move_streams_to_spot(job, 0);
     return job;
 }
 
@@ -101,12 +103,12 @@ void lull_stream_job_run(void *context, unsigned thread, uint64_t repetitions)
     }
 }
 
-static void prepare(void *context, unsigned thread)
+static void prepare_streams(void *context, unsigned thread)
 {
     const struct lull_stream_job *job = context;
     lull_bench_memory_touch(job->memory, thread,
-                            (job->n_spots - 1) * spot_bytes(job) + used_bytes(job));
-    if (used_bytes(job) <= WARM_BYTES)
+                            (job->n_spots - 1) * stream_spot_bytes(job) + used_bytes(job));
+    if (used_bytes(job) <= STREAM_WARM_BYTES)
         lull_stream_job_run(context, thread, 2 * job->count / job->chunk);
 }
 
@@ -115,12 +117,12 @@ lull_status lull_stream_visit(struct lull_bench *bench, const struct lull_task *
 {
     struct lull_stream_job *job = task->data;
     const struct lull_timing timing = {.body = lull_stream_job_run,
-                                       .prepare = prepare,
+                                       .prepare = prepare_streams,
                                        .context = job,
                                        .threads = job->threads,
                                        .seconds = seconds,
                                        .clock = job->clock};
-    go_to_spot(job, job->visits++ % job->n_spots);
+    move_streams_to_spot(job, job->visits++ % job->n_spots);
     return lull_bench_time(bench, task, &timing, err);
 }
 
@@ -129,13 +131,13 @@ lull_status lull_stream_visit(struct lull_bench *bench, const struct lull_task *
 /* As many as the memory that may be used has room for. */
 static unsigned count_spots(const struct lull_stream_job *job, uint64_t memory_limit)
 {
-    uint64_t room = memory_limit / job->threads / spot_bytes(job);
+    uint64_t room = memory_limit / job->threads / stream_spot_bytes(job);
     return memory_limit == 0 || room > MOST_SPOTS ? MOST_SPOTS : room > 1 ? (unsigned)room : 1;
 }
 
 /* In the innermost level a store finds its line, and nothing is allocated. */
-static void plan_one(const struct lull_benchmark *self, struct lull_bench *bench,
-                     const struct lull_bench_level *level, unsigned threads, bool innermost)
+static void plan_stream(const struct lull_benchmark *self, struct lull_bench *bench,
+                        const struct lull_bench_level *level, unsigned threads, bool innermost)
 {
     const struct lull_bench_kernel *kernel = self->kernel;
     const char *name = lull_bench_text(bench, "%s.%s.%u", level->name, kernel->name, threads);
@@ -185,7 +187,7 @@ lull_status lull_stream_plan(const struct lull_benchmark *self, struct lull_benc
         for (size_t k = 0; k < n_levels; k++) {
             bool is_memory = k + 1 == n_levels;
             if (is_memory || ((counts[i] == 1 || counts[i] == all) && !bypasses(self->kernel)))
-                plan_one(self, bench, &levels[k], counts[i], k == 0 && !is_memory);
+                plan_stream(self, bench, &levels[k], counts[i], k == 0 && !is_memory);
         }
     }
     return LULL_OK;

@@ -10,8 +10,8 @@ static const struct {
     double from, per_octave[LULL_EFFORTS]; /* bytes; points per doubling */
 } sizes = {4096, {1, 2, 4}};
 
-static lull_status plan(const struct lull_benchmark *self, struct lull_bench *bench,
-                        struct lull_error *err)
+static lull_status plan_sweep(const struct lull_benchmark *self, struct lull_bench *bench,
+                              struct lull_error *err)
 {
     (void)self;
     (void)err;
@@ -42,8 +42,8 @@ static lull_status plan(const struct lull_benchmark *self, struct lull_bench *be
     return LULL_OK;
 }
 
-static lull_status finish(const struct lull_benchmark *self, struct lull_bench *bench,
-                          struct lull_error *err)
+static lull_status finish_sweep(const struct lull_benchmark *self, struct lull_bench *bench,
+                                struct lull_error *err)
 {
     (void)err;
     struct lull_series *series = lull_bench_series(bench);
@@ -73,6 +73,6 @@ const struct lull_benchmark lull_bench_sweep = {
     .name = "sweep",
     .group = "sweep",
     .summary = "load bandwidth over the working set, for the curve",
-    .plan = plan,
-    .finish = finish,
+    .plan = plan_sweep,
+    .finish = finish_sweep,
 };

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PASSES = 2, MOST_RANKS = 64, MOST_WORDS = 64 };
-static const unsigned launches[LULL_EFFORTS] = {4, 6, 9};
-#define START_SECONDS 1.5 /* that a start is expected to take, before one was seen */
-#define PATIENCE      20  /* s beyond thrice the expected time */
+enum { MESSAGE_PASSES = 2, MOST_RANKS = 64, MOST_WORDS = 64 };
+static const unsigned message_launches[LULL_EFFORTS] = {4, 6, 9};
+#define MESSAGE_START_SECONDS 1.5 /* that a start is expected to take, before one was seen */
+#define MESSAGE_PATIENCE      20  /* s beyond thrice the expected time */
 
 static const struct family {
     const char *name, *helper;
@@ -22,7 +22,7 @@ static const struct family {
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
-struct job {
+struct message_job {
     const struct family *family; /* the one that worked */
     bool given_up;
     double start_seconds;
@@ -37,7 +37,7 @@ struct words {
     size_t count;
 };
 
-static void add(struct words *words, const char *word)
+static void add_word(struct words *words, const char *word)
 {
     if (words->count + 1 < MOST_WORDS)
         words->items[words->count++] = word;
@@ -48,7 +48,7 @@ static void add_words(struct words *words, const char *text, struct lull_arena *
 {
     while (*(text += strspn(text, " \t"))) {
         size_t length = strcspn(text, " \t");
-        add(words, lull_arena_strndup(arena, text, length));
+        add_word(words, lull_arena_strndup(arena, text, length));
         text += length;
     }
 }
@@ -68,11 +68,11 @@ static bool add_launcher(struct words *words, const struct lull_bench *bench,
         launcher = lull_launch_find(family->launchers[i], bench->arena);
     if (!launcher)
         return false;
-    add(words, launcher);
+    add_word(words, launcher);
     for (int i = 0; i < 3 && family->arguments[i]; i++)
-        add(words, family->arguments[i]);
-    add(words, "-n");
-    add(words, lull_arena_printf(bench->arena, "%u", rank_count(bench)));
+        add_word(words, family->arguments[i]);
+    add_word(words, "-n");
+    add_word(words, lull_arena_printf(bench->arena, "%u", rank_count(bench)));
     return true;
 }
 
@@ -94,14 +94,14 @@ static bool make_command(struct words *words, struct lull_bench *bench, const st
         add_words(words, bench->settings.mpi_launch, bench->arena);
     else if (!add_launcher(words, bench, family))
         return false;
-    add(words, helper);
-    add(words, "--seconds");
-    add(words, lull_bench_text(bench, "%.2f", seconds));
-    add(words, "--passes");
-    add(words, lull_bench_text(bench, "%d", PASSES));
+    add_word(words, helper);
+    add_word(words, "--seconds");
+    add_word(words, lull_bench_text(bench, "%.2f", seconds));
+    add_word(words, "--passes");
+    add_word(words, lull_bench_text(bench, "%d", MESSAGE_PASSES));
     if (!bench->settings.mpi_launch) {
-        add(words, "--cpus");
-        add(words, cpu_list(bench));
+        add_word(words, "--cpus");
+        add_word(words, cpu_list(bench));
     }
     return true;
 }
@@ -109,7 +109,7 @@ static bool make_command(struct words *words, struct lull_bench *bench, const st
 /* ---- launches -------------------------------------------------------------------------------- */
 
 /* The limits that the helper found, by level. */
-static void keep_eager_limits(struct job *job)
+static void keep_eager_limits(struct message_job *job)
 {
     const struct lull_helper_output *output = &job->output;
     for (size_t i = 0; i < 8; i++)
@@ -124,13 +124,13 @@ static void keep_eager_limits(struct job *job)
 static lull_status launch(struct lull_bench *bench, const struct lull_task *task,
                           const struct family *family, double seconds, struct lull_error *err)
 {
-    struct job *job = task->data;
+    struct message_job *job = task->data;
     struct words words = {.count = 0};
     double wanted = fmax(1, seconds - job->start_seconds);
     if (!make_command(&words, bench, family, wanted))
         return lull_fail(err, LULL_ERR_UNSUPPORTED, "no %s was found", family->launchers[0]);
     const struct lull_launch command = {
-        .command = words.items, .seconds = 3 * wanted + PATIENCE, .last = LULL_HELPER_LAST};
+        .command = words.items, .seconds = 3 * wanted + MESSAGE_PATIENCE, .last = LULL_HELPER_LAST};
     struct lull_steal before = {0}, after = {0};
     const char *text;
     double begin = lull_bench_now();
@@ -148,10 +148,10 @@ static lull_status launch(struct lull_bench *bench, const struct lull_task *task
 }
 
 /* The first family that works is the one; what the others say is a remark. */
-static lull_status visit(struct lull_bench *bench, const struct lull_task *task, double seconds,
-                         struct lull_error *err)
+static lull_status visit_messages(struct lull_bench *bench, const struct lull_task *task,
+                                  double seconds, struct lull_error *err)
 {
-    struct job *job = task->data;
+    struct message_job *job = task->data;
     if (job->family)
         return launch(bench, task, job->family, seconds, err);
     for (size_t i = 0; i < FAMILIES && !job->family && !job->given_up; i++) {
@@ -172,8 +172,8 @@ static lull_status visit(struct lull_bench *bench, const struct lull_task *task,
     return LULL_OK;
 }
 
-static lull_status plan(const struct lull_benchmark *self, struct lull_bench *bench,
-                        struct lull_error *err)
+static lull_status plan_messages(const struct lull_benchmark *self, struct lull_bench *bench,
+                                 struct lull_error *err)
 {
     (void)err;
     bool any = false;
@@ -189,22 +189,22 @@ static lull_status plan(const struct lull_benchmark *self, struct lull_bench *be
                         bench->settings.mpi ? bench->settings.mpi : "an MPI library");
         return LULL_OK;
     }
-    struct job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
-    job->start_seconds = START_SECONDS;
+    struct message_job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
+    job->start_seconds = MESSAGE_START_SECONDS;
     const struct lull_task task = {.name = self->name,
-                                   .visit = visit,
+                                   .visit = visit_messages,
                                    .data = job,
-                                   .visits = launches[bench->settings.effort]};
+                                   .visits = message_launches[bench->settings.effort]};
     lull_bench_task(bench, &task);
     return LULL_OK;
 }
 
-static lull_status finish(const struct lull_benchmark *self, struct lull_bench *bench,
-                          struct lull_error *err)
+static lull_status finish_messages(const struct lull_benchmark *self, struct lull_bench *bench,
+                                   struct lull_error *err)
 {
     (void)err;
     for (size_t i = 0; i < bench->n_tasks; i++) {
-        const struct job *job = bench->tasks[i].data;
+        const struct message_job *job = bench->tasks[i].data;
         if (bench->tasks[i].of == self && job->family)
             lull_mpi_finish(bench, self, &job->output, job->eager);
     }
@@ -215,6 +215,6 @@ const struct lull_benchmark lull_bench_mpi = {
     .name = "mpi",
     .group = "mpi",
     .summary = "messages and collectives of an MPI library: ping-pong, LogGP, halo, overlap",
-    .plan = plan,
-    .finish = finish,
+    .plan = plan_messages,
+    .finish = finish_messages,
 };

@@ -33,8 +33,9 @@ static const struct kind *kind_of(const char *what)
 }
 
 /* "mpi.pingpong.socket.1024.2", "mpi.loggp.burst.socket.2", "mpi.allreduce.4.2" */
-static const char *name_of(struct lull_bench *bench, const struct lull_helper_record *record,
-                           const struct kind *kind)
+static const char *name_measurement(struct lull_bench *bench,
+                                    const struct lull_helper_record *record,
+                                    const struct kind *kind)
 {
     char size[32] = "";
     if (kind->sized)
@@ -52,7 +53,7 @@ void lull_mpi_add_rounds(struct lull_bench *bench, const struct lull_task *task,
         const struct kind *kind = kind_of(record->what);
         if (!kind || record->n_samples == 0)
             continue;
-        struct lull_probe probe = {.name = name_of(bench, record, kind),
+        struct lull_probe probe = {.name = name_measurement(bench, record, kind),
                                    .unit = kind->unit,
                                    .amount = kind->bandwidth ? (double)record->bytes : 0,
                                    .point = kind->raw};
@@ -87,7 +88,7 @@ struct context {
     const struct lull_benchmark *self;
 };
 
-static const struct lull_probe *find(const struct context *context, const char *name)
+static const struct lull_probe *find_message_probe(const struct context *context, const char *name)
 {
     for (size_t i = 0; i < context->bench->n_probes; i++) {
         const struct lull_probe *probe = &context->bench->probes[i];
@@ -165,7 +166,7 @@ static void add_loggp(const struct context *context, struct lull_network_level *
     struct lull_arena *arena = context->bench->arena;
     size_t rounds = SIZE_MAX;
     for (int i = 0; i < 4; i++) {
-        probes[i] = find(
+        probes[i] = find_message_probe(
             context, lull_bench_text(context->bench, "mpi.loggp.%s.%s.2", parts[i], level->name));
         if (!probes[i])
             return;
@@ -187,7 +188,7 @@ static void add_numbers(const struct context *context, const char *level)
 {
     static const unsigned long sizes[] = {0, 1024, 1 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const struct lull_probe *probe = find(
+        const struct lull_probe *probe = find_message_probe(
             context, lull_bench_text(context->bench, "mpi.pingpong.%s.%lu.2", level, sizes[i]));
         if (!probe)
             continue;
@@ -206,8 +207,8 @@ static void add_overlap(const struct context *context, const char *level, unsign
     size_t rounds = SIZE_MAX, count = 0;
     enum lull_verdict verdict = LULL_VERDICT_QUIET;
     for (int i = 0; i < 3; i++) {
-        probes[i] = find(context,
-                         lull_bench_text(bench, "mpi.overlap.%s.%s.%lu.2", parts[i], level, bytes));
+        probes[i] = find_message_probe(
+            context, lull_bench_text(bench, "mpi.overlap.%s.%s.%lu.2", parts[i], level, bytes));
         if (!probes[i])
             return;
         rounds = probes[i]->n_rounds < rounds ? probes[i]->n_rounds : rounds;

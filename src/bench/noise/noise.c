@@ -15,7 +15,7 @@ struct worker {
     char padding[64]; /* workers are written to by different threads */
 };
 
-struct job {
+struct noise_job {
     size_t n_cores;
     struct lull_noise_core *cores;
     struct worker *workers;
@@ -35,7 +35,7 @@ static uint64_t work(uint64_t state, uint64_t steps)
 }
 
 /* Steps that take a quantum, by the fastest of many tries. */
-static uint64_t calibrate(void)
+static uint64_t calibrate_quantum(void)
 {
     enum { STEPS = 1000 };
     double best = INFINITY, begin = lull_bench_now();
@@ -48,9 +48,9 @@ static uint64_t calibrate(void)
 }
 
 /* Once to warm up, then once for the segment: each sample ends where the next one begins. */
-static void body(void *context, unsigned thread, uint64_t repetitions)
+static void repeat_quantum(void *context, unsigned thread, uint64_t repetitions)
 {
-    struct job *job = context;
+    struct noise_job *job = context;
     struct worker *worker = &job->workers[thread];
     uint64_t state = repetitions;
     double begin = lull_bench_now(), last = begin;
@@ -67,14 +67,14 @@ static void body(void *context, unsigned thread, uint64_t repetitions)
 }
 
 /* Touches memory before the recording. */
-static void prepare(void *context, unsigned thread)
+static void prepare_worker(void *context, unsigned thread)
 {
-    struct worker *worker = &((struct job *)context)->workers[thread];
+    struct worker *worker = &((struct noise_job *)context)->workers[thread];
     for (size_t i = 0; i < MOST_SAMPLES; i += 256)
         worker->samples[i] = 0;
 }
 
-static void keep_segment(struct job *job, double *scratch, struct lull_arena *arena)
+static void keep_segment(struct noise_job *job, double *scratch, struct lull_arena *arena)
 {
     for (size_t i = 0; i < job->n_cores; i++) {
         struct worker *worker = &job->workers[i];
@@ -83,11 +83,11 @@ static void keep_segment(struct job *job, double *scratch, struct lull_arena *ar
     }
 }
 
-static lull_status record(struct lull_bench *bench, struct job *job, double *scratch,
+static lull_status record(struct lull_bench *bench, struct noise_job *job, double *scratch,
                           struct lull_error *err)
 {
-    const struct lull_timing timing = {.body = body,
-                                       .prepare = prepare,
+    const struct lull_timing timing = {.body = repeat_quantum,
+                                       .prepare = prepare_worker,
                                        .context = job,
                                        .threads = (unsigned)job->n_cores,
                                        .repetitions = 1,
@@ -104,13 +104,13 @@ static lull_status record(struct lull_bench *bench, struct job *job, double *scr
     return LULL_OK;
 }
 
-static lull_status visit(struct lull_bench *bench, const struct lull_task *task, double seconds,
-                         struct lull_error *err)
+static lull_status visit_noise(struct lull_bench *bench, const struct lull_task *task,
+                               double seconds, struct lull_error *err)
 {
-    struct job *job = task->data;
+    struct noise_job *job = task->data;
     job->seconds = seconds;
     if (job->steps == 0)
-        job->steps = calibrate();
+        job->steps = calibrate_quantum();
     double *memory = malloc((job->n_cores + 1) * MOST_SAMPLES * sizeof *memory);
     if (!memory)
         return lull_fail(err, LULL_ERR_MEMORY, "not enough memory");
@@ -121,15 +121,15 @@ static lull_status visit(struct lull_bench *bench, const struct lull_task *task,
     return status;
 }
 
-static lull_status plan(const struct lull_benchmark *self, struct lull_bench *bench,
-                        struct lull_error *err)
+static lull_status plan_noise(const struct lull_benchmark *self, struct lull_bench *bench,
+                              struct lull_error *err)
 {
     (void)err;
-    struct job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
+    struct noise_job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
     job->n_cores = bench->topology->n_cores;
     job->cores = lull_arena_zero(bench->arena, job->n_cores, sizeof *job->cores);
     job->workers = lull_arena_zero(bench->arena, job->n_cores, sizeof *job->workers);
-    const struct lull_task task = {.name = self->name, .visit = visit, .data = job};
+    const struct lull_task task = {.name = self->name, .visit = visit_noise, .data = job};
     lull_bench_task(bench, &task);
     return LULL_OK;
 }
@@ -152,11 +152,11 @@ static void set_mean(struct lull_bench *bench, const struct lull_machine_noise *
     lull_machine_set(bench->machine, bench->arena, &mean);
 }
 
-static lull_status finish(const struct lull_benchmark *self, struct lull_bench *bench,
-                          struct lull_error *err)
+static lull_status finish_noise(const struct lull_benchmark *self, struct lull_bench *bench,
+                                struct lull_error *err)
 {
     (void)err;
-    const struct job *job = NULL;
+    const struct noise_job *job = NULL;
     for (size_t i = 0; i < bench->n_tasks; i++)
         if (bench->tasks[i].of == self)
             job = bench->tasks[i].data;
@@ -177,6 +177,6 @@ const struct lull_benchmark lull_bench_noise = {
     .name = "noise",
     .group = "noise",
     .summary = "what interrupts the cores, all of them at work at the same time",
-    .plan = plan,
-    .finish = finish,
+    .plan = plan_noise,
+    .finish = finish_noise,
 };

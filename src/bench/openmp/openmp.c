@@ -8,18 +8,18 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PASSES = 2, MOST_COUNTS = 4 };
-static const unsigned launches[LULL_EFFORTS] = {6, 6, 9};
-#define START_SECONDS 0.1 /* of a program */
-#define LEAST_SECONDS 0.1 /* of measuring in it */
-#define PATIENCE      20  /* s beyond thrice the expected time */
+enum { CONSTRUCT_PASSES = 2, MOST_COUNTS = 4 };
+static const unsigned construct_launches[LULL_EFFORTS] = {6, 6, 9};
+#define CONSTRUCT_START_SECONDS 0.1 /* of a program */
+#define LEAST_SECONDS           0.1 /* of measuring in it */
+#define CONSTRUCT_PATIENCE      20  /* s beyond thrice the expected time */
 
 static const char *const constructs[] = {"parallel",  "for-static", "for-dynamic", "for-guided",
                                          "barrier",   "single",     "critical",    "atomic",
                                          "reduction", "task"};
 enum { CONSTRUCTS = sizeof constructs / sizeof *constructs };
 
-struct job {
+struct construct_job {
     const char *compiler; /* "gcc" */
     const char *helper;   /* path */
     const char *places;   /* "OMP_PLACES={0},{1}" */
@@ -46,7 +46,7 @@ static const char *compiler_of(const struct lull_benchmark *self)
 }
 
 /* With little time on one core and on all. */
-static void choose_counts(struct job *job, const struct lull_bench *bench)
+static void choose_counts(struct construct_job *job, const struct lull_bench *bench)
 {
     job->counts[0] = 1;
     job->counts[1] = (unsigned)bench->topology->n_cores;
@@ -55,11 +55,11 @@ static void choose_counts(struct job *job, const struct lull_bench *bench)
         job->n_counts = lull_bench_thread_counts(bench->topology, job->counts, MOST_COUNTS);
 }
 
-static lull_status visit(struct lull_bench *bench, const struct lull_task *task, double seconds,
-                         struct lull_error *err);
+static lull_status visit_constructs(struct lull_bench *bench, const struct lull_task *task,
+                                    double seconds, struct lull_error *err);
 
-static lull_status plan(const struct lull_benchmark *self, struct lull_bench *bench,
-                        struct lull_error *err)
+static lull_status plan_constructs(const struct lull_benchmark *self, struct lull_bench *bench,
+                                   struct lull_error *err)
 {
     (void)err;
     const char *compiler = compiler_of(self);
@@ -69,23 +69,23 @@ static lull_status plan(const struct lull_benchmark *self, struct lull_bench *be
         lull_bench_skip(bench, "OpenMP (%s): lull was built without it", compiler);
         return LULL_OK;
     }
-    struct job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
+    struct construct_job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
     job->compiler = compiler;
     job->helper = helper;
     job->places = make_places(bench);
     choose_counts(job, bench);
     const struct lull_task task = {.name = self->name,
-                                   .visit = visit,
+                                   .visit = visit_constructs,
                                    .data = job,
-                                   .visits = launches[bench->settings.effort]};
+                                   .visits = construct_launches[bench->settings.effort]};
     lull_bench_task(bench, &task);
     return LULL_OK;
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-static const char *name_of(struct lull_bench *bench, const struct job *job, const char *construct,
-                           const char *detail, unsigned threads)
+static const char *name_construct(struct lull_bench *bench, const struct construct_job *job,
+                                  const char *construct, const char *detail, unsigned threads)
 {
     return lull_bench_text(bench, "openmp.%s.%s.%s.%u", job->compiler, construct, detail, threads);
 }
@@ -93,13 +93,13 @@ static const char *name_of(struct lull_bench *bench, const struct job *job, cons
 static void add_rounds(struct lull_bench *bench, const struct lull_task *task,
                        const struct lull_helper_output *output, double steal)
 {
-    const struct job *job = task->data;
+    const struct construct_job *job = task->data;
     for (size_t i = 0; i < output->n_records; i++) {
         const struct lull_helper_record *record = &output->records[i];
         if (!record->detail || record->n_samples == 0)
             continue;
         const struct lull_probe probe = {
-            .name = name_of(bench, job, record->what, record->detail, record->ranks),
+            .name = name_construct(bench, job, record->what, record->detail, record->ranks),
             .unit = "s",
             .point = true};
         struct lull_round round =
@@ -111,7 +111,7 @@ static void add_rounds(struct lull_bench *bench, const struct lull_task *task,
     }
 }
 
-static const char *list_counts(struct lull_bench *bench, const struct job *job)
+static const char *list_counts(struct lull_bench *bench, const struct construct_job *job)
 {
     const char *list = "";
     for (size_t i = 0; i < job->n_counts; i++)
@@ -119,22 +119,22 @@ static const char *list_counts(struct lull_bench *bench, const struct job *job)
     return list;
 }
 
-static lull_status visit(struct lull_bench *bench, const struct lull_task *task, double seconds,
-                         struct lull_error *err)
+static lull_status visit_constructs(struct lull_bench *bench, const struct lull_task *task,
+                                    double seconds, struct lull_error *err)
 {
-    struct job *job = task->data;
-    seconds = fmax(LEAST_SECONDS, seconds - START_SECONDS);
+    struct construct_job *job = task->data;
+    seconds = fmax(LEAST_SECONDS, seconds - CONSTRUCT_START_SECONDS);
     const char *const environment[] = {"OMP_PROC_BIND=close", "OMP_DYNAMIC=false", job->places,
                                        NULL};
     const char *const command[] = {job->helper,
                                    "--seconds",
                                    lull_bench_text(bench, "%.3f", seconds),
                                    "--passes",
-                                   lull_bench_text(bench, "%d", PASSES),
+                                   lull_bench_text(bench, "%d", CONSTRUCT_PASSES),
                                    "--threads",
                                    list_counts(bench, job),
                                    NULL};
-    const struct lull_launch launch = {command, environment, 3 * seconds + PATIENCE,
+    const struct lull_launch launch = {command, environment, 3 * seconds + CONSTRUCT_PATIENCE,
                                        LULL_HELPER_LAST};
     struct lull_steal before = {0}, after = {0};
     struct lull_helper_output output;
@@ -173,8 +173,9 @@ const char *lull_openmp_settings(const char *const *environment, struct lull_are
 
 /* ---- finish ---------------------------------------------------------------------------------- */
 
-static const struct lull_probe *find(const struct lull_bench *bench,
-                                     const struct lull_benchmark *self, const char *name)
+static const struct lull_probe *find_construct_probe(const struct lull_bench *bench,
+                                                     const struct lull_benchmark *self,
+                                                     const char *name)
 {
     for (size_t i = 0; i < bench->n_probes; i++)
         if (bench->probes[i].of == self && strcmp(bench->probes[i].name, name) == 0)
@@ -183,12 +184,12 @@ static const struct lull_probe *find(const struct lull_bench *bench,
 }
 
 static void add_overhead(struct lull_bench *bench, const struct lull_benchmark *self,
-                         const struct job *job, const char *construct, unsigned threads)
+                         const struct construct_job *job, const char *construct, unsigned threads)
 {
     const struct lull_probe *test =
-        find(bench, self, name_of(bench, job, construct, "test", threads));
-    const struct lull_probe *reference =
-        find(bench, self, name_of(bench, job, construct, "reference", threads));
+        find_construct_probe(bench, self, name_construct(bench, job, construct, "test", threads));
+    const struct lull_probe *reference = find_construct_probe(
+        bench, self, name_construct(bench, job, construct, "reference", threads));
     if (!test || !reference)
         return;
     size_t rounds = test->n_rounds < reference->n_rounds ? test->n_rounds : reference->n_rounds;
@@ -196,25 +197,25 @@ static void add_overhead(struct lull_bench *bench, const struct lull_benchmark *
     lull_overhead_of(test->rounds, reference->rounds, rounds, bench->settings.precision,
                      bench->arena, &low, &median);
     low.name = lull_bench_text(bench, "openmp.%s.%s.%u", job->compiler, construct, threads);
-    median.name = name_of(bench, job, construct, "median", threads);
+    median.name = name_construct(bench, job, construct, "median", threads);
     lull_machine_set(bench->machine, bench->arena, &low);
     lull_machine_set(bench->machine, bench->arena, &median);
 }
 
 /* Only its own setting is known here; the others are the user's, or the runtime's defaults. */
-static const char *describe_environment(struct lull_bench *bench, const struct job *job)
+static const char *describe_environment(struct lull_bench *bench, const struct construct_job *job)
 {
     const char *set = lull_openmp_settings((const char *const *)environ, bench->arena);
     return lull_bench_text(bench, "%s; by lull: OMP_PROC_BIND=close OMP_DYNAMIC=false %s",
                            *set ? set : "nothing set", job->places);
 }
 
-static lull_status finish(const struct lull_benchmark *self, struct lull_bench *bench,
-                          struct lull_error *err)
+static lull_status finish_constructs(const struct lull_benchmark *self, struct lull_bench *bench,
+                                     struct lull_error *err)
 {
     (void)err;
     for (size_t i = 0; i < bench->n_tasks; i++) {
-        const struct job *job = bench->tasks[i].data;
+        const struct construct_job *job = bench->tasks[i].data;
         if (bench->tasks[i].of != self || !job->library)
             continue;
         for (size_t k = 0; k < CONSTRUCTS; k++)
@@ -231,14 +232,14 @@ const struct lull_benchmark lull_bench_openmp_gcc = {
     .name = "openmp-gcc",
     .group = "openmp",
     .summary = "what constructs of OpenMP cost, compiled with gcc",
-    .plan = plan,
-    .finish = finish,
+    .plan = plan_constructs,
+    .finish = finish_constructs,
 };
 
 const struct lull_benchmark lull_bench_openmp_clang = {
     .name = "openmp-clang",
     .group = "openmp",
     .summary = "what constructs of OpenMP cost, compiled with clang",
-    .plan = plan,
-    .finish = finish,
+    .plan = plan_constructs,
+    .finish = finish_constructs,
 };

@@ -16,8 +16,8 @@ static double resolution_of(const struct lull_round *test, const struct lull_rou
     return lull_median(scratch, count);
 }
 
-static bool is_noisy(const struct lull_round *test, const struct lull_round *reference,
-                     size_t count)
+static bool are_rounds_noisy(const struct lull_round *test, const struct lull_round *reference,
+                             size_t count)
 {
     double interrupted = 0, blocks = 0, steal = 0;
     for (size_t i = 0; i < count; i++) {
@@ -57,7 +57,7 @@ void lull_overhead_of(const struct lull_round *test, const struct lull_round *re
         median[i] = test[i].median - reference[i].median;
         samples += test[i].blocks;
     }
-    bool noisy = is_noisy(test, reference, count);
+    bool noisy = are_rounds_noisy(test, reference, count);
     struct lull_number *both[] = {ret_low, ret_median};
     double *values_of[] = {low, median};
     static const char *const statistics[] = {"p10", "median"};

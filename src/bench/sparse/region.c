@@ -5,14 +5,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { LINE_BYTES = 64, HUGE_BYTES = 2 << 20 };
+enum { REGION_LINE_BYTES = 64, REGION_HUGE_BYTES = 2 << 20 };
 
 lull_status lull_sparse_region_open(struct lull_sparse_region *region, size_t bytes,
                                     struct lull_error *err)
 {
-    size_t pages = (bytes / HUGE_BYTES + 1) * HUGE_BYTES;
+    size_t pages = (bytes / REGION_HUGE_BYTES + 1) * REGION_HUGE_BYTES;
     *region = (struct lull_sparse_region){.bytes = pages};
-    region->memory = aligned_alloc(HUGE_BYTES, pages);
+    region->memory = aligned_alloc(REGION_HUGE_BYTES, pages);
     if (!region->memory)
         return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for matrix and vectors");
     madvise(region->memory, pages, MADV_HUGEPAGE); /* where refused, small pages do as well */
@@ -27,7 +27,7 @@ void lull_sparse_region_close(struct lull_sparse_region *region)
 
 size_t lull_sparse_lines(size_t bytes)
 {
-    return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+    return (bytes + REGION_LINE_BYTES - 1) / REGION_LINE_BYTES * REGION_LINE_BYTES;
 }
 
 static void *take(struct lull_sparse_region *region, size_t bytes)

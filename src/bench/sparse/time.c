@@ -7,9 +7,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { VISITS = 7, LINE_BYTES = 64, SPINS = 4000 };
+enum { VISITS = 7, RESULT_LINE_BYTES = 64, SPINS = 4000 };
 
-struct run {
+struct sparse_run {
     const struct lull_sparse_job *job;
     struct lull_sparse_region region;
     struct lull_sparse sparse; /* the job's, in the region if there is room */
@@ -21,7 +21,7 @@ struct run {
 
 /* ---- bodies --------------------------------------------------------------------------------- */
 
-static void wait_for_all(struct run *run)
+static void wait_for_all(struct sparse_run *run)
 {
     unsigned threads = run->job->threads;
     unsigned mine = atomic_fetch_add(&run->arrived, 1), round = mine / threads;
@@ -32,12 +32,12 @@ static void wait_for_all(struct run *run)
 
 static void multiply(void *context, unsigned thread, uint64_t repetitions)
 {
-    const struct run *run = context;
+    const struct sparse_run *run = context;
     for (uint64_t i = 0; i < repetitions; i++)
         lull_sparse_multiply(&run->sparse, run->job->parts[thread], run->x, run->y);
 }
 
-static void add_slice(const struct run *run, unsigned thread)
+static void add_slice(const struct sparse_run *run, unsigned thread)
 {
     unsigned threads = run->job->threads;
     size_t first = run->sparse.columns * (size_t)thread / threads;
@@ -52,7 +52,7 @@ static void add_slice(const struct run *run, unsigned thread)
 
 static void multiply_transposed(void *context, unsigned thread, uint64_t repetitions)
 {
-    struct run *run = context;
+    struct sparse_run *run = context;
     double *own = run->y + thread * run->y_count;
     for (uint64_t i = 0; i < repetitions; i++) {
         if (run->job->threads > 1) /* alone y = y + A^T x needs no clearing */
@@ -69,12 +69,12 @@ static void multiply_transposed(void *context, unsigned thread, uint64_t repetit
 /* ---- memory --------------------------------------------------------------------------------- */
 
 /* The matrix stays where it is if a copy would take more than half of the memory that is free. */
-static lull_status open_run(const struct lull_sparse_job *job, struct run *run,
+static lull_status open_run(const struct lull_sparse_job *job, struct sparse_run *run,
                             struct lull_error *err)
 {
     uint32_t rows = job->sparse->rows, columns = job->sparse->columns;
-    size_t per_line = LINE_BYTES / sizeof(double);
-    *run = (struct run){.job = job, .sparse = *job->sparse};
+    size_t per_line = RESULT_LINE_BYTES / sizeof(double);
+    *run = (struct sparse_run){.job = job, .sparse = *job->sparse};
     run->y_count = ((job->transposed ? columns : rows) + per_line) / per_line * per_line;
     size_t x_count = job->transposed ? rows : columns;
     size_t y_count = run->y_count * (job->transposed ? job->threads : 1);
@@ -99,8 +99,8 @@ static lull_status open_run(const struct lull_sparse_job *job, struct run *run,
 
 /* ---- visits --------------------------------------------------------------------------------- */
 
-static lull_status visit(const struct lull_topology *topology, struct run *run, double *ret_seconds,
-                         double *lost, struct lull_error *err)
+static lull_status visit_product(const struct lull_topology *topology, struct sparse_run *run,
+                                 double *ret_seconds, double *lost, struct lull_error *err)
 {
     const struct lull_sparse_job *job = run->job;
     const struct lull_timing timing = {.body = job->transposed ? multiply_transposed : multiply,
@@ -121,11 +121,11 @@ lull_status lull_sparse_time(const struct lull_topology *topology,
                              const struct lull_sparse_job *job, double *ret_seconds,
                              double *ret_lost, struct lull_error *err)
 {
-    struct run run;
+    struct sparse_run run;
     double seconds[VISITS], lost = 0;
     lull_status status = open_run(job, &run, err);
     for (int i = 0; status == LULL_OK && i < VISITS; i++)
-        status = visit(topology, &run, &seconds[i], &lost, err);
+        status = visit_product(topology, &run, &seconds[i], &lost, err);
     if (status == LULL_OK) {
         lull_sort(seconds, VISITS);
         *ret_seconds = lull_quantile(seconds, VISITS, 0.5);

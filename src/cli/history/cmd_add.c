@@ -9,12 +9,12 @@
 #include <stdio.h>
 
 /* What the user typed. */
-static struct lull_history_settings shared = {.application = 1};
+static struct lull_history_settings add_history_settings = {.application = 1};
 static char *wait_text;
 
-static const struct poptOption options[] = {
-    LULL_HISTORY_KEY_OPTIONS(shared),
-    LULL_HISTORY_RUNS_OPTIONS(shared),
+static const struct poptOption history_add_options[] = {
+    LULL_HISTORY_KEY_OPTIONS(add_history_settings),
+    LULL_HISTORY_RUNS_OPTIONS(add_history_settings),
     {"wait", '\0', POPT_ARG_STRING, &wait_text, 0,
      "how long to wait for another program that writes into FILE (10)", "SECONDS"},
     POPT_TABLEEND,
@@ -32,7 +32,7 @@ static int append(const char *file, const struct lull_history_entry *entries, ui
     return LULL_EXIT_OK;
 }
 
-static int run(struct lull_cli_call *call)
+static int run_history_add(struct lull_cli_call *call)
 {
     struct lull_runs_options runs;
     struct lull_history_about about;
@@ -44,7 +44,7 @@ static int run(struct lull_cli_call *call)
         return lull_cli_usage("expected the FILE of a history and at least one RUN");
     lull_status read = lull_option_real("wait", wait_text, 0, &patience, &call->err);
     if (read == LULL_OK)
-        read = lull_history_settings_read(&shared, call, &runs, &about);
+        read = lull_history_settings_read(&add_history_settings, call, &runs, &about);
     if (read != LULL_OK)
         return lull_cli_read(call, read);
     int status = lull_cli_done(
@@ -65,6 +65,6 @@ const struct lull_command lull_cmd_history_add = {
                "  lull history add perf.jsonl run.lull --program heat --input n=512\n"
                "  lull history add perf.jsonl runs/*.lull --machine ci --commit $(git rev-parse "
                "HEAD)\n",
-    .options = options,
-    .run = run,
+    .options = history_add_options,
+    .run = run_history_add,
 };

@@ -3,122 +3,127 @@
 #include "view/kernel/kernel_document.h"
 
 /* What the user typed. */
-static struct lull_kernel_texts texts;
+static struct lull_kernel_texts kernel_texts;
 static struct {
     char *machine, *compiler, *mca;
     char *roofline_chart, *cores_chart, *sweep_chart;
     int run, estimate, ports;
-} settings;
-static struct lull_output_settings output;
+} kernel_settings;
+static struct lull_output_settings kernel_output;
 
-static const struct poptOption options[] = {
-    {"define", 'D', POPT_ARG_ARGV, &texts.sizes, 0, "value of a size", "NAME=VALUE"},
-    {"machine", 'm', POPT_ARG_STRING, &settings.machine, 0,
+static const struct poptOption kernel_options[] = {
+    {"define", 'D', POPT_ARG_ARGV, &kernel_texts.sizes, 0, "value of a size", "NAME=VALUE"},
+    {"machine", 'm', POPT_ARG_STRING, &kernel_settings.machine, 0,
      "machine file: of lull bench, or published", "FILE"},
-    {"cores", 'n', POPT_ARG_STRING, &texts.cores, 0,
+    {"cores", 'n', POPT_ARG_STRING, &kernel_texts.cores, 0,
      "cores that work at the same time, each on arrays of these sizes (1)", "N"},
-    {"sweep", '\0', POPT_ARG_STRING, &texts.sweep, 0,
+    {"sweep", '\0', POPT_ARG_STRING, &kernel_texts.sweep, 0,
      "one size over values with commas, or from:to:steps, evenly on a logarithmic scale",
      "NAME=VALUES"},
-    {"run", '\0', POPT_ARG_NONE, &settings.run, 0,
+    {"run", '\0', POPT_ARG_NONE, &kernel_settings.run, 0,
      "compile and run it on this machine: prediction, measurement, error", NULL},
-    {"traffic", '\0', POPT_ARG_STRING, &texts.traffic, 0,
+    {"traffic", '\0', POPT_ARG_STRING, &kernel_texts.traffic, 0,
      "what the models take lines from (conditions)", "conditions|simulation"},
-    {"no-simulation", '\0', POPT_ARG_NONE, &texts.no_simulation, 0,
+    {"no-simulation", '\0', POPT_ARG_NONE, &kernel_texts.no_simulation, 0,
      "leave out the cache simulation beside the layer conditions", NULL},
-    {"policy", '\0', POPT_ARG_STRING, &texts.policy, 0, "of simulated caches (lru)", "lru|plru"},
-    {"index", '\0', POPT_ARG_ARGV, &texts.indices, 0,
+    {"policy", '\0', POPT_ARG_STRING, &kernel_texts.policy, 0, "of simulated caches (lru)",
+     "lru|plru"},
+    {"index", '\0', POPT_ARG_ARGV, &kernel_texts.indices, 0,
      "what an index array holds: uniform, sequential, band:WIDTH, or a FILE of indices",
      "ARRAY=WHAT"},
-    {"seed", '\0', POPT_ARG_STRING, &texts.seed, 0, "of random indices (1)", "N"},
-    {"call", '\0', POPT_ARG_ARGV, &texts.calls, 0, "cycles of a call of a function", "NAME=CYCLES"},
-    {"in-core", '\0', POPT_ARG_STRING, &texts.in_core, 0,
+    {"seed", '\0', POPT_ARG_STRING, &kernel_texts.seed, 0, "of random indices (1)", "N"},
+    {"call", '\0', POPT_ARG_ARGV, &kernel_texts.calls, 0, "cycles of a call of a function",
+     "NAME=CYCLES"},
+    {"in-core", '\0', POPT_ARG_STRING, &kernel_texts.in_core, 0,
      "cycles per unit of work, instead of compiling; of several innermost loops one after the "
      "other",
      "T_OL,T_nOL[,...]"},
-    {"cc", '\0', POPT_ARG_STRING, &settings.compiler, 0, "compiler (cc)", "PROGRAM"},
-    {"cflags", '\0', POPT_ARG_STRING, &texts.flags, 0,
+    {"cc", '\0', POPT_ARG_STRING, &kernel_settings.compiler, 0, "compiler (cc)", "PROGRAM"},
+    {"cflags", '\0', POPT_ARG_STRING, &kernel_texts.flags, 0,
      "its options (-O3 -funroll-loops -march=..., for sums -ffast-math)", "OPTIONS"},
-    {"mca", '\0', POPT_ARG_STRING, &settings.mca, 0, "llvm-mca (any version in PATH)", "PROGRAM"},
-    {"estimate", '\0', POPT_ARG_NONE, &settings.estimate, 0,
+    {"mca", '\0', POPT_ARG_STRING, &kernel_settings.mca, 0, "llvm-mca (any version in PATH)",
+     "PROGRAM"},
+    {"estimate", '\0', POPT_ARG_NONE, &kernel_settings.estimate, 0,
      "do without llvm-mca: a rough estimate of the in-core times", NULL},
-    {"ports", '\0', POPT_ARG_NONE, &settings.ports, 0, "show how busy each port is, and the loop",
-     NULL},
-    {"roofline-chart", '\0', POPT_ARG_STRING, &settings.roofline_chart, 0,
+    {"ports", '\0', POPT_ARG_NONE, &kernel_settings.ports, 0,
+     "show how busy each port is, and the loop", NULL},
+    {"roofline-chart", '\0', POPT_ARG_STRING, &kernel_settings.roofline_chart, 0,
      "draw the Roofline as SVG", "FILE"},
-    {"cores-chart", '\0', POPT_ARG_STRING, &settings.cores_chart, 0,
+    {"cores-chart", '\0', POPT_ARG_STRING, &kernel_settings.cores_chart, 0,
      "draw performance over cores as SVG", "FILE"},
-    {"sweep-chart", '\0', POPT_ARG_STRING, &settings.sweep_chart, 0,
+    {"sweep-chart", '\0', POPT_ARG_STRING, &kernel_settings.sweep_chart, 0,
      "draw cycles over the size as SVG", "FILE"},
-    LULL_OUTPUT_OPTIONS(output),
+    LULL_OUTPUT_OPTIONS(kernel_output),
     POPT_TABLEEND,
 };
 
 /* ---- what was typed ------------------------------------------------------------------------- */
 
-static lull_status read_settings(struct lull_kernel_wish *wish, struct lull_cli_call *call)
+static lull_status read_kernel_settings(struct lull_kernel_wish *wish, struct lull_cli_call *call)
 {
-    texts.source = call->operands[0];
-    if (!settings.machine)
+    kernel_texts.source = call->operands[0];
+    if (!kernel_settings.machine)
         return lull_fail(&call->err, LULL_ERR_RANGE,
                          "expected --machine FILE; 'lull bench -o FILE' makes one of this machine");
-    wish->options.incore.compiler = settings.compiler;
-    wish->options.incore.mca = settings.mca;
-    wish->options.incore.estimate = settings.estimate;
-    lull_status status = lull_kernel_wish_read(&texts, call->arena, wish, &call->err);
+    wish->options.incore.compiler = kernel_settings.compiler;
+    wish->options.incore.mca = kernel_settings.mca;
+    wish->options.incore.estimate = kernel_settings.estimate;
+    lull_status status = lull_kernel_wish_read(&kernel_texts, call->arena, wish, &call->err);
     if (status != LULL_OK)
         return status;
-    if (wish->sweep && (settings.roofline_chart || settings.cores_chart))
+    if (wish->sweep && (kernel_settings.roofline_chart || kernel_settings.cores_chart))
         return lull_fail(&call->err, LULL_ERR_RANGE,
                          "--roofline-chart and --cores-chart are for one set of sizes");
-    return !wish->sweep && settings.sweep_chart
+    return !wish->sweep && kernel_settings.sweep_chart
                ? lull_fail(&call->err, LULL_ERR_RANGE, "--sweep-chart is for --sweep")
                : LULL_OK;
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static int draw(const struct lull_kernel_wish *wish, const struct lull_kernel_study *study,
-                struct lull_arena *arena)
+static int draw_kernel_charts(const struct lull_kernel_wish *wish,
+                              const struct lull_kernel_study *study, struct lull_arena *arena)
 {
     const struct lull_kernel_prediction *prediction = study->predictions;
     int status = LULL_EXIT_OK;
-    if (settings.roofline_chart)
+    if (kernel_settings.roofline_chart)
         status = lull_output_chart(
-            settings.roofline_chart,
+            kernel_settings.roofline_chart,
             lull_kernel_roofline_chart(prediction, lull_kernel_all_cores(wish, prediction, arena),
                                        study->measured, arena));
-    if (settings.cores_chart && status == LULL_EXIT_OK)
-        status =
-            lull_output_chart(settings.cores_chart, lull_kernel_cores_chart(prediction, arena));
-    if (settings.sweep_chart && status == LULL_EXIT_OK)
-        status = lull_output_chart(settings.sweep_chart,
+    if (kernel_settings.cores_chart && status == LULL_EXIT_OK)
+        status = lull_output_chart(kernel_settings.cores_chart,
+                                   lull_kernel_cores_chart(prediction, arena));
+    if (kernel_settings.sweep_chart && status == LULL_EXIT_OK)
+        status = lull_output_chart(kernel_settings.sweep_chart,
                                    lull_kernel_sweep_chart(prediction, wish->values, study->count,
                                                            wish->sweep, study->measured, arena));
     return status;
 }
 
-static int run(struct lull_cli_call *call)
+static int run_kernel(struct lull_cli_call *call)
 {
     struct lull_kernel_wish wish = {0};
     struct lull_kernel_study study;
     if (call->n_operands != 1)
         return lull_cli_usage("expected one KERNEL");
-    int status = lull_cli_read(call, read_settings(&wish, call));
+    int status = lull_cli_read(call, read_kernel_settings(&wish, call));
     if (status != LULL_EXIT_OK)
         return status;
-    if (lull_kernel_wish_load(&wish, settings.machine, call->arena, &call->err) != LULL_OK ||
-        lull_kernel_study_make(&wish, settings.run, call->arena, &study, &call->err) != LULL_OK)
+    if (lull_kernel_wish_load(&wish, kernel_settings.machine, call->arena, &call->err) != LULL_OK ||
+        lull_kernel_study_make(&wish, kernel_settings.run, call->arena, &study, &call->err) !=
+            LULL_OK)
         return lull_cli_fail("%s", call->err.text);
-    const struct lull_kernel_show show = {.ports = settings.ports, .measured = study.measured};
+    const struct lull_kernel_show show = {.ports = kernel_settings.ports,
+                                          .measured = study.measured};
     const struct lull_document *document =
         wish.sweep
             ? lull_kernel_sweep_document(study.predictions, wish.values, study.count, wish.sweep,
                                          study.measured, &call->notices, call->arena)
             : lull_kernel_document(study.predictions, &show, &call->notices, call->arena);
     lull_cli_warn_all(&call->notices);
-    status = draw(&wish, &study, call->arena);
-    return status == LULL_EXIT_OK ? lull_output_write(&output, document) : status;
+    status = draw_kernel_charts(&wish, &study, call->arena);
+    return status == LULL_EXIT_OK ? lull_output_write(&kernel_output, document) : status;
 }
 
 const struct lull_command lull_cmd_model_kernel = {
@@ -134,8 +139,8 @@ const struct lull_command lull_cmd_model_kernel = {
         "  lull model kernel stencil.c -D M=1000 --sweep N=100:10000:20 --machine machine.json\n"
         "  lull model kernel solver.c:relax -D n=4000 --machine machine.json --cflags '-O2 "
         "-Iinc'\n",
-    .options = options,
-    .output = &output,
+    .options = kernel_options,
+    .output = &kernel_output,
     .under_mpirun = LULL_WORK_OF_ONE,
-    .run = run,
+    .run = run_kernel,
 };

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-static lull_status read_machine(const char *path, struct lull_cli_call *call,
-                                struct lull_simulate_inputs *inputs)
+static lull_status read_simulated_machine(const char *path, struct lull_cli_call *call,
+                                          struct lull_simulate_inputs *inputs)
 {
     struct lull_machine *machine;
     lull_status status =
@@ -29,7 +29,7 @@ lull_status lull_simulation_read(const struct lull_simulation_settings *settings
     lull_status status =
         lull_option_number("seed", settings->seed, 0, UINT64_MAX, &inputs->seed, &call->err);
     if (status == LULL_OK)
-        status = read_machine(settings->machine, call, inputs);
+        status = read_simulated_machine(settings->machine, call, inputs);
     if (status == LULL_OK)
         status = lull_simulate_specs_read(specs, call->arena, &inputs->sweep, &call->err);
     if (status == LULL_OK && lull_delays_read(settings->delays, call->arena, &inputs->delays,

@@ -16,7 +16,7 @@ static struct {
     struct rec_counter counters[REC_MOST_COUNTERS];
     uint32_t ids[REC_MOST_COUNTERS];
     unsigned n;
-} all;
+} counter_set;
 
 /* ---- which ------------------------------------------------------------------------------------
  */
@@ -24,7 +24,7 @@ static struct {
 static const char *const usual = "perf:instructions,perf:cycles";
 
 /* What one back-end has of a list; the first one that it lacks, and how many those are. */
-struct found {
+struct found_counters {
     struct rec_counter counters[REC_MOST_COUNTERS];
     unsigned n, absent;
     char names[256], first[64];
@@ -51,7 +51,7 @@ static const char *try_one(const struct rec_counter_backend *backend, const char
 }
 
 static void find_one(const struct rec_counter_backend *backend, const char *word,
-                     struct found *found)
+                     struct found_counters *found)
 {
     const char *name = name_for(backend, word);
     if (name && found->n < REC_MOST_COUNTERS &&
@@ -66,10 +66,10 @@ static void find_one(const struct rec_counter_backend *backend, const char *word
 }
 
 static void find_all(const struct rec_counter_backend *backend, const char *list,
-                     struct found *ret_found)
+                     struct found_counters *ret_found)
 {
     char words[1024], *rest = words;
-    *ret_found = (struct found){.n = 0};
+    *ret_found = (struct found_counters){.n = 0};
     snprintf(words, sizeof words, "%s", list);
     for (char *word; (word = strsep(&rest, ",")) != NULL;)
         if (*word)
@@ -77,12 +77,12 @@ static void find_all(const struct rec_counter_backend *backend, const char *list
 }
 
 /* The first of the back-ends that has all, else the first that has most. */
-static const struct rec_counter_backend *choose(const char *list, struct found *ret_best)
+static const struct rec_counter_backend *choose(const char *list, struct found_counters *ret_best)
 {
     const struct rec_counter_backend *best = NULL;
-    *ret_best = (struct found){.absent = 1};
+    *ret_best = (struct found_counters){.absent = 1};
     for (int b = 0; b < BACKENDS && ret_best->absent > 0; b++) {
-        struct found found;
+        struct found_counters found;
         find_all(backends[b], list, &found);
         if (!best || found.n > ret_best->n) {
             best = backends[b];
@@ -93,7 +93,7 @@ static const struct rec_counter_backend *choose(const char *list, struct found *
 }
 
 /* What each of the back-ends says of a counter that is not there. */
-static void explain(const struct found *found, char *text, size_t size)
+static void explain(const struct found_counters *found, char *text, size_t size)
 {
     size_t used = 0;
     *text = '\0';
@@ -112,7 +112,7 @@ static void explain(const struct found *found, char *text, size_t size)
     }
 }
 
-static void say_absent(const struct found *found)
+static void say_absent(const struct found_counters *found)
 {
     char why[320];
     explain(found, why, sizeof why);
@@ -126,82 +126,83 @@ void rec_counters_start(const char *list)
         list = usual;
     if (strcmp(list, "none") == 0)
         return;
-    struct found found;
+    struct found_counters found;
     const struct rec_counter_backend *backend = choose(list, &found);
     if (found.absent > 0 && asked)
         say_absent(&found);
     for (unsigned i = 0; i < found.n; i++) {
-        all.counters[i] = found.counters[i];
-        all.ids[i] = rec_define_counter(all.counters[i].name, "", 0);
-        if (all.ids[i] == 0)
+        counter_set.counters[i] = found.counters[i];
+        counter_set.ids[i] = rec_define_counter(counter_set.counters[i].name, "", 0);
+        if (counter_set.ids[i] == 0)
             return;
     }
-    all.n = found.n;
-    all.backend = found.n > 0 ? backend : NULL;
+    counter_set.n = found.n;
+    counter_set.backend = found.n > 0 ? backend : NULL;
 }
 
 unsigned rec_counters_number(void)
 {
-    return all.n;
+    return counter_set.n;
 }
 
 uint32_t rec_counters_id(unsigned counter)
 {
-    return all.ids[counter];
+    return counter_set.ids[counter];
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
 void rec_counters_begin(struct rec_thread *self, uint64_t now)
 {
-    if (all.n == 0 || !all.backend->begin(&self->counting, all.counters, all.n))
+    if (counter_set.n == 0 ||
+        !counter_set.backend->begin(&self->counting, counter_set.counters, counter_set.n))
         return;
-    self->n_counters = all.n;
+    self->n_counters = counter_set.n;
     rec_counters_skip(self, now);
 }
 
 void rec_counters_end(struct rec_thread *self)
 {
     if (self->n_counters > 0)
-        all.backend->end(&self->counting, self->n_counters);
+        counter_set.backend->end(&self->counting, self->n_counters);
     self->n_counters = 0;
 }
 
 /* ---- readings ---------------------------------------------------------------------------------
  */
 
-static void read_values(struct rec_thread *self, uint64_t now, uint64_t *values)
+static void read_counter_set(struct rec_thread *self, uint64_t now, uint64_t *values)
 {
-    all.backend->read(&self->counting, all.counters, all.n, now, values);
+    counter_set.backend->read(&self->counting, counter_set.counters, counter_set.n, now, values);
 }
 
 /* Since the previous reading; scaled values may go back a little, which counts as nothing. */
 static void read_deltas(struct rec_thread *self, uint64_t now, uint64_t *deltas)
 {
     uint64_t values[REC_MOST_COUNTERS];
-    read_values(self, now, values);
-    for (unsigned i = 0; i < all.n; i++) {
+    read_counter_set(self, now, values);
+    for (unsigned i = 0; i < counter_set.n; i++) {
         uint64_t last = self->counting.last[i];
         deltas[i] = values[i] > last ? values[i] - last : 0;
         self->counting.last[i] = last + deltas[i];
     }
 }
 
-static void put(struct rec_thread *self, uint64_t now, const uint64_t *deltas)
+static void put_counts(struct rec_thread *self, uint64_t now, const uint64_t *deltas)
 {
-    const unsigned extra = (all.n + 1) / 2;
+    const unsigned extra = (counter_set.n + 1) / 2;
     rec_reserve_behind(self, 1 + extra);
     union lull_tape_slot *slot = self->at;
     slot[0].record.time = now;
-    slot[0].record.head = lull_tape_head(LULL_TAPE_COUNTS, extra, all.ids[0]);
-    slot[0].record.value = all.n;
+    slot[0].record.head = lull_tape_head(LULL_TAPE_COUNTS, extra, counter_set.ids[0]);
+    slot[0].record.value = counter_set.n;
     slot[extra].u64[1] = 0;
-    for (unsigned i = 0; i < all.n; i++)
+    for (unsigned i = 0; i < counter_set.n; i++)
         slot[1 + i / 2].u64[i % 2] = deltas[i];
     rec_commit(self, 1 + extra);
 }
 
-static void add(const struct rec_thread *self, uint64_t *sums, const uint64_t *deltas)
+static void add_deltas(const struct rec_thread *self, uint64_t *sums, const uint64_t *deltas)
 {
     for (unsigned i = 0; sums && i < self->n_counters; i++)
         sums[i] += deltas[i];
@@ -213,9 +214,9 @@ void rec_counters_read(struct rec_thread *self, uint32_t region, uint64_t now)
     if (self->paused)
         return;
     read_deltas(self, now, deltas);
-    put(self, now, deltas);
+    put_counts(self, now, deltas);
     struct lull_tape_sum *sum = rec_sum_of(self, region, self->parallel);
-    add(self, sum ? sum->counts : NULL, deltas);
+    add_deltas(self, sum ? sum->counts : NULL, deltas);
 }
 
 void rec_counters_read_here(struct rec_thread *self, uint64_t now)
@@ -224,31 +225,31 @@ void rec_counters_read_here(struct rec_thread *self, uint64_t now)
     if (self->paused)
         return;
     read_deltas(self, now, deltas);
-    put(self, now, deltas);
+    put_counts(self, now, deltas);
     uint32_t n = self->n_frames < REC_MOST_FRAMES ? self->n_frames : REC_MOST_FRAMES;
     if (n == 0) {
-        add(self, self->sums_file.header->counted, deltas);
+        add_deltas(self, self->sums_file.header->counted, deltas);
         return;
     }
     const struct rec_frame *frame = &self->frames[n - 1];
     struct lull_tape_sum *sum = rec_sum_of(self, frame->region, frame->parallel);
-    add(self, sum ? sum->counts : NULL, deltas);
+    add_deltas(self, sum ? sum->counts : NULL, deltas);
 }
 
 void rec_counters_skip(struct rec_thread *self, uint64_t now)
 {
-    read_values(self, now, self->counting.last);
+    read_counter_set(self, now, self->counting.last);
 }
 
 void rec_counters_hide(struct rec_thread *self, uint64_t now, uint64_t *values)
 {
-    read_values(self, now, values);
+    read_counter_set(self, now, values);
 }
 
 void rec_counters_unhide(struct rec_thread *self, uint64_t now, const uint64_t *values)
 {
     uint64_t later[REC_MOST_COUNTERS];
-    read_values(self, now, later);
+    read_counter_set(self, now, later);
     for (unsigned i = 0; i < self->n_counters; i++)
         self->counting.last[i] += later[i] > values[i] ? later[i] - values[i] : 0;
 }

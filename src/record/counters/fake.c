@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *find(const char *name, struct rec_counter *ret_counter)
+static const char *find_fake(const char *name, struct rec_counter *ret_counter)
 {
     const char *equals = strchr(name, '=');
     char *end;
@@ -23,24 +23,25 @@ static const char *find(const char *name, struct rec_counter *ret_counter)
     return NULL;
 }
 
-static bool begin(struct rec_counting *counting, const struct rec_counter *counters, unsigned n)
+static bool begin_fake(struct rec_counting *counting, const struct rec_counter *counters,
+                       unsigned n)
 {
     (void)counting, (void)counters, (void)n;
     return true;
 }
 
-static void read_values(struct rec_counting *counting, const struct rec_counter *counters,
-                        unsigned n, uint64_t now, uint64_t *values)
+static void read_fake(struct rec_counting *counting, const struct rec_counter *counters, unsigned n,
+                      uint64_t now, uint64_t *values)
 {
     (void)counting;
     for (unsigned i = 0; i < n; i++)
         values[i] = (uint64_t)((double)now * rec_process.ns_per_tick * counters[i].rate);
 }
 
-static void end(struct rec_counting *counting, unsigned n)
+static void end_fake(struct rec_counting *counting, unsigned n)
 {
     (void)counting, (void)n;
 }
 
 const struct rec_counter_backend rec_counters_fake = {
-    .name = "fake", .find = find, .begin = begin, .read = read_values, .end = end};
+    .name = "fake", .find = find_fake, .begin = begin_fake, .read = read_fake, .end = end_fake};

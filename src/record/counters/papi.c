@@ -29,7 +29,7 @@ static struct {
 static const struct {
     const char *name;
     void *place;
-} functions[] = {
+} papi_functions[] = {
     {"PAPI_library_init", &papi.library_init},
     {"PAPI_thread_init", &papi.thread_init},
     {"PAPI_event_name_to_code", &papi.event_name_to_code},
@@ -61,13 +61,14 @@ static bool initialise(void)
 
 static bool load_functions(void)
 {
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *symbol = dlsym(papi.library, functions[i].name);
+    for (size_t i = 0; i < sizeof papi_functions / sizeof *papi_functions; i++) {
+        void *symbol = dlsym(papi.library, papi_functions[i].name);
         if (!symbol) {
-            snprintf(papi.why_not, sizeof papi.why_not, "its library has no %s", functions[i].name);
+            snprintf(papi.why_not, sizeof papi.why_not, "its library has no %s",
+                     papi_functions[i].name);
             return false;
         }
-        memcpy(functions[i].place, &symbol, sizeof symbol);
+        memcpy(papi_functions[i].place, &symbol, sizeof symbol);
     }
     return true;
 }
@@ -97,7 +98,7 @@ static int try_event(int code)
     return result;
 }
 
-static const char *find(const char *name, struct rec_counter *ret_counter)
+static const char *find_papi(const char *name, struct rec_counter *ret_counter)
 {
     if (!papi.library && !papi.why_not[0])
         load();
@@ -119,7 +120,8 @@ static const char *find(const char *name, struct rec_counter *ret_counter)
     return NULL;
 }
 
-static bool begin(struct rec_counting *counting, const struct rec_counter *counters, unsigned n)
+static bool begin_papi(struct rec_counting *counting, const struct rec_counter *counters,
+                       unsigned n)
 {
     int set = PAPI_NULL;
     bool good = papi.create_eventset(&set) == PAPI_OK;
@@ -134,8 +136,8 @@ static bool begin(struct rec_counting *counting, const struct rec_counter *count
     return good;
 }
 
-static void read_values(struct rec_counting *counting, const struct rec_counter *counters,
-                        unsigned n, uint64_t now, uint64_t *values)
+static void read_papi(struct rec_counting *counting, const struct rec_counter *counters, unsigned n,
+                      uint64_t now, uint64_t *values)
 {
     (void)counters, (void)now;
     long long counts[REC_MOST_COUNTERS];
@@ -144,7 +146,7 @@ static void read_values(struct rec_counting *counting, const struct rec_counter 
         values[i] = good ? (uint64_t)counts[i] : counting->last[i];
 }
 
-static void end(struct rec_counting *counting, unsigned n)
+static void end_papi(struct rec_counting *counting, unsigned n)
 {
     long long counts[REC_MOST_COUNTERS];
     (void)n;
@@ -154,4 +156,4 @@ static void end(struct rec_counting *counting, unsigned n)
 }
 
 const struct rec_counter_backend rec_counters_papi = {
-    .name = "papi", .find = find, .begin = begin, .read = read_values, .end = end};
+    .name = "papi", .find = find_papi, .begin = begin_papi, .read = read_papi, .end = end_papi};

@@ -66,7 +66,7 @@ static const char *why_not(int reason)
 }
 
 /* A name of the table, or rHHHH: the processor's own code in hexadecimal. */
-static bool look_up(const char *name, struct rec_counter *ret_counter)
+static bool look_up_event(const char *name, struct rec_counter *ret_counter)
 {
     char *end;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -83,9 +83,9 @@ static bool look_up(const char *name, struct rec_counter *ret_counter)
     return *end == '\0';
 }
 
-static const char *find(const char *name, struct rec_counter *ret_counter)
+static const char *find_perf(const char *name, struct rec_counter *ret_counter)
 {
-    if (!look_up(name, ret_counter))
+    if (!look_up_event(name, ret_counter))
         return "no such name";
     int fd = open_counter(ret_counter, -1);
     if (fd < 0)
@@ -94,7 +94,7 @@ static const char *find(const char *name, struct rec_counter *ret_counter)
     return NULL;
 }
 
-static void end(struct rec_counting *counting, unsigned n)
+static void end_perf(struct rec_counting *counting, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         if (counting->pages[i])
@@ -106,7 +106,8 @@ static void end(struct rec_counting *counting, unsigned n)
     }
 }
 
-static bool begin(struct rec_counting *counting, const struct rec_counter *counters, unsigned n)
+static bool begin_perf(struct rec_counting *counting, const struct rec_counter *counters,
+                       unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         counting->handles[i] = open_counter(&counters[i], i == 0 ? -1 : counting->handles[0]);
@@ -114,7 +115,7 @@ static bool begin(struct rec_counting *counting, const struct rec_counter *count
             counting->handles[i] = open_counter(&counters[i], -1);
         counting->pages[i] = NULL;
         if (counting->handles[i] < 0) {
-            end(counting, i);
+            end_perf(counting, i);
             return false;
         }
         void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED,
@@ -154,8 +155,8 @@ static bool read_here(const void *page, struct rec_perf_reading *ret_reading)
 #endif
 }
 
-static void read_values(struct rec_counting *counting, const struct rec_counter *counters,
-                        unsigned n, uint64_t now, uint64_t *values)
+static void read_perf(struct rec_counting *counting, const struct rec_counter *counters, unsigned n,
+                      uint64_t now, uint64_t *values)
 {
     (void)counters, (void)now;
     for (unsigned i = 0; i < n; i++) {
@@ -169,4 +170,4 @@ static void read_values(struct rec_counting *counting, const struct rec_counter 
 }
 
 const struct rec_counter_backend rec_counters_perf = {
-    .name = "perf", .find = find, .begin = begin, .read = read_values, .end = end};
+    .name = "perf", .find = find_perf, .begin = begin_perf, .read = read_perf, .end = end_perf};

@@ -5,19 +5,20 @@
 
 #include <string.h>
 
-static const char *find(const char *name, struct rec_counter *ret_counter)
+static const char *find_system(const char *name, struct rec_counter *ret_counter)
 {
     (void)ret_counter;
     return strcmp(name, "processor-time") == 0 ? NULL : "no such name";
 }
 
-static bool begin(struct rec_counting *counting, const struct rec_counter *counters, unsigned n)
+static bool begin_system(struct rec_counting *counting, const struct rec_counter *counters,
+                         unsigned n)
 {
     (void)counting, (void)counters, (void)n;
     return true;
 }
 
-static void read_values(struct rec_counting *counting, const struct rec_counter *counters,
+static void read_system(struct rec_counting *counting, const struct rec_counter *counters,
                         unsigned n, uint64_t now, uint64_t *values)
 {
     (void)counting, (void)counters, (void)now;
@@ -25,10 +26,13 @@ static void read_values(struct rec_counting *counting, const struct rec_counter 
         values[i] = (uint64_t)lull_clock_read(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static void end(struct rec_counting *counting, unsigned n)
+static void end_system(struct rec_counting *counting, unsigned n)
 {
     (void)counting, (void)n;
 }
 
-const struct rec_counter_backend rec_counters_system = {
-    .name = "system", .find = find, .begin = begin, .read = read_values, .end = end};
+const struct rec_counter_backend rec_counters_system = {.name = "system",
+                                                        .find = find_system,
+                                                        .begin = begin_system,
+                                                        .read = read_system,
+                                                        .end = end_system};

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* clang-format off */
-#define FUNCTIONS(X)                                                                            \
+#define DESCRIPTOR_FUNCTIONS(X)                                                                            \
     X(open) X(open64) X(openat) X(openat64) X(creat) X(creat64)                                 \
     X(__open_2) X(__open64_2) X(__openat_2) X(__openat64_2)                                     \
     X(close) X(dup2) X(dup3)                                                                    \
@@ -18,22 +18,22 @@
     X(write) X(pwrite) X(pwrite64) X(writev) X(pwritev) X(pwritev64)                            \
     X(fsync) X(fdatasync)
 /* clang-format on */
-enum { FUNCTIONS(REC_NEXT_INDEX) N_NEXT };
+enum { DESCRIPTOR_FUNCTIONS(REC_NEXT_INDEX) N_NEXT };
 enum { FIRST_SITE = REC_FILE_SITES };
-static const char *const next_names[N_NEXT] = {FUNCTIONS(REC_NEXT_NAME)};
+static const char *const descriptor_names[N_NEXT] = {DESCRIPTOR_FUNCTIONS(REC_NEXT_NAME)};
 static rec_function next[N_NEXT];
-static struct rec_wait_function functions[N_NEXT] = {FUNCTIONS(REC_FILE_FUNCTION)};
+static struct rec_wait_function functions[N_NEXT] = {DESCRIPTOR_FUNCTIONS(REC_FILE_FUNCTION)};
 
-__attribute__((constructor)) static void find_functions(void)
+__attribute__((constructor)) static void find_descriptor_functions(void)
 {
-    rec_next_find(next, next_names, N_NEXT);
+    rec_next_find(next, descriptor_names, N_NEXT);
 }
 
 /* ---- opening and closing ----------------------------------------------------------------------
  */
 
 /* Also where the call is not recorded: the descriptor is another file's from here on. */
-static void opened(struct rec_wait *wait, int descriptor)
+static void end_open_descriptor(struct rec_wait *wait, int descriptor)
 {
     rec_file_forget(descriptor);
     if (wait)
@@ -41,15 +41,15 @@ static void opened(struct rec_wait *wait, int descriptor)
                      descriptor >= 0 ? 0 : -1);
 }
 
-#define OPEN(name, declared, passed)                      \
-    REC_EXPORT int name declared;                         \
-    int name declared                                     \
-    {                                                     \
-        struct rec_wait wait;                             \
-        const bool follows = REC_FILE_BEGIN(&wait, name); \
-        const int result = REC_NEXT(name) passed;         \
-        opened(follows ? &wait : NULL, result);           \
-        return result;                                    \
+#define OPEN_DESCRIPTOR(name, declared, passed)              \
+    REC_EXPORT int name declared;                            \
+    int name declared                                        \
+    {                                                        \
+        struct rec_wait wait;                                \
+        const bool follows = REC_FILE_BEGIN(&wait, name);    \
+        const int result = REC_NEXT(name) passed;            \
+        end_open_descriptor(follows ? &wait : NULL, result); \
+        return result;                                       \
     }
 #define OPEN_WITH_MODE(name, declared, passed)                     \
     REC_EXPORT int name declared;                                  \
@@ -65,7 +65,7 @@ static void opened(struct rec_wait *wait, int descriptor)
         struct rec_wait wait;                                      \
         const bool follows = REC_FILE_BEGIN(&wait, name);          \
         const int result = REC_NEXT(name) passed;                  \
-        opened(follows ? &wait : NULL, result);                    \
+        end_open_descriptor(follows ? &wait : NULL, result);       \
         return result;                                             \
     }
 
@@ -74,12 +74,12 @@ OPEN_WITH_MODE(open64, (const char *path, int flags, ...), (path, flags, mode))
 OPEN_WITH_MODE(openat, (int folder, const char *path, int flags, ...), (folder, path, flags, mode))
 OPEN_WITH_MODE(openat64, (int folder, const char *path, int flags, ...),
                (folder, path, flags, mode))
-OPEN(creat, (const char *path, mode_t mode), (path, mode))
-OPEN(creat64, (const char *path, mode_t mode), (path, mode))
-OPEN(__open_2, (const char *path, int flags), (path, flags))
-OPEN(__open64_2, (const char *path, int flags), (path, flags))
-OPEN(__openat_2, (int folder, const char *path, int flags), (folder, path, flags))
-OPEN(__openat64_2, (int folder, const char *path, int flags), (folder, path, flags))
+OPEN_DESCRIPTOR(creat, (const char *path, mode_t mode), (path, mode))
+OPEN_DESCRIPTOR(creat64, (const char *path, mode_t mode), (path, mode))
+OPEN_DESCRIPTOR(__open_2, (const char *path, int flags), (path, flags))
+OPEN_DESCRIPTOR(__open64_2, (const char *path, int flags), (path, flags))
+OPEN_DESCRIPTOR(__openat_2, (int folder, const char *path, int flags), (folder, path, flags))
+OPEN_DESCRIPTOR(__openat64_2, (int folder, const char *path, int flags), (folder, path, flags))
 
 /* As soon as it is closed it may be another thread's new file. */
 REC_EXPORT int close(int fd)
@@ -112,28 +112,33 @@ REC_EXPORT int dup3(int from, int to, int flags)
 /* ---- reading and writing ----------------------------------------------------------------------
  */
 
-#define READ(name, declared, passed) \
+#define READ_DESCRIPTOR(name, declared, passed) \
     REC_FILE_CALL(ssize_t, name, declared, passed, LULL_TAPE_IO_READ, fd, result)
-#define WRITE(name, declared, passed) \
+#define WRITE_DESCRIPTOR(name, declared, passed) \
     REC_FILE_CALL(ssize_t, name, declared, passed, LULL_TAPE_IO_WRITE, fd, result)
 #define SYNC(name) REC_FILE_CALL(int, name, (int fd), (fd), LULL_TAPE_IO_OTHER, fd, result)
 
-READ(read, (int fd, void *into, size_t size), (fd, into, size))
-READ(__read_chk, (int fd, void *into, size_t size, size_t room), (fd, into, size, room))
-READ(pread, (int fd, void *into, size_t size, off_t at), (fd, into, size, at))
-READ(pread64, (int fd, void *into, size_t size, off64_t at), (fd, into, size, at))
-READ(__pread_chk, (int fd, void *into, size_t size, off_t at, size_t room),
-     (fd, into, size, at, room))
-READ(__pread64_chk, (int fd, void *into, size_t size, off64_t at, size_t room),
-     (fd, into, size, at, room))
-READ(readv, (int fd, const struct iovec *parts, int count), (fd, parts, count))
-READ(preadv, (int fd, const struct iovec *parts, int count, off_t at), (fd, parts, count, at))
-READ(preadv64, (int fd, const struct iovec *parts, int count, off64_t at), (fd, parts, count, at))
-WRITE(write, (int fd, const void *from, size_t size), (fd, from, size))
-WRITE(pwrite, (int fd, const void *from, size_t size, off_t at), (fd, from, size, at))
-WRITE(pwrite64, (int fd, const void *from, size_t size, off64_t at), (fd, from, size, at))
-WRITE(writev, (int fd, const struct iovec *parts, int count), (fd, parts, count))
-WRITE(pwritev, (int fd, const struct iovec *parts, int count, off_t at), (fd, parts, count, at))
-WRITE(pwritev64, (int fd, const struct iovec *parts, int count, off64_t at), (fd, parts, count, at))
+READ_DESCRIPTOR(read, (int fd, void *into, size_t size), (fd, into, size))
+READ_DESCRIPTOR(__read_chk, (int fd, void *into, size_t size, size_t room), (fd, into, size, room))
+READ_DESCRIPTOR(pread, (int fd, void *into, size_t size, off_t at), (fd, into, size, at))
+READ_DESCRIPTOR(pread64, (int fd, void *into, size_t size, off64_t at), (fd, into, size, at))
+READ_DESCRIPTOR(__pread_chk, (int fd, void *into, size_t size, off_t at, size_t room),
+                (fd, into, size, at, room))
+READ_DESCRIPTOR(__pread64_chk, (int fd, void *into, size_t size, off64_t at, size_t room),
+                (fd, into, size, at, room))
+READ_DESCRIPTOR(readv, (int fd, const struct iovec *parts, int count), (fd, parts, count))
+READ_DESCRIPTOR(preadv, (int fd, const struct iovec *parts, int count, off_t at),
+                (fd, parts, count, at))
+READ_DESCRIPTOR(preadv64, (int fd, const struct iovec *parts, int count, off64_t at),
+                (fd, parts, count, at))
+WRITE_DESCRIPTOR(write, (int fd, const void *from, size_t size), (fd, from, size))
+WRITE_DESCRIPTOR(pwrite, (int fd, const void *from, size_t size, off_t at), (fd, from, size, at))
+WRITE_DESCRIPTOR(pwrite64, (int fd, const void *from, size_t size, off64_t at),
+                 (fd, from, size, at))
+WRITE_DESCRIPTOR(writev, (int fd, const struct iovec *parts, int count), (fd, parts, count))
+WRITE_DESCRIPTOR(pwritev, (int fd, const struct iovec *parts, int count, off_t at),
+                 (fd, parts, count, at))
+WRITE_DESCRIPTOR(pwritev64, (int fd, const struct iovec *parts, int count, off64_t at),
+                 (fd, parts, count, at))
 SYNC(fsync)
 SYNC(fdatasync)

@@ -12,39 +12,39 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DESCRIPTORS = 65536, MOST_FILES = 65536 };
+enum { DESCRIPTORS = 65536, MOST_KNOWN_FILES = 65536 };
 
 bool rec_files_on;
-static bool wanted;
+static bool files_wanted;
 
 static uint32_t descriptors[DESCRIPTORS]; /* atomic: ids; 0: not yet known */
-static struct rec_map files;              /* hash of a path -> id */
+static struct rec_map file_ids;           /* hash of a path -> id */
 static uint32_t n_files;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void rec_files_prepare(void)
 {
     const char *text = getenv("LULL_RECORD_FILES");
-    wanted = text && strcmp(text, "1") == 0;
+    files_wanted = text && strcmp(text, "1") == 0;
 }
 
 void rec_files_start(void)
 {
-    __atomic_store_n(&rec_files_on, wanted, __ATOMIC_RELAXED);
+    __atomic_store_n(&rec_files_on, files_wanted, __ATOMIC_RELAXED);
 }
 
 /* The thread has stepped aside. */
-static uint32_t find(const char *name, unsigned kind)
+static uint32_t find_file(const char *name, unsigned kind)
 {
     const uintptr_t hash = (uintptr_t)lull_fnv(LULL_FNV_BEGIN, name, strlen(name)) | 1;
-    pthread_mutex_lock(&lock);
-    uint32_t id = (uint32_t)rec_map_get(&files, hash);
-    if (id == 0 && n_files < MOST_FILES) {
+    pthread_mutex_lock(&files_lock);
+    uint32_t id = (uint32_t)rec_map_get(&file_ids, hash);
+    if (id == 0 && n_files < MOST_KNOWN_FILES) {
         id = rec_define_file(name, kind);
-        rec_map_put(&files, hash, id);
+        rec_map_put(&file_ids, hash, id);
         n_files += id != 0;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&files_lock);
     return id;
 }
 
@@ -68,7 +68,7 @@ static unsigned kind_of(mode_t mode, int descriptor)
 
 /* Regular files and devices have a path; what has none is told by what it is, and those three that
  * a program begins with by their names. */
-static uint32_t ask(int descriptor)
+static uint32_t ask_descriptor(int descriptor)
 {
     static const char *const standard[] = {"stdin", "stdout", "stderr"};
     static const char *const names[] = {[LULL_TAPE_FILE_PIPE] = "pipe",
@@ -81,15 +81,15 @@ static uint32_t ask(int descriptor)
     const unsigned kind = kind_of(info.st_mode, descriptor);
     const bool has_path = kind == LULL_TAPE_FILE_REGULAR || kind == LULL_TAPE_FILE_DEVICE;
     if (!has_path && descriptor < 3)
-        return find(standard[descriptor], kind);
+        return find_file(standard[descriptor], kind);
     if (names[kind])
-        return find(names[kind], kind);
+        return find_file(names[kind], kind);
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     const ssize_t length = readlink(link, path, PATH_MAX);
     if (length <= 0)
-        return find(names[LULL_TAPE_FILE_OTHER], LULL_TAPE_FILE_OTHER);
+        return find_file(names[LULL_TAPE_FILE_OTHER], LULL_TAPE_FILE_OTHER);
     path[length] = '\0';
-    return find(path, kind);
+    return find_file(path, kind);
 }
 
 uint32_t rec_file_of(int descriptor)
@@ -99,7 +99,7 @@ uint32_t rec_file_of(int descriptor)
     if (REC_LIKELY(id != 0) || descriptor < 0)
         return id;
     const struct rec_aside aside = rec_step_aside();
-    id = ask(descriptor);
+    id = ask_descriptor(descriptor);
     if (kept)
         __atomic_store_n(&descriptors[descriptor], id, __ATOMIC_RELAXED);
     rec_step_back(&aside);
@@ -116,7 +116,7 @@ uint32_t rec_file_of_path(const char *path)
 {
     char whole[PATH_MAX];
     const struct rec_aside aside = rec_step_aside();
-    const uint32_t id = find(realpath(path, whole) ? whole : path, LULL_TAPE_FILE_REGULAR);
+    const uint32_t id = find_file(realpath(path, whole) ? whole : path, LULL_TAPE_FILE_REGULAR);
     rec_step_back(&aside);
     return id;
 }

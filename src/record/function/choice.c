@@ -14,23 +14,23 @@
 #include <string.h>
 
 /* MOST_FILES: that are looked at before the program runs; others are at their first function. */
-enum { MOST_FILES = 1024, MOST_THROTTLED = 4096 };
+enum { MOST_CODE_FILES = 1024, MOST_THROTTLED = 4096 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rec_map functions; /* address -> region and bits */
-static uint32_t parent;          /* what all functions are a part of */
+static pthread_mutex_t choice_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rec_map function_map; /* address -> region and bits */
+static uint32_t parent;             /* what all functions are a part of */
 struct rec_throttle rec_throttle = {.calls = 100000, .ns = 1000};
 
 uintptr_t rec_function_known(uintptr_t address)
 {
-    return rec_map_get(&functions, address);
+    return rec_map_get(&function_map, address);
 }
 
 static void set(uintptr_t address, uintptr_t what)
 {
-    pthread_mutex_lock(&lock);
-    rec_map_put(&functions, address, what);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&choice_lock);
+    rec_map_put(&function_map, address, what);
+    pthread_mutex_unlock(&choice_lock);
 }
 
 /* ---- settings ---------------------------------------------------------------------------------
@@ -70,9 +70,9 @@ static bool is_filtered(uintptr_t bias)
 
 static void add_filtered(uintptr_t bias)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&choice_lock);
     rec_map_put(&filtered, bias | 1, true);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&choice_lock);
 }
 
 static void exclude(void *context, uint64_t offset)
@@ -110,16 +110,16 @@ static void load_filter(void)
     memcpy(&apply, &found, sizeof apply);
 }
 
-struct files {
-    uintptr_t codes[MOST_FILES]; /* an address in each */
+struct code_files {
+    uintptr_t codes[MOST_CODE_FILES]; /* an address in each */
     unsigned count;
 };
 
 static int add_file(struct dl_phdr_info *info, size_t size, void *context)
 {
-    struct files *files = context;
+    struct code_files *files = context;
     (void)size;
-    for (int i = 0; i < info->dlpi_phnum && files->count < MOST_FILES; i++)
+    for (int i = 0; i < info->dlpi_phnum && files->count < MOST_CODE_FILES; i++)
         if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X) {
             files->codes[files->count++] = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
             break;
@@ -137,7 +137,7 @@ void rec_functions_start(void)
                        filter);
         return;
     }
-    static struct files files;
+    static struct code_files files;
     dl_iterate_phdr(add_file, &files);
     for (unsigned i = 0; i < files.count; i++)
         filter_file_of(files.codes[i]);
@@ -146,7 +146,7 @@ void rec_functions_start(void)
 /* ---- first calls ------------------------------------------------------------------------------
  */
 
-static uintptr_t define(uintptr_t address)
+static uintptr_t define_function(uintptr_t address)
 {
     const struct rec_region whole = {.paradigm = LULL_TAPE_PARADIGM_COMPILER,
                                      .role = LULL_TAPE_ROLE_FUNCTION,
@@ -162,14 +162,14 @@ uintptr_t rec_function_learn(uintptr_t address)
     const struct rec_aside aside = rec_step_aside();
     if (apply)
         filter_file_of(address);
-    pthread_mutex_lock(&lock);
-    uintptr_t known = rec_map_get(&functions, address);
+    pthread_mutex_lock(&choice_lock);
+    uintptr_t known = rec_map_get(&function_map, address);
     if (known == 0) {
-        known = define(address);
-        if (!rec_map_put(&functions, address, known))
+        known = define_function(address);
+        if (!rec_map_put(&function_map, address, known))
             known = REC_FUNCTION_EXCLUDED;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&choice_lock);
     rec_step_back(&aside);
     return known;
 }
@@ -177,11 +177,11 @@ uintptr_t rec_function_learn(uintptr_t address)
 /* ---- places -----------------------------------------------------------------------------------
  */
 
-static struct rec_map places;
+static struct rec_map function_places;
 
 uintptr_t rec_function_place(uintptr_t place)
 {
-    return rec_map_get(&places, place);
+    return rec_map_get(&function_places, place);
 }
 
 uintptr_t rec_function_learn_place(uintptr_t function, uintptr_t place, uintptr_t stack)
@@ -193,9 +193,9 @@ uintptr_t rec_function_learn_place(uintptr_t function, uintptr_t place, uintptr_
         what |= (found.frame - stack) & ~(uintptr_t)7;
     if (found.start != function)
         what |= REC_PLACE_INLINED;
-    pthread_mutex_lock(&lock);
-    rec_map_put(&places, place, what);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&choice_lock);
+    rec_map_put(&function_places, place, what);
+    pthread_mutex_unlock(&choice_lock);
     rec_step_back(&aside);
     return what;
 }
@@ -203,11 +203,11 @@ uintptr_t rec_function_learn_place(uintptr_t function, uintptr_t place, uintptr_
 /* ---- short ones -------------------------------------------------------------------------------
  */
 
-static struct throttled {
+static struct throttled_function {
     uint32_t region;
     uint64_t ns;       /* mean of the calls that decided */
     uint64_t left_out; /* calls since, of threads that have ended */
-} throttled[MOST_THROTTLED];
+} throttled_function[MOST_THROTTLED];
 static unsigned n_throttled;
 
 void rec_function_throttle(uintptr_t address, uint32_t region, uint64_t ticks)
@@ -216,14 +216,14 @@ void rec_function_throttle(uintptr_t address, uint32_t region, uint64_t ticks)
     if (mean >= rec_throttle.ns)
         return;
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&lock);
-    const uintptr_t known = rec_map_get(&functions, address);
+    pthread_mutex_lock(&choice_lock);
+    const uintptr_t known = rec_map_get(&function_map, address);
     const bool decided = known & REC_FUNCTION_THROTTLED || n_throttled == MOST_THROTTLED;
     if (!decided) {
-        throttled[n_throttled++] = (struct throttled){region, (uint64_t)mean, 0};
-        rec_map_put(&functions, address, known | REC_FUNCTION_THROTTLED);
+        throttled_function[n_throttled++] = (struct throttled_function){region, (uint64_t)mean, 0};
+        rec_map_put(&function_map, address, known | REC_FUNCTION_THROTTLED);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&choice_lock);
     if (!decided)
         rec_define_throttled(region, (uint64_t)mean, LULL_TAPE_NOT_COUNTED);
     rec_step_back(&aside);
@@ -231,15 +231,16 @@ void rec_function_throttle(uintptr_t address, uint32_t region, uint64_t ticks)
 
 void rec_function_left_out(uint32_t region, uint64_t calls)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&choice_lock);
     for (unsigned i = 0; i < n_throttled; i++)
-        if (throttled[i].region == region)
-            throttled[i].left_out += calls;
-    pthread_mutex_unlock(&lock);
+        if (throttled_function[i].region == region)
+            throttled_function[i].left_out += calls;
+    pthread_mutex_unlock(&choice_lock);
 }
 
 void rec_functions_stop(void)
 {
     for (unsigned i = 0; i < n_throttled; i++)
-        rec_define_throttled(throttled[i].region, throttled[i].ns, throttled[i].left_out);
+        rec_define_throttled(throttled_function[i].region, throttled_function[i].ns,
+                             throttled_function[i].left_out);
 }

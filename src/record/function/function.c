@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { MOST_OPEN = 1 << 20 }; /* on one thread; what is deeper is not recorded */
+enum { MOST_OPEN_FUNCTIONS = 1 << 20 }; /* on one thread; what is deeper is not recorded */
 
 /* A function that is open. Where the compiler has inlined it, it shares the stack and what it
  * returns to with the one around it, and another instruction tells of it. */
@@ -28,7 +28,7 @@ struct calls {
     uint32_t open; /* that have records */
 };
 
-struct functions {
+struct open_functions {
     struct open *open;
     size_t n_open, capacity, beyond; /* beyond: those that are open and not in the list */
     struct calls *calls;             /* by region */
@@ -61,10 +61,10 @@ static void *get_more(void *old, size_t *count, size_t size)
 /* At the first function of the thread. Where its stack is, and the unwinder, are asked for here
  * already, which takes memory from the program's heap: one that comes later may be a part of that
  * itself, and have its lock. */
-static REC_COLD struct functions *make_functions(struct rec_thread *self)
+static REC_COLD struct open_functions *make_functions(struct rec_thread *self)
 {
     const struct rec_aside aside = rec_step_aside();
-    self->functions = get_memory(sizeof(struct functions));
+    self->functions = get_memory(sizeof(struct open_functions));
     rec_site_prepare(self);
     rec_step_back(&aside);
     return self->functions;
@@ -72,7 +72,7 @@ static REC_COLD struct functions *make_functions(struct rec_thread *self)
 
 void rec_functions_free(struct rec_thread *self)
 {
-    struct functions *own = self->functions;
+    struct open_functions *own = self->functions;
     if (!own)
         return;
     if (own->open)
@@ -85,7 +85,7 @@ void rec_functions_free(struct rec_thread *self)
 
 void rec_functions_count(struct rec_thread *self)
 {
-    struct functions *own = self->functions;
+    struct open_functions *own = self->functions;
     const size_t count = own ? __atomic_load_n(&own->n_calls, __ATOMIC_ACQUIRE) : 0;
     struct calls *calls = own ? __atomic_load_n(&own->calls, __ATOMIC_ACQUIRE) : NULL;
     for (size_t i = 0; i < count; i++) {
@@ -97,7 +97,7 @@ void rec_functions_count(struct rec_thread *self)
 
 void rec_functions_end(struct rec_thread *self)
 {
-    struct functions *own = self->functions;
+    struct open_functions *own = self->functions;
     if (!own)
         return;
     rec_functions_count(self);
@@ -108,7 +108,7 @@ void rec_functions_end(struct rec_thread *self)
 
 /* The old ones stay where they are: at the end of the process another thread may be counting. All
  * of them together are as large as the new ones. */
-static REC_COLD bool more_calls(struct functions *own, uint32_t region)
+static REC_COLD bool more_calls(struct open_functions *own, uint32_t region)
 {
     size_t more = own->n_calls > 0 ? 2 * own->n_calls : REC_PAGE / sizeof(struct calls);
     while (more <= region)
@@ -124,7 +124,7 @@ static REC_COLD bool more_calls(struct functions *own, uint32_t region)
 }
 
 /* NULL: there is no memory. */
-static inline struct calls *calls_of(struct functions *own, uint32_t region)
+static inline struct calls *calls_of(struct open_functions *own, uint32_t region)
 {
     if (REC_UNLIKELY(region >= own->n_calls) && !more_calls(own, region))
         return NULL;
@@ -141,7 +141,7 @@ static REC_COLD void judge(uintptr_t function, uint32_t region, struct calls *ca
     calls->count = calls->ticks = 0;
 }
 
-static void close_top(struct rec_thread *self, struct functions *own)
+static void close_top(struct rec_thread *self, struct open_functions *own)
 {
     const struct open *top = &own->open[--own->n_open];
     if (top->region == 0 || !rec_goes_on(self))
@@ -163,7 +163,7 @@ static REC_COLD bool is_left(struct rec_thread *self, const struct open *open, u
 }
 
 /* What was left without a word: its stack is free again, and has another function in it now. */
-static inline void close_left(struct rec_thread *self, struct functions *own,
+static inline void close_left(struct rec_thread *self, struct open_functions *own,
                               const struct open *fresh)
 {
     while (own->n_open > 0) {
@@ -178,7 +178,7 @@ static inline void close_left(struct rec_thread *self, struct functions *own,
 }
 
 /* The one that ends: mostly the newest; those above it were left without a word. */
-static void close_function(struct rec_thread *self, struct functions *own, uintptr_t function,
+static void close_function(struct rec_thread *self, struct open_functions *own, uintptr_t function,
                            uintptr_t caller)
 {
     size_t i = own->n_open;
@@ -193,16 +193,17 @@ static void close_function(struct rec_thread *self, struct functions *own, uintp
 /* ---- begins -----------------------------------------------------------------------------------
  */
 
-static REC_COLD bool more_open(struct functions *own)
+static REC_COLD bool more_open(struct open_functions *own)
 {
-    struct open *more =
-        own->capacity < MOST_OPEN ? get_more(own->open, &own->capacity, sizeof *more) : NULL;
+    struct open *more = own->capacity < MOST_OPEN_FUNCTIONS
+                            ? get_more(own->open, &own->capacity, sizeof *more)
+                            : NULL;
     if (more)
         own->open = more;
     return more != NULL;
 }
 
-static inline void open_function(struct rec_thread *self, struct functions *own,
+static inline void open_function(struct rec_thread *self, struct open_functions *own,
                                  const struct open *fresh)
 {
     if (REC_UNLIKELY(own->n_open == own->capacity) && !more_open(own)) {
@@ -228,7 +229,7 @@ static inline void open_function(struct rec_thread *self, struct functions *own,
 
 /* False: where the function's stack begins is not known. It should be right behind the address to
  * which it returns; where it is not, the function around it has arrays of variable size. */
-static inline bool find_stack(struct rec_thread *self, struct open *fresh)
+static inline bool find_function_stack(struct rec_thread *self, struct open *fresh)
 {
     uintptr_t known = rec_function_place(fresh->place);
     if (REC_UNLIKELY(known == 0))
@@ -245,7 +246,7 @@ static inline bool find_stack(struct rec_thread *self, struct open *fresh)
     return true;
 }
 
-static void begin(struct rec_thread *self, struct functions *own, struct open *fresh)
+static void begin_function(struct rec_thread *self, struct open_functions *own, struct open *fresh)
 {
     uintptr_t known = rec_function_known(fresh->function);
     if (REC_UNLIKELY(known == 0))
@@ -265,13 +266,13 @@ static void begin(struct rec_thread *self, struct functions *own, struct open *f
     } else if (REC_LIKELY(admitted)) {
         fresh->region = region;
     }
-    if (REC_LIKELY(find_stack(self, fresh)))
+    if (REC_LIKELY(find_function_stack(self, fresh)))
         close_left(self, own, fresh);
     open_function(self, own, fresh);
 }
 
-static void end(struct rec_thread *self, struct functions *own, uintptr_t function,
-                uintptr_t caller)
+static void end_function(struct rec_thread *self, struct open_functions *own, uintptr_t function,
+                         uintptr_t caller)
 {
     const uintptr_t known = rec_function_known(function);
     if (known == 0 || known & REC_FUNCTION_EXCLUDED)
@@ -291,11 +292,11 @@ static void end(struct rec_thread *self, struct functions *own, uintptr_t functi
 
 /* NULL: this call is not to be recorded: nothing is, or a signal's handler calls while the thread
  * is in here. One that was left by a jump lies deeper in the stack than who calls now. */
-static inline struct functions *take_up(struct rec_thread *self, uintptr_t stack)
+static inline struct open_functions *take_up(struct rec_thread *self, uintptr_t stack)
 {
     if (self == &rec_nobody)
         return NULL;
-    struct functions *own = self->functions;
+    struct open_functions *own = self->functions;
     if (REC_UNLIKELY(!own) && !(own = make_functions(self)))
         return NULL;
     if (REC_UNLIKELY(own->busy > stack))
@@ -307,11 +308,11 @@ static inline struct functions *take_up(struct rec_thread *self, uintptr_t stack
 
 bool rec_functions_are_busy(const struct rec_thread *self, uintptr_t stack)
 {
-    const struct functions *own = self->functions;
+    const struct open_functions *own = self->functions;
     return own && own->busy > stack;
 }
 
-static inline void put_down(struct functions *own)
+static inline void put_down(struct open_functions *own)
 {
     atomic_signal_fence(memory_order_seq_cst);
     own->busy = 0;
@@ -327,19 +328,19 @@ void __cyg_profile_func_enter(void *function, void *caller)
                          .caller = (uintptr_t)caller,
                          .place = (uintptr_t)REC_CALLER,
                          .stack = (uintptr_t)REC_FRAME};
-    struct functions *own = take_up(self, fresh.stack);
+    struct open_functions *own = take_up(self, fresh.stack);
     if (!own)
         return;
-    begin(self, own, &fresh);
+    begin_function(self, own, &fresh);
     put_down(own);
 }
 
 void __cyg_profile_func_exit(void *function, void *caller)
 {
     struct rec_thread *self = rec_current();
-    struct functions *own = take_up(self, (uintptr_t)REC_FRAME);
+    struct open_functions *own = take_up(self, (uintptr_t)REC_FRAME);
     if (!own)
         return;
-    end(self, own, (uintptr_t)function, (uintptr_t)caller);
+    end_function(self, own, (uintptr_t)function, (uintptr_t)caller);
     put_down(own);
 }

@@ -18,39 +18,39 @@ static struct {
     uint64_t next;  /* draw */
     int64_t iteration;
     uint32_t noise_region, delay_region; /* 0: not defined yet */
-} all;
+} lengthening;
 
 /* Of the thread that called MPI_Init. */
 static __thread struct {
     bool is_main;
     int64_t began; /* the computation, if there is one */
-} own __attribute__((tls_model("initial-exec")));
+} own_computation __attribute__((tls_model("initial-exec")));
 
 void rec_computation_start(const struct lull_tape_inject *settings,
                            const struct lull_tape_delay *delays, const int64_t *draws,
                            const struct lull_tape_detour *detours)
 {
-    all.settings = settings;
-    all.delays = delays;
-    all.draws = draws;
-    all.detours = detours;
-    all.over = settings->n_delays > 0 ? rec_keep(settings->n_delays) : NULL;
-    all.noise = settings->n_draws > 0 || settings->n_detours > 0;
-    all.rank = rec_process.rank;
-    all.iteration = -1;
+    lengthening.settings = settings;
+    lengthening.delays = delays;
+    lengthening.draws = draws;
+    lengthening.detours = detours;
+    lengthening.over = settings->n_delays > 0 ? rec_keep(settings->n_delays) : NULL;
+    lengthening.noise = settings->n_draws > 0 || settings->n_detours > 0;
+    lengthening.rank = rec_process.rank;
+    lengthening.iteration = -1;
 }
 
 void rec_computation_begin(uint32_t rank)
 {
-    if (all.noise && rank != all.settings->rank) {
-        all.noise = false;
+    if (lengthening.noise && rank != lengthening.settings->rank) {
+        lengthening.noise = false;
         rec_report_say("no noise on rank %u: it was not known before the program began which rank "
                        "it would be",
                        rank);
     }
-    all.rank = rank;
-    all.origin = own.began = rec_inject_now();
-    own.is_main = true;
+    lengthening.rank = rank;
+    lengthening.origin = own_computation.began = rec_inject_now();
+    own_computation.is_main = true;
 }
 
 /* ---- how much ---------------------------------------------------------------------------------
@@ -94,13 +94,13 @@ int64_t rec_lost_to_detours(const struct lull_tape_detour *detours, uint32_t n, 
 
 static int64_t noise_of(int64_t began, int64_t duration)
 {
-    const struct lull_tape_inject *s = all.settings;
-    if (!all.noise)
+    const struct lull_tape_inject *s = lengthening.settings;
+    if (!lengthening.noise)
         return 0;
     if (s->n_detours > 0)
-        return rec_lost_to_detours(all.detours, s->n_detours, s->period,
-                                   (began - all.origin + s->phase) % s->period, duration);
-    const int64_t amount = all.draws[all.next++ % s->n_draws];
+        return rec_lost_to_detours(lengthening.detours, s->n_detours, s->period,
+                                   (began - lengthening.origin + s->phase) % s->period, duration);
+    const int64_t amount = lengthening.draws[lengthening.next++ % s->n_draws];
     return s->per > 0 ? (int64_t)((double)amount * (double)duration / s->per + 0.5) : amount;
 }
 
@@ -108,10 +108,11 @@ static int64_t noise_of(int64_t began, int64_t duration)
 static int64_t due_delays(int64_t time, int64_t iteration)
 {
     int64_t sum = 0;
-    for (uint32_t i = 0; all.over && i < all.settings->n_delays; i++) {
-        const struct lull_tape_delay *delay = &all.delays[i];
-        if (delay->rank == all.rank && (delay->at_iteration ? iteration : time) >= delay->when &&
-            !__atomic_exchange_n(&all.over[i], true, __ATOMIC_RELAXED))
+    for (uint32_t i = 0; lengthening.over && i < lengthening.settings->n_delays; i++) {
+        const struct lull_tape_delay *delay = &lengthening.delays[i];
+        if (delay->rank == lengthening.rank &&
+            (delay->at_iteration ? iteration : time) >= delay->when &&
+            !__atomic_exchange_n(&lengthening.over[i], true, __ATOMIC_RELAXED))
             sum += delay->length;
     }
     return sum;
@@ -144,25 +145,27 @@ static bool spend(int64_t ns, uint32_t *region, const char *name)
 
 int64_t rec_inject_come(bool begins_iteration)
 {
-    const int64_t now = rec_inject_now(), duration = now - own.began;
-    if (!own.is_main)
+    const int64_t now = rec_inject_now(), duration = now - own_computation.began;
+    if (!own_computation.is_main)
         return now;
-    all.iteration += begins_iteration;
+    lengthening.iteration += begins_iteration;
     if (duration < LULL_TAPE_LEAST_COMPUTATION)
         return now;
-    bool longer = spend(noise_of(own.began, duration), &all.noise_region, "noise");
-    longer |= spend(due_delays(own.began - all.origin, all.iteration), &all.delay_region, "delay");
+    bool longer =
+        spend(noise_of(own_computation.began, duration), &lengthening.noise_region, "noise");
+    longer |= spend(due_delays(own_computation.began - lengthening.origin, lengthening.iteration),
+                    &lengthening.delay_region, "delay");
     return longer ? rec_inject_now() : now;
 }
 
 void rec_inject_go(void)
 {
-    if (own.is_main)
-        own.began = rec_inject_now();
+    if (own_computation.is_main)
+        own_computation.began = rec_inject_now();
 }
 
 void rec_inject_mark(uint64_t iteration)
 {
     if (!rec_inject_iterations() && iteration <= INT64_MAX)
-        spend(due_delays(-1, (int64_t)iteration), &all.delay_region, "delay");
+        spend(due_delays(-1, (int64_t)iteration), &lengthening.delay_region, "delay");
 }

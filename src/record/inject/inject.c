@@ -19,7 +19,7 @@ static struct {
     const struct lull_tape_inject *settings; /* NULL: nothing is injected */
     const char *function, *text;
     uint64_t known, unknown; /* atomic: messages */
-} all;
+} injection;
 
 /* ---- settings ---------------------------------------------------------------------------------
  */
@@ -60,9 +60,9 @@ static void take_settings(const struct lull_tape_inject *settings)
     const int64_t *draws = (const void *)(delays + settings->n_delays);
     const struct lull_tape_detour *detours = (const void *)(draws + settings->n_draws);
     const char *texts = (const char *)(detours + settings->n_detours);
-    all.settings = settings;
-    all.function = texts;
-    all.text = texts + settings->name_size;
+    injection.settings = settings;
+    injection.function = texts;
+    injection.text = texts + settings->name_size;
     rec_computation_start(settings, delays, draws, detours);
     rec_injected_network.latency = settings->latency;
     rec_injected_network.ns_per_byte = settings->ns_per_byte;
@@ -78,13 +78,13 @@ void rec_inject_start(const char *path)
         return;
     }
     take_settings(settings);
-    rec_define_disturbance(settings->seed, all.text);
+    rec_define_disturbance(settings->seed, injection.text);
     rec_process.disturbs = true;
 }
 
 const char *rec_inject_iterations(void)
 {
-    return all.function && *all.function ? all.function : NULL;
+    return injection.function && *injection.function ? injection.function : NULL;
 }
 
 /* ---- begin and end ----------------------------------------------------------------------------
@@ -92,7 +92,7 @@ const char *rec_inject_iterations(void)
 
 void rec_inject_begin(uint32_t rank)
 {
-    const struct lull_tape_inject *settings = all.settings;
+    const struct lull_tape_inject *settings = injection.settings;
     if (!settings)
         return;
     rec_computation_begin(rank);
@@ -104,14 +104,14 @@ void rec_inject_begin(uint32_t rank)
 
 void rec_inject_count(bool known)
 {
-    __atomic_fetch_add(known ? &all.known : &all.unknown, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(known ? &injection.known : &injection.unknown, 1, __ATOMIC_RELAXED);
 }
 
 void rec_inject_end(void)
 {
-    if (!all.settings)
+    if (!injection.settings)
         return;
-    rec_define_held(__atomic_load_n(&all.known, __ATOMIC_RELAXED),
-                    __atomic_load_n(&all.unknown, __ATOMIC_RELAXED));
+    rec_define_held(__atomic_load_n(&injection.known, __ATOMIC_RELAXED),
+                    __atomic_load_n(&injection.unknown, __ATOMIC_RELAXED));
     rec_moments_end();
 }

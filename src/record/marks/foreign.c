@@ -48,72 +48,72 @@ void *rec_original(struct rec_original *original)
 /* ---- handles ----------------------------------------------------------------------------------
  */
 
-struct handle {
+struct own_handle {
     const char *name;
     bool own;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rec_map handles;
-static struct rec_map made; /* hash of name and size -> a handle of our own */
+static pthread_mutex_t own_handles_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rec_map handle_names;
+static struct rec_map made_handles; /* hash of name and size -> a handle of our own */
 
 /* Tables that were being changed are whole for whoever reads them. */
 void rec_handles_forked(void)
 {
     forked = true;
-    pthread_mutex_init(&lock, NULL);
+    pthread_mutex_init(&own_handles_lock, NULL);
 }
 
-static const struct handle *find(const void *handle)
+static const struct own_handle *find_handle(const void *handle)
 {
-    return (const struct handle *)rec_map_get(&handles, (uintptr_t)handle);
+    return (const struct own_handle *)rec_map_get(&handle_names, (uintptr_t)handle);
 }
 
-static const char *keep(const void *handle, const char *name, bool own)
+static const char *keep_handle_name(const void *handle, const char *name, bool own)
 {
-    struct handle *fresh = rec_keep(sizeof *fresh);
+    struct own_handle *fresh = rec_keep(sizeof *fresh);
     char *text = rec_keep(strlen(name) + 1);
     if (!fresh || !text)
         return NULL;
-    *fresh = (struct handle){strcpy(text, name), own};
-    pthread_mutex_lock(&lock);
-    const bool good = rec_map_put(&handles, (uintptr_t)handle, (uintptr_t)fresh);
-    pthread_mutex_unlock(&lock);
+    *fresh = (struct own_handle){strcpy(text, name), own};
+    pthread_mutex_lock(&own_handles_lock);
+    const bool good = rec_map_put(&handle_names, (uintptr_t)handle, (uintptr_t)fresh);
+    pthread_mutex_unlock(&own_handles_lock);
     return good ? text : NULL;
 }
 
 void rec_handle_is(const void *handle, const char *name)
 {
-    const struct handle *known = handle ? find(handle) : NULL;
+    const struct own_handle *known = handle ? find_handle(handle) : NULL;
     if (handle && name && (!known || strcmp(known->name, name) != 0))
-        keep(handle, name, false);
+        keep_handle_name(handle, name, false);
 }
 
 const char *rec_handle_name(const void *handle)
 {
-    const struct handle *known = handle ? find(handle) : NULL;
+    const struct own_handle *known = handle ? find_handle(handle) : NULL;
     return known ? known->name : NULL;
 }
 
 bool rec_handle_is_own(const void *handle)
 {
-    const struct handle *known = handle ? find(handle) : NULL;
+    const struct own_handle *known = handle ? find_handle(handle) : NULL;
     return known && known->own;
 }
 
 void *rec_handle_make(const char *name, size_t size)
 {
     const uintptr_t key = (uintptr_t)lull_fnv(LULL_FNV_BEGIN ^ size, name, strlen(name)) | 1;
-    const char **handle = (const char **)rec_map_get(&made, key);
+    const char **handle = (const char **)rec_map_get(&made_handles, key);
     if (handle && strcmp(rec_handle_name(handle), name) == 0)
         return handle;
     handle = rec_keep(sizeof *handle + size);
-    const char *text = handle ? keep(handle, name, true) : NULL;
+    const char *text = handle ? keep_handle_name(handle, name, true) : NULL;
     if (!text)
         return NULL;
     *handle = text;
-    pthread_mutex_lock(&lock);
-    rec_map_put(&made, key, (uintptr_t)handle);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&own_handles_lock);
+    rec_map_put(&made_handles, key, (uintptr_t)handle);
+    pthread_mutex_unlock(&own_handles_lock);
     return handle;
 }

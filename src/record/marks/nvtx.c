@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define LIBRARY "libnvToolsExt"
+#define NVTX_LIBRARY "libnvToolsExt"
 enum { ERROR = -1, CALLBACKS = 1, CORE = 1, CORE2 = 5 };
 /* Places in the tables. */
 enum { RANGE_PUSH_EX = 8, RANGE_PUSH = 9, RANGE_POP = 11 };
@@ -27,10 +27,10 @@ struct attributes {
     const void *message;
 };
 
-typedef void function(void);
+typedef void nvtx_function(void);
 struct callbacks {
     size_t size;
-    int (*table_of)(int module, function ***ret_table, unsigned *ret_size);
+    int (*table_of)(int module, nvtx_function ***ret_table, unsigned *ret_size);
 };
 
 REC_EXPORT int nvtxRangePushA(const char *message);
@@ -69,19 +69,19 @@ static int push_attributes(const struct attributes *attributes)
 
 int nvtxRangePushA(const char *message)
 {
-    __typeof__(&nvtxRangePushA) original = REC_ORIGINAL(LIBRARY, nvtxRangePushA);
+    __typeof__(&nvtxRangePushA) original = REC_ORIGINAL(NVTX_LIBRARY, nvtxRangePushA);
     return original ? original(message) : push(message);
 }
 
 int nvtxRangePushEx(const struct attributes *attributes)
 {
-    __typeof__(&nvtxRangePushEx) original = REC_ORIGINAL(LIBRARY, nvtxRangePushEx);
+    __typeof__(&nvtxRangePushEx) original = REC_ORIGINAL(NVTX_LIBRARY, nvtxRangePushEx);
     return original ? original(attributes) : push_attributes(attributes);
 }
 
 int nvtxRangePop(void)
 {
-    __typeof__(&nvtxRangePop) original = REC_ORIGINAL(LIBRARY, nvtxRangePop);
+    __typeof__(&nvtxRangePop) original = REC_ORIGINAL(NVTX_LIBRARY, nvtxRangePop);
     return original ? original() : pop();
 }
 
@@ -106,12 +106,13 @@ static const void *register_text(const void *domain, const char *text)
     return text ? rec_handle_make(text, 0) : NULL;
 }
 
-static void fill(const struct callbacks *callbacks, int module, unsigned place, function *with)
+static void fill_callback(const struct callbacks *callbacks, int module, unsigned place,
+                          nvtx_function *with)
 {
-    function **table;
+    nvtx_function **table;
     unsigned size;
     if (callbacks->table_of(module, &table, &size) && place < size)
-        *(function **)(void *)table[place] = with;
+        *(nvtx_function **)(void *)table[place] = with;
 }
 
 int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id))
@@ -119,11 +120,11 @@ int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id))
     const struct callbacks *callbacks = export_table(CALLBACKS);
     if (!callbacks || callbacks->size < sizeof *callbacks || !rec_process.on)
         return 0;
-    fill(callbacks, CORE, RANGE_PUSH_EX, (function *)push_attributes);
-    fill(callbacks, CORE, RANGE_PUSH, (function *)push);
-    fill(callbacks, CORE, RANGE_POP, (function *)pop);
-    fill(callbacks, CORE2, DOMAIN_RANGE_PUSH_EX, (function *)push_in_domain);
-    fill(callbacks, CORE2, DOMAIN_RANGE_POP, (function *)pop_in_domain);
-    fill(callbacks, CORE2, DOMAIN_REGISTER, (function *)register_text);
+    fill_callback(callbacks, CORE, RANGE_PUSH_EX, (nvtx_function *)push_attributes);
+    fill_callback(callbacks, CORE, RANGE_PUSH, (nvtx_function *)push);
+    fill_callback(callbacks, CORE, RANGE_POP, (nvtx_function *)pop);
+    fill_callback(callbacks, CORE2, DOMAIN_RANGE_PUSH_EX, (nvtx_function *)push_in_domain);
+    fill_callback(callbacks, CORE2, DOMAIN_RANGE_POP, (nvtx_function *)pop_in_domain);
+    fill_callback(callbacks, CORE2, DOMAIN_REGISTER, (nvtx_function *)register_text);
     return 1;
 }

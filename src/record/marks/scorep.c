@@ -2,24 +2,24 @@
  * SCOREP_USER_FUNC_BEGIN, SCOREP_USER_REGION of C++, and their ends. */
 #include "record/marks/foreign.h"
 
-#define LIBRARY "libscorep"
+#define SCOREP_LIBRARY "libscorep"
 
-typedef struct region *handle;
+typedef struct region *scorep_handle;
 
-REC_EXPORT void SCOREP_User_RegionInit(handle *region, const char **last_name, void *last_file,
-                                       const char *name, uint32_t type, const char *file,
-                                       uint32_t line);
-REC_EXPORT void SCOREP_User_RegionBegin(handle *region, const char **last_name, void *last_file,
-                                        const char *name, uint32_t type, const char *file,
-                                        uint32_t line);
-REC_EXPORT void SCOREP_User_RegionEnter(handle region);
-REC_EXPORT void SCOREP_User_RegionEnd(handle region);
+REC_EXPORT void SCOREP_User_RegionInit(scorep_handle *region, const char **last_name,
+                                       void *last_file, const char *name, uint32_t type,
+                                       const char *file, uint32_t line);
+REC_EXPORT void SCOREP_User_RegionBegin(scorep_handle *region, const char **last_name,
+                                        void *last_file, const char *name, uint32_t type,
+                                        const char *file, uint32_t line);
+REC_EXPORT void SCOREP_User_RegionEnter(scorep_handle region);
+REC_EXPORT void SCOREP_User_RegionEnd(scorep_handle region);
 REC_EXPORT void SCOREP_User_RegionByNameBegin(const char *name, uint32_t type, const char *file,
                                               uint32_t line);
 REC_EXPORT void SCOREP_User_RegionByNameEnd(const char *name);
 
 /* What the original, if there is one, has made of the handle; else ours. */
-static void take(handle *region, const char *name)
+static void take_region_name(scorep_handle *region, const char *name)
 {
     if (*region)
         rec_handle_is(*region, rec_handle_name(*region) ? rec_handle_name(*region) : name);
@@ -27,36 +27,40 @@ static void take(handle *region, const char *name)
         *region = rec_handle_make(name, 0);
 }
 
-void SCOREP_User_RegionInit(handle *region, const char **last_name, void *last_file,
+void SCOREP_User_RegionInit(scorep_handle *region, const char **last_name, void *last_file,
                             const char *name, uint32_t type, const char *file, uint32_t line)
 {
-    __typeof__(&SCOREP_User_RegionInit) original = REC_ORIGINAL(LIBRARY, SCOREP_User_RegionInit);
+    __typeof__(&SCOREP_User_RegionInit) original =
+        REC_ORIGINAL(SCOREP_LIBRARY, SCOREP_User_RegionInit);
     if (original)
         original(region, last_name, last_file, name, type, file, line);
-    take(region, name);
+    take_region_name(region, name);
 }
 
-void SCOREP_User_RegionBegin(handle *region, const char **last_name, void *last_file,
+void SCOREP_User_RegionBegin(scorep_handle *region, const char **last_name, void *last_file,
                              const char *name, uint32_t type, const char *file, uint32_t line)
 {
-    __typeof__(&SCOREP_User_RegionBegin) original = REC_ORIGINAL(LIBRARY, SCOREP_User_RegionBegin);
+    __typeof__(&SCOREP_User_RegionBegin) original =
+        REC_ORIGINAL(SCOREP_LIBRARY, SCOREP_User_RegionBegin);
     if (original && !rec_handle_is_own(*region))
         original(region, last_name, last_file, name, type, file, line);
-    take(region, name);
+    take_region_name(region, name);
     rec_mark_begin(rec_handle_name(*region));
 }
 
-void SCOREP_User_RegionEnter(handle region)
+void SCOREP_User_RegionEnter(scorep_handle region)
 {
-    __typeof__(&SCOREP_User_RegionEnter) original = REC_ORIGINAL(LIBRARY, SCOREP_User_RegionEnter);
+    __typeof__(&SCOREP_User_RegionEnter) original =
+        REC_ORIGINAL(SCOREP_LIBRARY, SCOREP_User_RegionEnter);
     if (original && !rec_handle_is_own(region))
         original(region);
     rec_mark_begin(rec_handle_name(region));
 }
 
-void SCOREP_User_RegionEnd(handle region)
+void SCOREP_User_RegionEnd(scorep_handle region)
 {
-    __typeof__(&SCOREP_User_RegionEnd) original = REC_ORIGINAL(LIBRARY, SCOREP_User_RegionEnd);
+    __typeof__(&SCOREP_User_RegionEnd) original =
+        REC_ORIGINAL(SCOREP_LIBRARY, SCOREP_User_RegionEnd);
     rec_mark_end();
     if (original && !rec_handle_is_own(region))
         original(region);
@@ -65,7 +69,7 @@ void SCOREP_User_RegionEnd(handle region)
 void SCOREP_User_RegionByNameBegin(const char *name, uint32_t type, const char *file, uint32_t line)
 {
     __typeof__(&SCOREP_User_RegionByNameBegin) original =
-        REC_ORIGINAL(LIBRARY, SCOREP_User_RegionByNameBegin);
+        REC_ORIGINAL(SCOREP_LIBRARY, SCOREP_User_RegionByNameBegin);
     if (original)
         original(name, type, file, line);
     rec_mark_begin(name);
@@ -74,7 +78,7 @@ void SCOREP_User_RegionByNameBegin(const char *name, uint32_t type, const char *
 void SCOREP_User_RegionByNameEnd(const char *name)
 {
     __typeof__(&SCOREP_User_RegionByNameEnd) original =
-        REC_ORIGINAL(LIBRARY, SCOREP_User_RegionByNameEnd);
+        REC_ORIGINAL(SCOREP_LIBRARY, SCOREP_User_RegionByNameEnd);
     rec_mark_end();
     if (original)
         original(name);

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { ROUNDS = 32, TAG = 1 };
+enum { ROUNDS = 32, CLOCK_TAG = 1 };
 /* Clocks that are kept by a time server are slewed by at most this (adjtimex(2): 500 ppm). */
 #define MOST_DRIFT 500e-6
 
@@ -18,12 +18,12 @@ static struct {
     MPI_Comm comm;
     bool on;
     int n, own;
-} all;
+} clock_tree;
 
 /* ---- measuring --------------------------------------------------------------------------------
  */
 
-struct offset {
+struct clock_offset {
     int64_t at;      /* ns of this clock */
     int64_t to_root; /* to be added to have that of rank 0 */
     double error;    /* ns */
@@ -31,16 +31,16 @@ struct offset {
 
 static bool receive(void *what, size_t size, int from)
 {
-    return rec_mpi.Recv(what, (int)size, MPI_BYTE, from, TAG, all.comm, MPI_STATUS_IGNORE) ==
-           MPI_SUCCESS;
+    return rec_mpi.Recv(what, (int)size, MPI_BYTE, from, CLOCK_TAG, clock_tree.comm,
+                        MPI_STATUS_IGNORE) == MPI_SUCCESS;
 }
 
 static bool send(const void *what, size_t size, int to)
 {
-    return rec_mpi.Send(what, (int)size, MPI_BYTE, to, TAG, all.comm) == MPI_SUCCESS;
+    return rec_mpi.Send(what, (int)size, MPI_BYTE, to, CLOCK_TAG, clock_tree.comm) == MPI_SUCCESS;
 }
 
-static bool ask(int parent, struct offset *mine)
+static bool ask_parent_clock(int parent, struct clock_offset *mine)
 {
     int64_t fastest = INT64_MAX;
     for (int i = 0; i < ROUNDS; i++) {
@@ -55,7 +55,7 @@ static bool ask(int parent, struct offset *mine)
         mine->to_root = theirs - mine->at;
         mine->error = (double)trip / 2 + 1;
     }
-    struct offset parents;
+    struct clock_offset parents;
     if (!receive(&parents, sizeof parents, parent))
         return false;
     /* The parent has measured a little earlier. */
@@ -65,7 +65,7 @@ static bool ask(int parent, struct offset *mine)
     return true;
 }
 
-static bool answer(int child, const struct offset *mine)
+static bool answer(int child, const struct clock_offset *mine)
 {
     for (int i = 0; i < ROUNDS; i++) {
         int64_t theirs, now;
@@ -79,16 +79,16 @@ static bool answer(int child, const struct offset *mine)
 }
 
 /* Whoever has its offset gives the time to those below: the largest subtree first. */
-static bool measure_nodes(struct offset *mine)
+static bool measure_nodes(struct clock_offset *mine)
 {
     int step = 1;
-    while (step < all.n)
+    while (step < clock_tree.n)
         step *= 2;
     for (bool good = true; (step /= 2) > 0;) {
-        if (all.own % (2 * step) == step)
-            good = ask(all.own - step, mine);
-        else if (all.own % (2 * step) == 0 && all.own + step < all.n)
-            good = answer(all.own + step, mine);
+        if (clock_tree.own % (2 * step) == step)
+            good = ask_parent_clock(clock_tree.own - step, mine);
+        else if (clock_tree.own % (2 * step) == 0 && clock_tree.own + step < clock_tree.n)
+            good = answer(clock_tree.own + step, mine);
         if (!good)
             return false;
     }
@@ -97,7 +97,7 @@ static bool measure_nodes(struct offset *mine)
 
 static void measure(void)
 {
-    struct offset mine = {.at = rec_node_clock()};
+    struct clock_offset mine = {.at = rec_node_clock()};
     if (measure_nodes(&mine))
         rec_define_offset(mine.at, mine.to_root, mine.error);
 }
@@ -115,7 +115,7 @@ static bool make_comm(MPI_Comm world, int n, const int *ranks)
     rec_mpi.Group_free(&group);
     if (!good)
         return false;
-    good = rec_mpi.Comm_create_group(world, chosen, TAG, &all.comm) == MPI_SUCCESS;
+    good = rec_mpi.Comm_create_group(world, chosen, CLOCK_TAG, &clock_tree.comm) == MPI_SUCCESS;
     rec_mpi.Group_free(&chosen);
     return good;
 }
@@ -126,23 +126,23 @@ void rec_mpi_clocks_begin(MPI_Comm world, int size, int rank)
     int n = rec_mpi_nodes_agree(rank, size, &ranks);
     if (n == 0)
         return;
-    all.on = make_comm(world, n, ranks);
-    all.n = n;
+    clock_tree.on = make_comm(world, n, ranks);
+    clock_tree.n = n;
     for (int i = 0; i < n; i++)
         if (ranks[i] == rank)
-            all.own = i;
+            clock_tree.own = i;
     free(ranks);
-    if (!all.on)
+    if (!clock_tree.on)
         return;
-    rec_mpi.Comm_set_errhandler(all.comm, MPI_ERRORS_RETURN);
+    rec_mpi.Comm_set_errhandler(clock_tree.comm, MPI_ERRORS_RETURN);
     measure();
 }
 
 void rec_mpi_clocks_end(void)
 {
-    if (!all.on)
+    if (!clock_tree.on)
         return;
-    all.on = false;
+    clock_tree.on = false;
     measure();
-    rec_mpi.Comm_free(&all.comm);
+    rec_mpi.Comm_free(&clock_tree.comm);
 }

@@ -16,7 +16,7 @@
 
 struct rec_mpi_comm rec_mpi_world;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t comms_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_map comms; /* handle -> rec_mpi_comm */
 
 static uint32_t highest_number;
@@ -117,7 +117,8 @@ static void define_groups(struct rec_mpi_comm *info, struct rec_comm *local)
                                : rec_define_intercomm(local, &remote);
 }
 
-static void define(struct rec_mpi_comm *info, const struct rec_mpi_comm *parent, const char *name)
+static void define_comm(struct rec_mpi_comm *info, const struct rec_mpi_comm *parent,
+                        const char *name)
 {
     struct rec_comm local = definition_of(info, info->key, &info->local, info->size, info->rank);
     local.name = name;
@@ -131,9 +132,9 @@ static void define(struct rec_mpi_comm *info, const struct rec_mpi_comm *parent,
 
 uint64_t rec_mpi_spawn_key(const struct rec_mpi_comm *comm)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&comms_lock);
     uint64_t key = rec_key_next(comm->key, REC_KEY_SPAWN);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&comms_lock);
     return key;
 }
 
@@ -142,12 +143,12 @@ uint32_t rec_mpi_persistent_comm(const struct rec_mpi_comm *comm)
     struct rec_mpi_comm own = *comm;
     if (own.id == 0)
         return 0;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&comms_lock);
     own.key = rec_key_next(comm->key, REC_KEY_PERSISTENT);
     own.half = rec_key_next(comm->half, REC_KEY_PERSISTENT);
     own.link = rec_key_next(comm->link, REC_KEY_PERSISTENT);
-    define(&own, comm, "");
-    pthread_mutex_unlock(&lock);
+    define_comm(&own, comm, "");
+    pthread_mutex_unlock(&comms_lock);
     return own.id != 0 ? own.id : comm->id;
 }
 
@@ -171,14 +172,14 @@ struct origin {
 
 static uint64_t next_making(const struct rec_mpi_comm *parent)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&comms_lock);
     uint64_t making = parent ? rec_key_next(parent->key, REC_KEY_MAKING) : 0;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&comms_lock);
     return making;
 }
 
 /* Fills what the library tells about a communicator. */
-static bool look_at(MPI_Comm comm, struct rec_mpi_comm *info, const struct origin *origin)
+static bool look_at_comm(MPI_Comm comm, struct rec_mpi_comm *info, const struct origin *origin)
 {
     int inter = 0;
     if (rec_mpi.Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
@@ -207,7 +208,7 @@ static uint32_t first_of_all(const struct rec_mpi_comm *info)
     return !info->inter || local < remote ? local : remote;
 }
 
-static uint64_t key_of(const struct rec_mpi_comm *info, const struct origin *origin)
+static uint64_t comm_key(const struct rec_mpi_comm *info, const struct origin *origin)
 {
     if (!origin->shared)
         return 0;
@@ -216,34 +217,34 @@ static uint64_t key_of(const struct rec_mpi_comm *info, const struct origin *ori
     return rec_key_of_members(info, origin->parent ? origin->parent->key : 0, origin->tag);
 }
 
-static const struct rec_mpi_comm *add(MPI_Comm comm, struct rec_mpi_comm *info,
-                                      const struct origin *origin, const char *name)
+static const struct rec_mpi_comm *add_comm(MPI_Comm comm, struct rec_mpi_comm *info,
+                                           const struct origin *origin, const char *name)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&comms_lock);
     if (info != &rec_mpi_world)
-        info->key = key_of(info, origin);
+        info->key = comm_key(info, origin);
     info->half = rec_key_next(origin->half, REC_KEY_NEW);
     info->link = rec_key_next(origin->link, REC_KEY_NEW);
-    define(info, origin->parent, name);
+    define_comm(info, origin->parent, name);
     if (info->id != 0)
         rec_map_put(&comms, (uintptr_t)comm, (uintptr_t)info);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&comms_lock);
     return info->id != 0 ? info : &rec_mpi_world;
 }
 
 /* MPI's tags are not negative. */
 const struct rec_mpi_comm *rec_mpi_add_members(const uint32_t *members, int size, int rank)
 {
-    enum { TAG = -0x73686d };
+    enum { MEMBERS_TAG = -0x73686d };
     struct rec_mpi_comm *info = rec_keep(sizeof *info);
     if (!info)
         return &rec_mpi_world;
     *info = (struct rec_mpi_comm){.size = size, .rank = rank, .peers = size};
     info->local = rec_members_group(members, size);
-    pthread_mutex_lock(&lock);
-    info->key = rec_key_of_members(info, rec_mpi_world.key, TAG);
-    define(info, &rec_mpi_world, "active set");
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&comms_lock);
+    info->key = rec_key_of_members(info, rec_mpi_world.key, MEMBERS_TAG);
+    define_comm(info, &rec_mpi_world, "active set");
+    pthread_mutex_unlock(&comms_lock);
     return info->id != 0 ? info : &rec_mpi_world;
 }
 
@@ -251,10 +252,10 @@ static const struct rec_mpi_comm *add_new(MPI_Comm comm, const struct origin *or
 {
     char name[MPI_MAX_OBJECT_NAME];
     struct rec_mpi_comm *info = rec_keep(sizeof *info);
-    if (!info || !look_at(comm, info, origin))
+    if (!info || !look_at_comm(comm, info, origin))
         return &rec_mpi_world;
     set_name(comm, name);
-    const struct rec_mpi_comm *added = add(comm, info, origin, name);
+    const struct rec_mpi_comm *added = add_comm(comm, info, origin, name);
     const bool all = rec_process.disturbs, few = rec_members_are_few(info->size);
     settle(&info->local, info->size, all || (few && (info->rank == 0 || info->key == 0)));
     settle(&info->remote, info->peers, all || (few && info->rank == 0));
@@ -366,12 +367,12 @@ bool rec_mpi_begin_world(MPI_Comm world)
     *info = (struct rec_mpi_comm){.size = size, .rank = rank, .peers = size, .local = numbers};
     info->key = rec_key_of_world(numbers.first, size);
     const struct origin origin = {.shared = true};
-    if (!add(world, info, &origin, "MPI_COMM_WORLD")->id)
+    if (!add_comm(world, info, &origin, "MPI_COMM_WORLD")->id)
         return false;
     static struct rec_mpi_comm self;
     const struct origin alone = {.parent = NULL};
-    if (look_at(MPI_COMM_SELF, &self, &alone)) {
-        add(MPI_COMM_SELF, &self, &alone, "MPI_COMM_SELF");
+    if (look_at_comm(MPI_COMM_SELF, &self, &alone)) {
+        add_comm(MPI_COMM_SELF, &self, &alone, "MPI_COMM_SELF");
         settle(&self.local, self.size, false);
     }
     meet_parents();
@@ -451,7 +452,7 @@ static void add_copy(MPI_Comm fresh, const struct rec_mpi_comm *info)
     if (!copy)
         return;
     *copy = *info;
-    add(fresh, copy, &origin, "");
+    add_comm(fresh, copy, &origin, "");
 }
 
 void rec_mpi_dup_comm(struct rec_mpi_call *call, MPI_Comm parent, MPI_Comm fresh)

@@ -178,8 +178,8 @@ static __attribute__((noinline)) void add_failed_request(struct completions *don
         put_slot(done, request->number, 0, 0, LULL_TAPE_CANCELLED);
 }
 
-REC_INLINE void add(struct completions *done, MPI_Request handle, const MPI_Status *status,
-                    int error)
+REC_INLINE void add_completion(struct completions *done, MPI_Request handle,
+                               const MPI_Status *status, int error)
 {
     struct rec_requests *requests = rec_requests_lock(done->call->self);
     struct rec_request *first = rec_request_find(&requests, handle);
@@ -208,7 +208,7 @@ void rec_mpi_wait(struct rec_mpi_call *call, int complete, MPI_Request waited,
         return;
     }
     struct completions done = begin_completions(call);
-    add(&done, waited, status, MPI_SUCCESS);
+    add_completion(&done, waited, status, MPI_SUCCESS);
     close_record(&done);
 }
 
@@ -241,7 +241,7 @@ void rec_mpi_waitall(struct rec_mpi_call *call, int complete, const struct rec_m
     }
     struct completions done = begin_completions(call);
     for (int i = 0; i < waited->n; i++)
-        add(&done, waited->requests[i], &statuses[i], MPI_SUCCESS);
+        add_completion(&done, waited->requests[i], &statuses[i], MPI_SUCCESS);
     close_record(&done);
 }
 
@@ -257,8 +257,8 @@ static void add_some(struct completions *done, int n, const int *which,
 {
     for (int i = 0; n != MPI_UNDEFINED && i < n; i++)
         if (which[i] >= 0 && which[i] < waited->n)
-            add(done, waited->requests[which[i]], &statuses[i],
-                failed ? statuses[i].MPI_ERROR : MPI_SUCCESS);
+            add_completion(done, waited->requests[which[i]], &statuses[i],
+                           failed ? statuses[i].MPI_ERROR : MPI_SUCCESS);
 }
 
 void rec_mpi_waitsome(struct rec_mpi_call *call, int n, const int *which,
@@ -294,7 +294,7 @@ void rec_mpi_wait_failed(struct rec_mpi_call *call, int error, int n, const MPI_
         bool complete = told ? its_error != MPI_ERR_PENDING
                              : waited[i] != after[i] || (n == 1 && rec_mpi_was_truncated(error));
         if (complete)
-            add(&done, waited[i], &statuses[each ? i : 0], its_error);
+            add_completion(&done, waited[i], &statuses[each ? i : 0], its_error);
     }
     close_record(&done);
 }

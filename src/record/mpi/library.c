@@ -16,9 +16,9 @@ struct rec_mpi_library rec_mpi;
 struct rec_mpi_handles rec_mpi_handles;
 #endif
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool complete;         /* atomic */
-static void *private_library; /* where the linker's order does not lead to MPI */
+static pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool library_is_complete; /* atomic */
+static void *private_library;    /* where the linker's order does not lead to MPI */
 
 /* ---- where it is ------------------------------------------------------------------------------
  */
@@ -76,12 +76,12 @@ static void look_all_up(void)
 
 function *rec_mpi_real(const char *name)
 {
-    if (!__atomic_load_n(&complete, __ATOMIC_ACQUIRE)) {
-        pthread_mutex_lock(&lock);
-        if (!complete)
+    if (!__atomic_load_n(&library_is_complete, __ATOMIC_ACQUIRE)) {
+        pthread_mutex_lock(&library_lock);
+        if (!library_is_complete)
             look_all_up();
-        __atomic_store_n(&complete, true, __ATOMIC_RELEASE);
-        pthread_mutex_unlock(&lock);
+        __atomic_store_n(&library_is_complete, true, __ATOMIC_RELEASE);
+        pthread_mutex_unlock(&library_lock);
     }
     return find_function(name);
 }
@@ -132,10 +132,10 @@ bool rec_mpi_fits(void)
 {
     static int fits; /* atomic; 1: it does, -1: it does not */
     if (__atomic_load_n(&fits, __ATOMIC_ACQUIRE) == 0) {
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&library_lock);
         if (fits == 0)
             __atomic_store_n(&fits, look_whether_it_fits() ? 1 : -1, __ATOMIC_RELEASE);
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&library_lock);
     }
     return __atomic_load_n(&fits, __ATOMIC_RELAXED) > 0;
 }

@@ -9,29 +9,29 @@
 
 /* The groups of whose ranks we know the process numbers: that of the own world, and of those that
  * it has spawned or that have spawned it. */
-struct world {
+struct known_world {
     MPI_Group group;
     struct rec_mpi_group numbers;
-    struct world *before;
+    struct known_world *before;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct world *worlds; /* the newest first; only added to */
-static uint64_t n_known;     /* processes in them; atomic */
+static pthread_mutex_t members_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct known_world *worlds; /* the newest first; only added to */
+static uint64_t n_known;           /* processes in them; atomic */
 static uint64_t most_looks = MOST_LOOKS;
 static uint32_t own_number = REC_UNKNOWN_MEMBER;
 
 bool rec_members_add(MPI_Group group, int size, const struct rec_mpi_group *numbers)
 {
-    struct world *world = malloc(sizeof *world);
+    struct known_world *world = malloc(sizeof *world);
     if (!world)
         return false;
-    *world = (struct world){group, *numbers, NULL};
-    pthread_mutex_lock(&lock);
+    *world = (struct known_world){group, *numbers, NULL};
+    pthread_mutex_lock(&members_lock);
     world->before = worlds;
     __atomic_store_n(&worlds, world, __ATOMIC_RELEASE);
     __atomic_store_n(&n_known, n_known + (uint64_t)size, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&members_lock);
     return true;
 }
 
@@ -59,7 +59,7 @@ bool rec_members_are_few(int size)
 }
 
 /* Fills in the numbers that a world tells; returns how many are not known then. */
-static int look_into(const struct world *world, MPI_Group group, int size, const int *ranks,
+static int look_into(const struct known_world *world, MPI_Group group, int size, const int *ranks,
                      int *found, uint32_t *numbers)
 {
     int unknown = 0;
@@ -73,12 +73,13 @@ static int look_into(const struct world *world, MPI_Group group, int size, const
     return unknown;
 }
 
-static void look_up(MPI_Group group, int size, const int *ranks, int *found, uint32_t *numbers)
+static void look_up_members(MPI_Group group, int size, const int *ranks, int *found,
+                            uint32_t *numbers)
 {
     int unknown = size;
     for (int r = 0; r < size; r++)
         numbers[r] = REC_UNKNOWN_MEMBER;
-    for (const struct world *world = __atomic_load_n(&worlds, __ATOMIC_ACQUIRE);
+    for (const struct known_world *world = __atomic_load_n(&worlds, __ATOMIC_ACQUIRE);
          world && unknown > 0; world = world->before)
         unknown = look_into(world, group, size, ranks, found, numbers);
 }
@@ -88,7 +89,7 @@ uint32_t rec_members_first(MPI_Group group)
     const int rank = 0;
     int found;
     uint32_t number;
-    look_up(group, 1, &rank, &found, &number);
+    look_up_members(group, 1, &rank, &found, &number);
     return number;
 }
 
@@ -100,7 +101,7 @@ uint32_t *rec_members_list(MPI_Group group, int size)
     for (int r = 0; numbers && r < size; r++)
         ranks[r] = r;
     if (numbers)
-        look_up(group, size, ranks, ranks + size, numbers);
+        look_up_members(group, size, ranks, ranks + size, numbers);
     free(ranks);
     return numbers;
 }

@@ -126,21 +126,22 @@ void rec_mpi_poll(struct rec_mpi_call *call, int found)
 
 /* ---- matched probes -------------------------------------------------------------------------- */
 
-static struct rec_map handles; /* messages and windows: to the rec_mpi_comm they belong to */
+static struct rec_map handle_comms; /* messages and windows: to the rec_mpi_comm they belong to */
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void remember(uintptr_t handle, const struct rec_mpi_comm *comm)
+static void remember_handle(uintptr_t handle, const struct rec_mpi_comm *comm)
 {
-    if (rec_map_get(&handles, handle) == (uintptr_t)comm)
+    if (rec_map_get(&handle_comms, handle) == (uintptr_t)comm)
         return;
     pthread_mutex_lock(&handles_lock);
-    rec_map_put(&handles, handle, (uintptr_t)comm);
+    rec_map_put(&handle_comms, handle, (uintptr_t)comm);
     pthread_mutex_unlock(&handles_lock);
 }
 
 static const struct rec_mpi_comm *comm_behind(uintptr_t handle)
 {
-    const struct rec_mpi_comm *comm = (const struct rec_mpi_comm *)rec_map_get(&handles, handle);
+    const struct rec_mpi_comm *comm =
+        (const struct rec_mpi_comm *)rec_map_get(&handle_comms, handle);
     return comm ? comm : &rec_mpi_world;
 }
 
@@ -148,7 +149,7 @@ void rec_mpi_mprobe(struct rec_mpi_call *call, int found, MPI_Comm comm, const M
 {
     rec_mpi_poll(call, found);
     if (found && *message != MPI_MESSAGE_NO_PROC)
-        remember((uintptr_t)*message, rec_mpi_comm_of(comm));
+        remember_handle((uintptr_t)*message, rec_mpi_comm_of(comm));
 }
 
 const struct rec_mpi_comm *rec_mpi_comm_of_message(const MPI_Message *message)
@@ -169,7 +170,7 @@ void rec_mpi_imrecv(struct rec_mpi_call *call, uint64_t bytes, const struct rec_
 void rec_mpi_new_window(struct rec_mpi_call *call, MPI_Comm comm, const MPI_Win *window)
 {
     const struct rec_mpi_comm *info = rec_mpi_comm_of(comm);
-    remember((uintptr_t)*window, info);
+    remember_handle((uintptr_t)*window, info);
     if (!rec_mpi_is_paused(call))
         rec_mpi_collective(call, rec_now(), info, REC_NO_ROOT, 0, 0);
 }
@@ -179,11 +180,11 @@ void rec_mpi_new_window(struct rec_mpi_call *call, MPI_Comm comm, const MPI_Win 
 static const struct rec_mpi_comm *comm_of_window(MPI_Win window)
 {
     const struct rec_mpi_comm *comm =
-        (const struct rec_mpi_comm *)rec_map_get(&handles, (uintptr_t)window);
+        (const struct rec_mpi_comm *)rec_map_get(&handle_comms, (uintptr_t)window);
     if (REC_LIKELY(comm != NULL && (comm->local.row || comm->local.numbers)))
         return comm;
     comm = rec_mpi_look_at_window(window);
-    remember((uintptr_t)window, comm);
+    remember_handle((uintptr_t)window, comm);
     return comm;
 }
 

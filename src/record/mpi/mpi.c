@@ -13,12 +13,12 @@ enum { NOT_NAMED = 2 };
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-static uint32_t *place_of(unsigned which)
+static uint32_t *place_of_function(unsigned which)
 {
     return which < REC_SHMEM ? &rec_mpi_regions[which] : &rec_shmem_regions[which - REC_SHMEM];
 }
 
-static uint32_t define(unsigned which)
+static uint32_t define_mpi_function(unsigned which)
 {
     if (!rec_mpi_fits())
         return 0;
@@ -26,7 +26,7 @@ static uint32_t define(unsigned which)
         which < REC_SHMEM ? rec_mpi_names[which] : rec_shmem_names[which - REC_SHMEM];
     const struct rec_region region = {
         .paradigm = LULL_TAPE_PARADIGM_MPI, .role = LULL_TAPE_ROLE_FUNCTION, .name = name};
-    return rec_define_region_once(place_of(which), &region);
+    return rec_define_region_once(place_of_function(which), &region);
 }
 
 /* What is called on the way is not recorded. */
@@ -34,9 +34,9 @@ uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned which, const void *
                            const void *frame)
 {
     rec_gate_shut(self);
-    uint32_t region = __atomic_load_n(place_of(which), __ATOMIC_ACQUIRE);
+    uint32_t region = __atomic_load_n(place_of_function(which), __ATOMIC_ACQUIRE);
     if (region == 0)
-        region = define(which);
+        region = define_mpi_function(which);
     if (region != 0)
         region = rec_site_region(self, region, which, from, frame);
     rec_gate_open(self);

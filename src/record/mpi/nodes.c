@@ -23,7 +23,7 @@
 
 static bool leads;
 
-static void path_of(char *path, size_t size, const char *name)
+static void path_in_nodes(char *path, size_t size, const char *name)
 {
     const char *end = strrchr(rec_process.folder, '/');
     snprintf(path, size, "%.*s/" LULL_TAPE_NODES_NAME "%s%s",
@@ -34,7 +34,7 @@ static void path_of(char *path, size_t size, const char *name)
 static bool make_file(const char *name)
 {
     char path[4096];
-    path_of(path, sizeof path, name);
+    path_in_nodes(path, sizeof path, name);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
         return false;
@@ -45,7 +45,7 @@ static bool make_file(const char *name)
 static void remove_file(const char *name)
 {
     char path[4096];
-    path_of(path, sizeof path, name);
+    path_in_nodes(path, sizeof path, name);
     unlink(path);
 }
 
@@ -63,16 +63,16 @@ static bool change_state(uint64_t key, int rank, const char *from, const char *t
 {
     char name[64], old[4096], new[4096];
     name_of(name, sizeof name, key, from, strcmp(from, "claimed") == 0 ? -1 : rank);
-    path_of(old, sizeof old, name);
+    path_in_nodes(old, sizeof old, name);
     name_of(name, sizeof name, key, to, strcmp(to, "out") == 0 ? -1 : rank);
-    path_of(new, sizeof new, name);
+    path_in_nodes(new, sizeof new, name);
     return rename(old, new) == 0;
 }
 
-static bool make_folder(void)
+static bool make_nodes_folder(void)
 {
     char path[4096];
-    path_of(path, sizeof path, "");
+    path_in_nodes(path, sizeof path, "");
     return mkdir(path, 0777) == 0 || errno == EEXIST;
 }
 
@@ -84,7 +84,7 @@ void rec_mpi_nodes_claim(void)
         return;
     name_of(own, sizeof own, rec_node_key(), "", -1);
     name_of(state, sizeof state, rec_node_key(), "claimed", -1);
-    if (!make_file(own) && (errno != ENOENT || !make_folder() || !make_file(own)))
+    if (!make_file(own) && (errno != ENOENT || !make_nodes_folder() || !make_file(own)))
         return;
     leads = make_file(state);
     if (!leads)
@@ -134,10 +134,10 @@ static bool see_name(struct listing *listing, const char *name, const char *want
 
 /* The whole folder is read each time: that a file system of several nodes is asked for one name
  * again may be answered from memory. */
-static bool look(struct listing *listing, const char *wanted)
+static bool look_at_listing(struct listing *listing, const char *wanted)
 {
     char path[4096];
-    path_of(path, sizeof path, "");
+    path_in_nodes(path, sizeof path, "");
     DIR *folder = opendir(path);
     if (!folder)
         return false;
@@ -167,7 +167,7 @@ static bool wait_for(struct listing *listing, const char *wanted,
 {
     const int64_t begin = lull_clock_read(CLOCK_MONOTONIC);
     for (int64_t nap = SHORTEST_NAP;; nap = nap < LONGEST_NAP ? nap * 2 : LONGEST_NAP) {
-        if (!look(listing, wanted))
+        if (!look_at_listing(listing, wanted))
             return false;
         if (done(listing))
             return true;

@@ -5,7 +5,7 @@
 
 #include <sys/mman.h>
 
-enum { FIRST = 1024 }; /* a power of two: handles, and requests behind others */
+enum { FIRST_REQUESTS = 1024 }; /* a power of two: handles, and requests behind others */
 
 /* One cache line: most handles belong to one request. */
 struct queue {
@@ -26,30 +26,30 @@ struct rec_requests {
     struct rec_requests *older;
 };
 
-static struct rec_requests *newest; /* atomic; of all threads, the newest first */
-static bool are_shared;             /* several threads at a time */
+static struct rec_requests *newest_requests; /* atomic; of all threads, the newest first */
+static bool are_shared;                      /* several threads at a time */
 
 void rec_requests_begin(bool shared)
 {
     are_shared |= shared;
 }
 
-static inline void lock(struct rec_requests *requests)
+static inline void lock_requests(struct rec_requests *requests)
 {
     if (REC_UNLIKELY(are_shared))
         while (__atomic_test_and_set(&requests->locked, __ATOMIC_ACQUIRE)) {
         }
 }
 
-static REC_COLD struct rec_requests *make(struct rec_thread *self)
+static REC_COLD struct rec_requests *make_requests(struct rec_thread *self)
 {
     const struct rec_aside aside = rec_step_aside();
     const uintptr_t space = (uintptr_t)rec_keep(sizeof(struct rec_requests) + 64);
     struct rec_requests *fresh = space ? (void *)((space + 63) & ~(uintptr_t)63) : NULL;
     if (fresh) {
-        fresh->older = __atomic_load_n(&newest, __ATOMIC_RELAXED);
-        while (!__atomic_compare_exchange_n(&newest, &fresh->older, fresh, false, __ATOMIC_RELEASE,
-                                            __ATOMIC_RELAXED)) {
+        fresh->older = __atomic_load_n(&newest_requests, __ATOMIC_RELAXED);
+        while (!__atomic_compare_exchange_n(&newest_requests, &fresh->older, fresh, false,
+                                            __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
         }
         self->requests = fresh;
     }
@@ -60,9 +60,9 @@ static REC_COLD struct rec_requests *make(struct rec_thread *self)
 struct rec_requests *rec_requests_lock(struct rec_thread *self)
 {
     struct rec_requests *requests = self->requests;
-    if (REC_UNLIKELY(!requests) && !(requests = make(self)))
+    if (REC_UNLIKELY(!requests) && !(requests = make_requests(self)))
         return NULL;
-    lock(requests);
+    lock_requests(requests);
     return requests;
 }
 
@@ -75,12 +75,12 @@ void rec_requests_unlock(struct rec_requests *requests)
 /* ---- the table --------------------------------------------------------------------------------
  */
 
-static inline uint64_t key_of(MPI_Request handle)
+static inline uint64_t request_key(MPI_Request handle)
 {
     return (uint64_t)(uintptr_t)handle;
 }
 
-static void *pages(size_t size)
+static void *map_request_pages(size_t size)
 {
     void *got = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return got == MAP_FAILED ? NULL : got;
@@ -94,10 +94,10 @@ static inline struct queue *slot_of(struct queue *queues, size_t mask, uint64_t 
     return &queues[i & mask];
 }
 
-static bool grow(struct rec_requests *all)
+static bool grow_requests(struct rec_requests *all)
 {
-    size_t capacity = all->queues ? (all->mask + 1) * 2 : FIRST;
-    struct queue *queues = pages(capacity * sizeof *queues);
+    size_t capacity = all->queues ? (all->mask + 1) * 2 : FIRST_REQUESTS;
+    struct queue *queues = map_request_pages(capacity * sizeof *queues);
     if (!queues)
         return false;
     for (size_t i = 0; all->queues && i <= all->mask; i++)
@@ -117,10 +117,10 @@ static bool grow_pool(struct rec_requests *all)
     if (all->most > UINT32_MAX / 2)
         return false;
     void *larger = all->pool ? mremap(all->pool, size, 2 * size, MREMAP_MAYMOVE)
-                             : pages(FIRST * sizeof *all->pool);
+                             : map_request_pages(FIRST_REQUESTS * sizeof *all->pool);
     if (!larger || larger == MAP_FAILED)
         return false;
-    all->most = all->pool ? 2 * all->most : FIRST;
+    all->most = all->pool ? 2 * all->most : FIRST_REQUESTS;
     all->pool = larger;
     return true;
 }
@@ -153,9 +153,9 @@ static struct rec_request *append_behind(struct rec_requests *all, struct queue 
 
 struct rec_request *rec_request_append(struct rec_requests *all, MPI_Request handle)
 {
-    if (REC_UNLIKELY(all->used * 2 >= all->mask) && !grow(all))
+    if (REC_UNLIKELY(all->used * 2 >= all->mask) && !grow_requests(all))
         return NULL;
-    uint64_t key = key_of(handle);
+    uint64_t key = request_key(handle);
     struct queue *queue = slot_of(all->queues, all->mask, key);
     if (REC_UNLIKELY(queue->key == 0)) {
         queue->key = key;
@@ -171,7 +171,7 @@ static inline struct rec_request *find_of(struct rec_requests *all, MPI_Request 
 {
     if (REC_UNLIKELY(!all->queues))
         return NULL;
-    struct queue *queue = slot_of(all->queues, all->mask, key_of(handle));
+    struct queue *queue = slot_of(all->queues, all->mask, request_key(handle));
     return queue->count > 0 ? &queue->first : NULL;
 }
 
@@ -179,12 +179,12 @@ static inline struct rec_request *find_of(struct rec_requests *all, MPI_Request 
 static REC_COLD struct rec_request *find_elsewhere(struct rec_requests **requests,
                                                    MPI_Request handle)
 {
-    struct rec_requests *first = __atomic_load_n(&newest, __ATOMIC_ACQUIRE), *at;
+    struct rec_requests *first = __atomic_load_n(&newest_requests, __ATOMIC_ACQUIRE), *at;
     struct rec_request *found = NULL;
     rec_requests_unlock(*requests);
     *requests = NULL;
     for (at = first; at; at = at->older)
-        lock(at);
+        lock_requests(at);
     for (at = first; at && !found; at = at->older)
         if ((found = find_of(at, handle)))
             *requests = at;

@@ -53,14 +53,14 @@ static bool is_in_path(const char *command, const char *folder)
     return false;
 }
 
-enum found {
+enum command_found {
     FOUND,
     FOUND_HERE, /* in the working folder, though PATH does not have it */
     NOT_FOUND
 };
 
 /* A command without a slash is looked for in PATH and then, by Open MPI, in the working folder. */
-static enum found find(const char *command, MPI_Info info)
+static enum command_found find_command(const char *command, MPI_Info info)
 {
     char given[MPI_MAX_INFO_VAL], here[PATH_MAX], folder[PATH_MAX + MPI_MAX_INFO_VAL];
     bool elsewhere = info_of(info, "wdir", given);
@@ -94,7 +94,7 @@ static const char *env_program(void)
 }
 
 /* All that is made for one spawn, in one piece of memory with `texts` at its end. */
-struct made {
+struct made_commands {
     const char *env;
     char **commands, ***argvs, **words;
     char *texts;
@@ -111,7 +111,7 @@ static size_t count_words(char *const *argv)
 
 enum { TEXT = 48 };
 
-static bool allocate(struct made *made, struct rec_mpi_spawn *spawn, int n)
+static bool allocate(struct made_commands *made, struct rec_mpi_spawn *spawn, int n)
 {
     char *const *settings;
     made->env = env_program();
@@ -134,15 +134,15 @@ static bool allocate(struct made *made, struct rec_mpi_spawn *spawn, int n)
     return true;
 }
 
-static char *put_text(struct made *made, const char *before, const char *text)
+static char *put_text(struct made_commands *made, const char *before, const char *text)
 {
     char *place = made->texts;
     made->texts += sprintf(place, "%s%s", before, text) + 1;
     return place;
 }
 
-static void fill(struct made *made, struct rec_mpi_spawn *spawn, int n, const MPI_Info *infos,
-                 const struct rec_spawned *claimed)
+static void fill_commands(struct made_commands *made, struct rec_mpi_spawn *spawn, int n,
+                          const MPI_Info *infos, const struct rec_spawned *claimed)
 {
     char *const *settings, number[TEXT];
     rec_settings(&settings);
@@ -153,7 +153,7 @@ static void fill(struct made *made, struct rec_mpi_spawn *spawn, int n, const MP
     char *first = put_text(made, "LULL_RECORD_FIRST=", number);
     for (int i = 0; i < n; i++) {
         char **argv = spawn->argvs ? spawn->argvs[i] : NULL;
-        bool here = find(spawn->commands[i], infos[i]) == FOUND_HERE;
+        bool here = find_command(spawn->commands[i], infos[i]) == FOUND_HERE;
         made->commands[i] = env;
         made->argvs[i] = made->words;
         for (unsigned s = 0; s < made->n_settings; s++)
@@ -184,7 +184,7 @@ static const char *obstacle(const struct rec_mpi_spawn *spawn, int n, const int 
     for (int i = 0; i < n; i++) {
         if (!spawn->commands[i] || !*spawn->commands[i] || sizes[i] < 0)
             return "";
-        if (find(spawn->commands[i], infos[i]) == NOT_FOUND)
+        if (find_command(spawn->commands[i], infos[i]) == NOT_FOUND)
             return info_of(infos[i], "path", value) ? "it is looked for by a path" : "";
         if (strchr(spawn->commands[i], '='))
             return "its name has a '=' in it";
@@ -207,9 +207,9 @@ static void say(const struct rec_mpi_spawn *spawn, const char *reason)
 }
 
 /* Why it cannot be done; NULL: it is claimed. */
-static const char *claim(const struct rec_mpi_spawn *spawn, int n, const int *sizes,
-                         const struct rec_mpi_comm *comm, uint32_t *parents,
-                         struct rec_spawned *ret_claimed)
+static const char *claim_spawned(const struct rec_mpi_spawn *spawn, int n, const int *sizes,
+                                 const struct rec_mpi_comm *comm, uint32_t *parents,
+                                 struct rec_spawned *ret_claimed)
 {
     struct rec_spawned wanted = {.n_parents = (uint32_t)comm->size, .parents = parents};
     for (int i = 0; i < n; i++)
@@ -219,8 +219,8 @@ static const char *claim(const struct rec_mpi_spawn *spawn, int n, const int *si
                : "the folder of the run cannot be written";
 }
 
-static void begin(struct rec_mpi_spawn *spawn, int n, const int *sizes, const MPI_Info *infos,
-                  int root, MPI_Comm comm)
+static void begin_spawn(struct rec_mpi_spawn *spawn, int n, const int *sizes, const MPI_Info *infos,
+                        int root, MPI_Comm comm)
 {
     const struct rec_mpi_comm *info = rec_mpi_comm_of(comm);
     spawn->key = rec_mpi_spawn_key(info);
@@ -228,18 +228,18 @@ static void begin(struct rec_mpi_spawn *spawn, int n, const int *sizes, const MP
         return;
     uint32_t *parents = rec_current()->paused ? NULL : rec_mpi_list_members(comm, info->size);
     const char *reason = obstacle(spawn, n, sizes, infos, info, parents);
-    struct made made = {0};
+    struct made_commands made = {0};
     struct rec_spawned claimed;
     if (!reason && !allocate(&made, spawn, n))
         reason = "there is no env(1), or no memory";
     if (!reason)
-        reason = claim(spawn, n, sizes, info, parents, &claimed);
+        reason = claim_spawned(spawn, n, sizes, info, parents, &claimed);
     free(parents);
     if (reason) {
         say(spawn, reason);
         return;
     }
-    fill(&made, spawn, n, infos, &claimed);
+    fill_commands(&made, spawn, n, infos, &claimed);
     spawn->first = claimed.first;
     spawn->count = claimed.count;
 }
@@ -250,7 +250,7 @@ void rec_mpi_spawn_begin_multiple(struct rec_mpi_spawn *spawn, int n, char **com
                                   MPI_Comm comm)
 {
     *spawn = (struct rec_mpi_spawn){.commands = commands, .argvs = argvs};
-    begin(spawn, n, sizes, infos, root, comm);
+    begin_spawn(spawn, n, sizes, infos, root, comm);
 }
 
 void rec_mpi_spawn_begin(struct rec_mpi_spawn *spawn, const char *command, char **argv, int size,
@@ -260,7 +260,7 @@ void rec_mpi_spawn_begin(struct rec_mpi_spawn *spawn, const char *command, char 
     memcpy(&spawn->command_here, &command, sizeof command); /* nobody writes to it */
     spawn->commands = &spawn->command_here;
     spawn->argvs = &spawn->argv_here;
-    begin(spawn, 1, &size, &info, root, comm);
+    begin_spawn(spawn, 1, &size, &info, root, comm);
 }
 
 void rec_mpi_spawn_end(struct rec_mpi_call *call, struct rec_mpi_spawn *spawn, MPI_Comm comm,

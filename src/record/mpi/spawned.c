@@ -14,7 +14,7 @@
 
 #define MOST_PROCESSES (UINT32_C(1) << 30)
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t spawned_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_spawned last; /* of those that are known to be claimed */
 
 static void folder_path(char *path, size_t size)
@@ -124,7 +124,7 @@ static bool write_file(const struct rec_file *own, const struct rec_spawned *spa
 
 /* The next application behind all that have a file: a name that is taken only with its content,
  * so that whoever comes next knows which numbers are left. */
-static bool claim(const char *own, uint32_t above, struct rec_spawned *spawned)
+static bool claim_process_numbers(const char *own, uint32_t above, struct rec_spawned *spawned)
 {
     char path[4096];
     struct rec_file file;
@@ -159,14 +159,14 @@ bool rec_spawned_claim(uint64_t key, uint32_t above, const struct rec_spawned *w
         return false;
     snprintf(own, sizeof own, "%s/of-%u", folder, rec_process.number);
     struct rec_spawned claimed = *wanted;
-    pthread_mutex_lock(&lock);
-    bool good = claim(own, above, &claimed);
+    pthread_mutex_lock(&spawned_lock);
+    bool good = claim_process_numbers(own, above, &claimed);
     key_path(path, sizeof path, key);
     if (good && key != 0)
         good = rename(own, path) == 0;
     else
         unlink(own);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&spawned_lock);
     if (good)
         *ret_claimed = claimed;
     return good;

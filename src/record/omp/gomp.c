@@ -17,7 +17,7 @@ struct function {
 };
 
 #define REC_X(result, name, parameters) {#name, offsetof(struct rec_gomp, name)},
-static const struct function functions[] = {REC_GOMP_FUNCTIONS};
+static const struct function gomp_symbols[] = {REC_GOMP_FUNCTIONS};
 static const struct function llvm_functions[] = {REC_KMPC_FUNCTIONS};
 #undef REC_X
 
@@ -40,8 +40,8 @@ static bool is_libgomp(void *library, void *function)
     return !is_llvm;
 }
 
-static void find_functions(struct rec_gomp *gomp, void *library, const struct function *wanted,
-                           size_t n)
+static void find_gomp_functions(struct rec_gomp *gomp, void *library, const struct function *wanted,
+                                size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         void *function = dlsym(library, wanted[i].name);
@@ -57,10 +57,10 @@ static struct rec_gomp *make_runtime(void *library)
     if (gomp == MAP_FAILED)
         return NULL;
     gomp->is_ours = is_libgomp(library, dlsym(library, "GOMP_barrier"));
-    find_functions(gomp, library, functions, sizeof functions / sizeof *functions);
+    find_gomp_functions(gomp, library, gomp_symbols, sizeof gomp_symbols / sizeof *gomp_symbols);
     if (!gomp->is_ours)
-        find_functions(gomp, library, llvm_functions,
-                       sizeof llvm_functions / sizeof *llvm_functions);
+        find_gomp_functions(gomp, library, llvm_functions,
+                            sizeof llvm_functions / sizeof *llvm_functions);
     return gomp;
 }
 
@@ -81,7 +81,7 @@ static const struct rec_gomp *find_only(void)
  * memory from the program's heap. */
 extern int omp_get_max_threads(void) __attribute__((weak));
 
-__attribute__((constructor)) static void start(void)
+__attribute__((constructor)) static void start_gomp(void)
 {
     if (omp_get_max_threads)
         find_only();
@@ -93,15 +93,15 @@ __attribute__((constructor)) static void start(void)
 enum { MOST_RUNTIMES = 64 };
 
 static const char *const names[] = {"libgomp", "libomp", "libiomp", NULL};
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t runtimes_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     const char *file;
     const struct rec_gomp *gomp;
-} runtimes[MOST_RUNTIMES];
+} known_runtimes[MOST_RUNTIMES];
 static unsigned n_runtimes; /* atomic */
 /* Places of code -> runtimes, or `nobody` where the code's file needs none. */
-static struct rec_map places;
-static const struct rec_gomp nobody;
+static struct rec_map runtime_places;
+static const struct rec_gomp no_runtime;
 /* That of the innermost region or task whose code the thread runs. */
 static __thread const struct rec_gomp *current __attribute__((tls_model("initial-exec")));
 
@@ -109,8 +109,8 @@ static const struct rec_gomp *known_runtime(const char *file)
 {
     unsigned n = __atomic_load_n(&n_runtimes, __ATOMIC_ACQUIRE);
     for (unsigned i = 0; i < n; i++)
-        if (strcmp(runtimes[i].file, file) == 0)
-            return runtimes[i].gomp;
+        if (strcmp(known_runtimes[i].file, file) == 0)
+            return known_runtimes[i].gomp;
     return NULL;
 }
 
@@ -118,36 +118,36 @@ static const struct rec_gomp *known_runtime(const char *file)
 static const struct rec_gomp *new_runtime(const char *file, void *library)
 {
     const struct rec_gomp *gomp = library ? make_runtime(library) : NULL;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&runtimes_lock);
     const struct rec_gomp *known = known_runtime(file);
     if (!known && gomp && n_runtimes < MOST_RUNTIMES) {
-        runtimes[n_runtimes].file = file;
-        runtimes[n_runtimes].gomp = gomp;
+        known_runtimes[n_runtimes].file = file;
+        known_runtimes[n_runtimes].gomp = gomp;
         __atomic_store_n(&n_runtimes, n_runtimes + 1, __ATOMIC_RELEASE);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&runtimes_lock);
     return known ? known : gomp;
 }
 
-static void keep(const void *place, const struct rec_gomp *gomp)
+static void keep_runtime(const void *place, const struct rec_gomp *gomp)
 {
-    pthread_mutex_lock(&lock);
-    rec_map_put(&places, (uintptr_t)place, (uintptr_t)gomp);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&runtimes_lock);
+    rec_map_put(&runtime_places, (uintptr_t)place, (uintptr_t)gomp);
+    pthread_mutex_unlock(&runtimes_lock);
 }
 
 /* Where the code's file does not tell. */
 static const struct rec_gomp *any_runtime(void)
 {
     if (__atomic_load_n(&n_runtimes, __ATOMIC_ACQUIRE) > 0)
-        return runtimes[0].gomp;
+        return known_runtimes[0].gomp;
     for (const char *const *name = names; *name; name++) {
         void *library = rec_private_library(*name, "omp_set_lock");
         const struct rec_gomp *gomp = library ? new_runtime(*name, library) : NULL;
         if (gomp)
             return gomp;
     }
-    return &nobody;
+    return &no_runtime;
 }
 
 /* Once the loader has told that there is no runtime for all, it is asked about new ones alone: a
@@ -155,18 +155,18 @@ static const struct rec_gomp *any_runtime(void)
  */
 const struct rec_gomp *rec_gomp_find(const void *place)
 {
-    const struct rec_gomp *found = (const void *)rec_map_get(&places, (uintptr_t)place);
+    const struct rec_gomp *found = (const void *)rec_map_get(&runtime_places, (uintptr_t)place);
     if (!found && __atomic_load_n(&n_runtimes, __ATOMIC_ACQUIRE) == 0 && (found = find_only()))
         return found;
     if (!found) {
         const char *file = rec_needed_library(place, names);
-        found = file ? known_runtime(file) : &nobody;
+        found = file ? known_runtime(file) : &no_runtime;
         if (!found)
             found = new_runtime(file, dlopen(file, RTLD_LAZY | RTLD_NOLOAD));
         if (found)
-            keep(place, found);
+            keep_runtime(place, found);
     }
-    if (found && found != &nobody)
+    if (found && found != &no_runtime)
         return found;
     return current ? current : any_runtime();
 }

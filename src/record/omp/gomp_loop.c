@@ -6,8 +6,8 @@
 #include <stdarg.h>
 
 /* The first request for a chunk is made with the construct. */
-static struct rec_call begin(const struct rec_gomp *gomp, enum rec_omp_region construct,
-                             enum rec_omp_region request, const void *from)
+static struct rec_call begin_loop(const struct rec_gomp *gomp, enum rec_omp_region construct,
+                                  enum rec_omp_region request, const void *from)
 {
     struct rec_thread *self = rec_gomp_self(gomp);
     if (self)
@@ -17,13 +17,13 @@ static struct rec_call begin(const struct rec_gomp *gomp, enum rec_omp_region co
     return rec_gomp_open_request(self, request);
 }
 
-#define START(construct, region, type, name, ...)                          \
-    {                                                                      \
-        REC_GOMP;                                                          \
-        struct rec_call made = begin(gomp, construct, region, REC_CALLER); \
-        type result = gomp->name(__VA_ARGS__);                             \
-        rec_gomp_close(&made);                                             \
-        return result;                                                     \
+#define START(construct, region, type, name, ...)                               \
+    {                                                                           \
+        REC_GOMP;                                                               \
+        struct rec_call made = begin_loop(gomp, construct, region, REC_CALLER); \
+        type result = gomp->name(__VA_ARGS__);                                  \
+        rec_gomp_close(&made);                                                  \
+        return result;                                                          \
     }
 #define LOOP_START(name, ...) START(REC_OMP_FOR, REC_OMP_NEXT_CHUNK, bool, name, __VA_ARGS__)
 #define LOOP_NEXT(name)                                                                        \
@@ -35,7 +35,7 @@ static struct rec_call begin(const struct rec_gomp *gomp, enum rec_omp_region co
         return result;                                                                         \
     }
 
-#define CHUNKED(s)                                                                      \
+#define LOOP_CHUNKED(s)                                                                 \
     bool GOMP_loop_##s##_start REC_CHUNKED_ARGS LOOP_START(                             \
         GOMP_loop_##s##_start, begin_, end, step, chunk, from,                          \
         to) bool GOMP_loop_##s##_next REC_NEXT_ARGS                                     \
@@ -43,7 +43,7 @@ static struct rec_call begin(const struct rec_gomp *gomp, enum rec_omp_region co
     LOOP_START(GOMP_loop_ull_##s##_start, up, begin_, end, step, chunk, from,           \
                to) bool GOMP_loop_ull_##s##_next REC_ULL_NEXT_ARGS                      \
     LOOP_NEXT(GOMP_loop_ull_##s##_next)
-REC_GOMP_CHUNKED(CHUNKED)
+REC_GOMP_CHUNKED(LOOP_CHUNKED)
 
 #define BY_RUNTIME(s)                                                                   \
     bool GOMP_loop_##s##_start REC_RUNTIME_ARGS LOOP_START(                             \
@@ -138,14 +138,14 @@ unsigned GOMP_sections_start(unsigned count)
  * cannot run another. */
 static __thread unsigned dimensions;
 
-#define DOACROSS_START(name, ...)                                                        \
-    {                                                                                    \
-        REC_GOMP;                                                                        \
-        struct rec_call made = begin(gomp, REC_OMP_FOR, REC_OMP_NEXT_CHUNK, REC_CALLER); \
-        dimensions = n;                                                                  \
-        bool result = gomp->name(__VA_ARGS__);                                           \
-        rec_gomp_close(&made);                                                           \
-        return result;                                                                   \
+#define DOACROSS_START(name, ...)                                                             \
+    {                                                                                         \
+        REC_GOMP;                                                                             \
+        struct rec_call made = begin_loop(gomp, REC_OMP_FOR, REC_OMP_NEXT_CHUNK, REC_CALLER); \
+        dimensions = n;                                                                       \
+        bool result = gomp->name(__VA_ARGS__);                                                \
+        rec_gomp_close(&made);                                                                \
+        return result;                                                                        \
     }
 
 #define DOACROSS(s)                                                       \

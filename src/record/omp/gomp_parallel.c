@@ -113,7 +113,7 @@ void GOMP_parallel_sections(rec_body *body, void *data, unsigned threads, unsign
     PARALLEL(run_sections, GOMP_parallel_sections, threads, count, flags);
 }
 
-#define CHUNKED(s)                                                                            \
+#define PARALLEL_CHUNKED(s)                                                                   \
     void GOMP_parallel_loop_##s REC_PARALLEL_CHUNKED_ARGS                                     \
     {                                                                                         \
         PARALLEL(run_loop, GOMP_parallel_loop_##s, threads, begin_, end, step, chunk, flags); \
@@ -123,7 +123,7 @@ void GOMP_parallel_sections(rec_body *body, void *data, unsigned threads, unsign
     {                                                                                  \
         PARALLEL(run_loop, GOMP_parallel_loop_##s, threads, begin_, end, step, flags); \
     }
-REC_GOMP_PARALLEL_CHUNKED(CHUNKED)
+REC_GOMP_PARALLEL_CHUNKED(PARALLEL_CHUNKED)
 REC_GOMP_PARALLEL_BY_RUNTIME(PARALLEL_BY_RUNTIME)
 
 unsigned GOMP_parallel_reductions(rec_body *body, void *data, unsigned threads, unsigned flags)

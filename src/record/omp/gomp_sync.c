@@ -123,7 +123,7 @@ static void tell_caller(void (*function)(void *), void *lock, const void *from)
         rec_omp_of(self)->called_from = NULL;
 }
 
-#define LOCK(name, region)                                              \
+#define LOCK_ENTRY(name, region)                                        \
     void name(void *lock)                                               \
     {                                                                   \
         REC_GOMP;                                                       \
@@ -162,15 +162,15 @@ static void end_test(const struct rec_call *made)
         return result;                                         \
     }
 
-LOCK(omp_set_lock, REC_OMP_SET_LOCK)
-LOCK(omp_set_lock_, REC_OMP_SET_LOCK)
-LOCK(omp_unset_lock, REC_OMP_UNSET_LOCK)
-LOCK(omp_unset_lock_, REC_OMP_UNSET_LOCK)
+LOCK_ENTRY(omp_set_lock, REC_OMP_SET_LOCK)
+LOCK_ENTRY(omp_set_lock_, REC_OMP_SET_LOCK)
+LOCK_ENTRY(omp_unset_lock, REC_OMP_UNSET_LOCK)
+LOCK_ENTRY(omp_unset_lock_, REC_OMP_UNSET_LOCK)
 TEST(omp_test_lock, REC_OMP_TEST_LOCK)
 TEST(omp_test_lock_, REC_OMP_TEST_LOCK)
-LOCK(omp_set_nest_lock, REC_OMP_SET_NEST_LOCK)
-LOCK(omp_set_nest_lock_, REC_OMP_SET_NEST_LOCK)
-LOCK(omp_unset_nest_lock, REC_OMP_UNSET_NEST_LOCK)
-LOCK(omp_unset_nest_lock_, REC_OMP_UNSET_NEST_LOCK)
+LOCK_ENTRY(omp_set_nest_lock, REC_OMP_SET_NEST_LOCK)
+LOCK_ENTRY(omp_set_nest_lock_, REC_OMP_SET_NEST_LOCK)
+LOCK_ENTRY(omp_unset_nest_lock, REC_OMP_UNSET_NEST_LOCK)
+LOCK_ENTRY(omp_unset_nest_lock_, REC_OMP_UNSET_NEST_LOCK)
 TEST(omp_test_nest_lock, REC_OMP_TEST_NEST_LOCK)
 TEST(omp_test_nest_lock_, REC_OMP_TEST_NEST_LOCK)

@@ -2,16 +2,16 @@
 
 #include "record/omp/gomp.h"
 
-enum { PROBES = 8 };
+enum { TRAMPOLINE_PROBES = 8 };
 
 /* Open addressing by the code; a place is never given free. Those who come first to one at the same
  * time write the same region. */
-static struct place {
+static struct trampoline_place {
     rec_body *body;  /* atomic */
     uint32_t region; /* atomic; 0: not known yet */
-} places[256];
+} trampoline_places[256];
 
-static void run_at(const struct place *place, void *data)
+static void run_at(const struct trampoline_place *place, void *data)
 {
     REC_COMES_AFTER(place);
     rec_gomp_run_task(__atomic_load_n(&place->body, __ATOMIC_RELAXED),
@@ -29,25 +29,27 @@ static void run_at(const struct place *place, void *data)
     ROW(X, 0xe) ROW(X, 0xf)
 /* clang-format on */
 
-#define DEFINE(n)                          \
-    static void trampoline_##n(void *data) \
-    {                                      \
-        run_at(&places[n], data);          \
+#define DEFINE(n)                            \
+    static void trampoline_##n(void *data)   \
+    {                                        \
+        run_at(&trampoline_places[n], data); \
     }
 ALL(DEFINE)
 
 #define ENTRY(n) trampoline_##n,
 static rec_body *const trampolines[] = {ALL(ENTRY)};
-_Static_assert(sizeof trampolines / sizeof *trampolines == sizeof places / sizeof *places,
+_Static_assert(sizeof trampolines / sizeof *trampolines ==
+                   sizeof trampoline_places / sizeof *trampoline_places,
                "one for each place");
 
 rec_body *rec_gomp_trampoline(rec_body *body)
 {
     const void *code = rec_gomp_place(body);
     const uint64_t hash = (uint64_t)(uintptr_t)code * UINT64_C(0x9e3779b97f4a7c15);
-    for (unsigned i = 0; i < PROBES; i++) {
-        const size_t at = ((hash >> 40) + i) % (sizeof places / sizeof *places);
-        struct place *place = &places[at];
+    for (unsigned i = 0; i < TRAMPOLINE_PROBES; i++) {
+        const size_t at =
+            ((hash >> 40) + i) % (sizeof trampoline_places / sizeof *trampoline_places);
+        struct trampoline_place *place = &trampoline_places[at];
         rec_body *there = __atomic_load_n(&place->body, __ATOMIC_ACQUIRE);
         if (!there && __atomic_compare_exchange_n(&place->body, &there, body, false,
                                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))

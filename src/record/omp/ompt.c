@@ -24,7 +24,7 @@ static bool is_explicit(const union ompt_data *task)
     return task && (task->value & 1);
 }
 
-static uint32_t region_of(const union ompt_data *task)
+static uint32_t region_of_task(const union ompt_data *task)
 {
     return (uint32_t)(task->value >> 1);
 }
@@ -69,7 +69,7 @@ static uint32_t tasks_inside(const struct rec_omp *omp, const union ompt_data *t
 }
 
 /* The runtime tells where its caller goes on; the instruction before is the one that called it. */
-static const void *place_of(const void *code)
+static const void *place_of_code(const void *code)
 {
     return code ? (const char *)code - 1 : NULL;
 }
@@ -114,7 +114,7 @@ static void on_parallel_begin(union ompt_data *task, const void *frame, union om
     omp->leagues &= ~bit;
     if (REC_UNLIKELY(league))
         omp->leagues |= bit;
-    rec_omp_fork(self, fork, league ? REC_OMP_LEAGUE : REC_OMP_PARALLEL, place_of(code));
+    rec_omp_fork(self, fork, league ? REC_OMP_LEAGUE : REC_OMP_PARALLEL, place_of_code(code));
     parallel->ptr = fork;
     REC_COMES_BEFORE(fork);
 }
@@ -375,7 +375,7 @@ static void on_task_create(union ompt_data *parent, const void *frame, union omp
     if (!(flags & OMPT_TASK_EXPLICIT))
         return;
     REC_COMES_AFTER(task); /* its memory was another task's */
-    task->value = mark_of(rec_omp_outlined(REC_OMP_TASK, place_of(code)));
+    task->value = mark_of(rec_omp_outlined(REC_OMP_TASK, place_of_code(code)));
     REC_COMES_BEFORE(task);
     struct rec_thread *self = rec_omp_self();
     if (!self)
@@ -389,8 +389,8 @@ static void begin_task(const union ompt_data *task)
 {
     struct rec_thread *self = rec_omp_self();
     if (self) {
-        rec_omp_push(self->omp, region_of(task));
-        rec_omp_task_begin(self, region_of(task));
+        rec_omp_push(self->omp, region_of_task(task));
+        rec_omp_task_begin(self, region_of_task(task));
     } else {
         rec_omp_skip();
     }
@@ -405,7 +405,7 @@ static void end_task(const union ompt_data *task)
     if (self->omp && rec_omp_of(self)->n_tasks > 0)
         rec_omp_of(self)->n_tasks--;
     uint32_t region;
-    self = rec_omp_ending(region_of(task), &region);
+    self = rec_omp_ending(region_of_task(task), &region);
     if (self)
         rec_omp_task_end(self, region);
 }

@@ -12,7 +12,7 @@ char rec_omp_tasks_ended;
         LULL_TAPE_PARADIGM_OPENMP, LULL_TAPE_ROLE_##role, false, 0, "!$omp " construct, NULL \
     }
 
-static const struct rec_region regions[REC_OMP_REGIONS] = {
+static const struct rec_region omp_regions[REC_OMP_REGIONS] = {
     [REC_OMP_FORK] = REGION("fork", SCHEDULE),
     [REC_OMP_IMPLICIT_BARRIER] = REGION("implicit barrier", IMPLICIT_BARRIER),
     [REC_OMP_BARRIER] = REGION("barrier", BARRIER),
@@ -49,7 +49,7 @@ static const struct rec_region regions[REC_OMP_REGIONS] = {
 void rec_omp_start(void)
 {
     for (int i = 0; i < REC_OMP_REGIONS; i++)
-        rec_define_region_once(&rec_omp_ids[i], &regions[i]);
+        rec_define_region_once(&rec_omp_ids[i], &omp_regions[i]);
 }
 
 uint32_t rec_omp_new_site(enum rec_omp_region construct, const void *from)
@@ -62,12 +62,12 @@ uint32_t rec_omp_new_site(enum rec_omp_region construct, const void *from)
 
 /* Open addressing; a place is never given free. When the table is full, what comes new shares one
  * region. */
-enum { PLACES = 8192, PROBES = 64 };
+enum { OUTLINED_PLACES = 8192, OUTLINED_PROBES = 64 };
 
-static struct place {
+static struct outlined_place {
     const void *code; /* atomic */
     uint32_t id;      /* atomic; 0: being defined */
-} places[REC_OMP_OUTLINED][PLACES];
+} outlined_places[REC_OMP_OUTLINED][OUTLINED_PLACES];
 
 static const struct {
     const char *name;
@@ -79,7 +79,7 @@ static const struct {
     [REC_OMP_TASK] = {"task", LULL_TAPE_ROLE_TASK, false},
 };
 
-static uint32_t define(enum rec_omp_outlined kind, const void *code, uint32_t *id)
+static uint32_t define_outlined(enum rec_omp_outlined kind, const void *code, uint32_t *id)
 {
     static uint32_t parents[REC_OMP_OUTLINED];
     char name[32];
@@ -99,15 +99,15 @@ static uint32_t define(enum rec_omp_outlined kind, const void *code, uint32_t *i
 static uint32_t id_of(enum rec_omp_outlined kind, const void *code, uint32_t *place)
 {
     uint32_t id = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-    return REC_LIKELY(id != 0) ? id : define(kind, code, place);
+    return REC_LIKELY(id != 0) ? id : define_outlined(kind, code, place);
 }
 
 uint32_t rec_omp_outlined(enum rec_omp_outlined kind, const void *code)
 {
     static uint32_t others[REC_OMP_OUTLINED]; /* atomic */
     uint64_t hash = (uint64_t)(uintptr_t)code * UINT64_C(0x9e3779b97f4a7c15);
-    for (unsigned i = 0; code && i < PROBES; i++) {
-        struct place *place = &places[kind][((hash >> 40) + i) % PLACES];
+    for (unsigned i = 0; code && i < OUTLINED_PROBES; i++) {
+        struct outlined_place *place = &outlined_places[kind][((hash >> 40) + i) % OUTLINED_PLACES];
         const void *there = __atomic_load_n(&place->code, __ATOMIC_ACQUIRE);
         if (!there && __atomic_compare_exchange_n(&place->code, &there, code, false,
                                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))

@@ -68,7 +68,7 @@ void rec_shmem_end_call(struct rec_mpi_call *call)
 
 /* ---- active sets ----------------------------------------------------------------------------- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t shmem_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_map sets; /* what names it -> rec_mpi_comm */
 
 static const struct rec_mpi_comm *make_set(uintptr_t key, int first, int log_stride, int size)
@@ -96,10 +96,10 @@ const struct rec_mpi_comm *rec_shmem_set(int first, int log_stride, int size)
     const struct rec_mpi_comm *set = (const struct rec_mpi_comm *)rec_map_get(&sets, key);
     if (REC_LIKELY(set != NULL))
         return set;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&shmem_lock);
     set = (const struct rec_mpi_comm *)rec_map_get(&sets, key);
     if (!set)
         set = make_set(key, first, log_stride, size);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&shmem_lock);
     return set;
 }

@@ -12,7 +12,7 @@ static struct rec_map_table *make_table(size_t capacity)
     return table;
 }
 
-static void put(struct rec_map_table *table, uintptr_t key, uintptr_t value)
+static void put_entry(struct rec_map_table *table, uintptr_t key, uintptr_t value)
 {
     size_t i = rec_map_hash(key);
     while (table->entries[i & table->mask].key != 0 && table->entries[i & table->mask].key != key)
@@ -34,12 +34,12 @@ bool rec_map_put(struct rec_map *map, uintptr_t key, uintptr_t value)
             return false;
         for (size_t i = 0; table && i <= table->mask; i++)
             if (table->entries[i].key != 0)
-                put(larger, table->entries[i].key, table->entries[i].value);
+                put_entry(larger, table->entries[i].key, table->entries[i].value);
         /* The old one stays: another thread may be reading it. All of them together are as large
          * as the new one. */
         __atomic_store_n(&map->table, larger, __ATOMIC_RELEASE);
         table = larger;
     }
-    put(table, key, value);
+    put_entry(table, key, value);
     return true;
 }

@@ -26,7 +26,7 @@ struct path {
 struct rec_map rec_sites;
 static struct rec_map paths; /* hash of a path and a function -> region */
 static struct rec_map steps; /* return address -> a step, see below */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t n_sites;
 
 /* ---- loaded files -----------------------------------------------------------------------------
@@ -36,15 +36,15 @@ static struct rec_map objects; /* hash of its path and where it lies -> its id *
 
 /* The loaded file that an address is in. There is one at a time, with the lock held: it is too
  * large for the stacks of some threads. */
-static struct search {
+static struct object_search {
     uintptr_t address, bias;
     bool found, binding, own;
     char path[REC_MOST_PATH];
     char build_id[REC_BUILD_ID]; /* hexadecimal */
-} object;
+} searched_object;
 
 /* NT_GNU_BUILD_ID among the notes of a segment. */
-static void find_build_id(const char *notes, size_t size, struct search *search)
+static void find_build_id(const char *notes, size_t size, struct object_search *search)
 {
     static const char digits[] = "0123456789abcdef";
     for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= size;) {
@@ -68,7 +68,7 @@ static void find_build_id(const char *notes, size_t size, struct search *search)
     }
 }
 
-static const char *last_part(const char *path)
+static const char *object_file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -79,14 +79,14 @@ static bool is_binding(const char *path)
 {
     static const char *const names[] = {"libmpi", "libfmpich", "libpmpi"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(last_part(path), names[i], strlen(names[i])) == 0)
+        if (strncmp(object_file_name(path), names[i], strlen(names[i])) == 0)
             return true;
     return false;
 }
 
-static int look_at(struct dl_phdr_info *info, size_t size, void *context)
+static int look_at_object(struct dl_phdr_info *info, size_t size, void *context)
 {
-    struct search *search = context;
+    struct object_search *search = context;
     (void)size;
     if (!rec_file_holds(info, search->address))
         return 0;
@@ -100,27 +100,27 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *context)
     if (!realpath(name, search->path))
         snprintf(search->path, sizeof search->path, "%s", name);
     search->binding = is_binding(search->path) || is_binding(name);
-    search->own = rec_file_holds(info, (uintptr_t)&object);
+    search->own = rec_file_holds(info, (uintptr_t)&searched_object);
     return 1;
 }
 
 /* With the lock held: fills in `object`. */
 static bool find_object(uintptr_t address)
 {
-    object.address = address;
-    object.found = false;
-    object.path[0] = object.build_id[0] = '\0';
-    dl_iterate_phdr(look_at, &object);
-    return object.found;
+    searched_object.address = address;
+    searched_object.found = false;
+    searched_object.path[0] = searched_object.build_id[0] = '\0';
+    dl_iterate_phdr(look_at_object, &searched_object);
+    return searched_object.found;
 }
 
 /* With the lock held: of `object`. 0: it cannot be defined. */
 static uint32_t id_of_object(void)
 {
-    uint64_t hash = lull_fnv(LULL_FNV_BEGIN, &object.bias, sizeof object.bias);
-    hash = lull_fnv(hash, object.path, strlen(object.path)) | 1;
+    uint64_t hash = lull_fnv(LULL_FNV_BEGIN, &searched_object.bias, sizeof searched_object.bias);
+    hash = lull_fnv(hash, searched_object.path, strlen(searched_object.path)) | 1;
     uint32_t id = (uint32_t)rec_map_get(&objects, (uintptr_t)hash);
-    if (id == 0 && (id = rec_define_object(object.path, object.build_id)) != 0)
+    if (id == 0 && (id = rec_define_object(searched_object.path, searched_object.build_id)) != 0)
         rec_map_put(&objects, (uintptr_t)hash, id);
     return id;
 }
@@ -147,7 +147,7 @@ static void ask_for_stack(struct rec_thread *self)
     pthread_attr_destroy(&attributes);
 }
 
-static REC_COLD void find_stack(struct rec_thread *self)
+static REC_COLD void find_thread_stack(struct rec_thread *self)
 {
     const struct rec_aside aside = rec_step_aside();
     ask_for_stack(self);
@@ -157,7 +157,7 @@ static REC_COLD void find_stack(struct rec_thread *self)
 bool rec_site_is_stack(struct rec_thread *self, uintptr_t frame)
 {
     if (REC_UNLIKELY(self->stack_end == 0))
-        find_stack(self);
+        find_thread_stack(self);
     return frame >= self->stack_begin && frame < self->stack_end;
 }
 
@@ -305,7 +305,7 @@ static void learn(const struct rec_thread *self, uintptr_t from, uintptr_t frame
 {
     bool known = find_object(from);
     path->n = 0;
-    if (!known || (!object.binding && rec_process.callpath == 1)) {
+    if (!known || (!searched_object.binding && rec_process.callpath == 1)) {
         keep_step(from, false, 0);
         path->places[path->n++] = from;
         return;
@@ -321,7 +321,7 @@ static void learn(const struct rec_thread *self, uintptr_t from, uintptr_t frame
     uintptr_t at = frame;
     for (unsigned i = 0; i < frames.n && path->n < rec_process.callpath; i++) {
         uintptr_t place = frames.all[i].place, bytes = bytes_to_next(&frames, i, at, limit);
-        bool binding = find_object(place) && object.binding;
+        bool binding = find_object(place) && searched_object.binding;
         keep_step(place, binding, bytes);
         if (!binding)
             path->places[path->n++] = place;
@@ -358,16 +358,16 @@ static void tell_full(void)
 /* With the lock held. A return address is that of the next instruction: the one before it calls.
  * Where it is in the recorder, a function of the program that we have called ended in a jump: of
  * that one nothing is known. */
-static uint32_t define(uint32_t parent, const uintptr_t *places, unsigned n, unsigned code)
+static uint32_t define_site(uint32_t parent, const uintptr_t *places, unsigned n, unsigned code)
 {
     struct rec_site site = {.region = parent, .code = code};
     for (unsigned i = 0; i < n; i++) {
         uintptr_t place = places[i] - (code == LULL_TAPE_CODE_CALLS);
-        uint32_t id_of_file = find_object(place) && !object.own ? id_of_object() : 0;
+        uint32_t id_of_file = find_object(place) && !searched_object.own ? id_of_object() : 0;
         if (id_of_file == 0)
             break;
         site.objects[site.n] = id_of_file;
-        site.offsets[site.n++] = place - object.bias;
+        site.offsets[site.n++] = place - searched_object.bias;
     }
     const bool fits = n_sites < MOST_SITES;
     if (site.n > 0 && !fits)
@@ -377,7 +377,7 @@ static uint32_t define(uint32_t parent, const uintptr_t *places, unsigned n, uns
     return id != 0 ? id : parent;
 }
 
-static uint32_t region_of(uint32_t parent, unsigned function, const struct path *path)
+static uint32_t region_of_path(uint32_t parent, unsigned function, const struct path *path)
 {
     if (path->n == 0)
         return parent;
@@ -385,7 +385,7 @@ static uint32_t region_of(uint32_t parent, unsigned function, const struct path 
     uint32_t region = (uint32_t)rec_map_get(&paths, key);
     if (region != 0)
         return region;
-    region = define(parent, path->places, path->n, LULL_TAPE_CODE_CALLS);
+    region = define_site(parent, path->places, path->n, LULL_TAPE_CODE_CALLS);
     rec_map_put(&paths, key, region);
     return region;
 }
@@ -395,12 +395,12 @@ static uint32_t learn_region(struct rec_thread *self, uint32_t parent, unsigned 
 {
     struct path path;
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&sites_lock);
     learn(self, from, frame, &path);
-    uint32_t region = region_of(parent, function, &path);
+    uint32_t region = region_of_path(parent, function, &path);
     if (rec_process.callpath == 1 && path.n == 1 && path.places[0] == from)
         rec_map_put(&rec_sites, rec_site_key((const void *)from, function), region);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&sites_lock);
     rec_step_back(&aside);
     return region;
 }
@@ -410,7 +410,7 @@ uint32_t rec_site_region(struct rec_thread *self, uint32_t parent, unsigned func
 {
     struct path path;
     if (self->stack_end == 0)
-        find_stack(self);
+        find_thread_stack(self);
     if (walk(self, (uintptr_t)from, (uintptr_t)frame, &path)) {
         uint32_t region =
             path.n == 0 ? parent : (uint32_t)rec_map_get(&paths, key_of_path(&path, function));
@@ -425,10 +425,10 @@ uint32_t rec_site_of_place(uint32_t parent, unsigned function, const void *from)
 {
     const struct path path = {1, {(uintptr_t)from}};
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&lock);
-    uint32_t region = region_of(parent, function, &path);
+    pthread_mutex_lock(&sites_lock);
+    uint32_t region = region_of_path(parent, function, &path);
     rec_map_put(&rec_sites, rec_site_key(from, function), region);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&sites_lock);
     rec_step_back(&aside);
     return region;
 }
@@ -437,9 +437,9 @@ static uint32_t define_code(uint32_t parent, const void *code, unsigned what)
 {
     const uintptr_t place = (uintptr_t)code;
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&lock);
-    uint32_t id = define(parent, &place, 1, what);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&sites_lock);
+    uint32_t id = define_site(parent, &place, 1, what);
+    pthread_mutex_unlock(&sites_lock);
     rec_step_back(&aside);
     return id;
 }
@@ -457,10 +457,10 @@ uint32_t rec_site_of_function(uint32_t parent, const void *function)
 bool rec_site_bias(uintptr_t address, uintptr_t *ret_bias)
 {
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&sites_lock);
     const bool found = find_object(address);
-    *ret_bias = object.bias;
-    pthread_mutex_unlock(&lock);
+    *ret_bias = searched_object.bias;
+    pthread_mutex_unlock(&sites_lock);
     rec_step_back(&aside);
     return found;
 }
@@ -468,12 +468,12 @@ bool rec_site_bias(uintptr_t address, uintptr_t *ret_bias)
 bool rec_site_loaded(uintptr_t address, struct rec_loaded *ret_file)
 {
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&sites_lock);
     const bool found = find_object(address);
-    ret_file->bias = object.bias;
-    memcpy(ret_file->path, object.path, sizeof ret_file->path);
-    memcpy(ret_file->build_id, object.build_id, sizeof ret_file->build_id);
-    pthread_mutex_unlock(&lock);
+    ret_file->bias = searched_object.bias;
+    memcpy(ret_file->path, searched_object.path, sizeof ret_file->path);
+    memcpy(ret_file->build_id, searched_object.build_id, sizeof ret_file->build_id);
+    pthread_mutex_unlock(&sites_lock);
     rec_step_back(&aside);
     return found;
 }

@@ -50,7 +50,7 @@ void rec_buffer_name(struct rec_thread *self)
         snprintf(self->header->name, sizeof self->header->name, "%s thread %u", name, self->number);
 }
 
-static void fill_header(struct rec_thread *self)
+static void fill_tape_header(struct rec_thread *self)
 {
     struct lull_tape_header *header = self->header;
     header->version = LULL_TAPE_VERSION;
@@ -129,7 +129,7 @@ bool rec_buffer_begin(struct rec_thread *self)
     }
     if (self->storing)
         self->committed = &self->header->committed;
-    fill_header(self);
+    fill_tape_header(self);
     if (self->storing)
         rec_container_enter(&self->tail_first, LULL_TAPE_PART_TAIL, self->number);
     rec_container_enter(&head, LULL_TAPE_PART_HEAD, self->number);
@@ -161,7 +161,7 @@ static bool reserve_chunks(struct rec_thread *self)
 }
 
 /* Returns the flag that says why it could not, 0 if it could. */
-static unsigned write_chunk(struct rec_thread *self)
+static unsigned write_full_chunk(struct rec_thread *self)
 {
     if (rec_process.keeps_last)
         return rec_ring_store(self->tail, self->number, (uint32_t)(self->flushed / LULL_TAPE_CHUNK))
@@ -214,7 +214,7 @@ static bool store_chunk(struct rec_thread *self, uint64_t now, uint64_t last)
         self->at->record.value = 0;
         rec_commit(self, (unsigned)(self->end - self->at));
     }
-    const unsigned failed = write_chunk(self);
+    const unsigned failed = write_full_chunk(self);
     if (failed) {
         rec_buffer_stop(self, failed);
         return false;

@@ -21,7 +21,7 @@ static struct {
         *node; /* of a file of the node; NULL: it is of this process */
     struct lull_tape_container_entry *entry; /* there */
     char path[REC_PATH];                     /* too large for the stacks of some threads */
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = {.fd = -1}};
+} own_container = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = {.fd = -1}};
 
 /* ---- the file, with the lock held --------------------------------------------------------------
  */
@@ -29,21 +29,21 @@ static struct {
 /* The program may have closed it. */
 static bool open_again(void)
 {
-    return rec_file_open(&all.file, all.path);
+    return rec_file_open(&own_container.file, own_container.path);
 }
 
 static void *map_part(void *at, size_t size, uint64_t offset)
 {
-    if (!open_again() || !rec_file_extend(&all.file, offset, size))
+    if (!open_again() || !rec_file_extend(&own_container.file, offset, size))
         return MAP_FAILED;
     return mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE | (at ? MAP_FIXED : 0),
-                all.file.fd, (off_t)offset);
+                own_container.file.fd, (off_t)offset);
 }
 
 /* Other processes take space in the file of a node meanwhile. */
 static uint64_t *end_of_file(void)
 {
-    return all.node ? &all.node->end : &all.header->end;
+    return own_container.node ? &own_container.node->end : &own_container.header->end;
 }
 
 /* Whoever dies or fails before it enters what it has taken leaves a gap. */
@@ -59,7 +59,7 @@ static bool take_space(size_t size, uint64_t *ret_offset)
 }
 
 /* Unless another process has taken space behind it. */
-static void give_back(size_t size, uint64_t offset)
+static void give_extent_back(size_t size, uint64_t offset)
 {
     uint64_t end = offset + size;
     __atomic_compare_exchange_n(end_of_file(), &end, offset, false, __ATOMIC_RELAXED,
@@ -74,14 +74,14 @@ static void *map_space(void *at, size_t size, uint64_t *ret_offset)
     void *mapping = map_part(at, size, *ret_offset);
     const int reason = errno;
     if (mapping == MAP_FAILED)
-        give_back(size, *ret_offset);
+        give_extent_back(size, *ret_offset);
     errno = reason;
     return mapping;
 }
 
 static struct lull_tape_extent *first_table(void)
 {
-    return (struct lull_tape_extent *)(all.header + 1);
+    return (struct lull_tape_extent *)(own_container.header + 1);
 }
 
 /* With a new table where it needs one; NULL: there is no place for that. */
@@ -93,26 +93,26 @@ static struct lull_tape_extent *extent_at(uint32_t number)
         return first_table() + place;
     if (t >= LULL_TAPE_TABLES)
         return NULL;
-    if (!all.tables[t]) {
+    if (!own_container.tables[t]) {
         uint64_t offset;
-        void *table = map_space(NULL, ((size_t)256 << t) * sizeof **all.tables, &offset);
+        void *table = map_space(NULL, ((size_t)256 << t) * sizeof **own_container.tables, &offset);
         if (table == MAP_FAILED)
             return NULL;
-        all.tables[t] = table;
-        __atomic_store_n(&all.header->tables[t], offset, __ATOMIC_RELEASE);
+        own_container.tables[t] = table;
+        __atomic_store_n(&own_container.header->tables[t], offset, __ATOMIC_RELEASE);
     }
-    return all.tables[t] + place;
+    return own_container.tables[t] + place;
 }
 
 /* A number for what has been taken. */
 static void number_extent(uint64_t offset, size_t size, struct rec_extent *ret_extent)
 {
-    struct lull_tape_process_header *header = all.header;
+    struct lull_tape_process_header *header = own_container.header;
     *ret_extent = (struct rec_extent){offset, size, header->n_extents};
     __atomic_store_n(&header->n_extents, header->n_extents + 1, __ATOMIC_RELEASE);
 }
 
-static void fill_header(struct lull_tape_process_header *header)
+static void fill_process_header(struct lull_tape_process_header *header)
 {
     header->version = LULL_TAPE_VERSION;
     header->byte_order = LULL_TAPE_BYTE_ORDER;
@@ -123,11 +123,11 @@ static void fill_header(struct lull_tape_process_header *header)
 
 static bool begin_file(void)
 {
-    all.header = map_part(NULL, LULL_TAPE_PAGE, 0);
-    if (all.header == MAP_FAILED)
+    own_container.header = map_part(NULL, LULL_TAPE_PAGE, 0);
+    if (own_container.header == MAP_FAILED)
         return false;
-    all.header->end = LULL_TAPE_PAGE;
-    fill_header(all.header);
+    own_container.header->end = LULL_TAPE_PAGE;
+    fill_process_header(own_container.header);
     return true;
 }
 
@@ -137,20 +137,21 @@ static bool begin_file(void)
 static struct lull_tape_container_entry *map_entries(unsigned table)
 {
     const size_t size = ((size_t)256 << table) * sizeof(struct lull_tape_container_entry);
-    uint64_t offset = __atomic_load_n(&all.node->tables[table], __ATOMIC_ACQUIRE);
+    uint64_t offset = __atomic_load_n(&own_container.node->tables[table], __ATOMIC_ACQUIRE);
     void *entries = MAP_FAILED;
     if (offset == 0) {
         uint64_t fresh;
         entries = map_space(NULL, size, &fresh);
         if (entries == MAP_FAILED ||
-            __atomic_compare_exchange_n(&all.node->tables[table], &offset, fresh, false,
+            __atomic_compare_exchange_n(&own_container.node->tables[table], &offset, fresh, false,
                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
             return entries != MAP_FAILED ? entries : NULL;
         munmap(entries, size); /* another process was faster */
-        give_back(size, fresh);
+        give_extent_back(size, fresh);
     }
     /* It has its blocks: to ask for them again could wipe out what others write there. */
-    entries = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, all.file.fd, (off_t)offset);
+    entries =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, own_container.file.fd, (off_t)offset);
     return entries != MAP_FAILED ? entries : NULL;
 }
 
@@ -163,7 +164,7 @@ static enum rec_joined take_among(struct lull_tape_container_entry *entries, uin
         uint32_t taken = 0;
         if (__atomic_compare_exchange_n(&entries[i].taken, &taken, process + 1, false,
                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-            all.entry = &entries[i];
+            own_container.entry = &entries[i];
             return REC_JOINED;
         }
         if (taken == process + 1)
@@ -174,7 +175,7 @@ static enum rec_joined take_among(struct lull_tape_container_entry *entries, uin
 
 static enum rec_joined take_entry(uint32_t process)
 {
-    struct lull_tape_container_entry *entries = (void *)(all.node + 1);
+    struct lull_tape_container_entry *entries = (void *)(own_container.node + 1);
     enum rec_joined joined = take_among(entries, LULL_TAPE_FIRST_ENTRIES, process);
     for (unsigned t = 0; joined == REC_JOINED_NOT && t < LULL_TAPE_TABLES; t++) {
         entries = map_entries(t);
@@ -191,35 +192,35 @@ static enum rec_joined take_entry(uint32_t process)
 static bool begin_in_node(void)
 {
     uint64_t offset;
-    all.header = map_space(NULL, LULL_TAPE_PAGE, &offset);
-    if (all.header == MAP_FAILED) {
-        all.header = NULL;
+    own_container.header = map_space(NULL, LULL_TAPE_PAGE, &offset);
+    if (own_container.header == MAP_FAILED) {
+        own_container.header = NULL;
         return false;
     }
-    fill_header(all.header);
-    __atomic_store_n(&all.entry->place, offset, __ATOMIC_RELEASE);
+    fill_process_header(own_container.header);
+    __atomic_store_n(&own_container.entry->place, offset, __ATOMIC_RELEASE);
     return true;
 }
 
 /* The entry stays taken, and says that nothing is there. */
 static void leave_node(void)
 {
-    if (all.entry)
-        __atomic_store_n(&all.entry->place, 0, __ATOMIC_RELEASE);
-    munmap(all.node, LULL_TAPE_PAGE);
-    rec_file_close(&all.file);
-    all.entry = NULL;
-    all.node = NULL;
-    all.header = NULL;
+    if (own_container.entry)
+        __atomic_store_n(&own_container.entry->place, 0, __ATOMIC_RELEASE);
+    munmap(own_container.node, LULL_TAPE_PAGE);
+    rec_file_close(&own_container.file);
+    own_container.entry = NULL;
+    own_container.node = NULL;
+    own_container.header = NULL;
 }
 
 static enum rec_joined enter_node(void)
 {
-    all.node = mmap(NULL, LULL_TAPE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                    all.file.fd, 0);
-    if (all.node == MAP_FAILED) {
-        all.node = NULL;
-        rec_file_close(&all.file);
+    own_container.node = mmap(NULL, LULL_TAPE_PAGE, PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_POPULATE, own_container.file.fd, 0);
+    if (own_container.node == MAP_FAILED) {
+        own_container.node = NULL;
+        rec_file_close(&own_container.file);
         return REC_JOINED_NOT;
     }
     enum rec_joined joined = take_entry(rec_process.number);
@@ -233,12 +234,12 @@ static enum rec_joined enter_node(void)
 static void drop_file(void)
 {
     const int reason = errno;
-    if (all.node) {
+    if (own_container.node) {
         leave_node();
     } else {
-        rec_file_close(&all.file);
-        unlink(all.path);
-        all.header = NULL;
+        rec_file_close(&own_container.file);
+        unlink(own_container.path);
+        own_container.header = NULL;
     }
     errno = reason;
 }
@@ -248,62 +249,64 @@ static void drop_file(void)
 
 bool rec_container_create(void)
 {
-    pthread_mutex_lock(&all.lock);
-    rec_file_path(all.path, "tape");
-    bool good = rec_file_create(&all.file, all.path);
+    pthread_mutex_lock(&own_container.lock);
+    rec_file_path(own_container.path, "tape");
+    bool good = rec_file_create(&own_container.file, own_container.path);
     if (good && !begin_file()) {
         drop_file();
         good = false;
     }
-    pthread_mutex_unlock(&all.lock);
+    pthread_mutex_unlock(&own_container.lock);
     return good;
 }
 
 enum rec_joined rec_container_join(const char *run)
 {
-    pthread_mutex_lock(&all.lock);
-    const int fd = lull_tape_container_open(run, all.path, sizeof all.path);
-    const enum rec_joined joined = rec_file_take(&all.file, fd) ? enter_node() : REC_JOINED_NOT;
-    pthread_mutex_unlock(&all.lock);
+    pthread_mutex_lock(&own_container.lock);
+    const int fd = lull_tape_container_open(run, own_container.path, sizeof own_container.path);
+    const enum rec_joined joined =
+        rec_file_take(&own_container.file, fd) ? enter_node() : REC_JOINED_NOT;
+    pthread_mutex_unlock(&own_container.lock);
     return joined;
 }
 
 void rec_container_drop(void)
 {
-    pthread_mutex_lock(&all.lock);
-    if (all.header)
+    pthread_mutex_lock(&own_container.lock);
+    if (own_container.header)
         drop_file();
-    pthread_mutex_unlock(&all.lock);
+    pthread_mutex_unlock(&own_container.lock);
 }
 
 void *rec_container_map(size_t size, void *at, struct rec_extent *ret_extent)
 {
     void *mapping = MAP_FAILED;
-    pthread_mutex_lock(&all.lock);
+    pthread_mutex_lock(&own_container.lock);
     uint64_t offset;
-    if (all.header && extent_at(all.header->n_extents))
+    if (own_container.header && extent_at(own_container.header->n_extents))
         mapping = map_space(at, size, &offset);
     if (mapping != MAP_FAILED)
         number_extent(offset, size, ret_extent);
-    pthread_mutex_unlock(&all.lock);
+    pthread_mutex_unlock(&own_container.lock);
     return mapping;
 }
 
 bool rec_container_reserve(size_t size, struct rec_extent *ret_extent)
 {
-    pthread_mutex_lock(&all.lock);
+    pthread_mutex_lock(&own_container.lock);
     uint64_t offset;
-    const bool good = all.header && extent_at(all.header->n_extents) && take_space(size, &offset);
+    const bool good = own_container.header && extent_at(own_container.header->n_extents) &&
+                      take_space(size, &offset);
     if (good)
         number_extent(offset, size, ret_extent);
-    pthread_mutex_unlock(&all.lock);
+    pthread_mutex_unlock(&own_container.lock);
     return good;
 }
 
 static void set_entry(const struct rec_extent *extent, uint32_t pages, enum lull_tape_part part,
                       uint32_t location)
 {
-    pthread_mutex_lock(&all.lock);
+    pthread_mutex_lock(&own_container.lock);
     struct lull_tape_extent *entry = extent_at(extent->number); /* its table is there */
     if (entry) {
         entry->page = (uint32_t)(extent->offset / LULL_TAPE_PAGE);
@@ -311,7 +314,7 @@ static void set_entry(const struct rec_extent *extent, uint32_t pages, enum lull
         entry->location = location;
         __atomic_store_n(&entry->part, (uint32_t)part, __ATOMIC_RELEASE);
     }
-    pthread_mutex_unlock(&all.lock);
+    pthread_mutex_unlock(&own_container.lock);
 }
 
 void rec_container_enter(const struct rec_extent *extent, enum lull_tape_part part,
@@ -327,20 +330,20 @@ void rec_container_enter_chunk(const struct rec_extent *extent, uint32_t locatio
 
 void rec_container_vacate(const struct rec_extent *extent)
 {
-    pthread_mutex_lock(&all.lock);
+    pthread_mutex_lock(&own_container.lock);
     struct lull_tape_extent *entry = extent_at(extent->number);
     if (entry)
         __atomic_store_n(&entry->part, (uint32_t)LULL_TAPE_PART_NONE, __ATOMIC_SEQ_CST);
-    pthread_mutex_unlock(&all.lock);
+    pthread_mutex_unlock(&own_container.lock);
 }
 
 /* For one call: others may open it again meanwhile. */
 static struct rec_file file_now(void)
 {
-    pthread_mutex_lock(&all.lock);
+    pthread_mutex_lock(&own_container.lock);
     open_again();
-    const struct rec_file file = all.file;
-    pthread_mutex_unlock(&all.lock);
+    const struct rec_file file = own_container.file;
+    pthread_mutex_unlock(&own_container.lock);
     return file;
 }
 

@@ -16,8 +16,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum { FIRST_BYTES = LULL_TAPE_PAGE, MOST_STEP = 64 << 10 };
-#define MOST_BYTES ((size_t)1 << 30)
+enum { FIRST_DEFINITION_BYTES = LULL_TAPE_PAGE, MOST_STEP = 64 << 10 };
+#define MOST_DEFINITION_BYTES ((size_t)1 << 30)
 
 static struct {
     pthread_mutex_t lock;
@@ -27,26 +27,26 @@ static struct {
     uint32_t n_regions, n_comms, n_markers, n_counters, n_objects, n_files;
     int64_t last_point; /* ns */
     bool full;          /* there is no room for more, and none is asked for again */
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} own_definitions = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the file ---------------------------------------------------------------------------------
  */
 
 static size_t next_size(size_t least)
 {
-    size_t size = all.header ? all.mapped * 2 : FIRST_BYTES;
+    size_t size = own_definitions.header ? own_definitions.mapped * 2 : FIRST_DEFINITION_BYTES;
     size = size > MOST_STEP ? MOST_STEP : size;
     least = (least + LULL_TAPE_PAGE - 1) / LULL_TAPE_PAGE * LULL_TAPE_PAGE;
     return size > least ? size : least;
 }
 
 /* Goes on in another extent, with room for a header and `size` bytes. */
-static bool map_more(size_t size)
+static bool map_more_definitions(size_t size)
 {
     struct rec_extent extent;
-    if (size > MOST_BYTES - all.whole)
+    if (size > MOST_DEFINITION_BYTES - own_definitions.whole)
         return false;
-    const size_t whole = next_size(sizeof *all.header + size);
+    const size_t whole = next_size(sizeof *own_definitions.header + size);
     struct lull_tape_definitions_header *header = rec_container_map(whole, NULL, &extent);
     if (header == MAP_FAILED)
         return false;
@@ -56,40 +56,40 @@ static bool map_more(size_t size)
     header->header_size = sizeof *header;
     header->process = rec_process.number;
     rec_container_enter(&extent, LULL_TAPE_PART_DEFINITIONS, 0);
-    if (all.header)
-        munmap(all.header, all.mapped);
-    all.header = header;
-    all.mapped = whole;
-    all.whole += whole;
+    if (own_definitions.header)
+        munmap(own_definitions.header, own_definitions.mapped);
+    own_definitions.header = header;
+    own_definitions.mapped = whole;
+    own_definitions.whole += whole;
     return true;
 }
 
-static bool grow(size_t size)
+static bool grow_definitions(size_t size)
 {
-    all.full = all.full || !map_more(size);
-    return !all.full;
+    own_definitions.full = own_definitions.full || !map_more_definitions(size);
+    return !own_definitions.full;
 }
 
 static struct rec_aside lock_all(void)
 {
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&all.lock);
+    pthread_mutex_lock(&own_definitions.lock);
     return aside;
 }
 
 static void unlock_all(const struct rec_aside *aside)
 {
-    pthread_mutex_unlock(&all.lock);
+    pthread_mutex_unlock(&own_definitions.lock);
     rec_step_back(aside);
 }
 
 void rec_definitions_drop(void)
 {
     const struct rec_aside aside = lock_all();
-    if (all.header)
-        munmap(all.header, all.mapped);
+    if (own_definitions.header)
+        munmap(own_definitions.header, own_definitions.mapped);
     rec_container_drop();
-    all.header = NULL;
+    own_definitions.header = NULL;
     unlock_all(&aside);
 }
 
@@ -97,7 +97,7 @@ bool rec_definitions_begin(const char *run, const char *store)
 {
     if (!rec_place_take(run, store))
         return false;
-    if (grow(0))
+    if (grow_definitions(0))
         return true;
     int reason = errno;
     rec_definitions_drop();
@@ -108,9 +108,9 @@ bool rec_definitions_begin(const char *run, const char *store)
 void rec_definitions_end(void)
 {
     const struct rec_aside aside = lock_all();
-    if (all.header)
-        munmap(all.header, all.mapped);
-    all.header = NULL;
+    if (own_definitions.header)
+        munmap(own_definitions.header, own_definitions.mapped);
+    own_definitions.header = NULL;
     unlock_all(&aside);
 }
 
@@ -121,27 +121,28 @@ typedef void fill(struct lull_tape_builder *builder, const void *what);
 /* With the lock held. False when it does not fit or nothing is recorded. */
 static bool append(unsigned kind, uint32_t id, fill *body, const void *what)
 {
-    if (!all.header)
+    if (!own_definitions.header)
         return false;
     size_t size = 0;
     for (int attempt = 0; attempt < 2; attempt++) {
-        const size_t used = sizeof *all.header + all.header->committed;
+        const size_t used = sizeof *own_definitions.header + own_definitions.header->committed;
         struct lull_tape_builder builder;
-        lull_tape_build_begin(&builder, (unsigned char *)all.header + used, all.mapped - used, kind,
-                              id);
+        lull_tape_build_begin(&builder, (unsigned char *)own_definitions.header + used,
+                              own_definitions.mapped - used, kind, id);
         body(&builder, what);
         size = lull_tape_build_end(&builder);
-        if (size <= all.mapped - used)
+        if (size <= own_definitions.mapped - used)
             break;
-        if (!grow(size))
+        if (!grow_definitions(size))
             return false;
     }
-    __atomic_store_n(&all.header->committed, all.header->committed + size, __ATOMIC_RELEASE);
+    __atomic_store_n(&own_definitions.header->committed, own_definitions.header->committed + size,
+                     __ATOMIC_RELEASE);
     return true;
 }
 
 /* Gives out the next id of a kind; 0 when it could not be written. */
-static uint32_t define(unsigned kind, uint32_t *count, fill *body, const void *what)
+static uint32_t append_definition(unsigned kind, uint32_t *count, fill *body, const void *what)
 {
     rec_define_clock(10000000);
     const struct rec_aside aside = lock_all();
@@ -166,7 +167,8 @@ static void fill_region(struct lull_tape_builder *builder, const void *what)
 
 uint32_t rec_define_region(const struct rec_region *region)
 {
-    return define(LULL_TAPE_DEFINE_REGION, &all.n_regions, fill_region, region);
+    return append_definition(LULL_TAPE_DEFINE_REGION, &own_definitions.n_regions, fill_region,
+                             region);
 }
 
 uint32_t rec_define_region_once(uint32_t *id, const struct rec_region *region)
@@ -181,21 +183,22 @@ uint32_t rec_define_region_once(uint32_t *id, const struct rec_region *region)
     return fresh;
 }
 
-struct object {
+struct object_definition {
     const char *path, *build_id;
 };
 
 static void fill_object(struct lull_tape_builder *builder, const void *what)
 {
-    const struct object *object = what;
+    const struct object_definition *object = what;
     lull_tape_build_text(builder, object->path);
     lull_tape_build_text(builder, object->build_id);
 }
 
 uint32_t rec_define_object(const char *path, const char *build_id)
 {
-    const struct object object = {path, build_id};
-    return define(LULL_TAPE_DEFINE_OBJECT, &all.n_objects, fill_object, &object);
+    const struct object_definition object = {path, build_id};
+    return append_definition(LULL_TAPE_DEFINE_OBJECT, &own_definitions.n_objects, fill_object,
+                             &object);
 }
 
 static void fill_site(struct lull_tape_builder *builder, const void *what)
@@ -212,23 +215,23 @@ static void fill_site(struct lull_tape_builder *builder, const void *what)
 
 uint32_t rec_define_site(const struct rec_site *site)
 {
-    return define(LULL_TAPE_DEFINE_SITE, &all.n_regions, fill_site, site);
+    return append_definition(LULL_TAPE_DEFINE_SITE, &own_definitions.n_regions, fill_site, site);
 }
 
-struct throttled {
+struct throttled_definition {
     uint64_t ns, calls;
 };
 
 static void fill_throttled(struct lull_tape_builder *builder, const void *what)
 {
-    const struct throttled *throttled = what;
+    const struct throttled_definition *throttled = what;
     lull_tape_build_u64(builder, throttled->ns);
     lull_tape_build_u64(builder, throttled->calls);
 }
 
 void rec_define_throttled(uint32_t region, uint64_t ns, uint64_t calls)
 {
-    const struct throttled throttled = {ns, calls};
+    const struct throttled_definition throttled = {ns, calls};
     const struct rec_aside aside = lock_all();
     append(LULL_TAPE_DEFINE_THROTTLED, region, fill_throttled, &throttled);
     unlock_all(&aside);
@@ -258,19 +261,19 @@ static void fill_comm(struct lull_tape_builder *builder, const void *what)
 
 uint32_t rec_define_comm(const struct rec_comm *comm)
 {
-    return define(LULL_TAPE_DEFINE_COMM, &all.n_comms, fill_comm, comm);
+    return append_definition(LULL_TAPE_DEFINE_COMM, &own_definitions.n_comms, fill_comm, comm);
 }
 
 uint32_t rec_define_intercomm(struct rec_comm *local, struct rec_comm *remote)
 {
     const struct rec_aside aside = lock_all();
-    uint32_t id = all.n_comms + 1;
+    uint32_t id = own_definitions.n_comms + 1;
     local->remote = id + 1;
     remote->remote = id;
     bool good = id + 1 < LULL_TAPE_MOST_IDS &&
                 append(LULL_TAPE_DEFINE_COMM, id, fill_comm, local) &&
                 append(LULL_TAPE_DEFINE_COMM, id + 1, fill_comm, remote);
-    all.n_comms += 2;
+    own_definitions.n_comms += 2;
     unlock_all(&aside);
     return good ? id : 0;
 }
@@ -310,7 +313,8 @@ static void fill_marker(struct lull_tape_builder *builder, const void *what)
 
 uint32_t rec_define_marker(const char *name)
 {
-    return define(LULL_TAPE_DEFINE_MARKER, &all.n_markers, fill_marker, name);
+    return append_definition(LULL_TAPE_DEFINE_MARKER, &own_definitions.n_markers, fill_marker,
+                             name);
 }
 
 struct file {
@@ -328,17 +332,17 @@ static void fill_file(struct lull_tape_builder *builder, const void *what)
 uint32_t rec_define_file(const char *path, unsigned kind)
 {
     const struct file file = {path, kind};
-    return define(LULL_TAPE_DEFINE_FILE, &all.n_files, fill_file, &file);
+    return append_definition(LULL_TAPE_DEFINE_FILE, &own_definitions.n_files, fill_file, &file);
 }
 
-struct counter {
+struct counter_definition {
     const char *name, *unit;
     unsigned role;
 };
 
 static void fill_counter(struct lull_tape_builder *builder, const void *what)
 {
-    const struct counter *counter = what;
+    const struct counter_definition *counter = what;
     lull_tape_build_u64(builder, 0);
     lull_tape_build_u32(builder, counter->role);
     lull_tape_build_text(builder, counter->name);
@@ -347,8 +351,9 @@ static void fill_counter(struct lull_tape_builder *builder, const void *what)
 
 uint32_t rec_define_counter(const char *name, const char *unit, unsigned role)
 {
-    const struct counter counter = {name, unit, role};
-    return define(LULL_TAPE_DEFINE_COUNTER, &all.n_counters, fill_counter, &counter);
+    const struct counter_definition counter = {name, unit, role};
+    return append_definition(LULL_TAPE_DEFINE_COUNTER, &own_definitions.n_counters, fill_counter,
+                             &counter);
 }
 
 /* ---- the process and its clock ----------------------------------------------------------------
@@ -382,13 +387,13 @@ void rec_define_process(void)
     unlock_all(&aside);
 }
 
-struct world {
+struct world_definition {
     uint32_t first, size, rank;
 };
 
 static void fill_world(struct lull_tape_builder *builder, const void *what)
 {
-    const struct world *world = what;
+    const struct world_definition *world = what;
     lull_tape_build_u32(builder, world->first);
     lull_tape_build_u32(builder, world->size);
     lull_tape_build_u32(builder, world->rank);
@@ -396,7 +401,7 @@ static void fill_world(struct lull_tape_builder *builder, const void *what)
 
 void rec_define_world(uint32_t first, uint32_t size, uint32_t rank)
 {
-    const struct world world = {first, size, rank};
+    const struct world_definition world = {first, size, rank};
     const struct rec_aside aside = lock_all();
     append(LULL_TAPE_DEFINE_WORLD, 0, fill_world, &world);
     unlock_all(&aside);
@@ -438,7 +443,7 @@ static void fill_clock(struct lull_tape_builder *builder, const void *what)
 void rec_define_clock(int64_t ns)
 {
     int64_t now = rec_node_clock();
-    if (now - __atomic_load_n(&all.last_point, __ATOMIC_RELAXED) < ns)
+    if (now - __atomic_load_n(&own_definitions.last_point, __ATOMIC_RELAXED) < ns)
         return;
     /* Read with the lock held, because points stand in the order of their times. */
     const struct rec_aside aside = lock_all();
@@ -447,18 +452,18 @@ void rec_define_clock(int64_t ns)
     /* The pairing costs as long as reading the clock: bound by what that took in ns. */
     point.error = (double)point.pair.error_ticks * rec_process.ns_per_tick;
     if (append(LULL_TAPE_DEFINE_CLOCK, 0, fill_clock, &point))
-        __atomic_store_n(&all.last_point, point.pair.ns, __ATOMIC_RELAXED);
+        __atomic_store_n(&own_definitions.last_point, point.pair.ns, __ATOMIC_RELAXED);
     unlock_all(&aside);
 }
 
-struct offset {
+struct offset_definition {
     int64_t ns, to_root;
     double error;
 };
 
 static void fill_offset(struct lull_tape_builder *builder, const void *what)
 {
-    const struct offset *offset = what;
+    const struct offset_definition *offset = what;
     lull_tape_build_u64(builder, (uint64_t)offset->ns);
     lull_tape_build_u64(builder, (uint64_t)offset->to_root);
     lull_tape_build_f64(builder, offset->error);
@@ -466,7 +471,7 @@ static void fill_offset(struct lull_tape_builder *builder, const void *what)
 
 void rec_define_offset(int64_t ns, int64_t to_root, double error)
 {
-    const struct offset offset = {ns, to_root, error};
+    const struct offset_definition offset = {ns, to_root, error};
     const struct rec_aside aside = lock_all();
     append(LULL_TAPE_DEFINE_OFFSET, 0, fill_offset, &offset);
     unlock_all(&aside);

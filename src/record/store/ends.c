@@ -42,8 +42,8 @@ static bool see_chunks(const struct rec_thread *self, const struct lull_tape_hea
     return good;
 }
 
-static void find(const struct rec_thread *self, const struct lull_tape_header *header, void *bytes,
-                 struct lull_tape_ends *ends)
+static void find_record_ends(const struct rec_thread *self, const struct lull_tape_header *header,
+                             void *bytes, struct lull_tape_ends *ends)
 {
     const uint64_t used = header->committed - header->flushed;
     const size_t slot = sizeof(union lull_tape_slot);
@@ -72,6 +72,6 @@ void rec_ends_find(const struct rec_thread *self, const struct lull_tape_header 
     void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (bytes == MAP_FAILED)
         return;
-    find(self, header, bytes, ret_ends);
+    find_record_ends(self, header, bytes, ret_ends);
     munmap(bytes, size);
 }

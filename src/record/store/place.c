@@ -28,7 +28,7 @@ static void make_anchor(const char *run)
     close(fd);
 }
 
-static bool make_folder(const char *run)
+static bool make_process_folder(const char *run)
 {
     make_anchor(run);
     return mkdir(rec_process.folder, 0777) == 0 || errno == EEXIST;
@@ -40,7 +40,7 @@ static bool create(const char *run)
 {
     if (rec_container_create())
         return true;
-    return errno == ENOENT && make_folder(run) && rec_container_create();
+    return errno == ENOENT && make_process_folder(run) && rec_container_create();
 }
 
 static bool name_folder(const char *run)
@@ -60,7 +60,7 @@ static bool has_file(void)
 /* As create, in the file of the node. Who records there looks for a file of a process with its
  * number afterwards, and who has such a file for a place in that of a node: so one of two with the
  * same number sees the other. */
-static bool join(const char *run, bool *ret_taken)
+static bool join_node_file(const char *run, bool *ret_taken)
 {
     enum rec_joined joined = rec_container_join(run);
     if (joined == REC_JOINED_NOT && errno == ENOENT) {
@@ -102,7 +102,7 @@ bool rec_place_take(const char *run, const char *store)
     bool taken = false;
     if (!name_folder(run))
         return false;
-    if (store && strcmp(store, "node") == 0 && join(run, &taken))
+    if (store && strcmp(store, "node") == 0 && join_node_file(run, &taken))
         return true;
     rec_process.number += taken;
     return open_own_file(run, store != NULL);

@@ -4,13 +4,13 @@
 #include "record/keep.h"
 #include "record/report.h"
 
-struct place {
+struct ring_place {
     struct rec_extent extent; /* its size is 0: it has none yet */
     bool written;             /* once at least: the disk has room for it */
     bool taken;               /* atomic: a thread writes there */
 };
 
-static struct place *places;
+static struct ring_place *ring_places;
 static uint64_t n_places; /* atomic: fewer than the budget has, once the disk is full */
 static uint64_t turn;     /* atomic: how often a place was taken */
 
@@ -21,27 +21,28 @@ void rec_ring_start(void)
     const uint64_t wanted = rec_process.budget / LULL_TAPE_CHUNK;
     n_places = wanted > 0 ? wanted : 1;
     rec_process.budget = n_places * LULL_TAPE_CHUNK;
-    places = rec_keep(n_places * sizeof *places);
-    rec_process.keeps_last = places != NULL;
-    if (!places)
+    ring_places = rec_keep(n_places * sizeof *ring_places);
+    rec_process.keeps_last = ring_places != NULL;
+    if (!ring_places)
         rec_report_say("no memory for a ring: the first events are kept, not the last ones");
 }
 
 /* The one whose turn it is. Another thread may be writing there still, if all others have written
  * so much meanwhile that it is its turn again: then the next one. NULL: they are all being written.
  */
-static struct place *take_place(void)
+static struct ring_place *take_ring_place(void)
 {
     const uint64_t n = __atomic_load_n(&n_places, __ATOMIC_RELAXED);
     for (uint64_t i = 0; i < n; i++) {
-        struct place *place = &places[__atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) % n];
+        struct ring_place *place = &ring_places[__atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) % n];
         if (!__atomic_test_and_set(&place->taken, __ATOMIC_ACQUIRE))
             return place;
     }
     return NULL;
 }
 
-static bool write_chunk(struct place *place, const void *chunk, uint32_t location, uint32_t number)
+static bool write_ring_chunk(struct ring_place *place, const void *chunk, uint32_t location,
+                             uint32_t number)
 {
     if (place->extent.size == 0 && !rec_container_reserve(LULL_TAPE_CHUNK, &place->extent))
         return false;
@@ -58,14 +59,15 @@ static bool write_chunk(struct place *place, const void *chunk, uint32_t locatio
 bool rec_ring_store(const void *chunk, uint32_t location, uint32_t number)
 {
     for (;;) {
-        struct place *place = take_place();
+        struct ring_place *place = take_ring_place();
         if (!place)
             return true;
-        const bool good = write_chunk(place, chunk, location, number), written = place->written;
+        const bool good = write_ring_chunk(place, chunk, location, number),
+                   written = place->written;
         __atomic_clear(&place->taken, __ATOMIC_RELEASE);
-        if (good || written || place == places)
+        if (good || written || place == ring_places)
             return good;
         /* The disk is full: the places before this one are all that there are. */
-        __atomic_store_n(&n_places, (uint64_t)(place - places), __ATOMIC_RELAXED);
+        __atomic_store_n(&n_places, (uint64_t)(place - ring_places), __ATOMIC_RELAXED);
     }
 }

@@ -9,13 +9,13 @@
 
 /* Address space for the sums of all regions that a program is expected to define; what comes
  * after has no sums. Less is taken from a program that has little. */
-enum { FIRST_BYTES = 4096, MOST_BYTES = 4 << 20, MOST_OF_LITTLE = 256 << 10 };
+enum { FIRST_SUM_BYTES = 4096, MOST_SUM_BYTES = 4 << 20, MOST_OF_LITTLE = 256 << 10 };
 
 size_t rec_sums_space(void)
 {
     struct rlimit limit;
     bool little = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-    return little ? MOST_OF_LITTLE : MOST_BYTES;
+    return little ? MOST_OF_LITTLE : MOST_SUM_BYTES;
 }
 
 static size_t size_of(const struct rec_thread *self, uint64_t regions)
@@ -24,7 +24,7 @@ static size_t size_of(const struct rec_thread *self, uint64_t regions)
 }
 
 /* They stand in several places of the file, and in one of the memory. */
-static bool map_more(struct rec_thread *self, size_t size)
+static bool map_more_sums(struct rec_thread *self, size_t size)
 {
     struct rec_sums *sums = &self->sums_file;
     struct rec_extent extent;
@@ -56,7 +56,7 @@ bool rec_sums_begin(struct rec_thread *self, void *space, size_t size)
     self->sum_size = (uint32_t)(sizeof(struct lull_tape_sum) + n_counters * sizeof(uint64_t));
     sums->header = space;
     sums->reserved = size;
-    if (!map_more(self, FIRST_BYTES))
+    if (!map_more_sums(self, FIRST_SUM_BYTES))
         return false;
     struct lull_tape_sums_header *header = sums->header;
     memcpy(header->magic, LULL_TAPE_SUMS_MAGIC, sizeof header->magic);
@@ -83,7 +83,7 @@ bool rec_sums_grow(struct rec_thread *self, uint32_t region)
     while (size < size_of(self, (uint64_t)region + 1))
         size *= 2;
     const struct rec_aside aside = rec_step_aside();
-    sums->full = !map_more(self, size);
+    sums->full = !map_more_sums(self, size);
     rec_step_back(&aside);
     if (!sums->full)
         set_count(self);

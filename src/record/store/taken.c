@@ -10,7 +10,7 @@
  */
 
 /* A thread at one moment. */
-struct look {
+struct taken_look {
     struct rec_thread thread; /* all but the shapes, which are the last */
     uint64_t until, committed;
     union lull_tape_slot next; /* behind what is committed: a call that is open */
@@ -41,7 +41,7 @@ static bool has_next(const struct rec_thread *thread)
            used_bytes(thread) + sizeof *thread->at <= thread->tail_size;
 }
 
-static void look_at(const struct rec_thread *thread, struct look *ret_look)
+static void look_at_thread(const struct rec_thread *thread, struct taken_look *ret_look)
 {
     static_assert(offsetof(struct rec_thread, shapes) % sizeof(uint64_t) == 0, "whole words");
     struct rec_thread *copy = &ret_look->thread;
@@ -131,7 +131,7 @@ static void move_to(struct rec_thread *taken, unsigned char *space)
 
 /* Whether the thread has written nothing since `before`, and nothing that is not in the file: a
  * commit changes `at` before the file, so that half of one is seen. */
-static bool stood_still(const struct look *before, const struct look *after)
+static bool stood_still(const struct taken_look *before, const struct taken_look *after)
 {
     const struct rec_thread *one = &before->thread, *other = &after->thread;
     return one->begun && one->at == other->at && one->gate == other->gate &&
@@ -144,11 +144,11 @@ static bool stood_still(const struct look *before, const struct look *after)
 }
 
 /* The thread as it is, and what its file holds since nothing more comes there. */
-static void look_beside(const struct rec_thread *thread, const struct look *before,
-                        unsigned char *space, struct look *ret_look)
+static void look_beside(const struct rec_thread *thread, const struct taken_look *before,
+                        unsigned char *space, struct taken_look *ret_look)
 {
     struct rec_thread *now = &ret_look->thread;
-    look_at(thread, ret_look);
+    look_at_thread(thread, ret_look);
     now->storing = before->thread.storing; /* which it has lost */
     now->sums_file.full = before->thread.sums_file.full;
     if (now->storing && before->thread.tail == now->tail && has_next(now))
@@ -161,8 +161,8 @@ static void look_beside(const struct rec_thread *thread, const struct look *befo
 
 bool rec_taken_from(struct rec_thread *thread, struct rec_thread *ret_taken)
 {
-    static struct look before, after; /* too large for a stack */
-    look_at(thread, &before);
+    static struct taken_look before, after; /* too large for a stack */
+    look_at_thread(thread, &before);
     unsigned char *space = map_beside(&before.thread);
     rec_buffer_detach(thread);
     thread->closed = true;

@@ -15,7 +15,7 @@
 
 #define PERIOD_NS INT64_C(50000000)
 
-static bool is_own(uint32_t thread)
+static bool is_own_thread(uint32_t thread)
 {
     return thread == (uint32_t)gettid();
 }
@@ -24,7 +24,7 @@ static bool is_own(uint32_t thread)
 static bool read_text(uint32_t thread, const char *name, char *text, size_t size)
 {
     char path[64] = "/proc/thread-self/";
-    if (is_own(thread))
+    if (is_own_thread(thread))
         strcat(path, name);
     else
         snprintf(path, sizeof path, "/proc/self/task/%u/%s", thread, name);
@@ -58,11 +58,11 @@ static bool look_at_once(struct lull_tape_cores *cores)
 
 /* Since the thread began; the scheduler counts ns with a core, and ns in which it could have run.
  */
-static struct lull_tape_cores look(uint32_t thread)
+static struct lull_tape_cores look_at_cores(uint32_t thread)
 {
     char text[4096], *rest;
     struct lull_tape_cores cores = {0};
-    if (is_own(thread) && look_at_once(&cores))
+    if (is_own_thread(thread) && look_at_once(&cores))
         return cores;
     if (read_text(thread, "schedstat", text, sizeof text)) {
         cores.on = strtoull(text, &rest, 10);
@@ -110,7 +110,7 @@ void rec_cores_begin(struct rec_thread *self)
     self->thread_id = (uint32_t)gettid();
     self->cores_before = (struct lull_tape_cores){0};
     if (self->made_as == 0) /* else its life begins here */
-        self->cores_before = look(self->thread_id);
+        self->cores_before = look_at_cores(self->thread_id);
     /* What earlier threads of this location have had stays in the sum. */
     self->cores_before.on -= total->on;
     self->cores_before.off -= total->off;
@@ -122,7 +122,8 @@ void rec_cores_begin(struct rec_thread *self)
 
 void rec_cores_end(struct rec_thread *self)
 {
-    const struct lull_tape_cores now = look(self->thread_id), *before = &self->cores_before;
+    const struct lull_tape_cores now = look_at_cores(self->thread_id),
+                                 *before = &self->cores_before;
     struct lull_tape_cores *total = &self->header->cores;
     if (now.on == 0)
         return;

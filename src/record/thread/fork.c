@@ -25,7 +25,7 @@ static const char *const own_place[] = {"LULL_RECORD_PROCESS", "LULL_RECORD_APPL
 static char *settings[3 + sizeof passed_on / sizeof *passed_on];
 static unsigned n_settings;
 
-static const char *last_part(const char *path)
+static const char *program_file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -53,7 +53,7 @@ static char *preload_without(const char *own)
         size_t length = strcspn(word, ": ");
         char *end = kept + strlen(kept);
         snprintf(end, length + 2, "%s%.*s", end > kept ? ":" : "", (int)length, word);
-        const char *name = last_part(*end == ':' ? end + 1 : end);
+        const char *name = program_file_name(*end == ':' ? end + 1 : end);
         if (strcmp(name, own) == 0 || length == 0)
             *end = '\0';
         word += length + (word[length] != '\0');
@@ -135,7 +135,7 @@ static bool is_one_of(const char *const *names, size_t count, bool versions)
     if (length <= 0)
         return false;
     path[length] = '\0';
-    const char *own = last_part(path);
+    const char *own = program_file_name(path);
     for (size_t i = 0; i < count; i++) {
         size_t same = strlen(names[i]);
         if (strncmp(own, names[i], same) == 0 &&
@@ -196,7 +196,7 @@ bool rec_prepare_children(void)
     Dl_info info;
     const void *here = &rec_process;
     bool known = dladdr(here, &info) != 0 && info.dli_fname;
-    char *others = known ? preload_without(last_part(info.dli_fname)) : NULL;
+    char *others = known ? preload_without(program_file_name(info.dli_fname)) : NULL;
     if (others)
         keep_settings(info.dli_fname, others);
     if (!follows)

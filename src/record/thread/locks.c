@@ -26,16 +26,16 @@
     X(pthread_rwlock_timedwrlock) X(pthread_rwlock_clockwrlock)                                \
     X(pthread_cond_wait) X(pthread_cond_timedwait) X(pthread_cond_clockwait)                   \
     X(cnd_wait) X(cnd_timedwait)
-#define FUNCTIONS(X)                                                                           \
+#define LOCK_FUNCTIONS(X)                                                                           \
     LOCKS(X) X(pthread_mutex_trylock) X(pthread_rwlock_tryrdlock) X(pthread_rwlock_trywrlock)  \
     X(mtx_trylock) X(sem_trywait)
 /* clang-format on */
-enum { FUNCTIONS(REC_NEXT_INDEX) N_NEXT };
-static const char *const next_names[N_NEXT] = {FUNCTIONS(REC_NEXT_NAME)};
+enum { LOCK_FUNCTIONS(REC_NEXT_INDEX) N_NEXT };
+static const char *const lock_names[N_NEXT] = {LOCK_FUNCTIONS(REC_NEXT_NAME)};
 static rec_function next[N_NEXT];
 
 #define FUNCTION(which) [NEXT_##which] = {.name = #which, .role = LULL_TAPE_ROLE_LOCK},
-static struct rec_wait_function functions[] = {LOCKS(FUNCTION)};
+static struct rec_wait_function lock_functions[] = {LOCKS(FUNCTION)};
 
 static int64_t least_ns = 1000; /* of a wait that is recorded; less than 0: none is */
 static uint64_t least;          /* the same in ticks */
@@ -55,9 +55,9 @@ void rec_locks_start(void)
 }
 
 /* Also where nothing is recorded. */
-__attribute__((constructor)) static void find_functions(void)
+__attribute__((constructor)) static void find_lock_functions(void)
 {
-    rec_next_find(next, next_names, N_NEXT);
+    rec_next_find(next, lock_names, N_NEXT);
 }
 
 /* ---- a wait -----------------------------------------------------------------------------------
@@ -68,14 +68,15 @@ struct blocked {
     bool follows;
 };
 
-static void begin(struct blocked *blocked, unsigned which, const void *from, const void *frame)
+static void begin_blocked(struct blocked *blocked, unsigned which, const void *from,
+                          const void *frame)
 {
     const struct rec_wait_place place = {REC_LOCK_SITES + which, from, frame};
     blocked->follows = __atomic_load_n(&on, __ATOMIC_RELAXED) &&
-                       rec_wait_begin_at(&blocked->wait, &functions[which], &place);
+                       rec_wait_begin_at(&blocked->wait, &lock_functions[which], &place);
 }
 
-static void end(void *context)
+static void end_blocked(void *context)
 {
     struct blocked *blocked = context;
     if (!blocked->follows)
@@ -95,12 +96,12 @@ static void end(void *context)
     static REC_COLD int name##_waits(type *lock, const void *from, const void *frame) \
     {                                                                                 \
         struct blocked blocked;                                                       \
-        begin(&blocked, NEXT_##name, from, frame);                                    \
+        begin_blocked(&blocked, NEXT_##name, from, frame);                            \
         const int result = REC_NEXT(name)(lock);                                      \
-        end(&blocked);                                                                \
+        end_blocked(&blocked);                                                        \
         return result;                                                                \
     }
-#define LOCK(name, attempt, type, busy)                                                         \
+#define LOCK_CALL(name, attempt, type, busy)                                                    \
     WAITS(name, type)                                                                           \
     REC_EXPORT int name(type *lock)                                                             \
     {                                                                                           \
@@ -108,9 +109,9 @@ static void end(void *context)
         return REC_LIKELY(tried != (busy)) ? tried : name##_waits(lock, REC_CALLER, REC_FRAME); \
     }
 
-LOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, pthread_rwlock_t, EBUSY)
-LOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, pthread_rwlock_t, EBUSY)
-LOCK(mtx_lock, mtx_trylock, mtx_t, thrd_busy)
+LOCK_CALL(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, pthread_rwlock_t, EBUSY)
+LOCK_CALL(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, pthread_rwlock_t, EBUSY)
+LOCK_CALL(mtx_lock, mtx_trylock, mtx_t, thrd_busy)
 
 /* Whether the C library's try is as good as its wait. Of a robust mutex that cannot be had any more
  * glibc's leaves the lock taken (2.36), so that the next one waits for ever; those that change
@@ -129,14 +130,14 @@ REC_EXPORT int pthread_mutex_lock(pthread_mutex_t *lock)
                                       : pthread_mutex_lock_waits(lock, REC_CALLER, REC_FRAME);
 }
 
-#define TIMED(name, declared, call)                          \
-    REC_EXPORT int name declared                             \
-    {                                                        \
-        struct blocked blocked;                              \
-        begin(&blocked, NEXT_##name, REC_CALLER, REC_FRAME); \
-        const int result = REC_NEXT(name) call;              \
-        end(&blocked);                                       \
-        return result;                                       \
+#define TIMED(name, declared, call)                                  \
+    REC_EXPORT int name declared                                     \
+    {                                                                \
+        struct blocked blocked;                                      \
+        begin_blocked(&blocked, NEXT_##name, REC_CALLER, REC_FRAME); \
+        const int result = REC_NEXT(name) call;                      \
+        end_blocked(&blocked);                                       \
+        return result;                                               \
     }
 
 #define UNTIL       const struct timespec *until
@@ -153,16 +154,16 @@ TIMED(pthread_rwlock_clockwrlock, (pthread_rwlock_t * lock, CLOCK_UNTIL), (lock,
  */
 
 /* A thread that is cancelled goes on with functions of its own, which are recorded. */
-#define CANCELLED(name, declared, call)                      \
-    REC_EXPORT int name declared                             \
-    {                                                        \
-        struct blocked blocked;                              \
-        int result;                                          \
-        begin(&blocked, NEXT_##name, REC_CALLER, REC_FRAME); \
-        pthread_cleanup_push(end, &blocked);                 \
-        result = REC_NEXT(name) call;                        \
-        pthread_cleanup_pop(1);                              \
-        return result;                                       \
+#define CANCELLED(name, declared, call)                              \
+    REC_EXPORT int name declared                                     \
+    {                                                                \
+        struct blocked blocked;                                      \
+        int result;                                                  \
+        begin_blocked(&blocked, NEXT_##name, REC_CALLER, REC_FRAME); \
+        pthread_cleanup_push(end_blocked, &blocked);                 \
+        result = REC_NEXT(name) call;                                \
+        pthread_cleanup_pop(1);                                      \
+        return result;                                               \
     }
 
 CANCELLED(pthread_cond_wait, (pthread_cond_t * condition, pthread_mutex_t *lock), (condition, lock))
@@ -179,8 +180,8 @@ static REC_COLD int sem_wait_waits(sem_t *semaphore, const void *from, const voi
 {
     struct blocked blocked;
     int result;
-    begin(&blocked, NEXT_sem_wait, from, frame);
-    pthread_cleanup_push(end, &blocked);
+    begin_blocked(&blocked, NEXT_sem_wait, from, frame);
+    pthread_cleanup_push(end_blocked, &blocked);
     result = REC_NEXT(sem_wait)(semaphore);
     pthread_cleanup_pop(1);
     return result;

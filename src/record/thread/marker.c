@@ -11,13 +11,13 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { PLACES = 4096, MOST_MARKED = 64 };
+enum { MARK_PLACES = 4096, MOST_MARKED = 64 };
 
 /* Regions by the content of their names, found without a lock. */
 static struct {
     const char *name; /* atomic; NULL: free */
     uint32_t id;
-} places[PLACES];
+} mark_places[MARK_PLACES];
 static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The regions that are open, by thread; 0: begun while recording was paused. */
@@ -45,43 +45,43 @@ static bool same_text(const char *a, const char *b)
 }
 
 /* With the lock held: other threads look at a place once its name is there. */
-static uint32_t take_place(uint32_t at, const char *name)
+static uint32_t take_mark_place(uint32_t at, const char *name)
 {
     const char *kept = keep_text(name);
     const struct rec_region region = {
         .paradigm = LULL_TAPE_PARADIGM_USER, .role = LULL_TAPE_ROLE_FUNCTION, .name = name};
     if (!kept)
         return 0;
-    places[at].id = rec_define_region(&region);
-    __atomic_store_n(&places[at].name, kept, __ATOMIC_RELEASE);
-    return places[at].id;
+    mark_places[at].id = rec_define_region(&region);
+    __atomic_store_n(&mark_places[at].name, kept, __ATOMIC_RELEASE);
+    return mark_places[at].id;
 }
 
 /* The place of a name, or the free one where it belongs; PLACES: neither. */
 static uint32_t find_place(const char *name)
 {
     uint64_t hash = lull_fnv(LULL_FNV_BEGIN, name, strlen(name));
-    for (uint32_t i = 0; i < PLACES; i++) {
-        uint32_t at = (uint32_t)((hash + i) % PLACES);
-        const char *there = __atomic_load_n(&places[at].name, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < MARK_PLACES; i++) {
+        uint32_t at = (uint32_t)((hash + i) % MARK_PLACES);
+        const char *there = __atomic_load_n(&mark_places[at].name, __ATOMIC_ACQUIRE);
         if (!there || same_text(there, name))
             return at;
     }
-    return PLACES;
+    return MARK_PLACES;
 }
 
 /* 0: it could not be defined, now or at its first visit. */
-static uint32_t region_of(const char *name)
+static uint32_t region_of_mark(const char *name)
 {
     uint32_t at = find_place(name);
-    if (at < PLACES && __atomic_load_n(&places[at].name, __ATOMIC_ACQUIRE))
-        return places[at].id;
+    if (at < MARK_PLACES && __atomic_load_n(&mark_places[at].name, __ATOMIC_ACQUIRE))
+        return mark_places[at].id;
     const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&places_lock);
     at = find_place(name);
     uint32_t id = 0;
-    if (at < PLACES)
-        id = places[at].name ? places[at].id : take_place(at, name);
+    if (at < MARK_PLACES)
+        id = mark_places[at].name ? mark_places[at].id : take_mark_place(at, name);
     pthread_mutex_unlock(&places_lock);
     rec_step_back(&aside);
     return id;
@@ -105,12 +105,12 @@ static inline void open_gate(struct rec_thread *self)
     rec_gate_open(self);
 }
 
-static void begin(const char *name)
+static void begin_mark(const char *name)
 {
     if (rec_window_has_iterations)
         rec_window_begin(name);
     struct rec_thread *self = rec_current();
-    uint32_t region = rec_admits(self) && name ? region_of(name) : 0;
+    uint32_t region = rec_admits(self) && name ? region_of_mark(name) : 0;
     if (marked.depth < MOST_MARKED)
         marked.regions[marked.depth] = region;
     else
@@ -144,7 +144,7 @@ static void end_newest(void)
 
 void rec_mark_begin(const char *name)
 {
-    begin(name);
+    begin_mark(name);
 }
 
 void rec_mark_end(void)
@@ -154,7 +154,7 @@ void rec_mark_end(void)
         rec_window_end();
 }
 
-static void end(const char *name)
+static void end_mark(const char *name)
 {
     (void)name;
     rec_mark_end();
@@ -188,7 +188,7 @@ REC_EXPORT const struct lull_marker_functions *lull_marker_functions(void);
 
 const struct lull_marker_functions *lull_marker_functions(void)
 {
-    static const struct lull_marker_functions functions = {sizeof functions, begin,     end,
-                                                           iteration,        rec_pause, rec_resume};
+    static const struct lull_marker_functions functions = {
+        sizeof functions, begin_mark, end_mark, iteration, rec_pause, rec_resume};
     return rec_process.on ? &functions : NULL;
 }

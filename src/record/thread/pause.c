@@ -7,12 +7,12 @@
 
 #include <pthread.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t pause_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct epoch {
     uint64_t gate;    /* of the process */
     uint64_t off, on; /* when the last pause began and ended */
     uint64_t ended;   /* ticks of all pauses that have ended */
-} newest;
+} latest_epoch;
 
 static bool is_pause(uint64_t gate)
 {
@@ -21,41 +21,41 @@ static bool is_pause(uint64_t gate)
 
 static struct epoch newest_epoch(void)
 {
-    pthread_mutex_lock(&lock);
-    struct epoch copy = newest;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&pause_lock);
+    struct epoch copy = latest_epoch;
+    pthread_mutex_unlock(&pause_lock);
     return copy;
 }
 
 /* The first gate differs from 0, which is that of a process that records nothing. */
 void rec_pause_start(void)
 {
-    newest.gate = 2 * REC_GATE_EPOCH;
-    __atomic_store_n(&rec_process.gate, newest.gate, __ATOMIC_RELEASE);
+    latest_epoch.gate = 2 * REC_GATE_EPOCH;
+    __atomic_store_n(&rec_process.gate, latest_epoch.gate, __ATOMIC_RELEASE);
 }
 
 static void change(enum rec_pause_reason reason, bool holds)
 {
     static unsigned reasons; /* that hold */
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&pause_lock);
     reasons = holds ? reasons | reason : reasons & ~(unsigned)reason;
     const bool pause = reasons != 0;
-    if (rec_process.on && is_pause(newest.gate) != pause) {
+    if (rec_process.on && is_pause(latest_epoch.gate) != pause) {
         const uint64_t now = rec_now();
-        uint64_t old = newest.gate;
-        newest.gate += REC_GATE_EPOCH;
+        uint64_t old = latest_epoch.gate;
+        latest_epoch.gate += REC_GATE_EPOCH;
         if (pause) {
-            newest.off = now;
+            latest_epoch.off = now;
         } else {
-            newest.on = now;
-            newest.ended += now - newest.off;
+            latest_epoch.on = now;
+            latest_epoch.ended += now - latest_epoch.off;
         }
         /* At the end another thread, which does not wait for the lock, closes the gate for good. */
-        __atomic_compare_exchange_n(&rec_process.gate, &old, newest.gate, false, __ATOMIC_RELEASE,
-                                    __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(&rec_process.gate, &old, latest_epoch.gate, false,
+                                    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&pause_lock);
     rec_step_back(&aside);
 }
 

@@ -13,12 +13,12 @@
 typedef void *start_function(void *);
 
 /* clang-format off */
-#define FUNCTIONS(X)                                                                        \
+#define THREAD_FUNCTIONS(X)                                                                        \
     X(pthread_create) X(thrd_create) X(pthread_barrier_init) X(pthread_barrier_wait)        \
     X(pthread_join) X(pthread_tryjoin_np) X(pthread_timedjoin_np) X(pthread_clockjoin_np)   \
     X(thrd_join)
 /* clang-format on */
-enum { FUNCTIONS(REC_NEXT_INDEX) N_NEXT };
+enum { THREAD_FUNCTIONS(REC_NEXT_INDEX) N_NEXT };
 static rec_function next[N_NEXT];
 
 /* ---- making -----------------------------------------------------------------------------------
@@ -46,7 +46,7 @@ static struct beginning *take_beginning(void)
     return malloc(sizeof(struct beginning));
 }
 
-static void give_back(struct beginning *beginning)
+static void free_beginning(struct beginning *beginning)
 {
     if (beginning >= beginnings && beginning < beginnings + BEGINNINGS)
         __atomic_store_n(&taken[beginning - beginnings], false, __ATOMIC_RELEASE);
@@ -54,10 +54,10 @@ static void give_back(struct beginning *beginning)
         free(beginning);
 }
 
-static struct beginning begin(void *argument)
+static struct beginning begin_made_thread(void *argument)
 {
     struct beginning beginning = *(struct beginning *)argument;
-    give_back(argument);
+    free_beginning(argument);
     const struct rec_thread *self = rec_thread_begin_made(beginning.number);
     if (self != &rec_nobody)
         rec_thread_is(beginning.number, self->number);
@@ -66,19 +66,19 @@ static struct beginning begin(void *argument)
 
 static void *begin_pthread(void *argument)
 {
-    struct beginning beginning = begin(argument);
+    struct beginning beginning = begin_made_thread(argument);
     return beginning.start(beginning.argument);
 }
 
 static int begin_c(void *argument)
 {
-    struct beginning beginning = begin(argument);
+    struct beginning beginning = begin_made_thread(argument);
     return beginning.start_c(beginning.argument);
 }
 
 /* NULL: the new thread is to begin as if there were no recorder. Who calls may be a sanitizer in
  * between. */
-static struct beginning *make(struct beginning what, const void *caller)
+static struct beginning *make_beginning(struct beginning what, const void *caller)
 {
     struct rec_thread *self = rec_process.on ? rec_current() : &rec_nobody;
     if (rec_is_inside(self) || rec_omp_is_forking(self) || rec_is_runtime(caller))
@@ -96,8 +96,8 @@ REC_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
 {
     static struct rec_wait_function function = {"pthread_create", LULL_TAPE_ROLE_THREAD_CREATE, 0,
                                                 false};
-    struct beginning *beginning =
-        make((struct beginning){.start = start, .argument = argument}, __builtin_return_address(0));
+    struct beginning *beginning = make_beginning(
+        (struct beginning){.start = start, .argument = argument}, __builtin_return_address(0));
     struct rec_wait wait;
     if (!beginning)
         return REC_NEXT(pthread_create)(thread, attributes, start, argument);
@@ -105,7 +105,7 @@ REC_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
     const bool follows = rec_wait_begin(&wait, &function);
     const int result = REC_NEXT(pthread_create)(thread, attributes, begin_pthread, beginning);
     if (result != 0)
-        give_back(beginning);
+        free_beginning(beginning);
     if (follows)
         rec_wait_end_made(&wait, result == 0 ? number : 0);
     return result;
@@ -115,8 +115,8 @@ REC_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 {
     static struct rec_wait_function function = {"thrd_create", LULL_TAPE_ROLE_THREAD_CREATE, 0,
                                                 false};
-    struct beginning *beginning = make((struct beginning){.start_c = start, .argument = argument},
-                                       __builtin_return_address(0));
+    struct beginning *beginning = make_beginning(
+        (struct beginning){.start_c = start, .argument = argument}, __builtin_return_address(0));
     struct rec_wait wait;
     if (!beginning)
         return REC_NEXT(thrd_create)(thread, start, argument);
@@ -124,7 +124,7 @@ REC_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
     const bool follows = rec_wait_begin(&wait, &function);
     const int result = REC_NEXT(thrd_create)(thread, begin_c, beginning);
     if (result != thrd_success)
-        give_back(beginning);
+        free_beginning(beginning);
     if (follows)
         rec_wait_end_made(&wait, result == thrd_success ? number : 0);
     return result;
@@ -133,18 +133,19 @@ REC_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 /* ---- waiting ----------------------------------------------------------------------------------
  */
 
-struct join {
+struct join_call {
     struct rec_wait wait;
     uint64_t newest;
 };
 
-static bool begin_join(struct join *join, struct rec_wait_function *function, const void *caller)
+static bool begin_join(struct join_call *join, struct rec_wait_function *function,
+                       const void *caller)
 {
     join->newest = rec_thread_newest();
     return rec_process.on && !rec_is_runtime(caller) && rec_wait_begin(&join->wait, function);
 }
 
-static void end_join(struct join *join, pthread_t thread, bool joined)
+static void end_join(struct join_call *join, pthread_t thread, bool joined)
 {
     struct rec_meeting meeting = {0};
     if (joined)
@@ -158,11 +159,11 @@ static void end_join(struct join *join, pthread_t thread, bool joined)
     REC_EXPORT int name declared                                                                  \
     {                                                                                             \
         static struct rec_wait_function function = {#name, LULL_TAPE_ROLE_THREAD_WAIT, 0, false}; \
-        struct join join;                                                                         \
-        const bool follows = begin_join(&join, &function, __builtin_return_address(0));           \
+        struct join_call join_call;                                                               \
+        const bool follows = begin_join(&join_call, &function, __builtin_return_address(0));      \
         const int result = REC_NEXT(name) call;                                                   \
         if (follows)                                                                              \
-            end_join(&join, thread, result == 0);                                                 \
+            end_join(&join_call, thread, result == 0);                                            \
         return result;                                                                            \
     }
 

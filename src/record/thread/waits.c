@@ -10,9 +10,9 @@
 /* ---- records ----------------------------------------------------------------------------------
  */
 
-static const struct rec_meeting nobody;
+static const struct rec_meeting no_meeting;
 
-static uint32_t region_of(struct rec_wait_function *function)
+static uint32_t region_of_wait(struct rec_wait_function *function)
 {
     uint32_t known = __atomic_load_n(&function->region, __ATOMIC_ACQUIRE);
     if (REC_LIKELY(known != 0))
@@ -35,7 +35,7 @@ bool rec_wait_begin(struct rec_wait *wait, struct rec_wait_function *function)
         wait->begin = rec_now();
         return true;
     }
-    wait->region = region_of(function);
+    wait->region = region_of_wait(function);
     if (self->omp) /* a construct may be open on whose account threads are made */
         rec_omp_unfold(self);
     rec_gate_shut(self); /* what a signal's handler does meanwhile would come before it */
@@ -45,8 +45,8 @@ bool rec_wait_begin(struct rec_wait *wait, struct rec_wait_function *function)
 
 /* The end of the thread's life is where it is already: the call is on the tape before what belongs
  * to it. */
-static void put(struct rec_thread *self, unsigned what, uint64_t time,
-                const struct rec_meeting *meeting)
+static void put_meeting(struct rec_thread *self, unsigned what, uint64_t time,
+                        const struct rec_meeting *meeting)
 {
     rec_reserve_behind(self, 2);
     self->at[0].record.time = time;
@@ -66,7 +66,7 @@ static void put_alone(struct rec_thread *self, unsigned what, uint64_t time,
         rec_sums_pause(self, time);
     else
         *self->until = time;
-    put(self, what, time, meeting);
+    put_meeting(self, what, time, meeting);
 }
 
 /* The program has paused or resumed meanwhile: the call is a region then in which a pause may lie.
@@ -77,12 +77,12 @@ static void end_over_pause(struct rec_wait *wait, const struct rec_meeting *meet
     const bool met = meeting->number != 0;
     rec_put_enter(self, wait->region, wait->begin);
     if (met)
-        put(self, LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN, wait->begin, meeting);
+        put_meeting(self, LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN, wait->begin, meeting);
     rec_pause_note(self);
     const uint64_t end = rec_now();
     rec_leave(self, wait->region, end);
     if (met)
-        put(self, LULL_TAPE_NUMBER_THREAD_WAIT_END, end, meeting);
+        put_meeting(self, LULL_TAPE_NUMBER_THREAD_WAIT_END, end, meeting);
 }
 
 static void end_at_once(struct rec_wait *wait, const struct rec_meeting *meeting)
@@ -91,8 +91,8 @@ static void end_at_once(struct rec_wait *wait, const struct rec_meeting *meeting
     const uint64_t end = rec_now();
     rec_put_call(self, wait->region, wait->begin, end - wait->begin);
     if (meeting->number != 0) {
-        put(self, LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN, wait->begin, meeting);
-        put(self, LULL_TAPE_NUMBER_THREAD_WAIT_END, end, meeting);
+        put_meeting(self, LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN, wait->begin, meeting);
+        put_meeting(self, LULL_TAPE_NUMBER_THREAD_WAIT_END, end, meeting);
     }
     rec_count_call(self, wait->region, end);
 }
@@ -131,7 +131,7 @@ void rec_wait_end_made(struct rec_wait *wait, uint64_t number)
     const uint64_t end = rec_now();
     rec_put_call(self, wait->region, wait->begin, end - wait->begin);
     if (number != 0)
-        put(self, LULL_TAPE_NUMBER_THREAD_CREATE, wait->begin, &made);
+        put_meeting(self, LULL_TAPE_NUMBER_THREAD_CREATE, wait->begin, &made);
     rec_count_call(self, wait->region, end);
     rec_gate_open(self);
 }
@@ -145,7 +145,7 @@ static REC_COLD uint32_t new_place(struct rec_thread *self, struct rec_wait_func
 {
     rec_gate_shut(self);
     const uint32_t region =
-        rec_site_region(self, region_of(function), place->site, place->from, place->frame);
+        rec_site_region(self, region_of_wait(function), place->site, place->from, place->frame);
     rec_gate_open(self);
     return region;
 }
@@ -180,7 +180,7 @@ uint64_t rec_wait_end_at(struct rec_wait *wait, uint64_t end)
     struct rec_thread *self = wait->self;
     const uint64_t gate = __atomic_load_n(&rec_process.gate, __ATOMIC_RELAXED);
     if (REC_UNLIKELY(rec_gate_of(self) != gate + REC_GATE_CALL) && rec_process.on) {
-        end_over_pause(wait, &nobody);
+        end_over_pause(wait, &no_meeting);
         return rec_last_time(self);
     }
     rec_put_call(self, wait->region, wait->begin, end - wait->begin);
@@ -202,32 +202,32 @@ void rec_wait_leave(struct rec_wait *wait)
 /* ---- threads ----------------------------------------------------------------------------------
  */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t waits_lock = PTHREAD_MUTEX_INITIALIZER;
 /* What the library calls a thread -> the newest one that it has called so: its number, and in the
  * lower half its location. */
-static struct rec_map threads;
-static uint32_t newest; /* atomic */
+static struct rec_map thread_numbers;
+static uint32_t newest_number; /* atomic */
 
 uint64_t rec_thread_number(void)
 {
-    return __atomic_add_fetch(&newest, 1, __ATOMIC_RELAXED);
+    return __atomic_add_fetch(&newest_number, 1, __ATOMIC_RELAXED);
 }
 
 uint64_t rec_thread_newest(void)
 {
-    return __atomic_load_n(&newest, __ATOMIC_RELAXED);
+    return __atomic_load_n(&newest_number, __ATOMIC_RELAXED);
 }
 
 void rec_thread_is(uint64_t number, uint32_t location)
 {
-    pthread_mutex_lock(&lock);
-    rec_map_put(&threads, (uintptr_t)pthread_self(), number << 32 | location);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&waits_lock);
+    rec_map_put(&thread_numbers, (uintptr_t)pthread_self(), number << 32 | location);
+    pthread_mutex_unlock(&waits_lock);
 }
 
 struct rec_meeting rec_meeting_of(pthread_t thread, uint64_t newest_before)
 {
-    const uint64_t known = rec_map_get(&threads, (uintptr_t)thread);
+    const uint64_t known = rec_map_get(&thread_numbers, (uintptr_t)thread);
     struct rec_meeting meeting = {.number = known >> 32, .location = (uint32_t)known};
     if (meeting.number > newest_before)
         meeting.number = 0;
@@ -247,7 +247,7 @@ static struct rec_map barriers; /* address -> struct barrier, which stays */
 void rec_barrier_is(const void *address, uint32_t count)
 {
     static uint32_t numbers;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&waits_lock);
     struct barrier *barrier = (struct barrier *)rec_map_get(&barriers, (uintptr_t)address);
     if (!barrier && count > 0) {
         barrier = rec_keep(sizeof *barrier);
@@ -256,7 +256,7 @@ void rec_barrier_is(const void *address, uint32_t count)
     }
     if (barrier)
         *barrier = (struct barrier){.threads = count, .number = count > 0 ? ++numbers : 0};
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&waits_lock);
 }
 
 struct rec_meeting rec_barrier_come(const void *address)

@@ -13,14 +13,15 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_NAME = 256 };
+enum { MOST_ITERATION_NAME = 256 };
 
 static struct {
     int64_t start, length; /* ns; 0: at once, and up to the end */
     bool signals, off;     /* off: recording begins when a signal says so */
-    char name[MOST_NAME];  /* of the region whose visits count; "": iterations that are marked */
+    char name
+        [MOST_ITERATION_NAME]; /* of the region whose visits count; "": iterations that are marked */
     long first, last;
-} wanted;
+} wanted_part;
 bool rec_window_has_iterations;
 
 /* ---- settings ---------------------------------------------------------------------------------
@@ -42,9 +43,10 @@ static void take_iterations(const char *text)
     while (name > text && name[-1] != ':')
         name--;
     const size_t length = name > text ? (size_t)(name - text) - 1 : 0;
-    if (length >= sizeof wanted.name || sscanf(name, "%ld:%ld", &wanted.first, &wanted.last) != 2)
+    if (length >= sizeof wanted_part.name ||
+        sscanf(name, "%ld:%ld", &wanted_part.first, &wanted_part.last) != 2)
         return;
-    memcpy(wanted.name, text, length);
+    memcpy(wanted_part.name, text, length);
     rec_window_has_iterations = true;
 }
 
@@ -52,19 +54,19 @@ void rec_window_prepare(void)
 {
     const char *signals = getenv("LULL_RECORD_SIGNALS");
     const char *iterations = getenv("LULL_RECORD_ITERATIONS");
-    wanted.start = ns_of("LULL_RECORD_START");
-    wanted.length = ns_of("LULL_RECORD_DURATION");
-    wanted.signals = signals != NULL;
-    wanted.off = signals && strcmp(signals, "off") == 0;
+    wanted_part.start = ns_of("LULL_RECORD_START");
+    wanted_part.length = ns_of("LULL_RECORD_DURATION");
+    wanted_part.signals = signals != NULL;
+    wanted_part.off = signals && strcmp(signals, "off") == 0;
     if (iterations)
         take_iterations(iterations);
 }
 
 void rec_window_start(void)
 {
-    if (wanted.start > 0)
+    if (wanted_part.start > 0)
         rec_pause_for(REC_PAUSE_TIME, true);
-    if (wanted.off)
+    if (wanted_part.off)
         rec_pause_for(REC_PAUSE_SIGNAL, true);
     if (rec_window_has_iterations)
         rec_pause_for(REC_PAUSE_ITERATION, true);
@@ -76,7 +78,7 @@ void rec_window_start(void)
 static sem_t wake;
 static bool is_off; /* atomic: what the last signal wanted */
 
-static void handle(int signal)
+static void handle_signal(int signal)
 {
     const int reason = errno;
     __atomic_store_n(&is_off, signal == SIGUSR2, __ATOMIC_RELEASE);
@@ -111,17 +113,17 @@ static void *watch(void *argument)
 {
     const struct timespec *begin = argument;
     rec_self_or_null = &rec_nobody;
-    const struct timespec start = after(*begin, wanted.start);
-    if (wanted.start > 0) {
+    const struct timespec start = after(*begin, wanted_part.start);
+    if (wanted_part.start > 0) {
         wait_until(&start);
         rec_pause_for(REC_PAUSE_TIME, false);
     }
-    if (wanted.length > 0) {
-        const struct timespec end = after(start, wanted.length);
+    if (wanted_part.length > 0) {
+        const struct timespec end = after(start, wanted_part.length);
         wait_until(&end);
         rec_pause_for(REC_PAUSE_TIME, true);
     }
-    if (wanted.signals)
+    if (wanted_part.signals)
         wait_until(NULL);
     return NULL;
 }
@@ -148,18 +150,18 @@ static bool start_watch(struct timespec *begin)
 void rec_window_watch(void)
 {
     static struct timespec begin;
-    if (wanted.start == 0 && wanted.length == 0 && !wanted.signals)
+    if (wanted_part.start == 0 && wanted_part.length == 0 && !wanted_part.signals)
         return;
     clock_gettime(CLOCK_MONOTONIC, &begin);
-    is_off = wanted.off;
+    is_off = wanted_part.off;
     if (sem_init(&wake, 0, 0) != 0 || !start_watch(&begin)) {
         rec_report_say("cannot make a thread: all of the program is recorded");
         rec_pause_for(REC_PAUSE_TIME, false);
         rec_pause_for(REC_PAUSE_SIGNAL, false);
         return;
     }
-    const struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
-    if (wanted.signals) {
+    const struct sigaction action = {.sa_handler = handle_signal, .sa_flags = SA_RESTART};
+    if (wanted_part.signals) {
         sigaction(SIGUSR1, &action, NULL);
         sigaction(SIGUSR2, &action, NULL);
     }
@@ -169,18 +171,18 @@ void rec_window_watch(void)
  */
 
 static struct rec_thread *counting; /* atomic: the thread whose visits count, the first that came */
-static long visits;                 /* of the region, on that thread */
+static long iteration_visits;       /* of the region, on that thread */
 static unsigned nested;             /* the visit that is open, and the marks inside of it */
 
 void rec_window_iteration(long number)
 {
-    if (!*wanted.name)
-        rec_pause_for(REC_PAUSE_ITERATION, number < wanted.first || number > wanted.last);
+    if (!*wanted_part.name)
+        rec_pause_for(REC_PAUSE_ITERATION, number < wanted_part.first || number > wanted_part.last);
 }
 
 static bool is_named(const char *name)
 {
-    return *wanted.name && name && strcmp(name, wanted.name) == 0;
+    return *wanted_part.name && name && strcmp(name, wanted_part.name) == 0;
 }
 
 void rec_window_begin(const char *name)
@@ -193,7 +195,7 @@ void rec_window_begin(const char *name)
         known = self;
     if (known != self || (nested == 0 && !named))
         return;
-    if (nested++ == 0 && ++visits == wanted.first)
+    if (nested++ == 0 && ++iteration_visits == wanted_part.first)
         rec_pause_for(REC_PAUSE_ITERATION, false);
 }
 
@@ -201,6 +203,6 @@ void rec_window_end(void)
 {
     if (__atomic_load_n(&counting, __ATOMIC_ACQUIRE) != rec_current() || nested == 0)
         return;
-    if (--nested == 0 && visits == wanted.last)
+    if (--nested == 0 && iteration_visits == wanted_part.last)
         rec_pause_for(REC_PAUSE_ITERATION, true);
 }

@@ -2,19 +2,19 @@
 
 #include <sys/mman.h>
 
-struct counter {
+struct channel_counter {
     uint64_t key; /* 0: free */
     uint64_t count;
 };
 
-enum { FIRST = 4096 }; /* a power of two */
+enum { FIRST_COUNTERS = 4096 }; /* a power of two */
 
 pthread_mutex_t rec_channel_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
-    struct counter *counters;
+    struct channel_counter *counters;
     size_t mask, used;
-} all;
+} channel_counters;
 
 /* The finaliser of splitmix64. */
 static uint64_t scatter(uint64_t z)
@@ -60,7 +60,8 @@ uint64_t rec_channel_of(const struct rec_mpi_comm *comm, int peer, int tag, bool
     return rec_channel_mix(rec_channel_mix(key, ends), (uint64_t)(uint32_t)tag);
 }
 
-static struct counter *find(struct counter *counters, size_t mask, uint64_t key)
+static struct channel_counter *find_counter(struct channel_counter *counters, size_t mask,
+                                            uint64_t key)
 {
     size_t at = key & mask;
     while (counters[at].key != 0 && counters[at].key != key)
@@ -68,31 +69,36 @@ static struct counter *find(struct counter *counters, size_t mask, uint64_t key)
     return &counters[at];
 }
 
-static bool grow(void)
+static bool grow_counters(void)
 {
-    const size_t capacity = all.counters ? 2 * (all.mask + 1) : FIRST;
-    struct counter *larger = mmap(NULL, capacity * sizeof *larger, PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const size_t capacity =
+        channel_counters.counters ? 2 * (channel_counters.mask + 1) : FIRST_COUNTERS;
+    struct channel_counter *larger = mmap(NULL, capacity * sizeof *larger, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (larger == MAP_FAILED)
         return false;
-    for (size_t i = 0; all.counters && i <= all.mask; i++)
-        if (all.counters[i].key != 0)
-            *find(larger, capacity - 1, all.counters[i].key) = all.counters[i];
-    if (all.counters)
-        munmap(all.counters, (all.mask + 1) * sizeof *all.counters);
-    all.counters = larger;
-    all.mask = capacity - 1;
+    for (size_t i = 0; channel_counters.counters && i <= channel_counters.mask; i++)
+        if (channel_counters.counters[i].key != 0)
+            *find_counter(larger, capacity - 1, channel_counters.counters[i].key) =
+                channel_counters.counters[i];
+    if (channel_counters.counters)
+        munmap(channel_counters.counters,
+               (channel_counters.mask + 1) * sizeof *channel_counters.counters);
+    channel_counters.counters = larger;
+    channel_counters.mask = capacity - 1;
     return true;
 }
 
 uint64_t *rec_channel_count(uint64_t key)
 {
-    if ((!all.counters || 2 * all.used > all.mask) && !grow())
+    if ((!channel_counters.counters || 2 * channel_counters.used > channel_counters.mask) &&
+        !grow_counters())
         return NULL;
-    struct counter *counter = find(all.counters, all.mask, key);
+    struct channel_counter *counter =
+        find_counter(channel_counters.counters, channel_counters.mask, key);
     if (counter->key == 0) {
         counter->key = key;
-        all.used++;
+        channel_counters.used++;
     }
     return &counter->count;
 }

@@ -24,7 +24,8 @@ static uint64_t next_of(uint64_t comm, unsigned what)
     return number == UINT64_MAX ? 0 : rec_channel_mix(key, number);
 }
 
-static uint64_t begin(struct rec_disturbed_operation *operation, MPI_Comm comm, unsigned what)
+static uint64_t begin_operation(struct rec_disturbed_operation *operation, MPI_Comm comm,
+                                unsigned what)
 {
     const struct rec_mpi_comm *info = rec_mpi_comm_of(comm);
     *operation = (struct rec_disturbed_operation){.comm = info};
@@ -35,14 +36,14 @@ static uint64_t begin(struct rec_disturbed_operation *operation, MPI_Comm comm, 
 
 void rec_disturb_join(struct rec_disturbed_operation *operation, MPI_Comm comm)
 {
-    operation->key = begin(operation, comm, OPERATIONS);
+    operation->key = begin_operation(operation, comm, OPERATIONS);
     if (operation->key)
         rec_moment_join(operation->key, rec_disturb_moment);
 }
 
 void rec_disturb_make(struct rec_disturbed_operation *operation, MPI_Comm comm)
 {
-    operation->key = begin(operation, comm, PERSISTENT);
+    operation->key = begin_operation(operation, comm, PERSISTENT);
 }
 
 void rec_disturb_restart(struct rec_disturbed_operation *operation)
@@ -59,49 +60,50 @@ static int log2_up(unsigned n)
     return n > 1 ? 32 - __builtin_clz(n - 1) : 0;
 }
 
-struct cost {
+struct operation_cost {
     double rounds, bytes;
 };
 
 /* Whole messages in a tree, or halves and quarters of them there and back. */
-static struct cost in_tree(double depth, double rounds, double bytes, double share, bool whole)
+static struct operation_cost in_tree(double depth, double rounds, double bytes, double share,
+                                     bool whole)
 {
     if (whole)
-        return (struct cost){depth, depth * bytes};
-    return (struct cost){2 * rounds, 2 * share * bytes};
+        return (struct operation_cost){depth, depth * bytes};
+    return (struct operation_cost){2 * rounds, 2 * share * bytes};
 }
 
-static struct cost exchange(double ranks, double rounds, double bytes, bool any_algorithm)
+static struct operation_cost exchange(double ranks, double rounds, double bytes, bool any_algorithm)
 {
     const double block = bytes / ranks;
     if (any_algorithm && ranks >= 8 && block <= 256)
-        return (struct cost){rounds, rounds * bytes / 2};
+        return (struct operation_cost){rounds, rounds * bytes / 2};
     if (any_algorithm && block > 32768)
-        return (struct cost){ranks - 1, (ranks - 1) * block};
-    return (struct cost){1, block};
+        return (struct operation_cost){ranks - 1, (ranks - 1) * block};
+    return (struct operation_cost){1, block};
 }
 
 /* Of an operation on `ranks` ranks, for the one that is `place` places behind the root (its rank
  * where there is none), from when the last one that it waits for has come. */
-static struct cost cost_of(const struct rec_disturbed_operation *operation, unsigned ranks,
-                           unsigned place)
+static struct operation_cost cost_of(const struct rec_disturbed_operation *operation,
+                                     unsigned ranks, unsigned place)
 {
     const double n = (double)operation->bytes, rounds = log2_up(ranks);
     const double share = (ranks - 1.0) / ranks, hops = __builtin_popcount(place);
     switch (operation->op) {
     case LULL_TAPE_OP_BARRIER:
-        return (struct cost){rounds, 0};
+        return (struct operation_cost){rounds, 0};
     case LULL_TAPE_OP_BCAST:
         return in_tree(hops, rounds, n, share, n < 12288 || ranks < 8);
     case LULL_TAPE_OP_REDUCE:
     case LULL_TAPE_OP_ALLREDUCE:
         return in_tree(rounds, rounds, n, share, n <= 2048);
     case LULL_TAPE_OP_SCATTER:
-        return (struct cost){hops, n};
+        return (struct operation_cost){hops, n};
     case LULL_TAPE_OP_SCATTERV:
-        return (struct cost){1, n};
+        return (struct operation_cost){1, n};
     case LULL_TAPE_OP_GATHERV:
-        return (struct cost){1, n / ranks};
+        return (struct operation_cost){1, n / ranks};
     case LULL_TAPE_OP_ALLTOALL:
         return exchange(ranks, rounds, n, true);
     case LULL_TAPE_OP_ALLTOALLV:
@@ -111,7 +113,7 @@ static struct cost cost_of(const struct rec_disturbed_operation *operation, unsi
     case LULL_TAPE_OP_EXSCAN:
         return in_tree(log2_up(place + 1), rounds, n, share, true);
     default: /* gather, allgather, allgatherv, reduce_scatter, reduce_scatter_block */
-        return (struct cost){rounds, share * n};
+        return (struct operation_cost){rounds, share * n};
     }
 }
 
@@ -178,7 +180,7 @@ int64_t rec_disturb_due(const struct rec_disturbed_operation *operation, bool ov
     const bool rooted = operation->root >= 0;
     const int place =
         rooted ? (comm->rank - operation->root + comm->size) % comm->size : comm->rank;
-    const struct cost cost = cost_of(operation, (unsigned)comm->size, (unsigned)place);
+    const struct operation_cost cost = cost_of(operation, (unsigned)comm->size, (unsigned)place);
     return last + (int64_t)(cost.rounds * rec_injected_network.latency +
                             cost.bytes * rec_injected_network.ns_per_byte + 0.5);
 }

@@ -120,7 +120,7 @@ void rec_disturb_joined(const struct rec_disturbed_operation *operation)
 /* ---- persistent requests ----------------------------------------------------------------------
  */
 
-static void start(MPI_Request handle)
+static void start_request(MPI_Request handle)
 {
     struct rec_disturbed_request request;
     if (rec_disturbed_start(handle, &request) && request.kind == REC_POSTED_SEND)
@@ -132,7 +132,7 @@ int rec_disturb_start(MPI_Request *request)
     __typeof__(&PMPI_Start) real = (__typeof__(real))rec_disturb_next;
     if (rec_disturb_enter(REC_FRAME)) {
         if (request)
-            start(*request);
+            start_request(*request);
         rec_disturb_leave();
     }
     return real(request);
@@ -143,7 +143,7 @@ int rec_disturb_startall(int n, MPI_Request *requests)
     __typeof__(&PMPI_Startall) real = (__typeof__(real))rec_disturb_next;
     if (rec_disturb_enter(REC_FRAME)) {
         for (int i = 0; requests && i < n; i++)
-            start(requests[i]);
+            start_request(requests[i]);
         rec_disturb_leave();
     }
     return real(n, requests);

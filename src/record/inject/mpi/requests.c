@@ -5,56 +5,57 @@
 
 #include <sys/mman.h>
 
-enum { FIRST = 1024, BUCKETS = 4096 }; /* powers of two */
+enum { FIRST_POSTED = 1024, BUCKETS = 4096 }; /* powers of two */
 
 static struct {
     struct rec_disturbed_request *pool; /* number 0 is not used */
     uint32_t n, most, spare;
     uint32_t buckets[BUCKETS];
     uint32_t unnumbered; /* open receives of which it is not known which message they take */
-} all;
+} posted_requests;
 
 /* ---- the table, with the lock held ------------------------------------------------------------
  */
 
 static uint32_t *bucket_of(uint64_t handle)
 {
-    return &all.buckets[rec_channel_mix(handle, 0) & (BUCKETS - 1)];
+    return &posted_requests.buckets[rec_channel_mix(handle, 0) & (BUCKETS - 1)];
 }
 
-static bool grow(void)
+static bool grow_posted(void)
 {
-    const size_t size = all.most * sizeof *all.pool;
-    void *larger = all.pool ? mremap(all.pool, size, 2 * size, MREMAP_MAYMOVE)
-                            : mmap(NULL, FIRST * sizeof *all.pool, PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const size_t size = posted_requests.most * sizeof *posted_requests.pool;
+    void *larger = posted_requests.pool
+                       ? mremap(posted_requests.pool, size, 2 * size, MREMAP_MAYMOVE)
+                       : mmap(NULL, FIRST_POSTED * sizeof *posted_requests.pool,
+                              PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (larger == MAP_FAILED)
         return false;
-    all.most = all.pool ? 2 * all.most : FIRST;
-    all.pool = larger;
+    posted_requests.most = posted_requests.pool ? 2 * posted_requests.most : FIRST_POSTED;
+    posted_requests.pool = larger;
     return true;
 }
 
 /* 0: there is no memory. */
 static uint32_t new_request(void)
 {
-    const uint32_t fresh = all.spare;
+    const uint32_t fresh = posted_requests.spare;
     if (fresh != 0) {
-        all.spare = all.pool[fresh].next;
+        posted_requests.spare = posted_requests.pool[fresh].next;
         return fresh;
     }
-    if (all.n + 1 >= all.most && !grow())
+    if (posted_requests.n + 1 >= posted_requests.most && !grow_posted())
         return 0;
-    return ++all.n;
+    return ++posted_requests.n;
 }
 
 /* The first of that handle, an active one if there is; NULL: none. */
-static struct rec_disturbed_request *find(MPI_Request handle)
+static struct rec_disturbed_request *find_posted(MPI_Request handle)
 {
     const uint64_t key = (uint64_t)(uintptr_t)handle;
     struct rec_disturbed_request *idle = NULL;
-    for (uint32_t at = *bucket_of(key); at != 0; at = all.pool[at].next) {
-        struct rec_disturbed_request *request = &all.pool[at];
+    for (uint32_t at = *bucket_of(key); at != 0; at = posted_requests.pool[at].next) {
+        struct rec_disturbed_request *request = &posted_requests.pool[at];
         if (request->handle == key && request->active)
             return request;
         if (request->handle == key && !idle)
@@ -65,13 +66,13 @@ static struct rec_disturbed_request *find(MPI_Request handle)
 
 static void remove_request(const struct rec_disturbed_request *request)
 {
-    const uint32_t number = (uint32_t)(request - all.pool);
+    const uint32_t number = (uint32_t)(request - posted_requests.pool);
     uint32_t *place = bucket_of(request->handle);
     while (*place != number)
-        place = &all.pool[*place].next;
+        place = &posted_requests.pool[*place].next;
     *place = request->next;
-    all.pool[number].next = all.spare;
-    all.spare = number;
+    posted_requests.pool[number].next = posted_requests.spare;
+    posted_requests.spare = number;
 }
 
 /* ---- messages of a channel, with the lock held ------------------------------------------------
@@ -104,16 +105,16 @@ static void post(struct rec_disturbed_request *request)
 {
     if (request->kind != REC_POSTED_RECEIVE)
         return;
-    request->numbered = all.unnumbered == 0 && !takes_any(request) && number(request);
-    all.unnumbered += !request->numbered;
+    request->numbered = posted_requests.unnumbered == 0 && !takes_any(request) && number(request);
+    posted_requests.unnumbered += !request->numbered;
 }
 
 /* Receives behind it take one message earlier. */
 static void withdraw(const struct rec_disturbed_request *request)
 {
     uint64_t *count = request->numbered ? received_of(request->channel) : NULL;
-    for (uint32_t at = 1; count && at <= all.n; at++) {
-        struct rec_disturbed_request *other = &all.pool[at];
+    for (uint32_t at = 1; count && at <= posted_requests.n; at++) {
+        struct rec_disturbed_request *other = &posted_requests.pool[at];
         if (other->active && other->numbered && other->channel == request->channel &&
             other->number > request->number)
             other->number--;
@@ -165,12 +166,12 @@ void rec_disturbed_add(MPI_Request handle, const struct rec_disturbed_request *w
     pthread_mutex_lock(&rec_channel_lock);
     const uint32_t number = new_request();
     if (number != 0) {
-        struct rec_disturbed_request *request = &all.pool[number];
+        struct rec_disturbed_request *request = &posted_requests.pool[number];
         *request = *what;
         request->handle = (uint64_t)(uintptr_t)handle;
         uint32_t *last = bucket_of(request->handle);
         while (*last != 0)
-            last = &all.pool[*last].next;
+            last = &posted_requests.pool[*last].next;
         *last = number;
         if (request->active)
             post(request);
@@ -183,7 +184,7 @@ bool rec_disturbed_find(MPI_Request handle, struct rec_disturbed_request *ret_re
     if (handle == MPI_REQUEST_NULL)
         return false;
     pthread_mutex_lock(&rec_channel_lock);
-    const struct rec_disturbed_request *request = find(handle);
+    const struct rec_disturbed_request *request = find_posted(handle);
     if (request)
         *ret_request = *request;
     pthread_mutex_unlock(&rec_channel_lock);
@@ -195,7 +196,7 @@ bool rec_disturbed_start(MPI_Request handle, struct rec_disturbed_request *ret_r
     if (handle == MPI_REQUEST_NULL)
         return false;
     pthread_mutex_lock(&rec_channel_lock);
-    struct rec_disturbed_request *request = find(handle);
+    struct rec_disturbed_request *request = find_posted(handle);
     const bool starts = request && request->persistent && !request->active;
     if (starts) {
         request->active = true;
@@ -223,7 +224,8 @@ static int64_t due_of(const struct rec_disturbed_request *request, const MPI_Sta
     }
 }
 
-static int64_t complete(struct rec_disturbed_request *request, const MPI_Status *status, bool over)
+static int64_t complete_posted(struct rec_disturbed_request *request, const MPI_Status *status,
+                               bool over)
 {
     int64_t due = INT64_MIN;
     const bool receives = request->kind == REC_POSTED_RECEIVE;
@@ -236,7 +238,7 @@ static int64_t complete(struct rec_disturbed_request *request, const MPI_Status 
         return due;
     if (cancelled)
         withdraw(request);
-    all.unnumbered -= receives && !request->numbered;
+    posted_requests.unnumbered -= receives && !request->numbered;
     request->active = false;
     if (!request->persistent)
         remove_request(request);
@@ -249,9 +251,9 @@ int64_t rec_disturbed_due(MPI_Request handle, const MPI_Status *status, bool ove
     if (handle == MPI_REQUEST_NULL)
         return due;
     pthread_mutex_lock(&rec_channel_lock);
-    struct rec_disturbed_request *request = find(handle);
+    struct rec_disturbed_request *request = find_posted(handle);
     if (request)
-        due = complete(request, status, over);
+        due = complete_posted(request, status, over);
     pthread_mutex_unlock(&rec_channel_lock);
     return due;
 }
@@ -262,9 +264,9 @@ void rec_disturbed_give_up(MPI_Request handle)
     if (handle == MPI_REQUEST_NULL)
         return;
     pthread_mutex_lock(&rec_channel_lock);
-    struct rec_disturbed_request *request = find(handle);
+    struct rec_disturbed_request *request = find_posted(handle);
     if (request) {
-        all.unnumbered -=
+        posted_requests.unnumbered -=
             request->active && request->kind == REC_POSTED_RECEIVE && !request->numbered;
         request->active = false;
         remove_request(request);

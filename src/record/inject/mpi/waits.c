@@ -30,7 +30,7 @@ struct requests {
 };
 
 /* False: there is no memory. */
-static bool take(struct requests *all, int n, const MPI_Request *requests)
+static bool take_requests(struct requests *all, int n, const MPI_Request *requests)
 {
     all->n = requests && n > 0 ? n : 0;
     all->n_hidden = 0;
@@ -60,7 +60,7 @@ static bool enter_with(struct requests *all, int n, const MPI_Request *requests,
 {
     if (!rec_disturb_enter(frame))
         return false;
-    if (take(all, n, requests))
+    if (take_requests(all, n, requests))
         return true;
     rec_disturb_leave();
     return false;
