@@ -14,9 +14,12 @@ function(lull_recorder_flags target)
 endfunction()
 
 file(GLOB sources CONFIGURE_DEPENDS src/record/*.c src/record/thread/*.c src/record/store/*.c src/record/site/*.c
-     src/record/omp/*.c src/record/counters/*.c src/record/function/*.c src/record/inject/*.c
-     src/record/marks/*.c src/record/file/*.c src/tape/*.c)
+     src/record/omp/*.c src/record/counters/*.c src/record/file/*.c src/tape/*.c)
 add_library(lull_record_parts OBJECT ${sources})
+lull_unity(lull_record_parts)
+# Each of these has a table `next` of the functions of the C library that it stands in front of (src/record/next.h).
+set_source_files_properties(src/record/file/descriptors.c src/record/file/streams.c src/record/thread/locks.c
+                            src/record/thread/waits.c PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 lull_recorder_flags(lull_record_parts)
 
 # lull_recorder(target sources...): a recorder of what all share and of these sources. Names are bound when
@@ -78,7 +81,7 @@ function(lull_family_recorders family)
 
     lull_wrappers(${family} mpi "#include <mpi.h>\n#if __has_include(<mpi-ext.h>)\n#include <mpi-ext.h>\n#endif\n"
                   ${record}/mpi/functions.txt)
-    file(GLOB sources CONFIGURE_DEPENDS src/record/mpi/*.c src/record/inject/mpi/*.c)
+    file(GLOB sources CONFIGURE_DEPENDS src/record/mpi/*.c)
     lull_mpi_recorder(${family} ${target} "${folders}" ${sources} ${generated}/mpi_wrappers.c
                       ${record}/shmem/absent.c)
     list(GET folders 0 first)

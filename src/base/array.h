@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* ==== array =================================================================================== */
+
 /* As lull_array_reserve, for a `need` above the capacity. */
 bool lull_array_enlarge(void *array, size_t *capacity, size_t need, size_t size);
 
@@ -32,5 +34,28 @@ static inline bool lull_array_reserve(void *array, size_t *capacity, size_t need
  * `most` at most: when it does, the last one falls off. For at == most nothing changes. */
 void lull_array_insert(void *items, uint32_t *count, uint32_t most, uint32_t at, const void *item,
                        size_t size);
+
+/* ==== ring ==================================================================================== */
+
+/* One queue of elements that are numbered on: pushed behind, popped in front, reached by place. Of
+ * zeros it is empty. Pointers to elements are stale after a push. */
+
+struct lull_ring {
+    unsigned char *items; /* [capacity], a power of two; the first is at `begin` */
+    uint32_t begin, count, capacity;
+};
+
+/* A new last element of `size` bytes, always the same for a ring, which the caller fills. NULL: no
+ * memory, and nothing has changed. */
+void *lull_ring_push(struct lull_ring *ring, uint32_t size);
+/* Drops the first; there is one. */
+void lull_ring_pop(struct lull_ring *ring);
+void lull_ring_free(struct lull_ring *ring);
+
+/* The element at `place` < count from the first. */
+static inline void *lull_ring_at(const struct lull_ring *ring, uint32_t size, uint32_t place)
+{
+    return ring->items + (uint64_t)((ring->begin + place) & (ring->capacity - 1)) * size;
+}
 
 #endif

@@ -1,5 +1,6 @@
 #include "base/output_file.h"
 
+#include "base/error.h"
 #include "base/file.h"
 
 #include <dirent.h>
@@ -7,10 +8,17 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* ==== output file ============================================================================= */
 
 struct lull_output {
     struct lull_output *next; /* in the list of those in progress */
@@ -369,7 +377,10 @@ static int close_stream(void *cookie)
     return result;
 }
 
-FILE *lull_output_stream(int fd, int *ret_failure)
+/* A stream into an open descriptor or a file that exists, emptied. *ret_failure is 0, or becomes
+ * the errno of the first write that failed, which stdio does not keep; it must outlive the stream.
+ * fclose() closes the descriptor. NULL: see errno. */
+static FILE *output_stream(int fd, int *ret_failure)
 {
     struct stream *stream = malloc(sizeof *stream);
     if (!stream)
@@ -386,7 +397,7 @@ FILE *lull_output_stream(int fd, int *ret_failure)
 FILE *lull_output_stream_open(const char *path, int *ret_failure)
 {
     int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    FILE *file = fd < 0 ? NULL : lull_output_stream(fd, ret_failure);
+    FILE *file = fd < 0 ? NULL : output_stream(fd, ret_failure);
     if (fd >= 0 && !file)
         close(fd);
     return file;
@@ -423,7 +434,7 @@ lull_status lull_file_write_to(int fd, const char *path,
                                struct lull_error *err)
 {
     int failure;
-    FILE *out = fd >= 0 ? lull_output_stream(fd, &failure) : NULL;
+    FILE *out = fd >= 0 ? output_stream(fd, &failure) : NULL;
     if (!out)
         return lull_fail(err, LULL_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
     write(content, out);
@@ -458,4 +469,52 @@ lull_status lull_file_probe(const char *path, struct lull_error *err)
     if (status == LULL_OK)
         lull_output_discard(output);
     return status;
+}
+
+/* ==== process ================================================================================= */
+
+void lull_limits_raise_files(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+        return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/* A thread of its own waits for the signals: in it any function may be called, as it may not in a
+ * handler. */
+static void *wait_for_signal(void *argument)
+{
+    const sigset_t *signals = argument;
+    int number;
+    if (sigwait(signals, &number) != 0)
+        return NULL;
+    lull_output_discard_pending();
+    signal(number, SIG_DFL);
+    sigset_t this_one;
+    sigemptyset(&this_one);
+    sigaddset(&this_one, number);
+    raise(number); /* is delivered when it is no longer blocked */
+    pthread_sigmask(SIG_UNBLOCK, &this_one, NULL);
+    return NULL;
+}
+
+void lull_interrupt_clean_up(void)
+{
+    static sigset_t signals;
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    sigemptyset(&signals);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction old;
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaddset(&signals, numbers[i]);
+    }
+    pthread_t waiter;
+    sigset_t before;
+    pthread_sigmask(SIG_BLOCK, &signals, &before);
+    if (pthread_create(&waiter, NULL, wait_for_signal, &signals) == 0)
+        pthread_detach(waiter);
+    else
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

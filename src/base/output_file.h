@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* ==== output file ============================================================================= */
+
 /* An output under a temporary name in the target's own folder, renamed on commit. `directory`
  * chooses a folder instead of a file. Where `path` is a symbolic link, what it points to is the
  * target, and the link stays.
@@ -30,10 +32,6 @@ void lull_output_discard(struct lull_output *output); /* NULL is allowed */
  * progress. Outputs begun, committed or discarded after that wait for ever. */
 void lull_output_discard_pending(void);
 
-/* A stream into an open descriptor or a file that exists, emptied. *ret_failure is 0, or becomes
- * the errno of the first write that failed, which stdio does not keep; it must outlive the stream.
- * fclose() closes the descriptor. NULL: see errno. */
-FILE *lull_output_stream(int fd, int *ret_failure);
 FILE *lull_output_stream_open(const char *path, int *ret_failure);
 /* Closes it: LULL_OK, or "PATH: cannot write: CAUSE". */
 lull_status lull_output_stream_close(FILE *stream, const int *failure, const char *path,
@@ -55,5 +53,18 @@ int lull_file_direct(const char *path);
 lull_status lull_file_write_to(int fd, const char *path,
                                void (*write)(const void *content, FILE *out), const void *content,
                                struct lull_error *err);
+
+/* ==== process ================================================================================= */
+
+/* What a program asks of its own process: limits and signals. */
+
+/* As many open files as the system allows: some formats keep one open per location. For programs
+ * that read traces, not for those that start the user's program, which would inherit it. */
+void lull_limits_raise_files(void);
+
+/* Ctrl-C and termination while an output is being written: its temporary files are removed, then
+ * the signal ends the process as usual. To be called before threads are made, by programs that
+ * write files. */
+void lull_interrupt_clean_up(void);
 
 #endif

@@ -3,11 +3,14 @@
 #include "base/arena.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ==== text ==================================================================================== */
 
 lull_status lull_parse_u64(const char *text, size_t length, uint64_t *ret_value)
 {
@@ -207,4 +210,206 @@ const char *lull_format_quantity(double value, const char *unit, char *buffer, s
     snprintf(buffer, size, "%.*f %s%s", decimals, value * pow(1000, -step), prefixes[step + NONE],
              unit);
     return buffer;
+}
+
+/* ==== option ================================================================================== */
+
+/* "additive, multiplicative or all" */
+static void join(const char *const *words, char *text, size_t size)
+{
+    size_t length = 0;
+    for (size_t i = 0; words[i]; i++) {
+        const char *joint = i == 0 ? "" : words[i + 1] ? ", " : " or ";
+        int added = snprintf(text + length, size - length, "%s%s", joint, words[i]);
+        length += added > 0 && (size_t)added < size - length ? (size_t)added : 0;
+    }
+}
+
+lull_status lull_option_word(const char *name, const char *value, const char *const *words,
+                             unsigned *ret_number, struct lull_error *err)
+{
+    *ret_number = 0;
+    for (unsigned i = 0; value && words[i]; i++)
+        if (strcmp(value, words[i]) == 0)
+            *ret_number = i + 1;
+    if (!value || *ret_number)
+        return LULL_OK;
+    char expected[256] = "";
+    join(words, expected, sizeof expected);
+    return lull_fail(err, LULL_ERR_RANGE, "--%s is '%s', expected %s", name, value, expected);
+}
+
+lull_status lull_option_number(const char *name, const char *text, uint64_t least, uint64_t most,
+                               uint64_t *value, struct lull_error *err)
+{
+    uint64_t number;
+    if (!text)
+        return LULL_OK;
+    if (lull_parse_u64(text, strlen(text), &number) != LULL_OK || number < least || number > most)
+        return most == UINT64_MAX ? lull_fail(err, LULL_ERR_RANGE,
+                                              "--%s is '%s', expected a whole number", name, text)
+                                  : lull_fail(err, LULL_ERR_RANGE,
+                                              "--%s is '%s', expected %" PRIu64 " to %" PRIu64,
+                                              name, text, least, most);
+    *value = number;
+    return LULL_OK;
+}
+
+lull_status lull_option_real(const char *name, const char *text, double least, double *value,
+                             struct lull_error *err)
+{
+    double number;
+    if (!text)
+        return LULL_OK;
+    if (lull_parse_real(text, &number) != LULL_OK || number < least)
+        return lull_fail(err, LULL_ERR_RANGE, "--%s is '%s', expected a number from %g up", name,
+                         text, least);
+    *value = number;
+    return LULL_OK;
+}
+
+lull_status lull_option_percent(const char *name, const char *text, double least, double most,
+                                double *value, struct lull_error *err)
+{
+    double percent;
+    if (!text)
+        return LULL_OK;
+    if (lull_parse_real(text, &percent) != LULL_OK || percent < least || percent > most)
+        return lull_fail(err, LULL_ERR_RANGE, "--%s is '%s', expected %g to %g percent", name, text,
+                         least, most);
+    *value = percent / 100;
+    return LULL_OK;
+}
+
+lull_status lull_option_size(const char *name, const char *text, uint64_t least,
+                             const char *expected, uint64_t *value, struct lull_error *err)
+{
+    uint64_t bytes;
+    if (!text)
+        return LULL_OK;
+    if (lull_parse_size(text, &bytes, err) != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--%s", name);
+    if (bytes < least)
+        return lull_fail(err, LULL_ERR_RANGE, "--%s is '%s', expected %s", name, text, expected);
+    *value = bytes;
+    return LULL_OK;
+}
+
+lull_status lull_option_time(const char *name, const char *text, int64_t least,
+                             const char *expected, int64_t *value, struct lull_error *err)
+{
+    int64_t ns;
+    if (!text)
+        return LULL_OK;
+    if (lull_parse_time(text, 1, &ns, err) != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--%s", name);
+    if (ns < least)
+        return lull_fail(err, LULL_ERR_RANGE, "--%s is '%s', expected %s", name, text, expected);
+    *value = ns;
+    return LULL_OK;
+}
+
+/* ==== suggest ================================================================================= */
+
+#define LONGEST 32 /* of words that are looked at */
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Edits (insert, remove, replace, swap neighbours) that lead from one word to the other: the
+ * restricted Damerau-Levenshtein distance, row by row. */
+static size_t distance(const char *from, const char *to)
+{
+    size_t n = strlen(from), m = strlen(to);
+    if (n > LONGEST || m > LONGEST)
+        return LONGEST;
+    size_t rows[3][LONGEST + 1];
+    for (size_t j = 0; j <= m; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t *row = rows[i % 3];
+        const size_t *above = rows[(i - 1) % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            row[j] =
+                least(above[j - 1] + (from[i - 1] != to[j - 1]), least(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1])
+                row[j] = least(row[j], rows[(i - 2) % 3][j - 2] + 1);
+        }
+    }
+    return rows[n % 3][m];
+}
+
+const char *lull_suggest(const char *word, const char *const *candidates, size_t count)
+{
+    const char *best = NULL;
+    size_t best_distance = 1 + strlen(word) / 3; /* farther ones would only confuse */
+    for (size_t i = 0; i < count; i++) {
+        if (!candidates[i])
+            continue;
+        size_t edits = distance(word, candidates[i]);
+        if (edits <= best_distance && (!best || edits < best_distance)) {
+            best = candidates[i];
+            best_distance = edits;
+        }
+    }
+    return best;
+}
+
+/* ==== utf8 ==================================================================================== */
+
+size_t lull_utf8_decode(const char *text, uint32_t *ret_code)
+{
+    static const struct {
+        uint8_t mask, lead;
+        uint32_t least;
+    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+    const uint8_t *bytes = (const uint8_t *)text;
+    for (size_t length = 1; length <= 4; length++) {
+        if ((bytes[0] & forms[length - 1].mask) != forms[length - 1].lead)
+            continue;
+        uint32_t code = bytes[0] & (uint8_t)~forms[length - 1].mask;
+        for (size_t i = 1; i < length; i++) {
+            if ((bytes[i] & 0xc0) != 0x80)
+                return 0;
+            code = code << 6 | (bytes[i] & 0x3f);
+        }
+        if (code < forms[length - 1].least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+            return 0;
+        *ret_code = code;
+        return length;
+    }
+    return 0;
+}
+
+bool lull_utf8_is_control(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200e && code <= 0x200f) ||
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
+size_t lull_utf8_clean(const char **text, char piece[LULL_UTF8_PIECE])
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *from = *text;
+    uint32_t code = 0;
+    size_t bytes = lull_utf8_decode(from, &code), length = 0;
+    *text += bytes ? bytes : 1;
+    if (bytes == 1 && (code == '\n' || code == '\t')) {
+        *piece = ' ';
+        return 1;
+    }
+    if (bytes > 0 && !lull_utf8_is_control(code)) {
+        memcpy(piece, from, bytes);
+        return bytes;
+    }
+    for (; from < *text; from++) {
+        const uint8_t byte = (uint8_t)*from;
+        const char shown[] = {'\\', 'x', digits[byte >> 4], digits[byte & 0xf]};
+        memcpy(piece + length, shown, sizeof shown);
+        length += sizeof shown;
+    }
+    return length;
 }

@@ -4,8 +4,11 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ==== text ==================================================================================== */
 
 /* Decimal digits only, the whole of [text, text + length); LULL_ERR_RANGE on overflow. */
 lull_status lull_parse_u64(const char *text, size_t length, uint64_t *ret_value);
@@ -40,5 +43,54 @@ const char *lull_format_size(uint64_t bytes, char *buffer, size_t size);
 const char *lull_format_quantity(double value, const char *unit, char *buffer, size_t size);
 /* "22,180". */
 const char *lull_format_count(uint64_t count, char *buffer, size_t size);
+
+/* ==== option ================================================================================== */
+
+/* Values that users give to options --NAME, NULL where nothing was said. All fail with
+ * LULL_ERR_RANGE and a text that begins with the option. */
+
+/* Which of the words (NULL at the end) it is, counted from 1; 0: not said. */
+lull_status lull_option_word(const char *name, const char *value, const char *const *words,
+                             unsigned *ret_number, struct lull_error *err);
+/* A whole number from `least` to `most`; not said: *value stays. */
+lull_status lull_option_number(const char *name, const char *text, uint64_t least, uint64_t most,
+                               uint64_t *value, struct lull_error *err);
+/* A number from `least` up that may have a fraction; not said: *value stays. */
+lull_status lull_option_real(const char *name, const char *text, double least, double *value,
+                             struct lull_error *err);
+/* Percent from `least` to `most`, of which *value becomes a hundredth; not said: it stays. */
+lull_status lull_option_percent(const char *name, const char *text, double least, double most,
+                                double *value, struct lull_error *err);
+/* A size of `least` bytes or more, and a time in ns of `least` or more, with units (base/text.h);
+ * `expected` says in words what is too little. Not said: *value stays. */
+lull_status lull_option_size(const char *name, const char *text, uint64_t least,
+                             const char *expected, uint64_t *value, struct lull_error *err);
+lull_status lull_option_time(const char *name, const char *text, int64_t least,
+                             const char *expected, int64_t *value, struct lull_error *err);
+
+/* ==== suggest ================================================================================= */
+
+/* "Did you mean ...?" */
+
+/* The candidate that `word` most likely stands for, or NULL if none is near. Candidates that are
+ * NULL are passed over. */
+const char *lull_suggest(const char *word, const char *const *candidates, size_t count);
+
+/* ==== utf8 ==================================================================================== */
+
+/* Characters of foreign texts: names from traces and machine files may hold anything. */
+
+/* Decodes one character of UTF-8: its length in bytes, or 0 if there is none (malformed, overlong,
+ * surrogate, beyond U+10FFFF). */
+size_t lull_utf8_decode(const char *text, uint32_t *ret_code);
+
+/* Controls of ASCII and of C1, marks and overrides of direction, separators of lines. */
+bool lull_utf8_is_control(uint32_t code);
+
+/* Moves *text on by one character, or one byte that begins none, and puts what may be shown of it
+ * into `piece`: itself, a blank for newline and tab, or its bytes as "\x1b". Returns the length,
+ * at most LULL_UTF8_PIECE; no zero follows. */
+enum { LULL_UTF8_PIECE = 16 };
+size_t lull_utf8_clean(const char **text, char piece[LULL_UTF8_PIECE]);
 
 #endif

@@ -9,8 +9,4 @@
 lull_status lull_compute_plan(const struct lull_benchmark *self, struct lull_bench *bench,
                               struct lull_error *err);
 
-/* The clock that one core really has, "clock.effective". */
-lull_status lull_clock_plan(const struct lull_benchmark *self, struct lull_bench *bench,
-                            struct lull_error *err);
-
 #endif

@@ -1,10 +1,8 @@
-#include "base/process.h"
-#include "base/text/option.h"
+#include "base/output_file.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/options/history_options.h"
-#include "cli/options/options.h"
-#include "cli/options/runs_options.h"
+#include "cli/options.h"
 #include "view/history/check_document.h"
 
 /* Exit statuses of a check besides those of every command. */

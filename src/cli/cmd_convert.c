@@ -1,5 +1,5 @@
 #include "base/file.h"
-#include "base/process.h"
+#include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "trace/convert.h"

@@ -1,9 +1,7 @@
-#include "base/process.h"
+#include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/options/history_options.h"
-#include "cli/options/options.h"
-#include "cli/options/runs_options.h"
+#include "cli/options.h"
 #include "view/diff/diff_document.h"
 
 #include <string.h>

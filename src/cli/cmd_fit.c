@@ -1,7 +1,7 @@
-#include "base/process.h"
+#include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/options/options.h"
+#include "cli/options.h"
 #include "study/model/fit_study.h"
 #include "view/fit/fit_chart.h"
 

@@ -1,10 +1,9 @@
-#include "base/process.h"
-#include "base/text/option.h"
+#include "base/output_file.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/join.h"
 #include "cli/message.h"
-#include "cli/options/options.h"
-#include "cli/options/runs_options.h"
+#include "cli/options.h"
 #include "view/metrics/metrics_document.h"
 
 /* What the user typed. */

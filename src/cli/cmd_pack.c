@@ -1,4 +1,4 @@
-#include "base/process.h"
+#include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "trace/format/tape/pack/pack.h"

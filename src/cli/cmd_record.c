@@ -1,12 +1,9 @@
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/options/simulation_options.h"
-#include "launch/injection.h"
+#include "cli/options.h"
 #include "launch/installed.h"
 #include "launch/launcher.h"
 #include "launch/recording.h"
-#include "launch/wish.h"
-#include "launch/words.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* lull COMMAND [OPTION...] [OPERAND...] */
 #include "base/file.h"
-#include "base/text/suggest.h"
+#include "base/text.h"
+#include "cli/cmd_help.h"
 #include "cli/command.h"
-#include "cli/help.h"
 #include "cli/join.h"
 #include "cli/message.h"
-#include "cli/options/options.h"
+#include "cli/options.h"
 
 #include <errno.h>
 #include <locale.h>

@@ -1,6 +1,6 @@
 #include "cli/message.h"
 
-#include "base/text/utf8.h"
+#include "base/text.h"
 #include "cli/command.h"
 
 #include <stdarg.h>

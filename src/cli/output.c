@@ -2,8 +2,7 @@
 
 #include "base/file.h"
 #include "base/output_file.h"
-#include "base/process.h"
-#include "base/text/option.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "report/terminal.h"

@@ -6,6 +6,24 @@
 #include <string.h>
 #include <unistd.h>
 
+/* ==== words =================================================================================== */
+
+void lull_words_add(struct lull_words *words, const char *word)
+{
+    words->items = lull_arena_grow(words->arena, words->items, &words->capacity, words->count + 2,
+                                   sizeof *words->items);
+    words->items[words->count++] = word ? lull_arena_strdup(words->arena, word) : NULL;
+    words->items[words->count] = NULL;
+}
+
+void lull_words_option(struct lull_words *words, const char *name, const char *value)
+{
+    if (value)
+        lull_words_add(words, lull_arena_printf(words->arena, "--%s=%s", name, value));
+}
+
+/* ==== launcher ================================================================================ */
+
 /* An option whose argument may be a word of its own. */
 struct option {
     const char *name; /* without dashes */
@@ -125,7 +143,9 @@ static const struct option mpi_options[] = {
     {"exclude", 1},
     {NULL, 0},
 };
+
 static const struct option taskset_options[] = {{NULL, 0}};
+
 static const struct option numactl_options[] = {{"N", 1},
                                                 {"m", 1},
                                                 {"C", 1},
@@ -141,17 +161,24 @@ static const struct option numactl_options[] = {{"N", 1},
                                                 {"preferred-many", 1},
                                                 {"weighted-interleave", 1},
                                                 {NULL, 0}};
+
 static const struct option time_options[] = {
     {"f", 1}, {"format", 1}, {"o", 1}, {"output", 1}, {NULL, 0}};
+
 static const struct option env_options[] = {
     {"u", 1}, {"unset", 1}, {"C", 1}, {"chdir", 1}, {NULL, 0}};
+
 static const struct option nice_options[] = {{"n", 1}, {"adjustment", 1}, {NULL, 0}};
+
 static const struct option ionice_options[] = {
     {"c", 1}, {"class", 1}, {"n", 1}, {"classdata", 1}, {NULL, 0}};
+
 static const struct option stdbuf_options[] = {{"i", 1},      {"o", 1},     {"e", 1}, {"input", 1},
                                                {"output", 1}, {"error", 1}, {NULL, 0}};
+
 static const struct option timeout_options[] = {
     {"k", 1}, {"kill-after", 1}, {"s", 1}, {"signal", 1}, {NULL, 0}};
+
 static const struct option no_options[] = {{NULL, 0}};
 
 /* What starts or becomes the program that stands behind it on its command line. */

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* ==== launcher ================================================================================ */
+
 /* Whether the word is the name (with or without folder) of something that starts the program behind
  * it. */
 bool lull_is_launcher(const char *word);
@@ -25,5 +27,21 @@ char **lull_launcher_insert(char *const *argv, char *const *words, struct lull_a
  * name): a name of one run for several programs, and absolute, because the launcher may start them
  * elsewhere. NULL: each run is named by itself. */
 const char *lull_launcher_output(char *const *argv, const char *output, struct lull_arena *arena);
+
+/* ==== words =================================================================================== */
+
+/* A command line that is put together word by word. */
+
+struct lull_words {
+    char **items; /* [count], with NULL behind them */
+    size_t count, capacity;
+    struct lull_arena *arena;
+};
+
+/* Copies the word, or adds a NULL. */
+void lull_words_add(struct lull_words *words, const char *word);
+
+/* "--NAME=VALUE"; nothing where the value is NULL. */
+void lull_words_option(struct lull_words *words, const char *name, const char *value);
 
 #endif

@@ -1,12 +1,335 @@
 #include "launch/recording.h"
 
 #include "base/starters.h"
+#include "base/text.h"
+#include "filter/filter.h"
 #include "launch/installed.h"
+#include "lull_features.h"
+#include "tape/inject.h"
+#include "tape/layout.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* ==== wish ==================================================================================== */
+
+enum {
+    MOST_NAME = 255,  /* of a region that iterations refer to, bytes */
+    MOST_CALLERS = 32 /* that the recorder follows */
+};
+
+/* "100000:1us" becomes "100000:1000", calls and ns. */
+static lull_status read_throttle(const char *text, struct lull_arena *arena,
+                                 const char **ret_throttle, struct lull_error *err)
+{
+    const char *colon = text ? strchr(text, ':') : NULL;
+    uint64_t calls;
+    int64_t ns;
+    *ret_throttle = text;
+    if (!text || strcmp(text, "none") == 0)
+        return LULL_OK;
+    if (!colon || lull_parse_u64(text, (size_t)(colon - text), &calls) != LULL_OK || calls == 0)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "--throttle: expected CALLS:TIME such as 100000:1us, or none, got '%s'",
+                         text);
+    if (lull_parse_time(colon + 1, 1, &ns, err) != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--throttle");
+    *ret_throttle = lull_arena_printf(arena, "%llu:%lld", (unsigned long long)calls, (long long)ns);
+    return LULL_OK;
+}
+
+static lull_status read_time(const char *option, const char *text, struct lull_arena *arena,
+                             const char **ret_ns, struct lull_error *err)
+{
+    const double ns_per_second = 1e9;
+    int64_t ns;
+    if (!text)
+        return LULL_OK;
+    if (lull_parse_time(text, ns_per_second, &ns, err) != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--%s", option);
+    if (ns < 0)
+        return lull_fail(err, LULL_ERR_RANGE, "--%s: %s lies in the past", option, text);
+    *ret_ns = lull_arena_printf(arena, "%lld", (long long)ns);
+    return LULL_OK;
+}
+
+static lull_status read_duration(const char *text, struct lull_arena *arena, const char **ret_ns,
+                                 struct lull_error *err)
+{
+    lull_status status = read_time("duration", text, arena, ret_ns, err);
+    if (status == LULL_OK && text && strcmp(*ret_ns, "0") == 0)
+        return lull_fail(err, LULL_ERR_RANGE, "--duration: nothing would be recorded in %s", text);
+    return status;
+}
+
+/* "3:10", or "solve:3:10". */
+static lull_status read_iterations(const char *text, const char **ret_iterations,
+                                   struct lull_error *err)
+{
+    const char *last = text ? strrchr(text, ':') : NULL, *first = last;
+    uint64_t from, to;
+    if (!text)
+        return LULL_OK;
+    while (first && first > text && first[-1] != ':')
+        first--;
+    if (!last || lull_parse_u64(first, (size_t)(last - first), &from) != LULL_OK ||
+        lull_parse_u64(last + 1, strlen(last + 1), &to) != LULL_OK || to > INT32_MAX ||
+        strlen(text) > MOST_NAME)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "--iterations: expected FIRST:LAST or NAME:FIRST:LAST such as 10:19, got "
+                         "'%s'",
+                         text);
+    if (from > to || (first > text && from == 0))
+        return lull_fail(err, LULL_ERR_RANGE, "--iterations: %s holds none", text);
+    *ret_iterations = text;
+    return LULL_OK;
+}
+
+/* "last:64MiB" */
+static lull_status read_kept(const char *text, struct lull_recording_wish *wish,
+                             struct lull_error *err)
+{
+    static const char last[] = "last:";
+    if (wish->profile)
+        return lull_fail(err, LULL_ERR_RANGE, "--keep: a profile has no events");
+    if (strncmp(text, last, strlen(last)) != 0)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "--keep: expected last:SIZE such as last:64MiB, got '%s'", text);
+    if (lull_parse_size(text + strlen(last), &wish->bytes, err) != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--keep");
+    if (wish->bytes < LULL_TAPE_CHUNK)
+        return lull_fail(err, LULL_ERR_RANGE, "--keep: expected 64KiB at least, got '%s'", text);
+    wish->last = true;
+    return LULL_OK;
+}
+
+static lull_status read_bytes(const struct lull_recording_texts *texts,
+                              struct lull_recording_wish *wish, struct lull_error *err)
+{
+    wish->has_bytes = texts->max_size || texts->keep;
+    if (texts->max_size && texts->keep)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "--keep and --max-size exclude each other: events are the first or the "
+                         "last ones");
+    if (texts->keep)
+        return read_kept(texts->keep, wish, err);
+    if (texts->max_size && lull_parse_size(texts->max_size, &wish->bytes, err) != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--max-size");
+    return LULL_OK;
+}
+
+/* It is read here to be checked, and again by the recorder. */
+static lull_status read_filter(const char *path, struct lull_arena *arena, const char **ret_filter,
+                               struct lull_error *err)
+{
+    const struct lull_filter *filter;
+    if (!path)
+        return LULL_OK;
+    if (!LULL_HAVE_LIBDW)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "--filter: lull was built without libdw (lull info)");
+    lull_status status = lull_filter_read(path, arena, &filter, err);
+    if (status != LULL_OK)
+        return status;
+    char *whole = realpath(path, NULL);
+    *ret_filter = whole ? lull_arena_strdup(arena, whole) : path;
+    free(whole);
+    return LULL_OK;
+}
+
+static lull_status read_words(const struct lull_recording_texts *texts,
+                              struct lull_recording_wish *wish, struct lull_error *err)
+{
+    static const char *const families[] = {"openmpi", "mpich", "none", NULL};
+    static const enum lull_mpi_family family_of[] = {LULL_MPI_NONE, LULL_MPI_OPENMPI,
+                                                     LULL_MPI_MPICH, LULL_MPI_NONE};
+    static const char *const states[] = {"on", "off", NULL};
+    static const char *const stores[] = {"node", "process", NULL};
+    static const enum lull_recording_store store_of[] = {LULL_STORE_CHOSEN, LULL_STORE_NODE,
+                                                         LULL_STORE_PROCESS};
+    uint64_t callers;
+    unsigned family, state, store;
+    lull_status status =
+        lull_option_number("callpath", texts->callpath, 1, MOST_CALLERS, &callers, err);
+    if (status == LULL_OK)
+        status = lull_option_word("mpi", texts->mpi, families, &family, err);
+    if (status == LULL_OK)
+        status = lull_option_word("signals", texts->signals, states, &state, err);
+    if (status == LULL_OK)
+        status = lull_option_word("store", texts->store, stores, &store, err);
+    if (status != LULL_OK)
+        return status;
+    wish->store = store_of[store];
+    wish->callpath = texts->callpath;
+    wish->signals = texts->signals;
+    wish->mpi_named = family > 0;
+    wish->mpi = family_of[family];
+    return LULL_OK;
+}
+
+lull_status lull_recording_wish_read(const struct lull_recording_texts *texts,
+                                     struct lull_arena *arena, struct lull_recording_wish *wish,
+                                     struct lull_error *err)
+{
+    lull_status status = read_words(texts, wish, err);
+    if (status == LULL_OK)
+        status = read_bytes(texts, wish, err);
+    if (status == LULL_OK)
+        status = read_throttle(texts->throttle, arena, &wish->throttle, err);
+    if (status == LULL_OK)
+        status = read_time("start-after", texts->start_after, arena, &wish->start, err);
+    if (status == LULL_OK)
+        status = read_duration(texts->duration, arena, &wish->duration, err);
+    wish->waits = texts->waits;
+    if (status == LULL_OK && texts->waits && strcmp(texts->waits, "none") != 0)
+        status = read_time("waits", texts->waits, arena, &wish->waits, err);
+    if (status == LULL_OK)
+        status = read_iterations(texts->iterations, &wish->iterations, err);
+    return status == LULL_OK ? read_filter(texts->filter, arena, &wish->filter, err) : status;
+}
+
+/* ==== injection =============================================================================== */
+
+/* Amounts of noise that a process has for its computations before they come again: 512 KiB. */
+enum { DRAWS = 65536 };
+
+struct injection {
+    bool has_network;
+    double latency, ns_per_byte;
+    uint64_t seed;
+    const struct lull_tape_delay *delays;
+    uint32_t n_delays;
+    const int64_t *draws; /* noise of this process: tape/inject.h */
+    uint32_t n_draws;
+    double per;
+    const struct lull_tape_detour *detours;
+    uint32_t n_detours;
+    int64_t period, phase;
+    const char *iterations; /* a function whose calls begin them; NULL: marks do */
+    const char *text;       /* what the user wrote */
+};
+
+/* ---- as numbers ------------------------------------------------------------------------------ */
+
+static void take_delays(const struct lull_disturbance *disturbance, struct injection *injection,
+                        struct lull_arena *arena)
+{
+    struct lull_tape_delay *delays =
+        lull_arena_zero(arena, disturbance->n_delays + (size_t)1, sizeof *delays);
+    for (uint32_t i = 0; i < disturbance->n_delays; i++) {
+        const struct lull_delay *delay = &disturbance->delays[i];
+        delays[i] =
+            (struct lull_tape_delay){delay->rank, delay->at_iteration, delay->when, delay->length};
+    }
+    injection->delays = delays;
+    injection->n_delays = disturbance->n_delays;
+}
+
+static void take_noise(const struct lull_disturbance *disturbance, uint32_t rank,
+                       struct injection *injection, struct lull_arena *arena)
+{
+    struct lull_noise_numbers noise;
+    if (!lull_disturbance_noise(disturbance, rank, DRAWS, &noise))
+        return;
+    const uint32_t n = (uint32_t)noise.detours.count;
+    struct lull_tape_detour *detours = lull_arena_zero(arena, n + (size_t)1, sizeof *detours);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lull_recorded_detour *detour = &noise.detours.detours[i];
+        detours[i] = (struct lull_tape_detour){detour->begin, detour->length, detour->before};
+    }
+    injection->draws = noise.draws;
+    injection->n_draws = noise.n_draws;
+    injection->per = noise.per;
+    injection->detours = detours;
+    injection->n_detours = n;
+    injection->period = noise.detours.duration;
+    injection->phase = noise.phase;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static lull_status refuse(const char *path, struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
+}
+
+static bool put(FILE *file, const void *what, size_t size, size_t count)
+{
+    return count == 0 || fwrite(what, size, count, file) == count;
+}
+
+static bool put_all(FILE *file, const struct injection *injection, uint32_t rank)
+{
+    const char *name = injection->iterations ? injection->iterations : "";
+    struct lull_tape_inject header = {.version = LULL_TAPE_VERSION,
+                                      .byte_order = LULL_TAPE_BYTE_ORDER,
+                                      .rank = rank,
+                                      .latency = injection->has_network ? injection->latency : -1,
+                                      .ns_per_byte =
+                                          injection->has_network ? injection->ns_per_byte : 0,
+                                      .n_delays = injection->n_delays,
+                                      .n_draws = injection->n_draws,
+                                      .n_detours = injection->n_detours,
+                                      .name_size = (uint32_t)strlen(name) + 1,
+                                      .text_size = (uint32_t)strlen(injection->text) + 1,
+                                      .per = injection->per,
+                                      .period = injection->period,
+                                      .phase = injection->phase,
+                                      .seed = injection->seed};
+    memcpy(header.magic, LULL_TAPE_INJECT_MAGIC, sizeof header.magic);
+    header.size = (uint32_t)(sizeof header + header.n_delays * sizeof *injection->delays +
+                             header.n_draws * sizeof *injection->draws +
+                             header.n_detours * sizeof *injection->detours + header.name_size +
+                             header.text_size);
+    return put(file, &header, sizeof header, 1) &&
+           put(file, injection->delays, sizeof *injection->delays, header.n_delays) &&
+           put(file, injection->draws, sizeof *injection->draws, header.n_draws) &&
+           put(file, injection->detours, sizeof *injection->detours, header.n_detours) &&
+           put(file, name, 1, header.name_size) && put(file, injection->text, 1, header.text_size);
+}
+
+lull_status lull_injection_write(const struct lull_disturbance *disturbance,
+                                 const struct lull_recording *recording, struct lull_arena *arena,
+                                 struct lull_error *err)
+{
+    unsetenv("LULL_RECORD_INJECT");
+    if (!disturbance || !recording->library)
+        return LULL_OK;
+    struct injection injection = {.has_network = disturbance->has_network,
+                                  .latency = disturbance->latency,
+                                  .ns_per_byte =
+                                      disturbance->has_network ? 1e9 / disturbance->bandwidth : 0,
+                                  .seed = disturbance->seed,
+                                  .iterations = disturbance->iterations,
+                                  .text = disturbance->text};
+    take_delays(disturbance, &injection, arena);
+    take_noise(disturbance, recording->job.rank, &injection, arena);
+    const char *folder = lull_arena_printf(arena, "%s/" LULL_TAPE_INJECT_NAME, recording->run);
+    const char *path =
+        lull_arena_printf(arena, "%s/%u." LULL_TAPE_INJECT_SETTINGS, folder, recording->job.rank);
+    const char *fresh = lull_arena_printf(arena, "%s.%ld", path, (long)getpid());
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return refuse(folder, err);
+    FILE *file = fopen(fresh, "wbe");
+    if (!file)
+        return refuse(fresh, err);
+    bool good = put_all(file, &injection, recording->job.rank);
+    good &= fclose(file) == 0;
+    if (!good || rename(fresh, path) != 0) {
+        lull_status status = refuse(fresh, err);
+        unlink(fresh);
+        return status;
+    }
+    setenv("LULL_RECORD_INJECT", path, 1);
+    return LULL_OK;
+}
+
+/* ==== recording =============================================================================== */
 
 /* ---- the recorder -------------------------------------------------------------------------- */
 

@@ -5,8 +5,11 @@
 
 #include "base/error.h"
 #include "launch/target.h"
+#include "sim/disturbance.h"
 
 #include <stdint.h>
+
+/* ==== recording =============================================================================== */
 
 /* Where the processes of a run record. */
 enum lull_recording_store {
@@ -48,5 +51,40 @@ struct lull_recording {
 lull_status lull_recording_prepare(const char *word, const struct lull_recording_wish *wish,
                                    struct lull_arena *arena, struct lull_recording *ret_recording,
                                    struct lull_error *err);
+
+/* ==== wish ==================================================================================== */
+
+/* What the user types for `lull record`, for the recorder. */
+
+/* What is NULL was not said. */
+struct lull_recording_texts {
+    const char *max_size;
+    const char *keep;                   /* "last:64MiB" */
+    const char *throttle;               /* "100000:1us": calls and their mean; "none" */
+    const char *start_after, *duration; /* times */
+    const char *iterations;             /* "3:10", or "solve:3:10": of marked regions */
+    const char *waits;                  /* a time; "none" */
+    const char *callpath;               /* how many callers */
+    const char *signals;                /* "on", "off": what is at first */
+    const char *mpi;                    /* "openmpi", "mpich", "none" */
+    const char *store;                  /* "node", "process" */
+    const char *filter;                 /* a file (filter/filter.h) */
+};
+
+/* Sets these members of *wish. Fails with LULL_ERR_RANGE and a text that begins with the option, or
+ * as a filter is read. */
+lull_status lull_recording_wish_read(const struct lull_recording_texts *texts,
+                                     struct lull_arena *arena, struct lull_recording_wish *wish,
+                                     struct lull_error *err);
+
+/* ==== injection =============================================================================== */
+
+/* What the recorder is to disturb a program with, left in the folder of its run before it begins:
+ * plain numbers (tape/inject.h), and the environment that leads to them. */
+
+/* For the process that `recording` is about, after lull_recording_prepare; NULL: nothing. */
+lull_status lull_injection_write(const struct lull_disturbance *disturbance,
+                                 const struct lull_recording *recording, struct lull_arena *arena,
+                                 struct lull_error *err);
 
 #endif

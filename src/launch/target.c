@@ -1,22 +1,255 @@
 #include "launch/target.h"
 
+#include "base/arena.h"
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/fnv.h"
 #include "base/starters.h"
 #include "base/text.h"
-#include "launch/node.h"
-#include "launch/proc.h"
 #include "tape/container.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+/* ==== proc ==================================================================================== */
+
+/* Processes by their files in /proc. */
+
+struct proc {
+    int parent;
+    char name[32];  /* at most 15 bytes of it */
+    char start[32]; /* clock ticks since boot: with its number it names the process for good */
+};
+
+static bool proc_look(int pid, struct proc *ret_process)
+{
+    char path[64], line[1024];
+    struct proc process = {.parent = 0};
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *in = fopen(path, "re");
+    bool good = in && fgets(line, sizeof line, in);
+    if (in)
+        fclose(in);
+    char *name = good ? strchr(line, '(') : NULL, *field = name ? strrchr(name, ')') : NULL;
+    if (!field)
+        return false;
+    snprintf(process.name, sizeof process.name, "%.*s", (int)(field - name - 1), name + 1);
+    for (int i = 2; field && i < 22; i++) { /* field 2 is the name, 4 the parent, 22 the start */
+        field = strchr(field + 1, ' ');
+        if (i == 3 && field)
+            process.parent = (int)strtol(field, NULL, 10);
+    }
+    good = field && sscanf(field, "%31s", process.start) == 1;
+    *ret_process = process;
+    return good;
+}
+
+/* Whether it is still that one. */
+static bool proc_lives(int pid, const char *start)
+{
+    struct proc process;
+    return proc_look(pid, &process) && strcmp(process.start, start) == 0;
+}
+
+/* ==== node ==================================================================================== */
+
+#define NODE_FOLDER "/dev/shm"
+#define MAGIC       "LULLNODE"
+#define LIMIT_NS    INT64_C(10000000000)
+
+enum { VERSION = 1, WORDS = 64, MOST_RANKS = WORDS * 64, PATH_SIZE = PATH_MAX + 256 };
+
+enum state { MAKING, TOLD, FAILED };
+
+/* Written as a whole before it has its name, so that all of it has memory. */
+struct lull_node_shared {
+    char magic[8];
+    uint32_t version, state; /* state: atomic, stored behind `path` */
+    uint32_t joined, first;  /* joined: atomic, how many have come; first: process of who tells */
+    char start[32];          /* of that one */
+    uint64_t ranks[WORDS];   /* atomic; bit by bit, who has come */
+    char path[PATH_MAX];
+};
+
+/* ---- the file ---------------------------------------------------------------------------------
+ */
+
+static uint64_t hash_of(const char *text)
+{
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    return lull_fnv(lull_fnv(LULL_FNV_BEGIN, host, strlen(host)), text, strlen(text));
+}
+
+static void prefix_of(char *prefix, size_t size)
+{
+    snprintf(prefix, size, "lull-%u-", (unsigned)geteuid());
+}
+
+/* NULL: it is none of ours. */
+static struct lull_node_shared *map(int fd)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
+        (info.st_mode & 077) != 0 || info.st_size != (off_t)sizeof(struct lull_node_shared))
+        return NULL;
+    struct lull_node_shared *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (shared == MAP_FAILED)
+        return NULL;
+    if (memcmp(shared->magic, MAGIC, sizeof shared->magic) == 0 && shared->version == VERSION &&
+        memchr(shared->start, '\0', sizeof shared->start))
+        return shared;
+    munmap(shared, sizeof *shared);
+    return NULL;
+}
+
+static struct lull_node_shared *open_shared(const char *path)
+{
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    struct lull_node_shared *shared = map(fd);
+    close(fd);
+    return shared;
+}
+
+static bool first_lives(const struct lull_node_shared *shared)
+{
+    return proc_lives((int)shared->first, shared->start);
+}
+
+/* What is left of jobs whose other processes never came. */
+static void clean(const char *folder)
+{
+    char prefix[64], path[PATH_SIZE];
+    prefix_of(prefix, sizeof prefix);
+    DIR *entries = opendir(folder);
+    if (!entries)
+        return;
+    for (const struct dirent *entry; (entry = readdir(entries));) {
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        struct lull_node_shared *shared = open_shared(path);
+        if (shared && !first_lives(shared))
+            unlink(path);
+        if (shared)
+            munmap(shared, sizeof *shared);
+    }
+    closedir(entries);
+}
+
+/* A file that is complete when it has its name; NULL: somebody has made it, or it cannot be. */
+static struct lull_node_shared *create_shared(const char *folder, const char *path, uint32_t rank)
+{
+    struct proc own;
+    struct lull_node_shared fresh = {
+        .version = VERSION, .state = MAKING, .joined = 1, .first = (uint32_t)getpid()};
+    char temporary[PATH_SIZE], prefix[64];
+    prefix_of(prefix, sizeof prefix);
+    snprintf(temporary, sizeof temporary, "%s/%sXXXXXX", folder, prefix);
+    if (!proc_look((int)getpid(), &own))
+        return NULL;
+    memcpy(fresh.magic, MAGIC, sizeof fresh.magic);
+    memcpy(fresh.start, own.start, sizeof fresh.start);
+    fresh.ranks[rank / 64] = UINT64_C(1) << rank % 64;
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    struct lull_node_shared *shared = NULL;
+    if (write(fd, &fresh, sizeof fresh) == (ssize_t)sizeof fresh && link(temporary, path) == 0)
+        shared = map(fd);
+    unlink(temporary);
+    close(fd);
+    return shared;
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------
+ */
+
+static const char *wait_for_first(const struct lull_node_shared *shared, struct lull_arena *arena)
+{
+    const int64_t begin = lull_clock_read(CLOCK_MONOTONIC);
+    for (;;) {
+        const uint32_t state = __atomic_load_n(&shared->state, __ATOMIC_ACQUIRE);
+        if (state != MAKING && state != TOLD)
+            return NULL;
+        if (!first_lives(shared)) /* also where it has told: then the job may be another one */
+            return NULL;
+        if (state == TOLD)
+            return memchr(shared->path, '\0', sizeof shared->path)
+                       ? lull_arena_strdup(arena, shared->path)
+                       : NULL;
+        if (lull_clock_read(CLOCK_MONOTONIC) - begin > LIMIT_NS)
+            return NULL;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
+/* Who has been here before asks for another program of the same job. */
+static const char *ask(struct lull_node_shared *shared, const char *path, uint32_t rank,
+                       uint32_t size, struct lull_arena *arena)
+{
+    const uint64_t bit = UINT64_C(1) << rank % 64;
+    if (__atomic_fetch_or(&shared->ranks[rank / 64], bit, __ATOMIC_ACQ_REL) & bit)
+        return NULL;
+    const bool last = __atomic_add_fetch(&shared->joined, 1, __ATOMIC_ACQ_REL) == size;
+    const char *told = wait_for_first(shared, arena);
+    if (last || !first_lives(shared))
+        unlink(path);
+    return told;
+}
+
+const char *lull_node_join(const char *folder, const char *what, uint32_t rank, uint32_t size,
+                           struct lull_arena *arena, struct lull_launch_node *ret_node)
+{
+    char path[PATH_SIZE], prefix[64];
+    ret_node->shared = NULL;
+    if (size < 2 || rank >= size || size > MOST_RANKS || strlen(folder) >= PATH_MAX)
+        return NULL;
+    prefix_of(prefix, sizeof prefix);
+    snprintf(path, sizeof path, "%s/%s%016llx", folder, prefix, (unsigned long long)hash_of(what));
+    struct lull_node_shared *shared = open_shared(path);
+    if (!shared) {
+        clean(folder);
+        ret_node->shared = create_shared(folder, path, rank);
+        shared = ret_node->shared ? NULL : open_shared(path);
+    }
+    if (!shared)
+        return NULL;
+    const char *told = ask(shared, path, rank, size, arena);
+    munmap(shared, sizeof *shared);
+    return told;
+}
+
+void lull_node_tell(struct lull_launch_node *node, const char *path)
+{
+    struct lull_node_shared *shared = node->shared;
+    if (!shared)
+        return;
+    const bool fits = path && strlen(path) < sizeof shared->path;
+    if (fits)
+        memcpy(shared->path, path, strlen(path) + 1);
+    __atomic_store_n(&shared->state, fits ? TOLD : FAILED, __ATOMIC_RELEASE);
+    munmap(shared, sizeof *shared);
+    node->shared = NULL;
+}
+
+/* ==== target ================================================================================== */
 
 #define JOB_NAME "job" /* file in the run's folder that holds the key of its job */
 
@@ -69,11 +302,11 @@ static const char *option_of(int pid, const char *option, struct lull_arena *are
  * started us through others. NULL: it is another launcher. */
 static const char *hydra_key(struct lull_arena *arena)
 {
-    struct lull_proc process = {.parent = (int)getppid()};
+    struct proc process = {.parent = (int)getppid()};
     const char *key = NULL;
     for (int i = 0; !key && i < MOST_ANCESTORS && process.parent > 1; i++) {
         key = option_of(process.parent, "--control-port", arena);
-        if (!key && !lull_proc_look(process.parent, &process))
+        if (!key && !proc_look(process.parent, &process))
             break;
     }
     return key;
@@ -81,9 +314,9 @@ static const char *hydra_key(struct lull_arena *arena)
 
 static const char *parent_key(struct lull_arena *arena)
 {
-    struct lull_proc parent = {.start = ""};
+    struct proc parent = {.start = ""};
     char host[256] = "";
-    lull_proc_look((int)getppid(), &parent);
+    proc_look((int)getppid(), &parent);
     gethostname(host, sizeof host - 1);
     return lull_arena_printf(arena, "%s/%d/%s", host, (int)getppid(), parent.start);
 }
@@ -114,8 +347,8 @@ static void find_place(struct lull_job *job)
 static bool is_shell(int pid)
 {
     static const char *const shells[] = {LULL_SHELLS};
-    struct lull_proc process;
-    if (!lull_proc_look(pid, &process))
+    struct proc process;
+    if (!proc_look(pid, &process))
         return true;
     for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
         if (strcmp(process.name, shells[i]) == 0)
@@ -189,15 +422,15 @@ static bool one_lives(const char *lines)
     char start[32];
     int pid, length;
     for (; sscanf(lines, "%d %31s%n", &pid, start, &length) == 2; lines += length)
-        if (lull_proc_lives(pid, start))
+        if (proc_lives(pid, start))
             return true;
     return false;
 }
 
 static void add_sibling(const char *file)
 {
-    struct lull_proc own;
-    FILE *out = lull_proc_look((int)getpid(), &own) ? fopen(file, "ae") : NULL;
+    struct proc own;
+    FILE *out = proc_look((int)getpid(), &own) ? fopen(file, "ae") : NULL;
     if (!out)
         return;
     fprintf(out, "\n%d %s", (int)getpid(), own.start);
@@ -360,7 +593,7 @@ enum lull_target_found lull_target_claim(const char *path, const struct lull_job
     const char *what =
         lull_arena_printf(arena, "%s %d%d %s", job->key, options->replace, options->number, path);
     const char *told =
-        lull_node_join(LULL_NODE_FOLDER, what, job->node_rank, job->node_size, arena, &node);
+        lull_node_join(NODE_FOLDER, what, job->node_rank, job->node_size, arena, &node);
     if (told) {
         *ret_path = told;
         return LULL_TARGET_MADE;

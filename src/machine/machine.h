@@ -14,8 +14,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define LULL_MACHINE_FORMAT "lull-machine/1"
-
 /* How far a number can be trusted. */
 enum lull_verdict {
     LULL_VERDICT_QUIET,            /* nothing disturbed it, and it is known as well as asked */

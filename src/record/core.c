@@ -1,34 +1,41 @@
 /* Process and threads: when recording begins and ends. */
 #include "record/core.h"
 
-#include "record/aside.h"
+#include "base/clock.h"
+#include "record/counters/counters.h"
 #include "record/file/file.h"
-#include "record/function/function.h"
-#include "record/inject/inject.h"
+#include "record/function.h"
+#include "record/inject.h"
 #include "record/node.h"
 #include "record/omp/team.h"
 #include "record/report.h"
-#include "record/settings.h"
 #include "record/store/buffer.h"
-#include "record/store/ring.h"
-#include "record/store/taken.h"
+#include "record/store/container.h"
+#include "record/store/definitions.h"
+#include "record/store/sums.h"
 #include "record/thread/cores.h"
 #include "record/thread/locks.h"
-#include "record/thread/window.h"
+#include "record/thread/pause.h"
+#include "tape/layout.h"
+#include "tape/records.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* ==== core ==================================================================================== */
+
 __thread struct rec_thread *rec_self_or_null __attribute__((tls_model("initial-exec")));
 struct rec_thread rec_nobody = {.gate = REC_GATE_CLOSED, .closed = true};
 struct rec_process rec_process;
-
 static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_thread *living_threads; /* those that have not ended */
 static struct rec_thread *resting; /* among them: left by their threads, to be taken up again */
@@ -53,11 +60,14 @@ static void start_clock(const struct lull_clock_point *first)
         (double)(second.ns - first->ns) / (double)(second.ticks - first->ticks);
 }
 
+static void thread_end(void);
+static bool rec_find_place(void);
+
 static void end_of_thread(void *thread)
 {
     (void)thread;
     if (rec_process.on)
-        rec_thread_end();
+        thread_end();
 }
 
 /* A child that is forked by fork() is told so (rec_leave_to_parent); one that is forked by a system
@@ -400,14 +410,6 @@ struct rec_thread *rec_thread_begin_made(uint64_t number)
     return begin_thread(REC_ROLE_FREE, number);
 }
 
-void rec_thread_set_role(struct rec_thread *self, enum rec_role role)
-{
-    if (self == &rec_nobody || self->role == role)
-        return;
-    self->role = (uint8_t)role;
-    self->header->role = (uint8_t)role;
-}
-
 /* Of a thread that ends inside of regions. */
 static void leave_all(struct rec_thread *self, uint64_t now)
 {
@@ -502,7 +504,8 @@ static uint64_t end_current(void)
     return end;
 }
 
-void rec_thread_end(void)
+/* Ends the calling thread's location; happens by itself when the thread ends. */
+static void thread_end(void)
 {
     end_current();
 }
@@ -531,4 +534,53 @@ uint64_t rec_open_counted_call(struct rec_thread *self, uint32_t region)
     slot->record.value = LULL_TAPE_OPEN;
     slot->record.head = lull_tape_head(LULL_TAPE_CALL, 0, region);
     return now;
+}
+
+/* ==== settings ================================================================================ */
+
+bool rec_setting_number(const char *name, uint64_t *ret_value)
+{
+    const char *text = getenv(name);
+    if (!text || !*text)
+        return false;
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*end || errno != 0 || *text == '-')
+        return false;
+    *ret_value = value;
+    return true;
+}
+
+/* The rank before MPI_Init, by what launchers tell their children; false: they do not. */
+static bool rank_from_launcher(uint32_t *ret_rank)
+{
+    static const char *const names[] = {"LULL_RECORD_PROCESS", "OMPI_COMM_WORLD_RANK",
+                                        "PMIX_RANK",           "PMI_RANK",
+                                        "MPI_LOCALRANKID",     "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        uint64_t rank;
+        if (!rec_setting_number(names[i], &rank) || rank >= UINT32_MAX / 2)
+            continue;
+        *ret_rank = (uint32_t)rank;
+        return true;
+    }
+    return false;
+}
+
+/* Rank, application and number of the process. False: we have been spawned, and those who did it
+ * expect us under a number that follows from a rank which nobody tells us. */
+static bool rec_find_place(void)
+{
+    uint64_t application, first;
+    bool told = rank_from_launcher(&rec_process.rank);
+    rec_process.number = rec_process.rank;
+    if (!rec_setting_number("LULL_RECORD_APPLICATION", &application) ||
+        application >= UINT32_MAX / 2 || !rec_setting_number("LULL_RECORD_FIRST", &first) ||
+        first >= UINT32_MAX / 2)
+        return true;
+    rec_process.application = (uint32_t)application;
+    rec_process.first = (uint32_t)first;
+    rec_process.number += (uint32_t)first;
+    return told;
 }

@@ -48,9 +48,14 @@
 #include "tape/layout.h"
 #include "tape/records.h"
 
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ==== core ==================================================================================== */
 
 #define REC_EXPORT      __attribute__((visibility("default")))
 #define REC_INLINE      static inline __attribute__((always_inline))
@@ -228,9 +233,6 @@ enum rec_role { REC_ROLE_UNKNOWN, REC_ROLE_MASTER, REC_ROLE_WORKER, REC_ROLE_FRE
 struct rec_thread *rec_thread_begin(enum rec_role role);
 /* The same for a thread that the program makes itself, which it numbers (thread/waits.h). */
 struct rec_thread *rec_thread_begin_made(uint64_t number);
-/* Ends the calling thread's location; happens by itself when the thread ends. */
-void rec_thread_end(void);
-void rec_thread_set_role(struct rec_thread *self, enum rec_role role);
 
 /* Memory of the thread, its content undefined; NULL when there is none. */
 void *rec_thread_scratch(struct rec_thread *self, size_t size);
@@ -487,5 +489,42 @@ static inline void rec_put_transfer(struct rec_thread *self, uint64_t time, uint
     self->at[1].i32[3] = 0;
     rec_commit(self, 2);
 }
+
+/* ==== aside =================================================================================== */
+
+/* Where the recorder has to take a lock, open a file or ask the loader, its thread steps aside:
+ * what it calls from there is not recorded, and neither is a signal's handler of the program that
+ * comes meanwhile and could wait for ever for what it has interrupted. The thread cannot be
+ * cancelled there, as the program does not expect that, and errno is what it was before. May be
+ * nested. */
+
+struct rec_aside {
+    struct rec_thread *self;
+    int reason, cancel; /* errno; whether the thread can be cancelled */
+};
+
+static inline struct rec_aside rec_step_aside(void)
+{
+    struct rec_aside aside = {.self = rec_self_or_null, .reason = errno};
+    rec_self_or_null = &rec_nobody;
+    atomic_signal_fence(memory_order_seq_cst);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &aside.cancel);
+    return aside;
+}
+
+static inline void rec_step_back(const struct rec_aside *aside)
+{
+    pthread_setcancelstate(aside->cancel, NULL);
+    atomic_signal_fence(memory_order_seq_cst);
+    rec_self_or_null = aside->self;
+    errno = aside->reason;
+}
+
+/* ==== settings ================================================================================ */
+
+/* What the recorder is told by environment variables (core.h has the list). */
+
+/* False: it is not set, or no number. */
+bool rec_setting_number(const char *name, uint64_t *ret_value);
 
 #endif

@@ -1,6 +1,6 @@
 #include "report/display.h"
 
-#include "base/text/utf8.h"
+#include "base/text.h"
 
 #include <string.h>
 

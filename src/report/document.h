@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/json/json.h"
+#include "base/json.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 #include "report/markup.h"
 
-#include "base/text/utf8.h"
+#include "base/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>

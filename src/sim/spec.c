@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "base/text/suggest.h"
 
 #include <ctype.h>
 #include <jansson.h>

@@ -1,6 +1,6 @@
 #include "stats/distribution.h"
 
-#include "stats/elementary.h"
+#include "stats/random.h"
 #include "stats/special.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 #include "study/diff_study.h"
 
+#include "stats/hypothesis_test.h"
 #include "stats/quantile.h"
-#include "stats/ranks.h"
 
 #include <math.h>
 #include <stdlib.h>

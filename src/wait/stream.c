@@ -4,7 +4,6 @@
 #include "activity/pass.h"
 #include "base/array.h"
 #include "base/hash.h"
-#include "base/ring.h"
 #include "wait/ledger.h"
 #include "wait/letters.h"
 #include "wait/wait.h"

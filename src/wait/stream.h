@@ -3,8 +3,8 @@
 #define LULL_WAIT_STREAM_H
 
 #include "activity/pass.h"
+#include "base/array.h"
 #include "base/hash.h"
-#include "base/ring.h"
 #include "wait/ledger.h"
 
 #include <pthread.h>

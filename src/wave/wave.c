@@ -1,7 +1,7 @@
 #include "wave/wave.h"
 
 #include "base/array.h"
-#include "stats/fit/regress.h"
+#include "stats/regression.h"
 #include "stats/special.h"
 #include "wave/graph.h"
 #include "wave/outlier.h"

@@ -1,9 +1,13 @@
 #include "bench/memory/latency.h"
 
+#include "bench/benchmark.h"
+#include "bench/kernel.h"
 #include "bench/memory/memory.h"
 #include "bench/memory/stream.h"
 
 #include <string.h>
+
+/* ==== latency ================================================================================= */
 
 #define LINE       64
 #define MOST_BYTES ((uint64_t)1 << 30) /* that a larger multiple of the caches may take */
@@ -79,8 +83,8 @@ static uint64_t bytes_for(const struct lull_bench *bench, const struct lull_benc
     return is_memory && more > level->bytes ? more : level->bytes;
 }
 
-lull_status lull_latency_plan(const struct lull_benchmark *self, struct lull_bench *bench,
-                              struct lull_error *err)
+static lull_status latency_plan(const struct lull_benchmark *self, struct lull_bench *bench,
+                                struct lull_error *err)
 {
     (void)err;
     struct lull_bench_level levels[LULL_BENCH_MOST_LEVELS];
@@ -114,3 +118,39 @@ lull_status lull_latency_plan(const struct lull_benchmark *self, struct lull_ben
     }
     return LULL_OK;
 }
+
+/* ==== chase =================================================================================== */
+
+/* Loads that wait for each other: the address of each is the result of the one before it. */
+
+enum { LOADS = 16 };
+
+static void *follow_pointers(void *from, uint64_t repetitions)
+{
+#if defined(__x86_64__)
+#define FOUR(text) text text text text
+    if (repetitions > 0)
+        __asm__ volatile(".p2align 6\n\t"
+                         "1:\n\t" FOUR(FOUR("mov (%[at]), %[at]\n\t")) "dec %[n]\n\t"
+                                                                       "jnz 1b\n\t"
+                         : [at] "+&r"(from), [n] "+&r"(repetitions)
+                         :
+                         : "memory", "cc");
+    return from;
+#else
+    for (uint64_t i = 0; i < LOADS * repetitions; i++)
+        from = *(void *volatile *)from;
+    return from;
+#endif
+}
+
+const struct lull_bench_kernel lull_kernel_chase = {
+    .name = "latency", .formula = "p = *p", .chase = follow_pointers, .chase_loads = LOADS};
+
+const struct lull_benchmark lull_bench_latency = {
+    .name = "latency",
+    .group = "latency",
+    .summary = "time of a load whose address is the result of the one before it",
+    .plan = latency_plan,
+    .kernel = &lull_kernel_chase,
+};

@@ -5,9 +5,6 @@
 #include "bench/benchmark.h"
 #include "bench/kernel.h"
 
-lull_status lull_latency_plan(const struct lull_benchmark *self, struct lull_bench *bench,
-                              struct lull_error *err);
-
 /* One pointer in every line of 64 bytes, from the start of `memory`, in one cycle through all
  * `lines`, a power of two: line i points to line (a i + c) mod lines, which visits all of them and
  * keeps no stride (Hull and Dobell, SIAM Review 4, 1962), and is written in order, which a shuffle

@@ -1,6 +1,6 @@
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/options/options.h"
+#include "cli/options.h"
 #include "view/spmv/spmv_document.h"
 
 /* What the user typed. */

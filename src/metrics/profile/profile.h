@@ -3,7 +3,7 @@
 #ifndef LULL_METRICS_PROFILE_PROFILE_H
 #define LULL_METRICS_PROFILE_PROFILE_H
 
-#include "base/json/json.h"
+#include "base/json.h"
 #include "metrics/breakdown/breakdown.h"
 
 #define LULL_PROFILE_SCHEMA "lull-profile/1"

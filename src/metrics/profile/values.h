@@ -2,7 +2,7 @@
 #ifndef LULL_METRICS_PROFILE_VALUES_H
 #define LULL_METRICS_PROFILE_VALUES_H
 
-#include "base/json/json_step.h"
+#include "base/json.h"
 #include "metrics/breakdown/breakdown.h"
 
 #include <jansson.h>

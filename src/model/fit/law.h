@@ -4,7 +4,7 @@
 
 #include "model/fit/fit.h"
 
-#include "stats/fit/linear_fit.h"
+#include "stats/regression.h"
 
 /* The points of a series as a fit wants them. */
 struct lull_fit_data {

@@ -1,6 +1,6 @@
 #include "model/program/calibrate.h"
 
-#include "stats/fit/linear_fit.h"
+#include "stats/regression.h"
 #include "stats/special.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Where the values of parameters come from. */
 #include "model/program/code.h"
 
-#include "base/text/suggest.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 #include "model/spmv/generate.h"
 
-#include "stats/elementary.h"
 #include "stats/random.h"
 
 #include <math.h>

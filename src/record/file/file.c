@@ -1,7 +1,7 @@
 #include "record/file/file.h"
 
 #include "base/fnv.h"
-#include "record/aside.h"
+#include "record/core.h"
 #include "record/site/map.h"
 
 #include <limits.h>

@@ -2,23 +2,289 @@
  * Their keys are those of keys.h. */
 #include "record/mpi/comms.h"
 
+#include "record/core.h"
 #include "record/keep.h"
-#include "record/mpi/clocks.h"
-#include "record/mpi/keys.h"
-#include "record/mpi/members.h"
+#include "record/mpi/nodes.h"
 #include "record/mpi/spawned.h"
+#include "record/mpi/wrap.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define UNKNOWN REC_UNKNOWN_MEMBER
+/* A member whose process number is not known. */
+#define UNKNOWN_MEMBER UINT32_MAX
+
+/* ==== keys ==================================================================================== */
+
+/* Keys of communicators: numbers that all members of one compute alike, without a message, and that
+ * differ from those of all others.
+ *
+ * What all members of a communicator make of it, they make in the same order, as MPI demands: so
+ * the key of one that is made is a hash of its parent's key, of how many were made of that before,
+ * and of its first member, which tells it from the others that the same call makes (of a split). So
+ * nobody has to know all members. Who gets none of them counts as well.
+ *
+ * MPI_Comm_create_group and its like are calls of the new one's members alone, and of an
+ * intercommunicator each side has a parent of its own: there the key is a hash of all members, the
+ * parent and the tag, and of how many of the same were made before.
+ *
+ * That does not hold for MPI_Intercomm_create where several threads call it at once with the same
+ * tag and the same members: what they have apart is only the communicator of their own side. There
+ * each side has a key that follows from that one (its half), and the two leaders one more (the
+ * link) that follows from the communicator in which they talk.
+ *
+ * What counts is called with the lock of comms.c held. */
+
+/* What the members of a communicator make of it in the same order. */
+enum key_use {
+    KEY_SPAWN = 0x737061,
+    KEY_PERSISTENT = 0x6b6570,
+    KEY_NEW = 0x6e6577,   /* an intercommunicator */
+    KEY_MAKING = 0x6d616b /* a call of all members that makes communicators */
+};
+
+static struct rec_map counts; /* hash of what is made -> how many there were */
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
+    return hash ^ hash >> 32;
+}
+
+static uint64_t mix_members(uint64_t hash, const struct rec_mpi_group *group, int size)
+{
+    hash = mix(hash, (uint64_t)size);
+    for (int r = 0; r < size; r++)
+        hash = mix(hash, rec_mpi_number_of(group, r));
+    return hash;
+}
+
+static uint64_t count(uint64_t base)
+{
+    uintptr_t number = rec_map_get(&counts, (uintptr_t)(base | 1)) + 1;
+    rec_map_put(&counts, (uintptr_t)(base | 1), number);
+    return mix(base, number) | 1;
+}
+
+static bool all_known(const struct rec_mpi_group *group, int size)
+{
+    for (int r = 0; r < size; r++)
+        if (rec_mpi_number_of(group, r) == UNKNOWN_MEMBER)
+            return false;
+    return true;
+}
+
+/* Of the world whose rank 0 has that number. */
+static uint64_t key_of_world(uint32_t first, int size)
+{
+    return mix(mix(0x776f726c64, first), (uint64_t)size) | 1;
+}
+
+/* Of what a call has made that all members of another one call; `making`: key_next of that. 0
+ * of 0. */
+static uint64_t key_of_child(uint64_t making, uint32_t first)
+{
+    return making && first != UNKNOWN_MEMBER ? mix(making, first) | 1 : 0;
+}
+
+/* By all members; 0 when one is not known: such a one is nobody else's. `parent`: its key, or 0.
+ * Counts. */
+static uint64_t key_of_members(const struct rec_mpi_comm *info, uint64_t parent, int tag)
+{
+    if (!all_known(&info->local, info->size) ||
+        (info->inter && !all_known(&info->remote, info->peers)))
+        return 0;
+    uint64_t base = mix(0x6c756c6c, (uint64_t)(int64_t)tag);
+    if (info->inter) { /* the two sides come from different parents, and see each other swapped */
+        bool first = info->local.first < info->remote.first;
+        base = mix_members(base, first ? &info->local : &info->remote,
+                           first ? info->size : info->peers);
+        base = mix_members(base, first ? &info->remote : &info->local,
+                           first ? info->peers : info->size);
+    } else {
+        base = mix_members(mix(base, parent), &info->local, info->size);
+    }
+    return count(base);
+}
+
+/* Of a group of the intercommunicator with that key; 0 of 0. */
+static uint64_t key_of_group(uint64_t key, uint32_t first)
+{
+    return key ? mix(key, first) | 1 : 0;
+}
+
+/* Of the next thing of its kind that is made of what has this key; 0 of 0. Counts. */
+static uint64_t key_next(uint64_t key, enum key_use use)
+{
+    return key ? count(mix(key, (uint64_t)use)) : 0;
+}
+
+/* Of all intercommunicators that `local` makes with that tag. */
+/* MPI_COMM_SELF has no key: its only member tells it from others. */
+static uint64_t key_of_halves(const struct rec_mpi_comm *local, int tag)
+{
+    uint64_t base = mix(0x68616c66, local->key);
+    if (local->key == 0 && (local->size < 1 || !all_known(&local->local, local->size)))
+        return 0;
+    if (local->key == 0)
+        base = mix_members(base, &local->local, local->size);
+    return mix(base, (uint64_t)(int64_t)tag) | 1;
+}
+
+/* At a leader: of all that it makes with another one, `rank` of `peer`; 0: it cannot be told. */
+static uint64_t key_of_links(const struct rec_mpi_comm *peer, int rank, int tag)
+{
+    if (peer->key == 0 || peer->inter || rank < 0 || rank >= peer->size)
+        return 0;
+    const uint64_t own = (uint64_t)peer->rank, other = (uint64_t)rank;
+    uint64_t base = mix(mix(peer->key, 0x6c696e6b), (uint64_t)(int64_t)tag);
+    base = mix(base, own < other ? own : other);
+    return mix(base, own < other ? other : own) | 1;
+}
+
+int rec_mpi_tag_of_name(const char *name)
+{
+    uint64_t hash = 0;
+    for (; *name; name++)
+        hash = mix(hash, (unsigned char)*name);
+    return (int)(hash >> 33);
+}
+
+/* ==== members ================================================================================= */
+
+/* Which processes are in groups: their process numbers, by those of the worlds that are known.
+ *
+ * A library may compare each member with all processes of a world, one by one (Open MPI does), and
+ * numbers take memory. So of a communicator that was made of another one only the first member is
+ * looked up, but for who lists the members of a small one. */
+
+#define MOST_LOOKS (UINT64_C(1) << 20)
+
+/* The groups of whose ranks we know the process numbers: that of the own world, and of those that
+ * it has spawned or that have spawned it. */
+struct known_world {
+    MPI_Group group;
+    struct rec_mpi_group numbers;
+    struct known_world *before;
+};
+
+static pthread_mutex_t members_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct known_world *worlds; /* the newest first; only added to */
+static uint64_t n_known;           /* processes in them; atomic */
+static uint64_t most_looks = MOST_LOOKS;
+static uint32_t own_number = UNKNOWN_MEMBER;
+
+/* The processes of `group`, of which there are `size`, have these numbers, which are kept. */
+static bool members_add(MPI_Group group, int size, const struct rec_mpi_group *numbers)
+{
+    struct known_world *world = malloc(sizeof *world);
+    if (!world)
+        return false;
+    *world = (struct known_world){group, *numbers, NULL};
+    pthread_mutex_lock(&members_lock);
+    world->before = worlds;
+    __atomic_store_n(&worlds, world, __ATOMIC_RELEASE);
+    __atomic_store_n(&n_known, n_known + (uint64_t)size, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&members_lock);
+    return true;
+}
+
+#if defined(MPI_SESSION_NULL)
+/* Whether any world is known. */
+static bool members_known(void)
+{
+    return __atomic_load_n(&worlds, __ATOMIC_ACQUIRE) != NULL;
+}
+#endif
+
+/* The number of this process among its world's. */
+static void members_set_own(uint32_t number)
+{
+    uint64_t looks;
+    if (rec_setting_number("LULL_RECORD_LOOKS", &looks))
+        most_looks = looks;
+    own_number = number;
+}
+
+static uint32_t members_own(void)
+{
+    return own_number;
+}
+
+/* Whether it takes little to look up, keep and list a group of that size: at most 2^20 comparisons,
+ * and so 4 KiB for members of one world. */
+static bool members_are_few(int size)
+{
+    return (uint64_t)size * __atomic_load_n(&n_known, __ATOMIC_RELAXED) <= most_looks;
+}
+
+/* Fills in the numbers that a world tells; returns how many are not known then. */
+static int look_into(const struct known_world *world, MPI_Group group, int size, const int *ranks,
+                     int *found, uint32_t *numbers)
+{
+    int unknown = 0;
+    bool good =
+        rec_mpi.Group_translate_ranks(group, size, ranks, world->group, found) == MPI_SUCCESS;
+    for (int r = 0; r < size; r++) {
+        if (good && numbers[r] == UNKNOWN_MEMBER && found[r] >= 0)
+            numbers[r] = rec_mpi_number_of(&world->numbers, found[r]);
+        unknown += numbers[r] == UNKNOWN_MEMBER;
+    }
+    return unknown;
+}
+
+static void look_up_members(MPI_Group group, int size, const int *ranks, int *found,
+                            uint32_t *numbers)
+{
+    int unknown = size;
+    for (int r = 0; r < size; r++)
+        numbers[r] = UNKNOWN_MEMBER;
+    for (const struct known_world *world = __atomic_load_n(&worlds, __ATOMIC_ACQUIRE);
+         world && unknown > 0; world = world->before)
+        unknown = look_into(world, group, size, ranks, found, numbers);
+}
+
+/* Of rank 0. */
+static uint32_t members_first(MPI_Group group)
+{
+    const int rank = 0;
+    int found;
+    uint32_t number;
+    look_up_members(group, 1, &rank, &found, &number);
+    return number;
+}
+
+/* Numbers by rank, to be freed; NULL: there is no memory. */
+static uint32_t *members_list(MPI_Group group, int size)
+{
+    const size_t n = size > 0 ? (size_t)size : 1;
+    int *ranks = malloc(sizeof *ranks * 2 * n);
+    uint32_t *numbers = ranks ? malloc(sizeof *numbers * n) : NULL;
+    for (int r = 0; numbers && r < size; r++)
+        ranks[r] = r;
+    if (numbers)
+        look_up_members(group, size, ranks, ranks + size, numbers);
+    free(ranks);
+    return numbers;
+}
+
+/* Describes a group by numbers that the caller owns, and goes on to. */
+static struct rec_mpi_group members_group(const uint32_t *numbers, int size)
+{
+    bool row = numbers[0] != UNKNOWN_MEMBER;
+    for (int r = 1; r < size && row; r++)
+        row = numbers[r] == numbers[0] + (uint32_t)r;
+    return (struct rec_mpi_group){.first = numbers[0], .row = row, .numbers = numbers};
+}
+
+/* ==== comms =================================================================================== */
+
+#define UNKNOWN UNKNOWN_MEMBER
 
 struct rec_mpi_comm rec_mpi_world;
-
 static pthread_mutex_t comms_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_map comms; /* handle -> rec_mpi_comm */
-
 static uint32_t highest_number;
 
 /* ---- members --------------------------------------------------------------------------------- */
@@ -27,11 +293,11 @@ static uint32_t highest_number;
 static struct rec_mpi_group look_at_group(MPI_Group group, int size, bool all)
 {
     struct rec_mpi_group found = {.first = UNKNOWN};
-    const uint32_t *numbers = all ? rec_members_list(group, size) : NULL;
+    const uint32_t *numbers = all ? members_list(group, size) : NULL;
     if (numbers)
-        found = rec_members_group(numbers, size);
+        found = members_group(numbers, size);
     else if (!all)
-        found.first = rec_members_first(group);
+        found.first = members_first(group);
     rec_mpi.Group_free(&group);
     return found;
 }
@@ -39,8 +305,8 @@ static struct rec_mpi_group look_at_group(MPI_Group group, int size, bool all)
 static struct rec_mpi_group local_members(MPI_Comm comm, const struct rec_mpi_comm *info, bool all)
 {
     MPI_Group group;
-    if ((!all || info->size == 1) && info->rank == 0 && rec_members_own() != UNKNOWN)
-        return (struct rec_mpi_group){.first = rec_members_own(), .row = info->size == 1};
+    if ((!all || info->size == 1) && info->rank == 0 && members_own() != UNKNOWN)
+        return (struct rec_mpi_group){.first = members_own(), .row = info->size == 1};
     if (rec_mpi.Comm_group(comm, &group) != MPI_SUCCESS)
         return (struct rec_mpi_group){.first = UNKNOWN};
     return look_at_group(group, info->size, all);
@@ -92,7 +358,7 @@ static void count_neighbours(MPI_Comm comm, struct rec_mpi_comm *info)
 static struct rec_comm definition_of(const struct rec_mpi_comm *info, uint64_t key,
                                      const struct rec_mpi_group *group, int size, int rank)
 {
-    const bool few = rec_members_are_few(size);
+    const bool few = members_are_few(size);
     const bool lists = group->numbers && few && (info->rank == 0 || key == 0);
     return (struct rec_comm){.key = key,
                              .paradigm = LULL_TAPE_PARADIGM_MPI,
@@ -108,8 +374,8 @@ static struct rec_comm definition_of(const struct rec_mpi_comm *info, uint64_t k
 /* Each group of an intercommunicator is a communicator of its own. */
 static void define_groups(struct rec_mpi_comm *info, struct rec_comm *local)
 {
-    const uint64_t own = rec_key_of_group(info->key, info->local.first);
-    struct rec_comm remote = definition_of(info, rec_key_of_group(info->key, info->remote.first),
+    const uint64_t own = key_of_group(info->key, info->local.first);
+    struct rec_comm remote = definition_of(info, key_of_group(info->key, info->remote.first),
                                            &info->remote, info->peers, -1);
     remote.name = local->name;
     local->key = info->half != 0 ? info->half : own;
@@ -133,7 +399,7 @@ static void define_comm(struct rec_mpi_comm *info, const struct rec_mpi_comm *pa
 uint64_t rec_mpi_spawn_key(const struct rec_mpi_comm *comm)
 {
     pthread_mutex_lock(&comms_lock);
-    uint64_t key = rec_key_next(comm->key, REC_KEY_SPAWN);
+    uint64_t key = key_next(comm->key, KEY_SPAWN);
     pthread_mutex_unlock(&comms_lock);
     return key;
 }
@@ -144,9 +410,9 @@ uint32_t rec_mpi_persistent_comm(const struct rec_mpi_comm *comm)
     if (own.id == 0)
         return 0;
     pthread_mutex_lock(&comms_lock);
-    own.key = rec_key_next(comm->key, REC_KEY_PERSISTENT);
-    own.half = rec_key_next(comm->half, REC_KEY_PERSISTENT);
-    own.link = rec_key_next(comm->link, REC_KEY_PERSISTENT);
+    own.key = key_next(comm->key, KEY_PERSISTENT);
+    own.half = key_next(comm->half, KEY_PERSISTENT);
+    own.link = key_next(comm->link, KEY_PERSISTENT);
     define_comm(&own, comm, "");
     pthread_mutex_unlock(&comms_lock);
     return own.id != 0 ? own.id : comm->id;
@@ -173,7 +439,7 @@ struct origin {
 static uint64_t next_making(const struct rec_mpi_comm *parent)
 {
     pthread_mutex_lock(&comms_lock);
-    uint64_t making = parent ? rec_key_next(parent->key, REC_KEY_MAKING) : 0;
+    uint64_t making = parent ? key_next(parent->key, KEY_MAKING) : 0;
     pthread_mutex_unlock(&comms_lock);
     return making;
 }
@@ -188,7 +454,7 @@ static bool look_at_comm(MPI_Comm comm, struct rec_mpi_comm *info, const struct 
         return false;
     info->inter = inter;
     info->peers = info->size;
-    const bool few = rec_members_are_few(info->size);
+    const bool few = members_are_few(info->size);
     const bool hashed = inter || (origin->shared && origin->making == 0);
     const bool listed = few && (info->rank == 0 || !origin->shared);
     info->local = local_members(comm, info, hashed || listed || rec_process.disturbs);
@@ -213,8 +479,8 @@ static uint64_t comm_key(const struct rec_mpi_comm *info, const struct origin *o
     if (!origin->shared)
         return 0;
     if (origin->making != 0 && (!info->inter || origin->copy))
-        return rec_key_of_child(origin->making, first_of_all(info));
-    return rec_key_of_members(info, origin->parent ? origin->parent->key : 0, origin->tag);
+        return key_of_child(origin->making, first_of_all(info));
+    return key_of_members(info, origin->parent ? origin->parent->key : 0, origin->tag);
 }
 
 static const struct rec_mpi_comm *add_comm(MPI_Comm comm, struct rec_mpi_comm *info,
@@ -223,8 +489,8 @@ static const struct rec_mpi_comm *add_comm(MPI_Comm comm, struct rec_mpi_comm *i
     pthread_mutex_lock(&comms_lock);
     if (info != &rec_mpi_world)
         info->key = comm_key(info, origin);
-    info->half = rec_key_next(origin->half, REC_KEY_NEW);
-    info->link = rec_key_next(origin->link, REC_KEY_NEW);
+    info->half = key_next(origin->half, KEY_NEW);
+    info->link = key_next(origin->link, KEY_NEW);
     define_comm(info, origin->parent, name);
     if (info->id != 0)
         rec_map_put(&comms, (uintptr_t)comm, (uintptr_t)info);
@@ -240,9 +506,9 @@ const struct rec_mpi_comm *rec_mpi_add_members(const uint32_t *members, int size
     if (!info)
         return &rec_mpi_world;
     *info = (struct rec_mpi_comm){.size = size, .rank = rank, .peers = size};
-    info->local = rec_members_group(members, size);
+    info->local = members_group(members, size);
     pthread_mutex_lock(&comms_lock);
-    info->key = rec_key_of_members(info, rec_mpi_world.key, MEMBERS_TAG);
+    info->key = key_of_members(info, rec_mpi_world.key, MEMBERS_TAG);
     define_comm(info, &rec_mpi_world, "active set");
     pthread_mutex_unlock(&comms_lock);
     return info->id != 0 ? info : &rec_mpi_world;
@@ -256,7 +522,7 @@ static const struct rec_mpi_comm *add_new(MPI_Comm comm, const struct origin *or
         return &rec_mpi_world;
     set_name(comm, name);
     const struct rec_mpi_comm *added = add_comm(comm, info, origin, name);
-    const bool all = rec_process.disturbs, few = rec_members_are_few(info->size);
+    const bool all = rec_process.disturbs, few = members_are_few(info->size);
     settle(&info->local, info->size, all || (few && (info->rank == 0 || info->key == 0)));
     settle(&info->remote, info->peers, all || (few && info->rank == 0));
     return added;
@@ -267,7 +533,7 @@ uint32_t *rec_mpi_list_members(MPI_Comm comm, int size)
     MPI_Group group;
     if (rec_mpi.Comm_group(comm, &group) != MPI_SUCCESS)
         return NULL;
-    uint32_t *numbers = rec_members_list(group, size);
+    uint32_t *numbers = members_list(group, size);
     rec_mpi.Group_free(&group);
     return numbers;
 }
@@ -309,8 +575,8 @@ static bool begin_numbers(MPI_Group world, int size, int rank)
         highest_number = rec_process.number;
     rec_set_rank((uint32_t)rank);
     rec_define_world(first, (uint32_t)size, (uint32_t)rank);
-    rec_members_set_own(first + (uint32_t)rank);
-    return rec_members_add(world, size, &numbers);
+    members_set_own(first + (uint32_t)rank);
+    return members_add(world, size, &numbers);
 }
 
 static bool add_remote(MPI_Comm inter, const struct rec_mpi_group *numbers, uint32_t count)
@@ -319,7 +585,7 @@ static bool add_remote(MPI_Comm inter, const struct rec_mpi_group *numbers, uint
     int size;
     return rec_mpi.Comm_remote_size(inter, &size) == MPI_SUCCESS && size > 0 &&
            (uint32_t)size <= count && rec_mpi.Comm_remote_group(inter, &group) == MPI_SUCCESS &&
-           rec_members_add(group, size, numbers);
+           members_add(group, size, numbers);
 }
 
 void rec_mpi_add_spawned(MPI_Comm inter, uint32_t first, uint32_t count)
@@ -363,9 +629,9 @@ bool rec_mpi_begin_world(MPI_Comm world)
     if (rec_mpi.Comm_group(world, &group) != MPI_SUCCESS || !begin_numbers(group, size, rank))
         return false;
     rec_mpi_clocks_begin(world, size, rank);
-    const struct rec_mpi_group numbers = {.first = rec_members_own() - (uint32_t)rank, .row = true};
+    const struct rec_mpi_group numbers = {.first = members_own() - (uint32_t)rank, .row = true};
     *info = (struct rec_mpi_comm){.size = size, .rank = rank, .peers = size, .local = numbers};
-    info->key = rec_key_of_world(numbers.first, size);
+    info->key = key_of_world(numbers.first, size);
     const struct origin origin = {.shared = true};
     if (!add_comm(world, info, &origin, "MPI_COMM_WORLD")->id)
         return false;
@@ -384,7 +650,7 @@ void rec_mpi_find_processes(MPI_Session session)
 {
     MPI_Group group;
     int size = 0, rank = MPI_UNDEFINED;
-    if (!rec_members_known() &&
+    if (!members_known() &&
         rec_mpi.Group_from_session_pset(session, "mpi://WORLD", &group) == MPI_SUCCESS &&
         rec_mpi.Group_size(group, &size) == MPI_SUCCESS && size > 0 &&
         rec_mpi.Group_rank(group, &rank) == MPI_SUCCESS && rank >= 0)
@@ -419,9 +685,9 @@ void rec_mpi_new_intercomm(struct rec_mpi_call *call, MPI_Comm local, int leader
 {
     const struct rec_mpi_comm *info = rec_mpi_comm_of(local);
     struct origin origin = {
-        .parent = info, .tag = tag, .shared = true, .half = rec_key_of_halves(info, tag)};
+        .parent = info, .tag = tag, .shared = true, .half = key_of_halves(info, tag)};
     if (info->rank == leader)
-        origin.link = rec_key_of_links(rec_mpi_comm_of(peer), far_leader, tag);
+        origin.link = key_of_links(rec_mpi_comm_of(peer), far_leader, tag);
     add_new(fresh, &origin);
     end_collective(call, info);
 }

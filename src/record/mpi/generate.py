@@ -164,7 +164,7 @@ COLLECTIVES = {
 
 
 # Functions that are called in another way where the program is disturbed on purpose
-# (record/inject/mpi/disturb.h): statements before the library's function, and after it.
+# (record/mpi/disturb.h): statements before the library's function, and after it.
 RECEIVED = ("MPI_Status own_status, *seen = rec_mpi_seen_by({status}, &own_status);",
             "rec_disturb_received({comm}, seen, result);")
 SENT = "const uint64_t sent_as = rec_disturb_send({comm}, {dest}, {tag});"
@@ -447,7 +447,7 @@ def generate(table, header, output):
                    if row_of(rows, name) and row_of(rows, name).kind != "by_hand")
     with open(output, "w") as out:
         out.write("/* Made by generate.py from functions.txt and mpi.h. */\n")
-        out.write("#include \"record/inject/mpi/disturb.h\"\n")
+        out.write("#include \"record/mpi/disturb.h\"\n")
         out.write("#include \"record/mpi/nodes.h\"\n#include \"record/mpi/wrap.h\"\n\n")
         out.write("enum {\n%s    REC_FUNCTIONS\n};\n\n" % "".join(
             "    REC_%s,\n" % name for name in names))

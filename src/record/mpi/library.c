@@ -1,6 +1,6 @@
 #include "record/mpi/library.h"
 
-#include "record/private.h"
+#include "record/libraries.h"
 #include "record/report.h"
 
 #include <dlfcn.h>
@@ -12,6 +12,7 @@
 typedef void function(void);
 
 struct rec_mpi_library rec_mpi;
+
 #if defined(OPEN_MPI)
 struct rec_mpi_handles rec_mpi_handles;
 #endif

@@ -1,7 +1,7 @@
 /* The MPI library of the program, and what is true of the whole of it: its data
  * types, when it begins, and whether the program wants to be measured. */
-#include "record/inject/mpi/disturb.h"
 #include "record/mpi/comms.h"
+#include "record/mpi/disturb.h"
 #include "record/mpi/wrap.h"
 
 #include <pthread.h>

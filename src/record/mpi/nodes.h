@@ -4,13 +4,23 @@
 #ifndef LULL_RECORD_MPI_NODES_H
 #define LULL_RECORD_MPI_NODES_H
 
+#include "record/mpi/wrap.h"
+
+/* ==== nodes =================================================================================== */
+
 /* Before MPI_Init: whoever comes first on its node speaks for it. MPI_Init lets nobody go before
  * all have come, so that all claims are there when it returns. */
 void rec_mpi_nodes_claim(void);
 
-/* Behind it, in a world of `size`: the ranks that speak for the nodes, in ascending order and the
- * same for each of them, in memory that the caller frees. Each of them is, or will be, behind the
- * same call. Returns their number; 0: we are none of them, or there are no others. */
-int rec_mpi_nodes_agree(int rank, int size, int **ret_ranks);
+/* ==== clocks ================================================================================== */
+
+/* Clocks of different nodes: how far each is from that of one of them, measured when the world
+ * begins and when it ends. Between two measurements the reader draws a line. */
+
+/* Behind MPI_Init. Nothing is exchanged on one node, and nothing with processes that are not
+ * recorded. */
+void rec_mpi_clocks_begin(MPI_Comm world, int size, int rank);
+/* In MPI_Finalize, which all processes call, also where they have paused or stopped recording. */
+void rec_mpi_clocks_end(void);
 
 #endif

@@ -1,6 +1,6 @@
 #include "record/mpi/requests.h"
 
-#include "record/aside.h"
+#include "record/core.h"
 #include "record/keep.h"
 
 #include <sys/mman.h>

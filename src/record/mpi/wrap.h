@@ -5,13 +5,11 @@
 #ifndef LULL_RECORD_MPI_WRAP_H
 #define LULL_RECORD_MPI_WRAP_H
 
-#include "record/mpi/abi.h"
+#include "record/mpi/library.h"
 
 #include "record/core.h"
-#include "record/mpi/library.h"
 #include "record/site/map.h"
 #include "record/site/site.h"
-#include "record/thread/left.h"
 
 #define REC_NO_ROOT (-1)
 #define REC_ANY     (-1)

@@ -5,9 +5,134 @@
  * when it is needed again or when the runtime shuts down, and rec_omp_settle knows better. A
  * region of one thread has no barrier. */
 #include "record/omp/ompt.h"
+
+#include "record/core.h"
+#include "record/omp/gomp.h"
 #include "record/omp/team.h"
 
-bool rec_ompt_tells;
+#include <stdint.h>
+
+enum { OMPT_THREAD_WORKER = 2 };
+
+enum { OMPT_TASK_INITIAL = 1, OMPT_TASK_EXPLICIT = 4 };
+
+enum { OMPT_PARALLEL_LEAGUE = 0x40000000 };
+
+enum ompt_work {
+    OMPT_WORK_LOOP = 1,
+    OMPT_WORK_SECTIONS,
+    OMPT_WORK_SINGLE_EXECUTOR,
+    OMPT_WORK_SINGLE_OTHER,
+    OMPT_WORK_WORKSHARE,
+    OMPT_WORK_DISTRIBUTE,
+    OMPT_WORK_TASKLOOP,
+    OMPT_WORK_SCOPE,
+    OMPT_WORK_LOOP_STATIC = 10,
+    OMPT_WORK_LOOP_OTHER = 13
+};
+
+enum ompt_status {
+    OMPT_TASK_COMPLETE = 1,
+    OMPT_TASK_YIELD,
+    OMPT_TASK_CANCEL,
+    OMPT_TASK_DETACH,
+    OMPT_TASK_SWITCH = 7
+};
+
+enum ompt_mutex {
+    OMPT_MUTEX_LOCK = 1,
+    OMPT_MUTEX_TEST_LOCK,
+    OMPT_MUTEX_NEST_LOCK,
+    OMPT_MUTEX_TEST_NEST_LOCK,
+    OMPT_MUTEX_CRITICAL,
+    OMPT_MUTEX_ATOMIC,
+    OMPT_MUTEX_ORDERED
+};
+
+/* ==== ompt lock =============================================================================== */
+
+/* Waiting for locks, critical sections and the like, and what is inside. */
+
+/* Those that are only tested are left to the functions in gomp_sync.c, because nothing is told when
+ * the lock cannot be had. */
+static const struct {
+    enum rec_omp_region wait, body; /* REC_OMP_REGIONS: none */
+} mutexes[] = {
+    [OMPT_MUTEX_LOCK] = {REC_OMP_SET_LOCK, REC_OMP_REGIONS},
+    [OMPT_MUTEX_TEST_LOCK] = {REC_OMP_REGIONS, REC_OMP_REGIONS},
+    [OMPT_MUTEX_NEST_LOCK] = {REC_OMP_SET_NEST_LOCK, REC_OMP_REGIONS},
+    [OMPT_MUTEX_TEST_NEST_LOCK] = {REC_OMP_REGIONS, REC_OMP_REGIONS},
+    [OMPT_MUTEX_CRITICAL] = {REC_OMP_CRITICAL, REC_OMP_CRITICAL_BODY},
+    [OMPT_MUTEX_ATOMIC] = {REC_OMP_ATOMIC, REC_OMP_REGIONS},
+    [OMPT_MUTEX_ORDERED] = {REC_OMP_ORDERED, REC_OMP_ORDERED_BODY},
+};
+
+static bool is_known(int kind)
+{
+    struct rec_thread *self = rec_current();
+    return kind > 0 && (size_t)kind < sizeof mutexes / sizeof *mutexes &&
+           !(self->omp && rec_omp_of(self)->tests_lock);
+}
+
+static void ompt_mutex_acquire(int kind, unsigned hint, unsigned implementation, uint64_t lock,
+                               const void *code)
+{
+    (void)hint, (void)implementation, (void)lock;
+    if (!is_known(kind) || mutexes[kind].wait == REC_OMP_REGIONS)
+        return;
+    struct rec_thread *self = rec_omp_self();
+    if (!self) {
+        rec_omp_skip();
+        return;
+    }
+    const void *from = rec_omp_called_from(rec_omp_of(self), code);
+    uint32_t region = rec_omp_at(mutexes[kind].wait, from);
+    rec_omp_push(self->omp, region);
+    rec_omp_open(self, region);
+    rec_omp_of(self)->sets_nest = kind == OMPT_MUTEX_NEST_LOCK ? region : 0;
+}
+
+static void ompt_mutex_acquired(int kind, uint64_t lock, const void *code)
+{
+    (void)lock;
+    if (!is_known(kind) || mutexes[kind].wait == REC_OMP_REGIONS)
+        return;
+    uint32_t region;
+    struct rec_thread *self = rec_omp_ending(rec_omp_ids[mutexes[kind].wait], &region);
+    uint64_t now = self ? rec_omp_close(self, region) : 0;
+    if (mutexes[kind].body == REC_OMP_REGIONS)
+        return;
+    if (self && !self->paused)
+        rec_omp_enter(self, rec_omp_at(mutexes[kind].body, code), now);
+    else
+        rec_omp_skip();
+}
+
+static void ompt_mutex_released(int kind, uint64_t lock, const void *code)
+{
+    (void)lock, (void)code;
+    if (is_known(kind) && mutexes[kind].body != REC_OMP_REGIONS)
+        rec_omp_leave(mutexes[kind].body, 0);
+}
+
+/* A lock that this thread has already is had once more. It is not said whether it was set or
+ * tested; only a set one is open. */
+static void ompt_nest_lock(int endpoint, uint64_t lock, const void *code)
+{
+    (void)lock, (void)code;
+    struct rec_thread *self = rec_current();
+    const struct rec_omp *omp = self->omp;
+    if (endpoint != OMPT_BEGIN || !omp || omp->open == 0 || omp->open != omp->sets_nest)
+        return;
+    uint32_t region;
+    if (rec_omp_ending(omp->open, &region))
+        rec_omp_close(self, region);
+}
+
+/* ==== ompt ==================================================================================== */
+
+/* Atomic: the runtime tells us what happens. */
+static bool ompt_tells;
 
 REC_EXPORT struct ompt_tool *ompt_start_tool(unsigned version, const char *runtime);
 
@@ -431,6 +556,9 @@ static void on_task_schedule(union ompt_data *prior, int status, union ompt_data
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
+static void rec_ompt_work(int type, int endpoint, union ompt_data *parallel, union ompt_data *task,
+                          uint64_t count, const void *code);
+
 static int initialize(ompt_lookup *lookup, int device, union ompt_data *data)
 {
     static const struct {
@@ -445,10 +573,10 @@ static int initialize(ompt_lookup *lookup, int device, union ompt_data *data)
         {OMPT_WORK, (ompt_interface)rec_ompt_work},
         {OMPT_TASK_CREATE, (ompt_interface)on_task_create},
         {OMPT_TASK_SCHEDULE, (ompt_interface)on_task_schedule},
-        {OMPT_MUTEX_ACQUIRE, (ompt_interface)rec_ompt_mutex_acquire},
-        {OMPT_MUTEX_ACQUIRED, (ompt_interface)rec_ompt_mutex_acquired},
-        {OMPT_MUTEX_RELEASED, (ompt_interface)rec_ompt_mutex_released},
-        {OMPT_NEST_LOCK, (ompt_interface)rec_ompt_nest_lock},
+        {OMPT_MUTEX_ACQUIRE, (ompt_interface)ompt_mutex_acquire},
+        {OMPT_MUTEX_ACQUIRED, (ompt_interface)ompt_mutex_acquired},
+        {OMPT_MUTEX_RELEASED, (ompt_interface)ompt_mutex_released},
+        {OMPT_NEST_LOCK, (ompt_interface)ompt_nest_lock},
     };
     (void)device, (void)data;
     ompt_set_callback *set = (ompt_set_callback *)lookup("ompt_set_callback");
@@ -457,7 +585,7 @@ static int initialize(ompt_lookup *lookup, int device, union ompt_data *data)
     rec_omp_start();
     for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++)
         set((int)callbacks[i].event, callbacks[i].callback);
-    __atomic_store_n(&rec_ompt_tells, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&ompt_tells, true, __ATOMIC_RELAXED);
     return 1;
 }
 
@@ -473,4 +601,124 @@ struct ompt_tool *ompt_start_tool(unsigned version, const char *runtime)
     (void)version, (void)runtime;
     rec_start();
     return rec_process.on ? &tool : NULL;
+}
+
+/* ==== kmpc ==================================================================================== */
+
+/* What LLVM's compilers call where the runtime's tools interface tells not enough: of barriers and
+ * of loops whose chunks are handed out while they run it tells begin and end, not always with the
+ * place, and requests for chunks not at all, which are calls here. */
+
+/* The calling thread if the runtime tells us of its loops, else NULL. */
+static inline struct rec_thread *self_in(const struct rec_gomp *gomp)
+{
+    const bool tells = __atomic_load_n(&ompt_tells, __ATOMIC_RELAXED);
+    return REC_LIKELY(!gomp->is_ours && tells) ? rec_omp_self() : NULL;
+}
+
+/* The next construct that the runtime tells of begins in that place; it may leave out its own idea
+ * of it. In a barrier other constructs follow, in tasks: these have places of their own. */
+static inline void tell_place(const struct rec_gomp *gomp, const void *from)
+{
+    struct rec_thread *self = self_in(gomp);
+    if (REC_LIKELY(self != NULL))
+        rec_omp_of(self)->called_from = from;
+}
+
+static struct rec_call begin_request(const struct rec_gomp *gomp)
+{
+    const struct rec_call made = rec_gomp_open_request(self_in(gomp), REC_OMP_NEXT_CHUNK);
+    if (made.self)
+        rec_omp_of(made.self)->request = made.region;
+    return made;
+}
+
+/* The request for a chunk that the thread is in has been its last one of the loop, which ends now.
+ * Returns the present; 0: it is in none that is recorded. */
+static uint64_t ompt_end_request(struct rec_thread *self)
+{
+    struct rec_omp *omp = self->omp;
+    const uint32_t region = omp ? omp->request : 0;
+    if (region == 0)
+        return 0;
+    omp->request = 0;
+    return rec_omp_close(self, region);
+}
+
+static void end_request(const struct rec_call *made)
+{
+    if (REC_LIKELY(made->self != NULL))
+        ompt_end_request(made->self);
+}
+
+#define LOOP(s, type, step_type)                                                                \
+    void __kmpc_dispatch_init_##s REC_KMPC_INIT_ARGS(type, step_type)                           \
+    {                                                                                           \
+        REC_GOMP;                                                                               \
+        tell_place(gomp, REC_CALLER);                                                           \
+        gomp->__kmpc_dispatch_init_##s(place, thread, schedule, begin_, end, step, chunk);      \
+        tell_place(gomp, NULL);                                                                 \
+    }                                                                                           \
+    int __kmpc_dispatch_next_##s REC_KMPC_NEXT_ARGS(type, step_type)                            \
+    {                                                                                           \
+        REC_GOMP;                                                                               \
+        const struct rec_call made = begin_request(gomp);                                       \
+        const int result = gomp->__kmpc_dispatch_next_##s(place, thread, last, from, to, step); \
+        end_request(&made);                                                                     \
+        return result;                                                                          \
+    }
+
+REC_KMPC_COUNTERS(LOOP)
+
+void __kmpc_barrier(void *place, int32_t thread)
+{
+    REC_GOMP;
+    tell_place(gomp, REC_CALLER);
+    gomp->__kmpc_barrier(place, thread);
+    tell_place(gomp, NULL);
+}
+
+/* ==== ompt work =============================================================================== */
+
+/* Loops, sections and the like, as LLVM's runtime tells them. */
+
+static enum rec_omp_region work_region(int type)
+{
+    switch (type) {
+    case OMPT_WORK_SECTIONS:
+        return REC_OMP_SECTIONS;
+    case OMPT_WORK_SINGLE_EXECUTOR:
+    case OMPT_WORK_SINGLE_OTHER:
+        return REC_OMP_SINGLE;
+    case OMPT_WORK_WORKSHARE:
+    case OMPT_WORK_SCOPE:
+        return REC_OMP_WORKSHARE;
+    case OMPT_WORK_DISTRIBUTE:
+        return REC_OMP_DISTRIBUTE;
+    case OMPT_WORK_TASKLOOP:
+        return REC_OMP_TASKLOOP_NOGROUP;
+    default: /* later versions tell the schedules apart */
+        return REC_OMP_FOR;
+    }
+}
+
+static void rec_ompt_work(int type, int endpoint, union ompt_data *parallel, union ompt_data *task,
+                          uint64_t count, const void *code)
+{
+    (void)parallel, (void)task, (void)count;
+    const enum rec_omp_region construct = work_region(type);
+    struct rec_thread *self = endpoint == OMPT_BEGIN ? rec_omp_self() : NULL;
+    if (endpoint == OMPT_END) {
+        rec_omp_leave(construct, ompt_end_request(rec_current()));
+        return;
+    }
+    if (!self) {
+        rec_omp_skip();
+        return;
+    }
+    struct rec_omp *omp = rec_omp_of(self);
+    rec_omp_enter_shared(self, construct, rec_omp_called_from(omp, code));
+    if (omp->n_constructs <= REC_OMP_DEPTH)
+        omp->cancellable[omp->n_constructs - 1] =
+            construct == REC_OMP_FOR || construct == REC_OMP_SECTIONS;
 }

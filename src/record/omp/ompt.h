@@ -1,24 +1,54 @@
-/* LLVM's runtime: what is not in ompt.c. */
+/* The part of the OpenMP 5.0 tools interface (OMPT) that the recorder uses, so that it can be
+ * built by a compiler that has no omp-tools.h. Names and numbers are the specification's
+ * (sections 4.4 and 4.5), without its prefix. */
 #ifndef LULL_RECORD_OMP_OMPT_H
 #define LULL_RECORD_OMP_OMPT_H
 
-#include "record/core.h"
-#include "record/omp/ompt_interface.h"
+#include <stdint.h>
 
-/* Atomic: the runtime tells us what happens. */
-extern bool rec_ompt_tells;
+union ompt_data {
+    uint64_t value;
+    void *ptr;
+};
 
-/* The request for a chunk that the thread is in has been its last one of the loop, which ends now.
- * Returns the present; 0: it is in none that is recorded. */
-uint64_t rec_ompt_end_request(struct rec_thread *self);
+typedef void (*ompt_interface)(void);
+typedef ompt_interface ompt_lookup(const char *name);
+typedef int ompt_set_callback(int event, ompt_interface callback);
 
-void rec_ompt_work(int type, int endpoint, union ompt_data *parallel, union ompt_data *task,
-                   uint64_t count, const void *code);
+struct ompt_tool {
+    int (*initialize)(ompt_lookup *lookup, int device, union ompt_data *data);
+    void (*finalize)(union ompt_data *data);
+    union ompt_data data;
+};
 
-void rec_ompt_mutex_acquire(int kind, unsigned hint, unsigned implementation, uint64_t lock,
-                            const void *code);
-void rec_ompt_mutex_acquired(int kind, uint64_t lock, const void *code);
-void rec_ompt_mutex_released(int kind, uint64_t lock, const void *code);
-void rec_ompt_nest_lock(int endpoint, uint64_t lock, const void *code);
+enum ompt_event {
+    OMPT_THREAD_BEGIN = 1,
+    OMPT_PARALLEL_BEGIN = 3,
+    OMPT_PARALLEL_END = 4,
+    OMPT_TASK_CREATE = 5,
+    OMPT_TASK_SCHEDULE = 6,
+    OMPT_IMPLICIT_TASK = 7,
+    OMPT_MUTEX_RELEASED = 17,
+    OMPT_WORK = 20,
+    OMPT_SYNC_REGION = 23,
+    OMPT_MUTEX_ACQUIRE = 26,
+    OMPT_MUTEX_ACQUIRED = 27,
+    OMPT_NEST_LOCK = 28
+};
+
+enum { OMPT_BEGIN = 1, OMPT_END = 2 };
+
+enum ompt_sync {
+    OMPT_SYNC_BARRIER = 1,
+    OMPT_SYNC_BARRIER_IMPLICIT,
+    OMPT_SYNC_BARRIER_EXPLICIT,
+    OMPT_SYNC_BARRIER_IMPLEMENTATION,
+    OMPT_SYNC_TASKWAIT,
+    OMPT_SYNC_TASKGROUP,
+    OMPT_SYNC_REDUCTION,
+    OMPT_SYNC_BARRIER_WORKSHARE,
+    OMPT_SYNC_BARRIER_PARALLEL,
+    OMPT_SYNC_BARRIER_TEAMS
+};
 
 #endif

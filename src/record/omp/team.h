@@ -12,8 +12,37 @@
 #define LULL_RECORD_OMP_TEAM_H
 
 #include "record/core.h"
-#include "record/order.h"
 #include "record/site/site.h"
+
+#include <stdint.h>
+
+/* ==== order =================================================================================== */
+
+/* For the thread sanitizer alone, and nothing without it: that one thread goes on after another has
+ * come to some place, where a runtime sees to that which is not under the sanitizer itself.
+ * `object` is what both know; NULL: nothing. */
+
+#if defined(__SANITIZE_THREAD__)
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+
+static inline void REC_COMES_BEFORE(const void *object)
+{
+    if (object)
+        __tsan_release((void *)(uintptr_t)object);
+}
+
+static inline void REC_COMES_AFTER(const void *object)
+{
+    if (object)
+        __tsan_acquire((void *)(uintptr_t)object);
+}
+#else
+#define REC_COMES_BEFORE(object) ((void)(object))
+#define REC_COMES_AFTER(object)  ((void)(object))
+#endif
+
+/* ==== team ==================================================================================== */
 
 /* Constructs; in the place where the program has one, each is a region of its own. */
 enum rec_omp_region {

@@ -1,8 +1,8 @@
 #include "record/site/site.h"
 
 #include "base/fnv.h"
-#include "record/aside.h"
-#include "record/private.h"
+#include "record/core.h"
+#include "record/libraries.h"
 #include "record/report.h"
 
 #include <dlfcn.h>
@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unwind.h>
+
+/* ==== site ==================================================================================== */
 
 /* Frames that may lie between a wrapper and the program's code, in bindings, and above it in the
  * recorder; how many sites are told apart. */
@@ -476,4 +478,35 @@ bool rec_site_loaded(uintptr_t address, struct rec_loaded *ret_file)
     pthread_mutex_unlock(&sites_lock);
     rec_step_back(&aside);
     return found;
+}
+
+/* ==== left ==================================================================================== */
+
+/* An open call is below in the stack, which grows downwards, and its return address still stands
+ * where it was called. */
+__attribute__((no_sanitize("address"))) static bool is_below(const struct rec_thread *self,
+                                                             uintptr_t frame)
+{
+    if (frame >= self->frame)
+        return false;
+#if defined(__x86_64__)
+    return ((const uintptr_t *)self->frame)[-1] == self->from;
+#else
+    return true;
+#endif
+}
+
+/* How long it took is not known: an error is told at once, so that it counts without time. */
+bool rec_forget_left(struct rec_thread *self, uintptr_t frame)
+{
+    if (self->frame == 0 || REC_LIKELY(is_below(self, frame)) || !rec_site_is_stack(self, frame) ||
+        !rec_site_is_stack(self, self->frame))
+        return false;
+    const struct lull_tape_record open = self->at->record;
+    if (!self->paused && lull_tape_kind_of(open.head) == LULL_TAPE_CALL &&
+        open.value == LULL_TAPE_OPEN)
+        rec_call(self, lull_tape_id_of(open.head), open.time, 0);
+    self->frame = 0;
+    rec_gate_open(self);
+    return true;
 }

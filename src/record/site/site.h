@@ -15,6 +15,8 @@
 #include "record/core.h"
 #include "record/site/map.h"
 
+/* ==== site ==================================================================================== */
+
 #define REC_CALLER __builtin_return_address(0)
 #define REC_FRAME  __builtin_dwarf_cfa() /* the stack of the caller begins here */
 
@@ -66,5 +68,14 @@ struct rec_loaded {
 /* The one that holds the address; false: none does. */
 bool rec_site_loaded(uintptr_t address, struct rec_loaded *ret_file);
 bool rec_site_bias(uintptr_t address, uintptr_t *ret_bias);
+
+/* ==== left ==================================================================================== */
+
+/* Calls that never return: left by longjmp, or by an exception out of an error handler. */
+
+/* The thread is inside a call that is recorded, or paused, and calls something from `frame`
+ * (REC_FRAME). False: that is a call inside the other one. True: the other one was left without a
+ * return; it has been closed, and nothing is open. */
+bool rec_forget_left(struct rec_thread *self, uintptr_t frame);
 
 #endif

@@ -1,15 +1,174 @@
 #include "record/store/buffer.h"
 
-#include "record/aside.h"
-#include "record/store/ends.h"
+#include "record/core.h"
+#include "record/keep.h"
+#include "record/report.h"
 #include "record/store/file.h"
-#include "record/store/ring.h"
 #include "record/thread/cores.h"
+#include "tape/records.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+
+/* ==== ends ==================================================================================== */
+
+/* From when to when the records of a location go, so that who opens the run need not read them. */
+
+/* It is what a reader would find (trace/format/tape/read/length.c): the begin of the first chunk,
+ * and what the last two hold. The records are those in the file, which nobody changes any more. */
+
+/* Of a chunk of records. */
+static bool see(const union lull_tape_slot *slots, uint64_t size, struct lull_tape_span *span)
+{
+    return lull_tape_span_chunk(slots, (size_t)size / sizeof *slots, span);
+}
+
+/* Of the tail that many bytes, as many as there are. Returns how many it has. */
+static size_t read_tail(const struct rec_thread *self, unsigned char *bytes, size_t wanted)
+{
+    const struct rec_extent *parts[] = {&self->tail_first, &self->tail_rest};
+    size_t got = 0;
+    for (size_t i = 0; i < 2 && got < wanted; i++) {
+        const size_t left = wanted - got, part = left < parts[i]->size ? left : parts[i]->size;
+        if (part == 0 || !rec_container_read(bytes + got, part, parts[i]->offset))
+            break;
+        got += part;
+    }
+    return got;
+}
+
+/* The full ones among the last two chunks; `self->first` is when the first of all begins. */
+static bool see_chunks(const struct rec_thread *self, const struct lull_tape_header *header,
+                       void *bytes, struct lull_tape_span *span)
+{
+    const uint64_t full = header->flushed / LULL_TAPE_CHUNK;
+    const uint64_t wanted = header->committed > header->flushed ? 1 : 2;
+    bool good = true;
+    if (full > 0)
+        span->first = self->first;
+    for (uint64_t i = wanted < full ? wanted : full; good && i-- > 0;)
+        good = rec_container_read(bytes, LULL_TAPE_CHUNK, self->newest[i]) &&
+               see(bytes, LULL_TAPE_CHUNK, span);
+    return good;
+}
+
+static void find_record_ends(const struct rec_thread *self, const struct lull_tape_header *header,
+                             void *bytes, struct lull_tape_ends *ends)
+{
+    const uint64_t used = header->committed - header->flushed;
+    const size_t slot = sizeof(union lull_tape_slot);
+    struct lull_tape_span span = LULL_TAPE_SPAN_EMPTY;
+    if (used > LULL_TAPE_CHUNK || !see_chunks(self, header, bytes, &span))
+        return;
+    const size_t got = read_tail(self, bytes, (size_t)used + slot);
+    if (got < used || !see(bytes, used, &span))
+        return;
+    *ends = (struct lull_tape_ends){.first = span.first,
+                                    .last = span.last,
+                                    .known = LULL_TAPE_KNOWN_SPAN | LULL_TAPE_KNOWN_SOUND};
+    if (got < used + slot)
+        return;
+    ends->known |= LULL_TAPE_KNOWN_BEHIND;
+    memcpy(ends->behind, (unsigned char *)bytes + used, slot);
+}
+
+/* Of a location whose mappings are gone, and whose header says what its file holds. Where that
+ * cannot be told, as in a ring, nothing is known. */
+static void ends_find(const struct rec_thread *self, const struct lull_tape_header *header,
+                      struct lull_tape_ends *ret_ends)
+{
+    /* The thread may have been taken between writing a chunk and telling so. */
+    if (header->flags & LULL_TAPE_RING || self->written != header->flushed)
+        return;
+    const size_t size = LULL_TAPE_CHUNK + sizeof(union lull_tape_slot);
+    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bytes == MAP_FAILED)
+        return;
+    find_record_ends(self, header, bytes, ret_ends);
+    munmap(bytes, size);
+}
+
+/* ==== ring ==================================================================================== */
+
+struct ring_place {
+    struct rec_extent extent; /* its size is 0: it has none yet */
+    bool written;             /* once at least: the disk has room for it */
+    bool taken;               /* atomic: a thread writes there */
+};
+
+static struct ring_place *ring_places;
+static uint64_t n_places; /* atomic: fewer than the budget has, once the disk is full */
+static uint64_t turn;     /* atomic: how often a place was taken */
+
+void rec_ring_start(void)
+{
+    if (!rec_process.keeps_last)
+        return;
+    const uint64_t wanted = rec_process.budget / LULL_TAPE_CHUNK;
+    n_places = wanted > 0 ? wanted : 1;
+    rec_process.budget = n_places * LULL_TAPE_CHUNK;
+    ring_places = rec_keep(n_places * sizeof *ring_places);
+    rec_process.keeps_last = ring_places != NULL;
+    if (!ring_places)
+        rec_report_say("no memory for a ring: the first events are kept, not the last ones");
+}
+
+/* The one whose turn it is. Another thread may be writing there still, if all others have written
+ * so much meanwhile that it is its turn again: then the next one. NULL: they are all being written.
+ */
+static struct ring_place *take_ring_place(void)
+{
+    const uint64_t n = __atomic_load_n(&n_places, __ATOMIC_RELAXED);
+    for (uint64_t i = 0; i < n; i++) {
+        struct ring_place *place = &ring_places[__atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) % n];
+        if (!__atomic_test_and_set(&place->taken, __ATOMIC_ACQUIRE))
+            return place;
+    }
+    return NULL;
+}
+
+static bool write_ring_chunk(struct ring_place *place, const void *chunk, uint32_t location,
+                             uint32_t number)
+{
+    if (place->extent.size == 0 && !rec_container_reserve(LULL_TAPE_CHUNK, &place->extent))
+        return false;
+    rec_container_vacate(&place->extent);
+    if (!rec_container_write(chunk, LULL_TAPE_CHUNK, place->extent.offset))
+        return false;
+    rec_container_enter_chunk(&place->extent, location, number);
+    place->written = true;
+    return true;
+}
+
+/* Stores a full chunk, number `number` of its location. It must stay where it is until the header
+ * of the location says that it is stored. False: nothing can be written. */
+/* A chunk for which no place is free is not kept; nor is then, for whoever reads, what came before
+ * it in its location. */
+static bool ring_store(const void *chunk, uint32_t location, uint32_t number)
+{
+    for (;;) {
+        struct ring_place *place = take_ring_place();
+        if (!place)
+            return true;
+        const bool good = write_ring_chunk(place, chunk, location, number),
+                   written = place->written;
+        __atomic_clear(&place->taken, __ATOMIC_RELEASE);
+        if (good || written || place == ring_places)
+            return good;
+        /* The disk is full: the places before this one are all that there are. */
+        __atomic_store_n(&n_places, (uint64_t)(place - ring_places), __ATOMIC_RELAXED);
+    }
+}
+
+/* ==== buffer ================================================================================== */
+
+/* Where things stand in the space of a thread. */
+enum { SPACE_TAIL = LULL_TAPE_HEADER_SIZE, SPACE_SUMS = SPACE_TAIL + LULL_TAPE_CHUNK };
 
 /* What a thread has of its chunk until it needs more: many threads make a few records only. */
 enum { FIRST_TAIL = LULL_TAPE_PAGE, MOST_RESERVED = 1 << 20 };
@@ -71,7 +230,7 @@ static void fill_tape_header(struct rec_thread *self)
 /* Addresses for the header, the tail and the sums, one behind the other. */
 static bool begin_space(struct rec_thread *self)
 {
-    const size_t size = REC_SPACE_SUMS + rec_sums_space();
+    const size_t size = SPACE_SUMS + rec_sums_space();
     void *space = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (space == MAP_FAILED)
         return false;
@@ -82,7 +241,7 @@ static bool begin_space(struct rec_thread *self)
 
 static union lull_tape_slot *mapped_tail(const struct rec_thread *self)
 {
-    return (union lull_tape_slot *)(void *)(self->space + REC_SPACE_TAIL);
+    return (union lull_tape_slot *)(void *)(self->space + SPACE_TAIL);
 }
 
 static void unmap_space(struct rec_thread *self)
@@ -121,7 +280,7 @@ bool rec_buffer_begin(struct rec_thread *self)
     if (!begin_space(self))
         return false;
     if (!begin_tail(self) || !begin_head(self, &head) ||
-        !rec_sums_begin(self, self->space + REC_SPACE_SUMS, self->space_size - REC_SPACE_SUMS)) {
+        !rec_sums_begin(self, self->space + SPACE_SUMS, self->space_size - SPACE_SUMS)) {
         int reason = errno;
         unmap_space(self);
         errno = reason;
@@ -136,7 +295,8 @@ bool rec_buffer_begin(struct rec_thread *self)
     return true;
 }
 
-void rec_buffer_stop(struct rec_thread *self, unsigned flag)
+/* Events go nowhere from now on; the flag says why. */
+static void buffer_stop(struct rec_thread *self, unsigned flag)
 {
     __atomic_fetch_or(&self->header->flags, (uint16_t)flag, __ATOMIC_RELAXED);
     if (use_private_chunk(self))
@@ -164,7 +324,7 @@ static bool reserve_chunks(struct rec_thread *self)
 static unsigned write_full_chunk(struct rec_thread *self)
 {
     if (rec_process.keeps_last)
-        return rec_ring_store(self->tail, self->number, (uint32_t)(self->flushed / LULL_TAPE_CHUNK))
+        return ring_store(self->tail, self->number, (uint32_t)(self->flushed / LULL_TAPE_CHUNK))
                    ? 0
                    : LULL_TAPE_WRITE_FAILED;
     uint64_t used = __atomic_add_fetch(&rec_process.used, LULL_TAPE_CHUNK, __ATOMIC_RELAXED);
@@ -216,7 +376,7 @@ static bool store_chunk(struct rec_thread *self, uint64_t now, uint64_t last)
     }
     const unsigned failed = write_full_chunk(self);
     if (failed) {
-        rec_buffer_stop(self, failed);
+        buffer_stop(self, failed);
         return false;
     }
     if (self->flushed == 0)
@@ -240,7 +400,7 @@ static void complete_chunk(struct rec_thread *self)
     self->tail_size = LULL_TAPE_CHUNK;
     self->end = end_of_tail(self);
     if (!good)
-        rec_buffer_stop(self, LULL_TAPE_WRITE_FAILED);
+        buffer_stop(self, LULL_TAPE_WRITE_FAILED);
 }
 
 /* Finds place behind what is there, and notes how long that took where a chunk was full. */
@@ -338,14 +498,14 @@ static void close_head(const struct rec_thread *self)
     if (!rec_container_read(&header, sizeof header, self->head))
         return;
     header.flags |= LULL_TAPE_CLOSED;
-    rec_ends_find(self, &header, &header.ends);
+    ends_find(self, &header, &header.ends);
     rec_container_write(&header, sizeof header, self->head);
     free_rest(self, &header);
 }
 
 static size_t used_space(const struct rec_thread *self)
 {
-    return REC_SPACE_SUMS + __atomic_load_n(&self->sums_file.size, __ATOMIC_RELAXED);
+    return SPACE_SUMS + __atomic_load_n(&self->sums_file.size, __ATOMIC_RELAXED);
 }
 
 /* All of it becomes private memory in one step, and a thread that is writing stops at the next word
@@ -370,4 +530,179 @@ void rec_buffer_end(struct rec_thread *self)
     rec_sums_end(self);
     unmap_space(self);
     close_head(self);
+}
+
+/* ==== taken =================================================================================== */
+
+/* ---- what a thread has written ----------------------------------------------------------------
+ */
+
+/* A thread at one moment. */
+struct taken_look {
+    struct rec_thread thread; /* all but the shapes, which are the last */
+    uint64_t until, committed;
+    union lull_tape_slot next; /* behind what is committed: a call that is open */
+};
+
+/* Its owner may be changing it. Whoever reads several words finds out afterwards whether they
+ * belong together, so that the sanitizer need not know. */
+__attribute__((no_sanitize("thread"))) static uint64_t word_of(const void *words, size_t i)
+{
+    return ((const volatile uint64_t *)words)[i];
+}
+
+static void copy_words(void *to, const void *from, size_t size)
+{
+    for (size_t i = 0; i < size / sizeof(uint64_t); i++)
+        ((uint64_t *)to)[i] = word_of(from, i);
+}
+
+static size_t used_bytes(const struct rec_thread *thread)
+{
+    return (uintptr_t)thread->at - (uintptr_t)thread->tail;
+}
+
+/* What was copied while it changed may be anywhere. */
+static bool has_next(const struct rec_thread *thread)
+{
+    return thread->at >= thread->tail && thread->tail_size <= LULL_TAPE_CHUNK &&
+           used_bytes(thread) + sizeof *thread->at <= thread->tail_size;
+}
+
+static void look_at_thread(const struct rec_thread *thread, struct taken_look *ret_look)
+{
+    static_assert(offsetof(struct rec_thread, shapes) % sizeof(uint64_t) == 0, "whole words");
+    struct rec_thread *copy = &ret_look->thread;
+    copy_words(copy, thread, offsetof(struct rec_thread, shapes));
+    ret_look->until = word_of(copy->until, 0);
+    ret_look->committed = word_of(&copy->header->committed, 0);
+    ret_look->next = (union lull_tape_slot){.u64 = {0, 0}};
+    if (has_next(copy))
+        copy_words(&ret_look->next, copy->at, sizeof ret_look->next);
+}
+
+uint64_t rec_taken_until(const struct rec_thread *thread)
+{
+    return word_of(thread->until, 0);
+}
+
+/* ---- mappings of the same pages ---------------------------------------------------------------
+ */
+
+/* One extent of the file at `offset` of the thread's space: of a mapping that is shared, a length
+ * of 0 makes a second one (mremap(2)). */
+static bool map_extent(const struct rec_thread *seen, unsigned char *space, size_t offset,
+                       size_t size)
+{
+    return size == 0 || rec_file_remap(seen->space + offset, 0, space + offset, size);
+}
+
+/* Of a thread that keeps no events, a chunk for those that its end makes. */
+static bool map_tail(const struct rec_thread *seen, unsigned char *space)
+{
+    const size_t rest = SPACE_TAIL + LULL_TAPE_PAGE;
+    if (!seen->storing)
+        return mmap(space + SPACE_TAIL, LULL_TAPE_CHUNK, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+    return map_extent(seen, space, SPACE_TAIL, LULL_TAPE_PAGE) &&
+           map_extent(seen, space, rest, seen->tail_size - LULL_TAPE_PAGE);
+}
+
+static bool map_sums(const struct rec_thread *seen, unsigned char *space)
+{
+    const struct rec_sums *sums = &seen->sums_file;
+    size_t offset = SPACE_SUMS;
+    for (uint32_t i = 0; i < sums->n_parts; offset += sums->parts[i++])
+        if (sums->parts[i] == 0 || !map_extent(seen, space, offset, sums->parts[i]))
+            return false;
+    return true;
+}
+
+/* The thread's space a second time; NULL: no memory. */
+static unsigned char *map_beside(const struct rec_thread *seen)
+{
+    unsigned char *space =
+        mmap(NULL, seen->space_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (space == MAP_FAILED)
+        return NULL;
+    if (map_extent(seen, space, 0, LULL_TAPE_HEADER_SIZE) && map_tail(seen, space) &&
+        map_sums(seen, space))
+        return space;
+    munmap(space, seen->space_size);
+    return NULL;
+}
+
+/* ---- taking -----------------------------------------------------------------------------------
+ */
+
+static void move_to(struct rec_thread *taken, unsigned char *space)
+{
+    const size_t used = used_bytes(taken) / sizeof *taken->at;
+    union lull_tape_slot *tail = (union lull_tape_slot *)(void *)(space + SPACE_TAIL);
+    taken->space = space;
+    taken->header = (struct lull_tape_header *)(void *)space;
+    taken->sums_file.header = (struct lull_tape_sums_header *)(void *)(space + SPACE_SUMS);
+    taken->sums = (unsigned char *)(taken->sums_file.header + 1);
+    taken->until = &taken->sums_file.header->end;
+    if (taken->storing) {
+        taken->bias += (uint64_t)(uintptr_t)taken->tail - (uint64_t)(uintptr_t)tail;
+        taken->committed = &taken->header->committed;
+        taken->at = tail + used;
+    } else {
+        taken->tail_size = LULL_TAPE_CHUNK;
+        taken->committed = &taken->nowhere;
+        taken->at = tail;
+    }
+    taken->tail = tail;
+    taken->end = tail + taken->tail_size / sizeof *tail;
+}
+
+/* Whether the thread has written nothing since `before`, and nothing that is not in the file: a
+ * commit changes `at` before the file, so that half of one is seen. */
+static bool stood_still(const struct taken_look *before, const struct taken_look *after)
+{
+    const struct rec_thread *one = &before->thread, *other = &after->thread;
+    return one->begun && one->at == other->at && one->gate == other->gate &&
+           one->tail == other->tail && one->tail_size == other->tail_size &&
+           one->flushed == other->flushed && one->inside == other->inside &&
+           one->n_frames == other->n_frames && one->sums_file.n_parts == other->sums_file.n_parts &&
+           before->until == after->until && before->next.u64[0] == after->next.u64[0] &&
+           before->next.u64[1] == after->next.u64[1] &&
+           (!one->storing || (uint64_t)(uintptr_t)other->at + other->bias == after->committed);
+}
+
+/* The thread as it is, and what its file holds since nothing more comes there. */
+static void look_beside(const struct rec_thread *thread, const struct taken_look *before,
+                        unsigned char *space, struct taken_look *ret_look)
+{
+    struct rec_thread *now = &ret_look->thread;
+    look_at_thread(thread, ret_look);
+    now->storing = before->thread.storing; /* which it has lost */
+    now->sums_file.full = before->thread.sums_file.full;
+    if (now->storing && before->thread.tail == now->tail && has_next(now))
+        copy_words(&ret_look->next, space + SPACE_TAIL + used_bytes(now), sizeof ret_look->next);
+    ret_look->committed = word_of(&((struct lull_tape_header *)(void *)space)->committed, 0);
+    ret_look->until =
+        word_of(&((struct lull_tape_sums_header *)(void *)(space + SPACE_SUMS))->end, 0);
+}
+
+bool rec_taken_from(struct rec_thread *thread, struct rec_thread *ret_taken)
+{
+    static struct taken_look before, after; /* too large for a stack */
+    look_at_thread(thread, &before);
+    unsigned char *space = map_beside(&before.thread);
+    rec_buffer_detach(thread);
+    thread->closed = true;
+    if (space)
+        look_beside(thread, &before, space, &after);
+    if (space && stood_still(&before, &after)) {
+        *ret_taken = after.thread;
+        move_to(ret_taken, space);
+        if (!ret_taken->storing)
+            *ret_taken->at = after.next;
+        return true;
+    }
+    if (space)
+        munmap(space, before.thread.space_size);
+    return false;
 }

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* ==== container =============================================================================== */
+
 struct rec_extent {
     uint64_t offset;
     size_t size;
@@ -27,8 +29,6 @@ enum rec_joined {
 /* Opens the file of the node, RUN/<node>.tapes, which others of its processes write into as well,
  * and makes it where it is missing. */
 enum rec_joined rec_container_join(const char *run);
-/* Creates RUN/<p / 1000>/<p>.tape; false, with EEXIST, where there is one. */
-bool rec_container_create(void);
 /* Nothing is recorded there after all: the file of the process goes away. In that of a node its
  * number stays taken. */
 void rec_container_drop(void);
@@ -52,5 +52,16 @@ bool rec_container_write(const void *bytes, size_t size, uint64_t offset);
 bool rec_container_read(void *bytes, size_t size, uint64_t offset);
 /* Gives the blocks of what is no longer used back, where the file system can do that. */
 void rec_container_free(uint64_t offset, size_t size);
+
+/* ==== place =================================================================================== */
+
+/* The place of this process in a run: its number, and the file that is its own or that of its node.
+ */
+
+/* With `store` "node" takes a place in RUN/<node>.tapes, if that can be had. Else creates
+ * RUN/<p / 1000>/<p>.tape, where p is rec_process.number or, if that is taken, the first free one
+ * behind, which this sets; `store` NULL: no other process of this number is in the file of a node.
+ * False: there is none to be had; errno says why. */
+bool rec_place_take(const char *run, const char *store);
 
 #endif

@@ -1,9 +1,8 @@
 #include "record/store/definitions.h"
 
-#include "record/aside.h"
+#include "record/core.h"
 #include "record/node.h"
 #include "record/store/container.h"
-#include "record/store/place.h"
 #include "tape/definition.h"
 
 #include <errno.h>

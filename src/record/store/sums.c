@@ -1,6 +1,6 @@
 #include "record/store/sums.h"
 
-#include "record/aside.h"
+#include "record/core.h"
 #include "record/store/file.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/starters.h"
 #include "record/core.h"
 #include "record/keep.h"
-#include "record/marks/foreign.h"
+#include "record/marker.h"
 
 #include <dlfcn.h>
 #include <limits.h>

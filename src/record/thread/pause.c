@@ -2,12 +2,26 @@
  * pause and each resumption begins an epoch; a thread takes note of it when something begins or
  * ends on it that is recorded, and writes onto its tape when the pause began and ended. Where it
  * has missed several, they become one of the same length in all. */
-#include "record/aside.h"
-#include "record/omp/team.h"
+#include "record/thread/pause.h"
 
+#include "record/core.h"
+#include "record/omp/team.h"
+#include "record/report.h"
+
+#include <errno.h>
+#include <limits.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ==== pause =================================================================================== */
 
 static pthread_mutex_t pause_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static struct epoch {
     uint64_t gate;    /* of the process */
     uint64_t off, on; /* when the last pause began and ended */
@@ -165,4 +179,201 @@ void rec_pause_leave(struct rec_thread *self, uint64_t now)
 {
     if (self->paused)
         end_pause(self, now);
+}
+
+/* ==== window ================================================================================== */
+
+enum { MOST_ITERATION_NAME = 256 };
+
+static struct {
+    int64_t start, length; /* ns; 0: at once, and up to the end */
+    bool signals, off;     /* off: recording begins when a signal says so */
+    char name
+        [MOST_ITERATION_NAME]; /* of the region whose visits count; "": iterations that are marked */
+    long first, last;
+} wanted_part;
+
+bool rec_window_has_iterations;
+
+/* ---- settings ---------------------------------------------------------------------------------
+ */
+
+static int64_t ns_of(const char *name)
+{
+    const char *text = getenv(name);
+    const long long ns = text ? strtoll(text, NULL, 10) : 0;
+    return ns > 0 ? ns : 0;
+}
+
+/* "FIRST:LAST", or with the name of a region and a colon in front, which may have colons itself. */
+static void take_iterations(const char *text)
+{
+    const char *middle = strrchr(text, ':'), *name = middle;
+    if (!middle)
+        return;
+    while (name > text && name[-1] != ':')
+        name--;
+    const size_t length = name > text ? (size_t)(name - text) - 1 : 0;
+    if (length >= sizeof wanted_part.name ||
+        sscanf(name, "%ld:%ld", &wanted_part.first, &wanted_part.last) != 2)
+        return;
+    memcpy(wanted_part.name, text, length);
+    rec_window_has_iterations = true;
+}
+
+void rec_window_prepare(void)
+{
+    const char *signals = getenv("LULL_RECORD_SIGNALS");
+    const char *iterations = getenv("LULL_RECORD_ITERATIONS");
+    wanted_part.start = ns_of("LULL_RECORD_START");
+    wanted_part.length = ns_of("LULL_RECORD_DURATION");
+    wanted_part.signals = signals != NULL;
+    wanted_part.off = signals && strcmp(signals, "off") == 0;
+    if (iterations)
+        take_iterations(iterations);
+}
+
+void rec_window_start(void)
+{
+    if (wanted_part.start > 0)
+        rec_pause_for(REC_PAUSE_TIME, true);
+    if (wanted_part.off)
+        rec_pause_for(REC_PAUSE_SIGNAL, true);
+    if (rec_window_has_iterations)
+        rec_pause_for(REC_PAUSE_ITERATION, true);
+}
+
+/* ---- time and signals -------------------------------------------------------------------------
+ */
+
+static sem_t wake;
+static bool is_off; /* atomic: what the last signal wanted */
+
+static void handle_signal(int signal)
+{
+    const int reason = errno;
+    __atomic_store_n(&is_off, signal == SIGUSR2, __ATOMIC_RELEASE);
+    sem_post(&wake);
+    errno = reason;
+}
+
+static struct timespec after(struct timespec time, int64_t ns)
+{
+    time.tv_sec += (time_t)(ns / 1000000000);
+    time.tv_nsec += (long)(ns % 1000000000);
+    if (time.tv_nsec >= 1000000000) {
+        time.tv_sec++;
+        time.tv_nsec -= 1000000000;
+    }
+    return time;
+}
+
+/* Until then; NULL: for ever. */
+static void wait_until(const struct timespec *until)
+{
+    for (;;) {
+        const int failed = until ? sem_clockwait(&wake, CLOCK_MONOTONIC, until) : sem_wait(&wake);
+        if (failed != 0 && errno != EINTR)
+            return;
+        if (failed == 0)
+            rec_pause_for(REC_PAUSE_SIGNAL, __atomic_load_n(&is_off, __ATOMIC_ACQUIRE));
+    }
+}
+
+static void *watch(void *argument)
+{
+    const struct timespec *begin = argument;
+    rec_self_or_null = &rec_nobody;
+    const struct timespec start = after(*begin, wanted_part.start);
+    if (wanted_part.start > 0) {
+        wait_until(&start);
+        rec_pause_for(REC_PAUSE_TIME, false);
+    }
+    if (wanted_part.length > 0) {
+        const struct timespec end = after(start, wanted_part.length);
+        wait_until(&end);
+        rec_pause_for(REC_PAUSE_TIME, true);
+    }
+    if (wanted_part.signals)
+        wait_until(NULL);
+    return NULL;
+}
+
+/* The program's signals are not for this thread. */
+static bool start_watch(struct timespec *begin)
+{
+    enum { STACK = 64 << 10 };
+    pthread_t thread;
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    pthread_attr_setstacksize(&attributes, STACK);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const bool good = pthread_create(&thread, &attributes, watch, begin) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return good;
+}
+
+void rec_window_watch(void)
+{
+    static struct timespec begin;
+    if (wanted_part.start == 0 && wanted_part.length == 0 && !wanted_part.signals)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    is_off = wanted_part.off;
+    if (sem_init(&wake, 0, 0) != 0 || !start_watch(&begin)) {
+        rec_report_say("cannot make a thread: all of the program is recorded");
+        rec_pause_for(REC_PAUSE_TIME, false);
+        rec_pause_for(REC_PAUSE_SIGNAL, false);
+        return;
+    }
+    const struct sigaction action = {.sa_handler = handle_signal, .sa_flags = SA_RESTART};
+    if (wanted_part.signals) {
+        sigaction(SIGUSR1, &action, NULL);
+        sigaction(SIGUSR2, &action, NULL);
+    }
+}
+
+/* ---- iterations -------------------------------------------------------------------------------
+ */
+
+static struct rec_thread *counting; /* atomic: the thread whose visits count, the first that came */
+static long iteration_visits;       /* of the region, on that thread */
+static unsigned nested;             /* the visit that is open, and the marks inside of it */
+
+void rec_window_iteration(long number)
+{
+    if (!*wanted_part.name)
+        rec_pause_for(REC_PAUSE_ITERATION, number < wanted_part.first || number > wanted_part.last);
+}
+
+static bool is_named(const char *name)
+{
+    return *wanted_part.name && name && strcmp(name, wanted_part.name) == 0;
+}
+
+void rec_window_begin(const char *name)
+{
+    struct rec_thread *self = rec_current(), *known = __atomic_load_n(&counting, __ATOMIC_ACQUIRE);
+    const bool named = is_named(name);
+    if (!known && named &&
+        __atomic_compare_exchange_n(&counting, &known, self, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE))
+        known = self;
+    if (known != self || (nested == 0 && !named))
+        return;
+    if (nested++ == 0 && ++iteration_visits == wanted_part.first)
+        rec_pause_for(REC_PAUSE_ITERATION, false);
+}
+
+void rec_window_end(void)
+{
+    if (__atomic_load_n(&counting, __ATOMIC_ACQUIRE) != rec_current() || nested == 0)
+        return;
+    if (--nested == 0 && iteration_visits == wanted_part.last)
+        rec_pause_for(REC_PAUSE_ITERATION, true);
 }

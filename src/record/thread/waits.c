@@ -1,16 +1,30 @@
 #include "record/thread/waits.h"
 
-#include "record/caller.h"
-#include "record/function/function.h"
+#include "record/core.h"
+#include "record/function.h"
 #include "record/keep.h"
+#include "record/libraries.h"
+#include "record/next.h"
 #include "record/omp/team.h"
 #include "record/site/site.h"
-#include "record/thread/left.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <threads.h>
+#include <time.h>
+
+/* ==== waits =================================================================================== */
+
+/* What is waited for; see LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN. number 0: nobody that is known. */
+struct meeting {
+    uint64_t number;
+    uint32_t location, threads;
+};
 
 /* ---- records ----------------------------------------------------------------------------------
  */
 
-static const struct rec_meeting no_meeting;
+static const struct meeting no_meeting;
 
 static uint32_t region_of_wait(struct rec_wait_function *function)
 {
@@ -24,7 +38,8 @@ static uint32_t region_of_wait(struct rec_wait_function *function)
     return rec_define_region_once(&function->region, &region);
 }
 
-bool rec_wait_begin(struct rec_wait *wait, struct rec_wait_function *function)
+/* False: the call goes on as if there were no recorder. */
+static bool wait_begin(struct rec_wait *wait, struct rec_wait_function *function)
 {
     struct rec_thread *self = rec_process.on ? rec_current() : &rec_nobody;
     wait->self = self;
@@ -46,7 +61,7 @@ bool rec_wait_begin(struct rec_wait *wait, struct rec_wait_function *function)
 /* The end of the thread's life is where it is already: the call is on the tape before what belongs
  * to it. */
 static void put_meeting(struct rec_thread *self, unsigned what, uint64_t time,
-                        const struct rec_meeting *meeting)
+                        const struct meeting *meeting)
 {
     rec_reserve_behind(self, 2);
     self->at[0].record.time = time;
@@ -60,7 +75,7 @@ static void put_meeting(struct rec_thread *self, unsigned what, uint64_t time,
 
 /* Of a thread that was paused when the call began: no record that follows is from before. */
 static void put_alone(struct rec_thread *self, unsigned what, uint64_t time,
-                      const struct rec_meeting *meeting)
+                      const struct meeting *meeting)
 {
     if (self->paused)
         rec_sums_pause(self, time);
@@ -71,7 +86,7 @@ static void put_alone(struct rec_thread *self, unsigned what, uint64_t time,
 
 /* The program has paused or resumed meanwhile: the call is a region then in which a pause may lie.
  */
-static void end_over_pause(struct rec_wait *wait, const struct rec_meeting *meeting)
+static void end_over_pause(struct rec_wait *wait, const struct meeting *meeting)
 {
     struct rec_thread *self = wait->self;
     const bool met = meeting->number != 0;
@@ -85,7 +100,7 @@ static void end_over_pause(struct rec_wait *wait, const struct rec_meeting *meet
         put_meeting(self, LULL_TAPE_NUMBER_THREAD_WAIT_END, end, meeting);
 }
 
-static void end_at_once(struct rec_wait *wait, const struct rec_meeting *meeting)
+static void end_at_once(struct rec_wait *wait, const struct meeting *meeting)
 {
     struct rec_thread *self = wait->self;
     const uint64_t end = rec_now();
@@ -97,7 +112,8 @@ static void end_at_once(struct rec_wait *wait, const struct rec_meeting *meeting
     rec_count_call(self, wait->region, end);
 }
 
-void rec_wait_end(struct rec_wait *wait, const struct rec_meeting *meeting)
+/* The call is over, and the meeting has taken place, if it has a number. */
+static void wait_end(struct rec_wait *wait, const struct meeting *meeting)
 {
     struct rec_thread *self = wait->self;
     const bool met = meeting->number != 0;
@@ -118,11 +134,12 @@ void rec_wait_end(struct rec_wait *wait, const struct rec_meeting *meeting)
     rec_gate_open(self);
 }
 
+/* The call is over, and has made the thread with that number, unless it is 0. */
 /* The thread may live already: its begin must not be before this. */
-void rec_wait_end_made(struct rec_wait *wait, uint64_t number)
+static void wait_end_made(struct rec_wait *wait, uint64_t number)
 {
     struct rec_thread *self = wait->self;
-    const struct rec_meeting made = {.number = number};
+    const struct meeting made = {.number = number};
     if (!wait->recorded) {
         if (number != 0 && rec_process.on)
             put_alone(self, LULL_TAPE_NUMBER_THREAD_CREATE, wait->begin, &made);
@@ -203,32 +220,39 @@ void rec_wait_leave(struct rec_wait *wait)
  */
 
 static pthread_mutex_t waits_lock = PTHREAD_MUTEX_INITIALIZER;
+
 /* What the library calls a thread -> the newest one that it has called so: its number, and in the
  * lower half its location. */
 static struct rec_map thread_numbers;
+
 static uint32_t newest_number; /* atomic */
 
-uint64_t rec_thread_number(void)
+/* Of the next thread that the program makes. */
+static uint64_t rec_thread_number(void)
 {
     return __atomic_add_fetch(&newest_number, 1, __ATOMIC_RELAXED);
 }
 
-uint64_t rec_thread_newest(void)
+/* The newest of all threads so far, before a wait for one of them. */
+static uint64_t thread_newest(void)
 {
     return __atomic_load_n(&newest_number, __ATOMIC_RELAXED);
 }
 
-void rec_thread_is(uint64_t number, uint32_t location)
+/* The calling thread has that number and location. */
+static void thread_is(uint64_t number, uint32_t location)
 {
     pthread_mutex_lock(&waits_lock);
     rec_map_put(&thread_numbers, (uintptr_t)pthread_self(), number << 32 | location);
     pthread_mutex_unlock(&waits_lock);
 }
 
-struct rec_meeting rec_meeting_of(pthread_t thread, uint64_t newest_before)
+/* What a wait for the end of a thread was, once it has ended; `newest` as it was before: the
+ * library may call another thread the same by now. */
+static struct meeting meeting_of(pthread_t thread, uint64_t newest_before)
 {
     const uint64_t known = rec_map_get(&thread_numbers, (uintptr_t)thread);
-    struct rec_meeting meeting = {.number = known >> 32, .location = (uint32_t)known};
+    struct meeting meeting = {.number = known >> 32, .location = (uint32_t)known};
     if (meeting.number > newest_before)
         meeting.number = 0;
     return meeting;
@@ -242,9 +266,12 @@ struct barrier {
     uint32_t number;  /* of those that were made in this process */
     uint64_t come;    /* atomic: how many have come so far */
 };
+
 static struct rec_map barriers; /* address -> struct barrier, which stays */
 
-void rec_barrier_is(const void *address, uint32_t count)
+/* A barrier at this address is for so many threads of this process from here on; 0: it is none any
+ * more. */
+static void barrier_is(const void *address, uint32_t count)
 {
     static uint32_t numbers;
     pthread_mutex_lock(&waits_lock);
@@ -259,14 +286,222 @@ void rec_barrier_is(const void *address, uint32_t count)
     pthread_mutex_unlock(&waits_lock);
 }
 
-struct rec_meeting rec_barrier_come(const void *address)
+/* A thread comes to a barrier. All that meet come before one of them leaves, so that they need only
+ * be counted. */
+static struct meeting barrier_come(const void *address)
 {
     struct barrier *barrier = (struct barrier *)rec_map_get(&barriers, (uintptr_t)address);
-    struct rec_meeting meeting = {.location = LULL_TAPE_NO_LOCATION};
+    struct meeting meeting = {.location = LULL_TAPE_NO_LOCATION};
     if (!barrier || barrier->threads == 0 || !rec_process.on)
         return meeting;
     const uint64_t before = __atomic_fetch_add(&barrier->come, 1, __ATOMIC_RELAXED);
     meeting.number = (uint64_t)barrier->number << 32 | (uint32_t)(before / barrier->threads);
     meeting.threads = barrier->threads;
     return meeting;
+}
+
+/* ==== pthread ================================================================================= */
+
+/* Threads that the program makes by itself become locations; those of runtimes either do when they
+ * run the program's code (OpenMP) or are of no interest (progress threads of MPI). How the program
+ * makes them and waits for them is recorded: pthreads, which C++'s threads call, and C's own. */
+
+typedef void *start_function(void *);
+
+/* clang-format off */
+#define THREAD_FUNCTIONS(X)                                                                        \
+    X(pthread_create) X(thrd_create) X(pthread_barrier_init) X(pthread_barrier_wait)        \
+    X(pthread_join) X(pthread_tryjoin_np) X(pthread_timedjoin_np) X(pthread_clockjoin_np)   \
+    X(thrd_join)
+
+/* clang-format on */
+enum { THREAD_FUNCTIONS(REC_NEXT_INDEX) N_NEXT };
+
+static rec_function next[N_NEXT];
+
+/* ---- making -----------------------------------------------------------------------------------
+ */
+
+struct beginning {
+    start_function *start;
+    thrd_start_t start_c; /* in its place */
+    void *argument;
+    uint64_t number;
+};
+
+/* From when a thread is made until it begins. Not malloc's, as long as there are some: a thread
+ * that frees gets a cache from malloc, which most do not need. */
+enum { BEGINNINGS = 32 };
+
+static struct beginning beginnings[BEGINNINGS];
+static bool taken[BEGINNINGS]; /* atomic */
+
+static struct beginning *take_beginning(void)
+{
+    for (unsigned i = 0; i < BEGINNINGS; i++)
+        if (!__atomic_load_n(&taken[i], __ATOMIC_RELAXED) &&
+            !__atomic_exchange_n(&taken[i], true, __ATOMIC_ACQUIRE))
+            return &beginnings[i];
+    return malloc(sizeof(struct beginning));
+}
+
+static void free_beginning(struct beginning *beginning)
+{
+    if (beginning >= beginnings && beginning < beginnings + BEGINNINGS)
+        __atomic_store_n(&taken[beginning - beginnings], false, __ATOMIC_RELEASE);
+    else
+        free(beginning);
+}
+
+static struct beginning begin_made_thread(void *argument)
+{
+    struct beginning beginning = *(struct beginning *)argument;
+    free_beginning(argument);
+    const struct rec_thread *self = rec_thread_begin_made(beginning.number);
+    if (self != &rec_nobody)
+        thread_is(beginning.number, self->number);
+    return beginning;
+}
+
+static void *begin_pthread(void *argument)
+{
+    struct beginning beginning = begin_made_thread(argument);
+    return beginning.start(beginning.argument);
+}
+
+static int begin_c(void *argument)
+{
+    struct beginning beginning = begin_made_thread(argument);
+    return beginning.start_c(beginning.argument);
+}
+
+/* NULL: the new thread is to begin as if there were no recorder. Who calls may be a sanitizer in
+ * between. */
+static struct beginning *make_beginning(struct beginning what, const void *caller)
+{
+    struct rec_thread *self = rec_process.on ? rec_current() : &rec_nobody;
+    if (rec_is_inside(self) || rec_omp_is_forking(self) || rec_is_runtime(caller))
+        return NULL;
+    struct beginning *kept = take_beginning();
+    if (!kept)
+        return NULL;
+    what.number = rec_process.on ? rec_thread_number() : 0;
+    *kept = what;
+    return kept;
+}
+
+REC_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                              start_function *start, void *argument)
+{
+    static struct rec_wait_function function = {"pthread_create", LULL_TAPE_ROLE_THREAD_CREATE, 0,
+                                                false};
+    struct beginning *beginning = make_beginning(
+        (struct beginning){.start = start, .argument = argument}, __builtin_return_address(0));
+    struct rec_wait wait;
+    if (!beginning)
+        return REC_NEXT(pthread_create)(thread, attributes, start, argument);
+    const uint64_t number = beginning->number;
+    const bool follows = wait_begin(&wait, &function);
+    const int result = REC_NEXT(pthread_create)(thread, attributes, begin_pthread, beginning);
+    if (result != 0)
+        free_beginning(beginning);
+    if (follows)
+        wait_end_made(&wait, result == 0 ? number : 0);
+    return result;
+}
+
+REC_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
+{
+    static struct rec_wait_function function = {"thrd_create", LULL_TAPE_ROLE_THREAD_CREATE, 0,
+                                                false};
+    struct beginning *beginning = make_beginning(
+        (struct beginning){.start_c = start, .argument = argument}, __builtin_return_address(0));
+    struct rec_wait wait;
+    if (!beginning)
+        return REC_NEXT(thrd_create)(thread, start, argument);
+    const uint64_t number = beginning->number;
+    const bool follows = wait_begin(&wait, &function);
+    const int result = REC_NEXT(thrd_create)(thread, begin_c, beginning);
+    if (result != thrd_success)
+        free_beginning(beginning);
+    if (follows)
+        wait_end_made(&wait, result == thrd_success ? number : 0);
+    return result;
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------
+ */
+
+struct join_call {
+    struct rec_wait wait;
+    uint64_t newest;
+};
+
+static bool begin_join(struct join_call *join, struct rec_wait_function *function,
+                       const void *caller)
+{
+    join->newest = thread_newest();
+    return rec_process.on && !rec_is_runtime(caller) && wait_begin(&join->wait, function);
+}
+
+static void end_join(struct join_call *join, pthread_t thread, bool joined)
+{
+    struct meeting meeting = {0};
+    if (joined)
+        meeting = meeting_of(thread, join->newest);
+    wait_end(&join->wait, &meeting);
+}
+
+/* One for each function that may wait for the end of a thread; `call` is the real one's, which
+ * succeeds with 0. */
+#define JOIN(name, declared, call)                                                                \
+    REC_EXPORT int name declared                                                                  \
+    {                                                                                             \
+        static struct rec_wait_function function = {#name, LULL_TAPE_ROLE_THREAD_WAIT, 0, false}; \
+        struct join_call join_call;                                                               \
+        const bool follows = begin_join(&join_call, &function, __builtin_return_address(0));      \
+        const int result = REC_NEXT(name) call;                                                   \
+        if (follows)                                                                              \
+            end_join(&join_call, thread, result == 0);                                            \
+        return result;                                                                            \
+    }
+
+JOIN(pthread_join, (pthread_t thread, void **result_of), (thread, result_of))
+JOIN(pthread_tryjoin_np, (pthread_t thread, void **result_of), (thread, result_of))
+JOIN(pthread_timedjoin_np, (pthread_t thread, void **result_of, const struct timespec *until),
+     (thread, result_of, until))
+JOIN(pthread_clockjoin_np,
+     (pthread_t thread, void **result_of, clockid_t clock, const struct timespec *until),
+     (thread, result_of, clock, until))
+JOIN(thrd_join, (thrd_t thread, int *result_of), (thread, result_of))
+
+/* ---- barriers ---------------------------------------------------------------------------------
+ */
+
+REC_EXPORT int pthread_barrier_init(pthread_barrier_t *barrier,
+                                    const pthread_barrierattr_t *attributes, unsigned count)
+{
+    const int result = REC_NEXT(pthread_barrier_init)(barrier, attributes, count);
+    int shared = PTHREAD_PROCESS_PRIVATE;
+    if (result != 0 || !rec_process.on)
+        return result;
+    if (attributes)
+        pthread_barrierattr_getpshared(attributes, &shared);
+    const bool known =
+        shared == PTHREAD_PROCESS_PRIVATE && !rec_is_runtime(__builtin_return_address(0));
+    barrier_is(barrier, known ? count : 0);
+    return result;
+}
+
+REC_EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
+{
+    static struct rec_wait_function function = {"pthread_barrier_wait", LULL_TAPE_ROLE_BARRIER, 0,
+                                                false};
+    const struct meeting meeting = barrier_come(barrier);
+    struct rec_wait wait;
+    const bool follows = meeting.number != 0 && wait_begin(&wait, &function);
+    const int result = REC_NEXT(pthread_barrier_wait)(barrier);
+    if (follows)
+        wait_end(&wait, &meeting);
+    return result;
 }

@@ -18,25 +18,12 @@ struct rec_wait_function {
     bool files;      /* it is one for files: what waits there has an activity of its own */
 };
 
-/* What is waited for; see LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN. number 0: nobody that is known. */
-struct rec_meeting {
-    uint64_t number;
-    uint32_t location, threads;
-};
-
 struct rec_wait {
     struct rec_thread *self;
     uint32_t region;
     bool recorded; /* false: in a pause */
     uint64_t begin;
 };
-
-/* False: the call goes on as if there were no recorder. */
-bool rec_wait_begin(struct rec_wait *wait, struct rec_wait_function *function);
-/* The call is over, and the meeting has taken place, if it has a number. */
-void rec_wait_end(struct rec_wait *wait, const struct rec_meeting *meeting);
-/* The call is over, and has made the thread with that number, unless it is 0. */
-void rec_wait_end_made(struct rec_wait *wait, uint64_t number);
 
 /* Where a function of the program's was called from: REC_CALLER and REC_FRAME (site/site.h); `site`
  * stands for the function, from REC_LOCK_SITES or REC_FILE_SITES on. */
@@ -57,22 +44,5 @@ uint64_t rec_wait_end_at(struct rec_wait *wait, uint64_t end);
 void rec_wait_drop(struct rec_wait *wait);
 /* Behind either of these. */
 void rec_wait_leave(struct rec_wait *wait);
-
-/* Of the next thread that the program makes. */
-uint64_t rec_thread_number(void);
-/* The calling thread has that number and location. */
-void rec_thread_is(uint64_t number, uint32_t location);
-/* The newest of all threads so far, before a wait for one of them. */
-uint64_t rec_thread_newest(void);
-/* What a wait for the end of a thread was, once it has ended; `newest` as it was before: the
- * library may call another thread the same by now. */
-struct rec_meeting rec_meeting_of(pthread_t thread, uint64_t newest);
-
-/* A barrier at this address is for so many threads of this process from here on; 0: it is none any
- * more. */
-void rec_barrier_is(const void *barrier, uint32_t threads);
-/* A thread comes to a barrier. All that meet come before one of them leaves, so that they need only
- * be counted. */
-struct rec_meeting rec_barrier_come(const void *barrier);
 
 #endif

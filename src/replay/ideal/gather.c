@@ -6,7 +6,6 @@
 #include "activity/channel.h"
 #include "base/array.h"
 #include "base/collective.h"
-#include "base/ring.h"
 #include "replay/ideal/epochs.h"
 #include "replay/ideal/share.h"
 

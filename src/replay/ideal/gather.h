@@ -2,7 +2,7 @@
 #ifndef LULL_REPLAY_IDEAL_GATHER_H
 #define LULL_REPLAY_IDEAL_GATHER_H
 
-#include "base/ring.h"
+#include "base/array.h"
 #include "replay/ideal/share.h"
 
 /* The operations on a communicator in turn: blocking ones, or non-blocking ones of one kind. Those

@@ -3,7 +3,7 @@
  */
 #include "replay/what_if/what_if.h"
 
-#include "base/text/suggest.h"
+#include "base/text.h"
 #include "replay/program/bursts.h"
 
 #include <stdlib.h>

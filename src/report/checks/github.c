@@ -1,6 +1,6 @@
 /* Workflow commands: one line each, which GitHub shows beside the line of the source that it names.
  * https://docs.github.com/actions/reference/workflow-commands-for-github-actions */
-#include "base/text/utf8.h"
+#include "base/text.h"
 #include "report/checks/checks.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* OpenMetrics, of which GitLab compares the values of two branches.
  * https://docs.gitlab.com/ee/ci/testing/metrics_reports.html */
-#include "base/json/json.h"
-#include "base/text/utf8.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "report/checks/checks.h"
 
 #include <string.h>

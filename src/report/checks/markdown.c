@@ -1,5 +1,5 @@
 /* Markdown, for summaries of jobs and comments on changes. */
-#include "base/text/utf8.h"
+#include "base/text.h"
 #include "report/checks/checks.h"
 
 #include <string.h>

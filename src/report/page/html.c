@@ -1,6 +1,6 @@
 #include "report/page/html.h"
 
-#include "base/text/utf8.h"
+#include "base/text.h"
 #include "report/markup.h"
 
 #include <ctype.h>

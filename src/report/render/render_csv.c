@@ -2,7 +2,7 @@
  * begins with the ids of table and row and the label. Tables with the same columns follow each
  * other under one header; others are set apart by an empty line. Values have all digits; absent
  * ones are empty fields. Texts hold neither control characters nor formulas. */
-#include "base/text/utf8.h"
+#include "base/text.h"
 #include "report/model.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* Collective operations: the n-th one that a rank begins on a group belongs to the n-th of all
  * others. Expanded to messages (script.c), or in closed form. */
+#include "base/array.h"
 #include "base/collective.h"
-#include "base/ring.h"
 #include "sim/engine/run.h"
 
 #include <stdio.h>

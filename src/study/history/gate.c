@@ -3,9 +3,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "base/text/suggest.h"
+#include "stats/hypothesis_test.h"
 #include "stats/quantile.h"
-#include "stats/shift.h"
 #include "study/history/history.h"
 
 #include <ctype.h>

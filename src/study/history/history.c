@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/json/json.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "study/history/parts.h"
 

@@ -1,7 +1,6 @@
 #include "study/model/fit_study.h"
 
 #include "base/text.h"
-#include "base/text/option.h"
 #include "model/fit/read.h"
 #include "study/compare.h"
 #include "study/runs.h"

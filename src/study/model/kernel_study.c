@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "base/text/option.h"
 #include "bench/loaded.h"
 #include "stats/quantile.h"
 

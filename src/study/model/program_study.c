@@ -1,7 +1,6 @@
 #include "study/model/program_study.h"
 
 #include "base/text.h"
-#include "base/text/option.h"
 #include "model/program/program_model.h"
 #include "study/census.h"
 #include "study/compare.h"

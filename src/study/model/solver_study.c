@@ -1,7 +1,6 @@
 #include "study/model/solver_study.h"
 
 #include "base/text.h"
-#include "base/text/option.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 #include "study/model/spmv_study.h"
 
 #include "base/text.h"
-#include "base/text/option.h"
-#include "bench/sparse/sparse.h"
+#include "bench/sparse.h"
 #include "model/spmv/generate.h"
 #include "model/spmv/market.h"
 

@@ -3,7 +3,7 @@
  * memory. */
 #include "base/array.h"
 #include "base/hash.h"
-#include "base/json/json.h"
+#include "base/json.h"
 #include "base/output_file.h"
 #include "trace/format.h"
 

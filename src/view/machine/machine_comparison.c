@@ -1,5 +1,5 @@
 /* Two machine files side by side: which numbers differ by more than visits do. */
-#include "stats/ranks.h"
+#include "stats/hypothesis_test.h"
 #include "view/machine/machine_document.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The JSON writer against jansson's reader. */
-#include "base/json/json.h"
+#include "base/json.h"
 #include "stats/random.h"
 #include "support/test.h"
 

@@ -1,5 +1,5 @@
 /* Values of options: what is taken, what is refused and how, and that what was not said stays. */
-#include "base/text/option.h"
+#include "base/text.h"
 #include "support/test.h"
 
 #include <stddef.h>

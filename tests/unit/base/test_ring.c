@@ -1,5 +1,5 @@
 /* A ring against an array that keeps all that was ever pushed. */
-#include "base/ring.h"
+#include "base/array.h"
 #include "stats/random.h"
 #include "support/test.h"
 

@@ -1,6 +1,5 @@
 /* Helper programs: what they say, also when it is damaged, and how they are started and ended. */
-#include "bench/helper_output.h"
-#include "bench/launch.h"
+#include "bench/helper_program.h"
 #include "support/test.h"
 
 #include <math.h>

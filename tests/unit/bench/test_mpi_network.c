@@ -1,5 +1,5 @@
 /* Fits of messages: planted latencies, bandwidths, protocols and LogGP parameters come back. */
-#include "bench/mpi/network.h"
+#include "bench/network_fit.h"
 #include "stats/random.h"
 #include "support/test.h"
 

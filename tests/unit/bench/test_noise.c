@@ -1,5 +1,5 @@
 /* Noise of a core, on samples whose noise is known. */
-#include "bench/noise/noise.h"
+#include "bench/noise.h"
 #include "support/test.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Test minus reference, on rounds whose difference is known. */
-#include "bench/openmp/overhead.h"
+#include "bench/openmp.h"
 #include "support/test.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The product of a sparse matrix on parts against one that is written plainly with OpenMP: the same
  * result, and, where all rows are equally long, the rows that a static schedule gives each thread.
  */
-#include "bench/sparse/region.h"
+#include "bench/sparse.h"
 #include "model/spmv/generate.h"
 #include "model/spmv/spmv.h"
 #include "support/test.h"

@@ -1,5 +1,5 @@
 /* What one process of a node tells the others: once, and never to the harm of who is not told. */
-#include "launch/node.h"
+#include "launch/target.h"
 #include "support/folder.h"
 #include "support/test.h"
 

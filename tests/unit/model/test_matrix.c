@@ -1,7 +1,7 @@
 /* Sparse matrices: generators against their definitions, reordering, SELL, and products that must
  * not depend on how a matrix is stored. */
 #include "base/arena.h"
-#include "bench/sparse/sparse.h"
+#include "bench/sparse.h"
 #include "model/spmv/generate.h"
 #include "model/spmv/spmv.h"
 #include "stats/random.h"

@@ -1,6 +1,6 @@
 /* What the recorder adds to a computation that detours hit, against a slow reference: nanosecond by
  * nanosecond. */
-#include "record/inject/computation.h"
+#include "record/inject.h"
 
 #include "support/seed.h"
 #include "support/test.h"

@@ -1,6 +1,6 @@
 /* Moments of messages that other processes have written: looked for in a file of the run's. */
 #include "record/core.h"
-#include "record/inject/moments.h"
+#include "record/inject.h"
 
 #include "support/record/recorded.h"
 #include "support/test.h"

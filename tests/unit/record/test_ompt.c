@@ -1,5 +1,5 @@
 /* LLVM's OpenMP runtime, played by this test: what it tells its tool, and in which memory. */
-#include "record/omp/ompt_interface.h"
+#include "record/omp/ompt.h"
 #include "record/omp/team.h"
 
 #include "support/record/recorded.h"

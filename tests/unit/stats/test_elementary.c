@@ -1,5 +1,4 @@
 /* Logarithm and exponential with the same bits everywhere. */
-#include "stats/elementary.h"
 #include "stats/random.h"
 #include "support/test.h"
 

@@ -1,5 +1,5 @@
 /* Least squares against the certified values of NIST's Statistical Reference Datasets. */
-#include "stats/fit/linear_fit.h"
+#include "stats/regression.h"
 #include "support/test.h"
 
 #include <math.h>

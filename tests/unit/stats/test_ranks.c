@@ -1,7 +1,7 @@
 /* Rank tests against published values and against counting all orders. */
+#include "stats/hypothesis_test.h"
 #include "stats/quantile.h"
 #include "stats/random.h"
-#include "stats/ranks.h"
 #include "support/seed.h"
 #include "support/test.h"
 

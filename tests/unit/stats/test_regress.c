@@ -1,6 +1,6 @@
 /* Lines and lines in pieces: planted parameters are found again. */
-#include "stats/fit/piecewise.h"
 #include "stats/random.h"
+#include "stats/regression.h"
 #include "support/test.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Shifts between samples and in series: exact probabilities, the definition of the energy statistic
  * term by term, a published series, and how often both err. */
+#include "stats/hypothesis_test.h"
 #include "stats/random.h"
-#include "stats/shift.h"
 #include "support/seed.h"
 #include "support/series.h"
 #include "support/test.h"

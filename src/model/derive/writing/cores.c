@@ -1,6 +1,6 @@
 #include "model/derive/deriving.h"
 #include "model/program/program_model.h"
-#include "stats/fit/regress.h"
+#include "stats/regression.h"
 
 #include <math.h>
 

@@ -1,0 +1,192 @@
+/* What commands share in reading what the user typed. Those that return an exit status have told
+ * mistakes. */
+#ifndef LULL_CLI_OPTIONS_H
+#define LULL_CLI_OPTIONS_H
+
+#include "cli/command.h"
+#include "sim/disturbance.h"
+#include "study/compare.h"
+#include "study/history/check.h"
+#include "study/simulated.h"
+
+#include <popt.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ==== options ================================================================================= */
+
+/* What popt returns when it meets an option: whole numbers whose limits lull_read_options() checks,
+ * and the one that every command has. */
+enum lull_option_id {
+    LULL_OPTION_HELP = 1,
+    LULL_OPTION_THREADS,
+    LULL_OPTION_APPLICATION,
+    LULL_OPTION_DIGITS
+};
+
+/* Entries of option tables; their values are objects of static storage. 0 threads are all
+ * processors; applications count from 1, and are 1 where nothing is said. */
+/* clang-format off */
+#define LULL_THREADS_OPTION(threads, purpose) \
+    {"threads", 'j', POPT_ARG_INT, &(threads), LULL_OPTION_THREADS, \
+     purpose " (all processors)", "N"}
+#define LULL_APPLICATION_OPTION(application, meaning) \
+    {"application", '\0', POPT_ARG_INT, &(application), LULL_OPTION_APPLICATION, \
+     meaning " (1)", "N"}
+#define LULL_RAW_NAMES_OPTION(raw_names) \
+    {"raw-names", '\0', POPT_ARG_NONE, &(raw_names), 0, \
+     "names of C++ and Fortran functions as the run has them", NULL}
+
+/* clang-format on */
+
+/* Reads all options. `options` also has --help, and ends with an empty entry. *ret_help: it was
+ * asked for, and what follows it is not read. */
+int lull_read_options(poptContext context, const struct poptOption *options, bool *ret_help);
+
+/* Which of the options with these names, NULL at the end, was said: the first; NULL: none. */
+const char *lull_option_said(const struct poptOption *options, const char *const *names);
+#define LULL_OPTION_NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* The operands that are left, NULL at the end, and their number. */
+const char *const *lull_operands(poptContext context, uint32_t *ret_count);
+
+/* ==== runs options ============================================================================ */
+
+/* What commands that analyse runs share in reading what the user typed. */
+
+/* As typed; NULL and 0 where nothing was said, but application, which begins as 1. */
+struct lull_runs_settings {
+    char *reference, *scaling, *region, *window;
+    int raw_names, application, force, threads, no_replay, whole;
+};
+
+/* Lines for a table of options; `settings` is an object of static storage. */
+/* clang-format off */
+#define LULL_RUNS_OPTIONS(settings) \
+    {"reference", 'r', POPT_ARG_STRING, &(settings).reference, 0, \
+     "the run that the others are compared with (that with the fewest threads)", "RUN"}, \
+    {"scaling", '\0', POPT_ARG_STRING, &(settings).scaling, 0, \
+     "how the problem grows with the threads: not, in proportion, or guess (strong)", \
+     "strong|weak|auto"}, \
+    {"region", '\0', POPT_ARG_STRING, &(settings).region, 0, \
+     "only the time each process spends in the region NAME", "NAME"}, \
+    {"window", 'w', POPT_ARG_STRING, &(settings).window, 0, \
+     "only the time between FROM and TO, as in 200ms:1.5s; without unit: seconds; either may be " \
+     "left out", \
+     "FROM:TO"}, \
+    {"whole", '\0', POPT_ARG_NONE, &(settings).whole, 0, \
+     "the whole run; without it, or a region or window, a run that lull recorded is analysed from " \
+     "the end of MPI_Init to the begin of MPI_Finalize", \
+     NULL}
+#define LULL_NO_REPLAY_OPTION(settings) \
+    {"no-replay", '\0', POPT_ARG_NONE, &(settings).no_replay, 0, \
+     "do not replay the run on an ideal network, which transfer and serialisation need", NULL}
+#define LULL_FORCE_OPTION(settings) \
+    {"force", '\0', POPT_ARG_NONE, &(settings).force, 0, \
+     "go on where the tracer disturbed the run too much, or where runs seem not to be of one " \
+     "program", \
+     NULL}
+
+/* clang-format on */
+
+/* Fails with LULL_ERR_RANGE in call->err. */
+lull_status lull_runs_settings_read(const struct lull_runs_settings *settings,
+                                    struct lull_cli_call *call, struct lull_runs_options *runs,
+                                    struct lull_comparison_wish *comparison);
+
+/* ==== history options ========================================================================= */
+
+/* What the commands around histories share in reading what the user typed. */
+
+/* As typed; NULL and 0 where nothing was said, but application, which begins as 1. */
+struct lull_history_settings {
+    char *program, *input, *machine, *commit, *time;
+    int application, force, threads, no_replay, whole;
+};
+
+/* Lines for a table of options; `settings` is an object of static storage. */
+/* clang-format off */
+#define LULL_HISTORY_KEY_OPTIONS(settings) \
+    {"program", 'p', POPT_ARG_STRING, &(settings).program, 0, "what ran", "NAME"}, \
+    {"input", 'i', POPT_ARG_STRING, &(settings).input, 0, "on which input", "NAME"}, \
+    {"machine", 'm', POPT_ARG_STRING, &(settings).machine, 0, \
+     "where it ran (the node that the run names)", "NAME"}
+#define LULL_HISTORY_READ_OPTIONS(settings) \
+    LULL_APPLICATION_OPTION((settings).application, "which program of a trace that holds several"), \
+    {"whole", '\0', POPT_ARG_NONE, &(settings).whole, 0, \
+     "the whole run; without it a run that lull recorded is analysed from the end of MPI_Init to " \
+     "the begin of MPI_Finalize", \
+     NULL}, \
+    LULL_THREADS_OPTION((settings).threads, "threads to read with"), \
+    LULL_FORCE_OPTION(settings)
+#define LULL_HISTORY_RUNS_OPTIONS(settings) \
+    {"commit", '\0', POPT_ARG_STRING, &(settings).commit, 0, \
+     "of which version ($GITHUB_SHA or $CI_COMMIT_SHA)", "ID"}, \
+    {"time", '\0', POPT_ARG_STRING, &(settings).time, 0, \
+     "when it ran, as 2026-11-23T02:51:09Z or in seconds since 1970 (what the run says, or now)", \
+     "TIME"}, \
+    LULL_NO_REPLAY_OPTION(settings), \
+    LULL_HISTORY_READ_OPTIONS(settings)
+
+/* clang-format on */
+
+/* Fails with LULL_ERR_RANGE in call->err. */
+lull_status lull_history_settings_read(const struct lull_history_settings *settings,
+                                       struct lull_cli_call *call, struct lull_runs_options *runs,
+                                       struct lull_history_about *about);
+
+/* ==== simulation options ====================================================================== */
+
+/* What commands that simulate share in reading what the user typed. */
+
+/* As typed; NULL where nothing was said. */
+struct lull_simulation_settings {
+    char *specs[LULL_SIMULATE_SPECS];
+    char **delays; /* ended by NULL */
+    char *machine, *seed;
+};
+
+/* Lines for a table of options; `settings` is an object of static storage. */
+/* clang-format off */
+#define LULL_PATTERN_OPTION(settings, meaning) \
+    {"pattern", 'p', POPT_ARG_STRING, &(settings).specs[LULL_SIMULATE_PATTERN], 0, meaning, "SPEC"}
+#define LULL_NETWORK_OPTION(settings, fallback) \
+    {"network", 'n', POPT_ARG_STRING, &(settings).specs[LULL_SIMULATE_NETWORK], 0, \
+     "what messages cost (" fallback ")", "SPEC"}
+#define LULL_MACHINE_OPTION(settings) \
+    {"machine", 'm', POPT_ARG_STRING, &(settings).machine, 0, \
+     "take network and noise of a machine file (lull bench) where they are not said", "FILE"}
+#define LULL_NOISE_OPTION(settings) \
+    {"noise", '\0', POPT_ARG_STRING, &(settings).specs[LULL_SIMULATE_NOISE], 0, \
+     "what lengthens computations (nothing)", "SPEC"}
+#define LULL_DELAY_OPTION(settings) \
+    {"delay", 'd', POPT_ARG_ARGV, &(settings).delays, 0, \
+     "one computation of a rank takes LENGTH longer: the first that begins at or after WHEN, " \
+     "a time or as i12 an iteration; may be given several times", "RANK@WHEN:LENGTH"}
+#define LULL_PLACEMENT_OPTION(settings) \
+    {"placement", '\0', POPT_ARG_STRING, &(settings).specs[LULL_SIMULATE_PLACEMENT], 0, \
+     "which ranks share sockets, nodes and switches (none)", "SPEC"}
+#define LULL_MEMORY_OPTION(settings) \
+    {"memory", '\0', POPT_ARG_STRING, &(settings).specs[LULL_SIMULATE_MEMORY], 0, \
+     "how ranks that compute at the same time share memory bandwidth (they do not)", "SPEC"}
+#define LULL_SEED_OPTION(settings) \
+    {"seed", 's', POPT_ARG_STRING, &(settings).seed, 0, "of all random numbers (1)", "N"}
+#define LULL_SPECS_OPTION(list, letter) \
+    {"list", letter, POPT_ARG_NONE, &(list), 0, \
+     "list networks, noises, patterns, placements and memories with their parameters", NULL}
+
+/* clang-format on */
+
+/* Sets sweep, delays, machine and seed of *inputs, which live in call->arena. Without a network and
+ * a machine the network is `fallback`. Fails with LULL_ERR_RANGE, or as files are read, in
+ * call->err. */
+lull_status lull_simulation_read(const struct lull_simulation_settings *settings,
+                                 const char *fallback, struct lull_cli_call *call,
+                                 struct lull_simulate_inputs *inputs);
+
+/* --inject (NULL at the end; NULL: not said) and its --seed; *ret_disturbance is NULL where nothing
+ * is to be injected. Fails with LULL_ERR_RANGE. */
+lull_status lull_injection_read(char *const *specs, const char *seed, struct lull_cli_call *call,
+                                const struct lull_disturbance **ret_disturbance);
+
+#endif

@@ -1,0 +1,109 @@
+/* Messages that take a time at least: what the wrappers do around the functions of MPI when the
+ * program is disturbed on purpose (inject/inject.h, docs/record.md).
+ *
+ * A message may not be seen by its receiver before latency + bytes / bandwidth have passed since it
+ * was sent. Before it is sent, the moment is left where the receiver finds it (inject/moments.h):
+ * messages of one channel (communicator, source, target, tag) do not overtake each other, so that
+ * the n-th one received is the n-th one sent. A call that has received a message returns when its
+ * time is over; a test or probe that finds it earlier has not found it. Who sends is never held
+ * back. Collective operations: inject/mpi/collectives.c.
+ *
+ * The wrapper of each such function has a second form, which nobody but a program that is disturbed
+ * comes to (generate.py): it calls the recording wrapper with one of these in place of the
+ * library's function. */
+#ifndef LULL_RECORD_MPI_DISTURB_H
+#define LULL_RECORD_MPI_DISTURB_H
+
+#include "record/inject.h"
+#include "record/mpi/wrap.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ==== disturb ================================================================================= */
+
+/* When the call that this thread is in began: what it sends is sent then. ns of CLOCK_MONOTONIC. */
+extern __thread int64_t rec_disturb_moment __attribute__((tls_model("initial-exec")));
+/* The library's function, for what is called in its place; of the call that this thread is in. */
+extern __thread void (*rec_disturb_next)(void) __attribute__((tls_model("initial-exec")));
+
+/* A call of that function begins that ends a computation; in MPI's own calls nothing happens, and
+ * false is returned. */
+bool rec_disturb_come(unsigned function);
+/* A call of the program's, not of MPI's own; ends with rec_disturb_leave. False: it goes on as if
+ * nothing were injected. */
+bool rec_disturb_enter(const void *frame);
+void rec_disturb_leave(void);
+
+/* ---- messages ---------------------------------------------------------------------------------
+ */
+
+/* Key of the message, 0: none. */
+uint64_t rec_disturb_send(MPI_Comm comm, int dest, int tag);
+/* Behind the library's function. */
+void rec_disturb_sent(uint64_t key, MPI_Comm comm, int dest, int tag, int result);
+/* A blocking receive is over. */
+void rec_disturb_received(MPI_Comm comm, const MPI_Status *status, int result);
+void rec_disturb_post_receive(MPI_Comm comm, int source, int tag, MPI_Request request);
+void rec_disturb_init_send(MPI_Comm comm, int dest, int tag, MPI_Request request);
+void rec_disturb_init_receive(MPI_Comm comm, int source, int tag, MPI_Request request);
+
+/* ---- collective operations --------------------------------------------------------------------
+ */
+
+struct rec_disturbed_operation {
+    const struct rec_mpi_comm *comm;
+    uint64_t key; /* of this operation; 0: it is left alone */
+    uint8_t op;   /* enum lull_tape_op */
+    int root;
+    uint64_t bytes; /* the larger of what this rank sends and receives */
+};
+
+/* The n-th operation of the communicator begins. */
+void rec_disturb_join(struct rec_disturbed_operation *operation, MPI_Comm comm);
+/* A persistent one is made; each start is told by rec_disturb_restart. */
+void rec_disturb_make(struct rec_disturbed_operation *operation, MPI_Comm comm);
+void rec_disturb_restart(struct rec_disturbed_operation *operation);
+/* It is complete for this rank: when that may be seen, ns of CLOCK_MONOTONIC. INT64_MIN: at once.
+ * `over`: the call that completes it is over. */
+int64_t rec_disturb_due(const struct rec_disturbed_operation *operation, bool over);
+/* Blocking: returns then. */
+void rec_disturb_joined(const struct rec_disturbed_operation *operation);
+/* With a request. */
+void rec_disturb_post_operation(const struct rec_disturbed_operation *operation, bool persistent,
+                                MPI_Request request);
+
+/* ---- in place of the library's functions -------------------------------------------------------
+ */
+
+int rec_disturb_start(MPI_Request *request);
+int rec_disturb_startall(int n, MPI_Request *requests);
+int rec_disturb_wait(MPI_Request *request, MPI_Status *status);
+int rec_disturb_waitall(int n, MPI_Request *requests, MPI_Status *statuses);
+int rec_disturb_waitany(int n, MPI_Request *requests, int *which, MPI_Status *status);
+int rec_disturb_waitsome(int n, MPI_Request *requests, int *done, int *which, MPI_Status *statuses);
+int rec_disturb_test(MPI_Request *request, int *flag, MPI_Status *status);
+int rec_disturb_testall(int n, MPI_Request *requests, int *flag, MPI_Status *statuses);
+int rec_disturb_testany(int n, MPI_Request *requests, int *which, int *flag, MPI_Status *status);
+int rec_disturb_testsome(int n, MPI_Request *requests, int *done, int *which, MPI_Status *statuses);
+int rec_disturb_request_free(MPI_Request *request);
+int rec_disturb_get_status(MPI_Request request, int *flag, MPI_Status *status);
+int rec_disturb_probe(int source, int tag, MPI_Comm comm, MPI_Status *status);
+int rec_disturb_iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status);
+int rec_disturb_mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
+                       MPI_Status *status);
+int rec_disturb_improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
+                        MPI_Status *status);
+
+/* MPI_Init is over. */
+void rec_disturb_begin(void);
+
+/* ==== hold ==================================================================================== */
+
+/* Holding back what has come too early. Internal to the folder. */
+
+/* Returns when it is due (INT64_MIN: at once); MPI makes progress meanwhile. */
+void rec_disturb_hold(int64_t due);
+bool rec_disturb_is_early(int64_t due);
+
+#endif
