@@ -118,8 +118,8 @@ static void measure(const struct lull_breakdown *breakdown,
     ret[FREQUENCY] = useful > 0 ? cycles / useful : NAN;
 }
 
-static bool is_meant(const struct lull_process_breakdown *process,
-                     const struct lull_process_breakdown *one, uint32_t node)
+static bool is_of_node_or_process(const struct lull_process_breakdown *process,
+                                  const struct lull_process_breakdown *one, uint32_t node)
 {
     return one ? process == one : process->node == node;
 }
@@ -161,7 +161,7 @@ struct lull_evidence_speed lull_evidence_speed(const struct lull_evidence *evide
     for (uint32_t p = 0; p < n; p++) {
         double of[MEASURES];
         measure(breakdown, &breakdown->processes[p], of);
-        meant[p] = is_meant(&breakdown->processes[p], one, node);
+        meant[p] = is_of_node_or_process(&breakdown->processes[p], one, node);
         for (int m = 0; m < MEASURES; m++)
             values[(size_t)m * n + p] = of[m];
     }

@@ -114,8 +114,8 @@ static lull_status pass_on(struct location *location, const struct lull_ledger *
 }
 
 /* What is handed over is passed on at the end of a block. */
-static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
-                              struct lull_error *err)
+static lull_status take_breakdown_steps(void *context, unsigned worker,
+                                        const struct lull_steps *steps, struct lull_error *err)
 {
     (void)worker;
     const struct lull_collector *collector = context;
@@ -136,7 +136,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
 struct lull_consumer lull_collector_consumer(struct lull_collector *collector)
 {
     return (struct lull_consumer){
-        .context = collector, .wants = KINDS, .wants_ledger = true, .steps = take_steps};
+        .context = collector, .wants = KINDS, .wants_ledger = true, .steps = take_breakdown_steps};
 }
 
 void lull_collector_prepare(const struct lull_collector *collector, struct lull_pass_options *pass)
@@ -150,7 +150,7 @@ void lull_collector_prepare(const struct lull_collector *collector, struct lull_
 
 /* ---- making -------------------------------------------------------------------------------- */
 
-static bool add_process(struct lull_collector *collector, uint32_t p)
+static bool add_process_ledgers(struct lull_collector *collector, uint32_t p)
 {
     const struct lull_trace *trace = collector->trace;
     const struct lull_process *process = &trace->processes[p];
@@ -184,7 +184,7 @@ static bool fill_collector(struct lull_collector *collector)
         return false;
     for (uint32_t p = 0; p < trace->n_processes; p++)
         if (trace->processes[p].application == collector->options->application &&
-            !add_process(collector, p))
+            !add_process_ledgers(collector, p))
             return false;
     return true;
 }

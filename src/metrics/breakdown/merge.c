@@ -90,7 +90,7 @@ static lull_status join_counters(struct join *join)
 
 /* ---- processes ----------------------------------------------------------------------------- */
 
-static int by_rank(const void *a, const void *b)
+static int compare_process_ranks(const void *a, const void *b)
 {
     const struct lull_process_breakdown *x = a, *y = b;
     return compare_u32(x->rank, y->rank);
@@ -107,7 +107,7 @@ static void join_processes(struct join *join)
             to->processes[n++] = join->parts[i]->processes[p];
     }
     if (n)
-        qsort(to->processes, n, sizeof *to->processes, by_rank);
+        qsort(to->processes, n, sizeof *to->processes, compare_process_ranks);
     for (size_t i = 0; i < n; i++) {
         if (kept == 0 || to->processes[kept - 1].rank != to->processes[i].rank) {
             to->processes[kept] = to->processes[i];
@@ -124,7 +124,7 @@ static void join_processes(struct join *join)
         for (uint32_t p = 0; p < part->n_processes; p++) {
             const struct lull_process_breakdown *found =
                 bsearch(&part->processes[p], to->processes, to->n_processes, sizeof *to->processes,
-                        by_rank);
+                        compare_process_ranks);
             map[p] = (uint32_t)(found - to->processes);
         }
         join->process_maps[i] = map;
@@ -133,7 +133,7 @@ static void join_processes(struct join *join)
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
-static int by_thread(const void *a, const void *b)
+static int compare_threads(const void *a, const void *b)
 {
     const struct lull_thread_breakdown *x = a, *y = b;
     int order = compare_u32(x->process, y->process);
@@ -181,9 +181,9 @@ static lull_status join_threads(struct join *join)
         }
     }
     if (n)
-        qsort(to->threads, n, sizeof *to->threads, by_thread);
+        qsort(to->threads, n, sizeof *to->threads, compare_threads);
     for (size_t i = 0; i < n; i++) {
-        if (kept == 0 || by_thread(&to->threads[kept - 1], &to->threads[i]) != 0) {
+        if (kept == 0 || compare_threads(&to->threads[kept - 1], &to->threads[i]) != 0) {
             to->threads[kept++] = to->threads[i];
             continue;
         }

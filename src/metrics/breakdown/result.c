@@ -57,8 +57,8 @@ static uint8_t activity_of(const struct lull_region *region, const struct lull_r
     return kernel ? LULL_USEFUL : region->activity;
 }
 
-static void fill_regions(const struct lull_collector *collector, struct lull_arena *arena,
-                         struct lull_breakdown *breakdown)
+static void fill_collected_regions(const struct lull_collector *collector, struct lull_arena *arena,
+                                   struct lull_breakdown *breakdown)
 {
     const struct lull_trace *trace = collector->trace;
     if (!collector->regions)
@@ -118,7 +118,7 @@ lull_status lull_collector_result(const struct lull_collector *collector, struct
     struct lull_breakdown *breakdown =
         lull_breakdown_outline(collector->trace, collector->options->application, arena);
     fill_threads(collector, breakdown);
-    fill_regions(collector, arena, breakdown);
+    fill_collected_regions(collector, arena, breakdown);
     fill_parallels(collector, arena, breakdown);
     lull_status status = lull_breakdown_join(breakdown, NULL, arena, breakdown, err);
     if (status == LULL_OK)

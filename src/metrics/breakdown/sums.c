@@ -104,7 +104,7 @@ static lull_status take_locations(const struct taking *taking,
     return status;
 }
 
-static void fill_regions(const struct taking *taking, struct lull_arena *arena)
+static void fill_summed_regions(const struct taking *taking, struct lull_arena *arena)
 {
     const struct lull_trace *trace = taking->trace;
     struct lull_breakdown *to = taking->to;
@@ -145,7 +145,7 @@ lull_status lull_breakdown_of_sums(const struct lull_trace *trace,
     if (status != LULL_OK)
         return status;
     if (options->regions)
-        fill_regions(&taking, arena);
+        fill_summed_regions(&taking, arena);
     status = lull_breakdown_join(breakdown, NULL, arena, breakdown, err);
     if (status == LULL_OK)
         *ret_breakdown = breakdown;

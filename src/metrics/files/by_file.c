@@ -58,8 +58,8 @@ static void add_operation(struct lull_file_use *use, const struct lull_step *ste
 
 /* An operation stands behind the begin of its call and before its end, when the visit comes. One of
  * a call that took no time stands behind both, and has none to add. */
-static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
-                              struct lull_error *err)
+static lull_status take_file_steps(void *context, unsigned worker, const struct lull_steps *steps,
+                                   struct lull_error *err)
 {
     const struct lull_file_reader *reader = context;
     const uint32_t n_files = reader->trace->n_files;
@@ -82,7 +82,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     return LULL_OK;
 }
 
-static void add_up(struct lull_file_use *sum, const struct lull_file_use *part)
+static void add_file_use(struct lull_file_use *sum, const struct lull_file_use *part)
 {
     sum->opens += part->opens;
     sum->reads += part->reads;
@@ -116,7 +116,7 @@ void lull_file_reader_conclude(const struct lull_file_reader *reader, struct lul
             use->kind = trace->files[f].kind;
         }
         for (unsigned w = 0; w < reader->workers; w++)
-            add_up(use, &reader->uses[w * n + f]);
+            add_file_use(use, &reader->uses[w * n + f]);
         count += use->opens + use->reads + use->writes + use->others > 0;
     }
     if (count > 1)
@@ -150,7 +150,7 @@ struct lull_consumer lull_file_reader_consumer(struct lull_file_reader *reader)
     return (struct lull_consumer){.context = reader,
                                   .wants = LULL_STEP_MASK(LULL_STEP_IO) |
                                            LULL_STEP_MASK(LULL_STEP_VISIT),
-                                  .steps = take_steps};
+                                  .steps = take_file_steps};
 }
 
 const bool *lull_file_reader_visits(const struct lull_file_reader *reader)
@@ -183,7 +183,7 @@ lull_status lull_file_reader_gather(struct lull_file_reader *reader, struct lull
                                          reader->trace->path, reader->trace->n_files);
     for (size_t f = 0; sums && f < n; f++) {
         for (unsigned w = 1; w < reader->workers; w++) {
-            add_up(&reader->uses[f], &reader->uses[w * n + f]);
+            add_file_use(&reader->uses[f], &reader->uses[w * n + f]);
             reader->uses[w * n + f] = (struct lull_file_use){0};
         }
         list_numbers(&reader->uses[f], numbers);

@@ -69,9 +69,9 @@ static void let_busiest_lead(struct lull_pop_process *process, double busiest)
     }
 }
 
-static void add_process(const struct lull_breakdown *breakdown,
-                        const struct lull_process_breakdown *from, struct lull_pop_input *input,
-                        struct lull_pop_process *processes)
+static void add_process_input(const struct lull_breakdown *breakdown,
+                              const struct lull_process_breakdown *from,
+                              struct lull_pop_input *input, struct lull_pop_process *processes)
 {
     struct lull_pop_process process = {.threads = from->n_cpu_threads};
     int64_t useful = 0, parallel_useful = 0, max_useful = 0, flush = 0, busiest = 0;
@@ -197,7 +197,7 @@ lull_status lull_pop_from_breakdown(const struct lull_breakdown *breakdown, bool
     input->ideal_absent = breakdown->ideal_absent;
     input->processes = processes;
     for (uint32_t p = 0; p < breakdown->n_processes; p++)
-        add_process(breakdown, &breakdown->processes[p], input, processes);
+        add_process_input(breakdown, &breakdown->processes[p], input, processes);
     if (input->n_processes == 0)
         return lull_fail(err, LULL_ERR_RANGE, "%s: there is no process with a CPU thread",
                          breakdown->run);

@@ -48,7 +48,7 @@ static lull_status check_process(const struct lull_pop_input *input, uint32_t in
     return LULL_OK;
 }
 
-static void add_process(const struct lull_pop_process *p, struct sums *sums)
+static void add_process_sums(const struct lull_pop_process *p, struct sums *sums)
 {
     double t = p->threads;
     double not_mpi = p->serial_useful + p->parallel + p->other;
@@ -89,8 +89,8 @@ bool lull_pop_is_hybrid(const struct lull_pop_input *input)
     return false;
 }
 
-static lull_status add_up(const struct lull_pop_input *input, struct sums *ret_sums,
-                          struct lull_error *err)
+static lull_status add_up_processes(const struct lull_pop_input *input, struct sums *ret_sums,
+                                    struct lull_error *err)
 {
     struct sums sums = {.runtime = input->runtime,
                         .ideal = input->ideal_runtime,
@@ -106,7 +106,7 @@ static lull_status add_up(const struct lull_pop_input *input, struct sums *ret_s
         lull_status status = check_process(input, i, err);
         if (status != LULL_OK)
             return status;
-        add_process(&input->processes[i], &sums);
+        add_process_sums(&input->processes[i], &sums);
     }
     finish_averages(&sums);
     double slack = ROUNDING * input->runtime;
@@ -380,13 +380,13 @@ lull_status lull_pop_compute(const struct lull_pop_input *input,
                              struct lull_metric_value *values, struct lull_error *err)
 {
     struct sums sums, reference_sums;
-    lull_status status = add_up(input, &sums, err);
+    lull_status status = add_up_processes(input, &sums, err);
     if (status == LULL_OK)
         status = check_devices(input, err);
     if (status != LULL_OK)
         return status;
     if (reference) {
-        status = add_up(reference, &reference_sums, err);
+        status = add_up_processes(reference, &reference_sums, err);
         if (status != LULL_OK)
             return lull_fail_prefix(err, status, "reference");
     }

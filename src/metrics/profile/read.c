@@ -49,7 +49,7 @@ static lull_status read_process(struct lull_profile_reader *reader, const json_t
     return status;
 }
 
-static int by_rank(const void *a, const void *b)
+static int compare_profile_ranks(const void *a, const void *b)
 {
     const struct lull_profile_rank *x = a, *y = b;
     if (x->rank != y->rank)
@@ -64,7 +64,7 @@ static lull_status sort_ranks(struct lull_profile_reader *reader)
     for (uint32_t i = 0; i < to->n_processes; i++)
         reader->ranks[i] = (struct lull_profile_rank){to->processes[i].rank, i};
     if (to->n_processes)
-        qsort(reader->ranks, to->n_processes, sizeof *reader->ranks, by_rank);
+        qsort(reader->ranks, to->n_processes, sizeof *reader->ranks, compare_profile_ranks);
     for (uint32_t i = 1; i < to->n_processes; i++) {
         const struct lull_json_step array = {NULL, "processes", 0};
         const struct lull_json_step step = {&array, NULL, reader->ranks[i].index};
@@ -213,7 +213,7 @@ struct thread_key {
     bool master;
 };
 
-static int by_thread(const void *a, const void *b)
+static int compare_thread_keys(const void *a, const void *b)
 {
     const struct thread_key *x = a, *y = b;
     if (x->process != y->process)
@@ -237,7 +237,7 @@ static lull_status check_threads(const struct lull_profile_reader *reader)
             (struct thread_key){thread->process, thread->number, i, thread->kind, thread->master};
     }
     if (to->n_threads)
-        qsort(keys, to->n_threads, sizeof *keys, by_thread);
+        qsort(keys, to->n_threads, sizeof *keys, compare_thread_keys);
     for (uint32_t i = 0; i < to->n_threads; i++) {
         const struct lull_json_step array = {NULL, "threads", 0};
         const struct lull_json_step step = {&array, NULL, keys[i].index};

@@ -58,7 +58,7 @@ static const char *cause_of(struct lull_case *c, struct lull_finding *finding)
                              parts[2].name, parts[2].value, c->evidence->reference_name);
 }
 
-static void find(struct lull_case *c)
+static void find_computation_scaling(struct lull_case *c)
 {
     const struct lull_breakdown *breakdown = c->evidence->breakdown,
                                 *reference = c->evidence->reference;
@@ -87,4 +87,4 @@ static void find(struct lull_case *c)
 
 const struct lull_rule lull_rule_computation_scaling = {
     "computation_scaling", "computation scaling",
-    "the computation takes longer than in another run", find};
+    "the computation takes longer than in another run", find_computation_scaling};

@@ -60,8 +60,8 @@ static struct lull_suspect *find_suspect(struct lull_case *c, uint32_t process, 
     return found;
 }
 
-static void tell(struct lull_case *c, const struct lull_wave *wave, uint32_t process,
-                 const struct lull_suspect *suspect)
+static void tell_idle_wave(struct lull_case *c, const struct lull_wave *wave, uint32_t process,
+                           const struct lull_suspect *suspect)
 {
     struct lull_finding *finding = lull_case_add(c, suspect->ns);
     lull_finding_set_process(c, finding, process);
@@ -83,7 +83,7 @@ static void tell(struct lull_case *c, const struct lull_wave *wave, uint32_t pro
     lull_finding_cut(c, finding, suspect);
 }
 
-static void find(struct lull_case *c)
+static void find_idle_wave(struct lull_case *c)
 {
     const struct lull_evidence *evidence = c->evidence;
     if (c->noisy || !evidence->waves || !evidence->field || !evidence->trace ||
@@ -102,11 +102,12 @@ static void find(struct lull_case *c)
             find_suspect(c, process, idle, (uint64_t)WAITS_OF_EACH * wave->n_ranks, &suspicion);
         if (!suspect || suspect->ns < c->least_ns)
             continue;
-        tell(c, wave, process, suspect);
+        tell_idle_wave(c, wave, process, suspect);
         lull_suspect_explain(suspicion, suspect);
         lull_suspicion_divide(c, suspicion);
     }
 }
 
 const struct lull_rule lull_rule_idle_wave = {
-    "idle_wave", "idle wave", "a delay that went from process to process along messages", find};
+    "idle_wave", "idle wave", "a delay that went from process to process along messages",
+    find_idle_wave};

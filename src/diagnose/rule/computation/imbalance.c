@@ -5,8 +5,8 @@
 #include "diagnose/rule/computation/uneven.h"
 #include "diagnose/rule/rules.h"
 
-static void tell(struct lull_case *c, const struct lull_suspicion *suspicion,
-                 const struct lull_uneven *uneven)
+static void tell_imbalance(struct lull_case *c, const struct lull_suspicion *suspicion,
+                           const struct lull_uneven *uneven)
 {
     const struct lull_suspect *first = &c->suspects[suspicion->first];
     const uint32_t call = first->most->place.call;
@@ -36,7 +36,7 @@ static void tell(struct lull_case *c, const struct lull_suspicion *suspicion,
     fix->balanced = finding->place.region;
 }
 
-static void find(struct lull_case *c)
+static void find_imbalance(struct lull_case *c)
 {
     const struct lull_work *work = c->evidence->work;
     for (uint32_t s = 0; s < c->n_suspicions && work; s++) {
@@ -46,10 +46,11 @@ static void find(struct lull_case *c)
         const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region, LULL_NONE);
         if (!lull_uneven_explains(c, &uneven, suspicion))
             continue;
-        tell(c, suspicion, &uneven);
+        tell_imbalance(c, suspicion, &uneven);
         suspicion->ns = 0;
     }
 }
 
 const struct lull_rule lull_rule_imbalance = {
-    "imbalance", "uneven work", "the same processes are long in a region, and many are", find};
+    "imbalance", "uneven work", "the same processes are long in a region, and many are",
+    find_imbalance};

@@ -10,7 +10,7 @@ enum { REPEATS_LEAST = 30 }; /* fewer do not tell a rare burst from a usual one 
 /* Long bursts are rare: more of them are how the program works. */
 #define LONG_MOST 0.1
 /* So much of the waits must follow from the long bursts, each of which all others may wait for. */
-#define EXPLAINED_LEAST 0.5
+#define BURSTS_EXPLAIN_LEAST 0.5
 /* A process with so many times the mean of them has more of them than the others. */
 #define LIKE_ALL_MOST 2
 
@@ -51,7 +51,7 @@ static struct noise find_long_bursts(struct lull_case *c)
     return noise;
 }
 
-static void add_facts(struct lull_finding *finding, const struct noise *noise)
+static void add_burst_facts(struct lull_finding *finding, const struct noise *noise)
 {
     lull_finding_add_fact(finding, "bursts", "computations", LULL_FACT_COUNT,
                           (double)noise->bursts);
@@ -76,7 +76,7 @@ static void set_fix(struct lull_case *c, struct lull_finding *finding, const str
     fix->factors[0] = LULL_CASE_NOTHING;
 }
 
-static void tell(struct lull_case *c, const struct noise *noise)
+static void tell_noise(struct lull_case *c, const struct noise *noise)
 {
     struct lull_finding *finding = lull_case_add(c, noise->charged_ns);
     lull_finding_set_region(c, finding, noise->first->region,
@@ -86,7 +86,7 @@ static void tell(struct lull_case *c, const struct noise *noise)
     finding->place.end = finding->place.begin + noise->longest->longest_ns;
     if (noise->long_ns < (double)finding->bound_ns)
         finding->bound_ns = (int64_t)noise->long_ns;
-    add_facts(finding, noise);
+    add_burst_facts(finding, noise);
     finding->sentence = lull_arena_printf(
         c->arena,
         "Now and then a computation takes much longer than usual, on changing "
@@ -114,7 +114,7 @@ static bool is_of_one_hit_like_all(const struct lull_case *c,
         const struct lull_suspect *suspect = &c->suspects[suspicion->first + i];
         const double own = noise->long_of[suspect->process];
         if (own > LIKE_ALL_MOST * noise->long_ns / c->processes ||
-            own * (c->processes - 1) < EXPLAINED_LEAST * (double)suspect->ns)
+            own * (c->processes - 1) < BURSTS_EXPLAIN_LEAST * (double)suspect->ns)
             return false;
     }
     return true;
@@ -134,7 +134,7 @@ static bool is_unexplained(const struct lull_case *c, const struct lull_suspicio
     return true;
 }
 
-static void find(struct lull_case *c)
+static void find_noise(struct lull_case *c)
 {
     const struct lull_work *work = c->evidence->work;
     if (!work || !work->bursts || c->n_suspicions == 0)
@@ -143,7 +143,7 @@ static void find(struct lull_case *c)
     if (noise.long_bursts == 0 || noise.processes < 2 || 4 * noise.processes < c->processes ||
         (double)noise.long_bursts > LONG_MOST * (double)noise.bursts)
         return;
-    const double most = noise.long_ns * (c->processes - 1) / EXPLAINED_LEAST;
+    const double most = noise.long_ns * (c->processes - 1) / BURSTS_EXPLAIN_LEAST;
     for (uint32_t s = 0; s < c->n_suspicions; s++) {
         struct lull_suspicion *suspicion = &c->suspicions[s];
         if (!is_unexplained(c, suspicion, &noise) ||
@@ -155,8 +155,8 @@ static void find(struct lull_case *c)
     }
     c->noisy = noise.first != NULL;
     if (c->noisy)
-        tell(c, &noise);
+        tell_noise(c, &noise);
 }
 
-const struct lull_rule lull_rule_noise = {"noise", "noise",
-                                          "rare long computations on changing processes", find};
+const struct lull_rule lull_rule_noise = {
+    "noise", "noise", "rare long computations on changing processes", find_noise};

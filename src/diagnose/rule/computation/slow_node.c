@@ -112,7 +112,8 @@ static void explain(struct lull_case *c, uint32_t node)
     }
 }
 
-static void tell(struct lull_case *c, uint32_t node, const struct node *about, double ratio)
+static void tell_slow_node(struct lull_case *c, uint32_t node, const struct node *about,
+                           double ratio)
 {
     struct lull_finding *finding = lull_case_add(c, about->charged_ns);
     finding->place.node = node;
@@ -145,7 +146,7 @@ static bool is_slow(const struct lull_case *c, uint32_t node, const struct node 
     return about->members > 1 || work->n_regions > 1; /* one process in one region is a process */
 }
 
-static void find(struct lull_case *c)
+static void find_slow_node(struct lull_case *c)
 {
     const struct lull_trace *trace = c->evidence->trace;
     if (!trace || !c->evidence->work || c->n_suspicions == 0 || trace->n_nodes < NODES_LEAST)
@@ -170,10 +171,10 @@ static void find(struct lull_case *c)
         double ratio;
         if (nodes[node].members == 0 || !is_slow(c, node, &nodes[node], &in_all, &ratio))
             continue;
-        tell(c, node, &nodes[node], ratio);
+        tell_slow_node(c, node, &nodes[node], ratio);
         explain(c, node);
     }
 }
 
 const struct lull_rule lull_rule_slow_node = {
-    "slow_node", "slow node", "all processes of one node are long in all regions", find};
+    "slow_node", "slow node", "all processes of one node are long in all regions", find_slow_node};

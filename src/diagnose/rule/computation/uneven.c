@@ -3,7 +3,7 @@
 #include "stats/quantile.h"
 
 /* That share of the waits must follow. */
-#define EXPLAINED_LEAST 0.5
+#define UNEVEN_EXPLAINS_LEAST 0.5
 
 struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region, uint32_t except)
 {
@@ -32,12 +32,13 @@ struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region, ui
 bool lull_uneven_explains(const struct lull_case *c, const struct lull_uneven *uneven,
                           const struct lull_suspicion *suspicion)
 {
-    return (uneven->most - uneven->mean) * c->processes >= EXPLAINED_LEAST * (double)suspicion->ns;
+    return (uneven->most - uneven->mean) * c->processes >=
+           UNEVEN_EXPLAINS_LEAST * (double)suspicion->ns;
 }
 
 bool lull_uneven_is_late(const struct lull_case *c, const struct lull_suspect *suspect)
 {
     const struct lull_uneven peers = lull_uneven_of(c, suspect->region, suspect->process);
     const double own = (double)lull_work_of(c->evidence->work, suspect->process, suspect->region);
-    return (own - peers.median) * (c->processes - 1) >= EXPLAINED_LEAST * (double)suspect->ns;
+    return (own - peers.median) * (c->processes - 1) >= UNEVEN_EXPLAINS_LEAST * (double)suspect->ns;
 }

@@ -7,7 +7,7 @@
 #include "diagnose/rule/network/network_loss.h"
 #include "diagnose/rule/rules.h"
 
-static void find(struct lull_case *c)
+static void find_contention(struct lull_case *c)
 {
     struct lull_network_loss loss;
     if (!lull_network_loss_of(c, &loss) || loss.cause != LULL_NETWORK_CONTENTION)
@@ -17,4 +17,4 @@ static void find(struct lull_case *c)
 }
 
 const struct lull_rule lull_rule_contention = {
-    "contention", "contention", "messages are slower while there is more traffic", find};
+    "contention", "contention", "messages are slower while there is more traffic", find_contention};

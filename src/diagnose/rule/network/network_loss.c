@@ -8,7 +8,7 @@ enum { MESSAGES_LEAST = 30 };
 enum { WINDOWS_LEAST = 4, FLIGHTS_LEAST = 100 };
 #define SLOWER_LEAST 0.75
 /* So much of the transit must follow from latency; from traffic. */
-#define EXPLAINED_LEAST 0.5
+#define TRANSIT_EXPLAINED_LEAST 0.5
 /* Small ones: a class whose messages take no more than that many times as long as the shortest
  * class, so that their size hardly matters. */
 #define LATENCY_MOST 1.5
@@ -162,14 +162,14 @@ bool lull_network_loss_of(const struct lull_case *c, struct lull_network_loss *r
         loss.share_of_latency = share_of_latency(messages, loss.latency);
         loss.share_of_traffic = share_of_traffic(messages);
     }
-    loss.cause = loss.share_of_traffic >= EXPLAINED_LEAST   ? LULL_NETWORK_CONTENTION
-                 : loss.share_of_latency >= EXPLAINED_LEAST ? LULL_NETWORK_SMALL_MESSAGES
-                                                            : LULL_NETWORK_TRANSFER;
+    loss.cause = loss.share_of_traffic >= TRANSIT_EXPLAINED_LEAST   ? LULL_NETWORK_CONTENTION
+                 : loss.share_of_latency >= TRANSIT_EXPLAINED_LEAST ? LULL_NETWORK_SMALL_MESSAGES
+                                                                    : LULL_NETWORK_TRANSFER;
     *ret_loss = loss;
     return true;
 }
 
-static void add_facts(struct lull_finding *finding, const struct lull_network_loss *loss)
+static void add_message_facts(struct lull_finding *finding, const struct lull_network_loss *loss)
 {
     if (loss->all.count == 0)
         return;
@@ -190,7 +190,7 @@ void lull_network_tell(struct lull_case *c, const struct lull_network_loss *loss
 {
     const struct lull_breakdown *breakdown = c->evidence->breakdown;
     struct lull_finding *finding = lull_case_add(c, loss->core_ns);
-    add_facts(finding, loss);
+    add_message_facts(finding, loss);
     finding->bound_ns = loss->runtime_ns;
     finding->sentence = lull_arena_printf(
         c->arena, "The network costs %s of %s of the runtime beyond waiting for others%s.",

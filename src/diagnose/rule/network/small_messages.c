@@ -5,7 +5,7 @@
 #include "diagnose/rule/network/network_loss.h"
 #include "diagnose/rule/rules.h"
 
-static void find(struct lull_case *c)
+static void find_small_messages(struct lull_case *c)
 {
     struct lull_network_loss loss;
     if (!lull_network_loss_of(c, &loss) || loss.cause != LULL_NETWORK_SMALL_MESSAGES)
@@ -18,4 +18,5 @@ static void find(struct lull_case *c)
 }
 
 const struct lull_rule lull_rule_small_messages = {"small_messages", "small messages",
-                                                   "most of what messages cost is latency", find};
+                                                   "most of what messages cost is latency",
+                                                   find_small_messages};

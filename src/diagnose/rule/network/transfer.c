@@ -4,7 +4,7 @@
 #include "diagnose/rule/network/network_loss.h"
 #include "diagnose/rule/rules.h"
 
-static void find(struct lull_case *c)
+static void find_transfer(struct lull_case *c)
 {
     struct lull_network_loss loss;
     if (!lull_network_loss_of(c, &loss) || loss.cause != LULL_NETWORK_TRANSFER)
@@ -14,4 +14,4 @@ static void find(struct lull_case *c)
 }
 
 const struct lull_rule lull_rule_transfer = {"transfer", "transfer",
-                                             "an ideal network would save time", find};
+                                             "an ideal network would save time", find_transfer};

@@ -3,7 +3,7 @@
  * below 1 % of the core time. Sums suffice; no replay tells how fast other files would be. */
 #include "diagnose/rule/rules.h"
 
-static void find(struct lull_case *c)
+static void find_io(struct lull_case *c)
 {
     const int64_t files = lull_evidence_activity_ns(c->evidence, LULL_IO);
     const int64_t mpi = lull_evidence_activity_ns(c->evidence, LULL_MPI_IO);
@@ -30,4 +30,4 @@ static void find(struct lull_case *c)
 }
 
 const struct lull_rule lull_rule_io = {"io", "input and output", "threads read and write files",
-                                       find};
+                                       find_io};

@@ -31,7 +31,8 @@ static uint32_t cores_of_node(struct lull_case *c, const struct lull_breakdown *
     return most;
 }
 
-static void tell(struct lull_case *c, uint32_t before, uint32_t now, double ipc, double share)
+static void tell_memory_bandwidth(struct lull_case *c, uint32_t before, uint32_t now, double ipc,
+                                  double share)
 {
     const int64_t useful = lull_evidence_activity_ns(c->evidence, LULL_USEFUL);
     const int64_t lost = (int64_t)((double)useful * (1 - ipc));
@@ -61,7 +62,7 @@ static void tell(struct lull_case *c, uint32_t before, uint32_t now, double ipc,
     finding->next = "lull model kernel FILE.c --machine FILE --cores N";
 }
 
-static void find(struct lull_case *c)
+static void find_memory_bandwidth(struct lull_case *c)
 {
     const struct lull_evidence *evidence = c->evidence;
     if (!evidence->reference || !evidence->memory || evidence->breakdown->runtime_ns <= 0)
@@ -72,9 +73,9 @@ static void find(struct lull_case *c)
     const double share =
         lull_memory_of_core(evidence->memory, now) / lull_memory_of_core(evidence->memory, before);
     if (before > 0 && now > before && ipc <= FALLS_TO && share <= FALLS_TO && share <= ipc * BEYOND)
-        tell(c, before, now, ipc, share);
+        tell_memory_bandwidth(c, before, now, ipc, share);
 }
 
 const struct lull_rule lull_rule_memory_bandwidth = {
     "memory_bandwidth", "memory bandwidth", "more cores share a node's memory, and wait for it",
-    find};
+    find_memory_bandwidth};

@@ -5,7 +5,7 @@
  * numbers of the system. */
 #include "diagnose/rule/rules.h"
 
-static void find(struct lull_case *c)
+static void find_oversubscription(struct lull_case *c)
 {
     const struct lull_trace *trace = c->evidence->trace;
     uint64_t on = 0, off = 0, preempted = 0;
@@ -42,5 +42,6 @@ static void find(struct lull_case *c)
         lull_arena_printf(c->arena, "lull info %s", lull_case_word(c, c->evidence->path));
 }
 
-const struct lull_rule lull_rule_oversubscription = {
-    "oversubscription", "too few cores", "threads could have run and had no core", find};
+const struct lull_rule lull_rule_oversubscription = {"oversubscription", "too few cores",
+                                                     "threads could have run and had no core",
+                                                     find_oversubscription};

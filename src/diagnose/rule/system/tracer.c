@@ -67,7 +67,7 @@ static void tell_waits(struct lull_case *c, struct lull_finding *finding, int64_
     finding->place.end = finding->place.begin + longest->longest->longest.ns;
 }
 
-static void find(struct lull_case *c)
+static void find_tracer(struct lull_case *c)
 {
     const struct lull_suspect *longest;
     const int64_t flushed = lull_evidence_activity_ns(c->evidence, LULL_FLUSH);
@@ -88,4 +88,5 @@ static void find(struct lull_case *c)
                      "tracer does not write while the program runs.";
 }
 
-const struct lull_rule lull_rule_tracer = {"tracer", "tracer", "the tracer took time itself", find};
+const struct lull_rule lull_rule_tracer = {"tracer", "tracer", "the tracer took time itself",
+                                           find_tracer};

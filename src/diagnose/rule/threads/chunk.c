@@ -6,7 +6,7 @@
 #include "diagnose/rule/rules.h"
 #include "diagnose/rule/threads/scheduling.h"
 
-static void find(struct lull_case *c)
+static void find_chunk(struct lull_case *c)
 {
     const struct lull_scheduling of = lull_scheduling_of(c);
     if (of.chunk_ns < c->least_ns || !of.most)
@@ -28,4 +28,4 @@ static void find(struct lull_case *c)
 }
 
 const struct lull_rule lull_rule_chunk = {"chunk", "small chunks",
-                                          "threads ask for iterations too often", find};
+                                          "threads ask for iterations too often", find_chunk};

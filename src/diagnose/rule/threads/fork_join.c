@@ -5,7 +5,7 @@
 #include "diagnose/rule/rules.h"
 #include "diagnose/rule/threads/scheduling.h"
 
-static void find(struct lull_case *c)
+static void find_fork_join(struct lull_case *c)
 {
     const struct lull_scheduling of = lull_scheduling_of(c);
     if (of.fork_ns < c->least_ns || !of.most || of.executions == 0)
@@ -31,5 +31,5 @@ static void find(struct lull_case *c)
     lull_threads_fix(c, finding, LULL_THREADS_NO_SCHEDULING, NULL);
 }
 
-const struct lull_rule lull_rule_fork_join = {"fork_join", "fork and join",
-                                              "parallel regions take long to begin and end", find};
+const struct lull_rule lull_rule_fork_join = {
+    "fork_join", "fork and join", "parallel regions take long to begin and end", find_fork_join};

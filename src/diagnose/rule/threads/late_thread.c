@@ -18,7 +18,7 @@ struct question {
     const struct lull_region *at; /* where the barrier stands; NULL: anywhere */
 };
 
-static bool is_meant(const struct question *question, const struct lull_wait_charge *charge)
+static bool is_asked_for(const struct question *question, const struct lull_wait_charge *charge)
 {
     const struct lull_trace *trace = question->trace;
     const struct lull_region *at = question->at;
@@ -44,7 +44,7 @@ static uint32_t find_most(const struct lull_wait_result *waits, const struct que
     *ret_ns = 0;
     for (uint32_t i = 0; i < waits->n_charges; i++) {
         const struct lull_wait_charge *charge = &waits->charges[i];
-        if (!is_meant(question, charge))
+        if (!is_asked_for(question, charge))
             continue;
         total += charge->ns;
         sums[charge->place.thread] += charge->ns;
@@ -73,7 +73,7 @@ struct lull_late_thread lull_late_thread_of(const struct lull_case *c, unsigned 
     late.location = find_most(waits, &question, &late.ns);
     for (uint32_t i = 0; i < waits->n_charges; i++) { /* those with most ns come first */
         const struct lull_wait_charge *charge = &waits->charges[i];
-        if (charge->place.thread != late.location || !is_meant(&question, charge))
+        if (charge->place.thread != late.location || !is_asked_for(&question, charge))
             continue;
         late.region = charge->place.region;
         late.call = charge->place.call;

@@ -6,7 +6,7 @@
 #include "diagnose/rule/threads/late_thread.h"
 #include "diagnose/rule/threads/parallels.h"
 
-static void find(struct lull_case *c)
+static void find_lock(struct lull_case *c)
 {
     const int64_t lost = lull_evidence_activity_ns(c->evidence, LULL_OMP_LOCK);
     struct lull_parallels *all;
@@ -39,4 +39,4 @@ static void find(struct lull_case *c)
 }
 
 const struct lull_rule lull_rule_lock = {
-    "lock", "locks", "threads wait for locks, critical sections and ordered", find};
+    "lock", "locks", "threads wait for locks, critical sections and ordered", find_lock};

@@ -10,8 +10,8 @@ static int compare_names(const void *a, const void *b)
     return order ? order : (*x)->process < (*y)->process ? -1 : (*x)->process > (*y)->process;
 }
 
-static void add(struct lull_parallels *to, const struct lull_breakdown *breakdown,
-                const struct lull_parallel_breakdown *from)
+static void add_parallel(struct lull_parallels *to, const struct lull_breakdown *breakdown,
+                         const struct lull_parallel_breakdown *from)
 {
     const struct lull_process_breakdown *process = &breakdown->processes[from->process];
     const int64_t threads = process->n_cpu_threads;
@@ -39,7 +39,7 @@ uint32_t lull_parallels_of(struct lull_case *c, struct lull_parallels **ret_para
         const uint32_t rank = breakdown->processes[sorted[i]->process].rank;
         if (count == 0 || strcmp(all[count - 1].name, sorted[i]->name) != 0)
             all[count++] = (struct lull_parallels){.name = sorted[i]->name, .rank = rank};
-        add(&all[count - 1], breakdown, sorted[i]);
+        add_parallel(&all[count - 1], breakdown, sorted[i]);
         if (all[count - 1].rank != rank)
             all[count - 1].rank = LULL_NONE;
     }

@@ -44,7 +44,7 @@ static uint32_t region_of_serial(const struct lull_case *c, uint32_t process, in
     return 2 * ns >= serial ? most : LULL_NONE;
 }
 
-static void find(struct lull_case *c)
+static void find_serial_time(struct lull_case *c)
 {
     const struct lull_breakdown *breakdown = c->evidence->breakdown;
     int64_t longest;
@@ -82,5 +82,5 @@ static void find(struct lull_case *c)
     finding->fixed = "Divided among its threads";
 }
 
-const struct lull_rule lull_rule_serial = {"serial", "serial part",
-                                           "one thread computes outside of parallel regions", find};
+const struct lull_rule lull_rule_serial = {
+    "serial", "serial part", "one thread computes outside of parallel regions", find_serial_time};

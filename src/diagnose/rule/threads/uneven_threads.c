@@ -29,7 +29,7 @@ static void tell_uneven(struct lull_case *c, const struct lull_parallels *of)
     lull_threads_fix(c, finding, LULL_THREADS_BALANCED, of->name);
 }
 
-static void find(struct lull_case *c)
+static void find_uneven_threads(struct lull_case *c)
 {
     struct lull_parallels *all;
     const uint32_t n = lull_parallels_of(c, &all);
@@ -39,4 +39,5 @@ static void find(struct lull_case *c)
 }
 
 const struct lull_rule lull_rule_thread_imbalance = {
-    "imbalance", "uneven threads", "threads of a parallel region wait for the longest", find};
+    "imbalance", "uneven threads", "threads of a parallel region wait for the longest",
+    find_uneven_threads};

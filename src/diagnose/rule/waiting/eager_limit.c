@@ -27,7 +27,7 @@ static double mean_ns(const struct lull_work_sends *sends)
     return (double)sends->ns / (double)sends->count;
 }
 
-static void add(struct lull_work_sends *to, const struct lull_work_sends *from)
+static void add_side(struct lull_work_sends *to, const struct lull_work_sends *from)
 {
     to->count += from->count;
     to->bytes += from->bytes;
@@ -44,7 +44,7 @@ static bool find_sides(const struct lull_work *work, struct sides *ret_sides)
             const struct lull_work_sends *sends = &work->sends[c];
             if (sends->count == 0)
                 continue;
-            add(c < limit ? &sides.small : &sides.large, sends);
+            add_side(c < limit ? &sides.small : &sides.large, sends);
             if (c < limit)
                 longest = fmax(longest, mean_ns(sends));
             else
@@ -80,8 +80,8 @@ static int64_t waited_of(const struct lull_case *c, const struct lull_suspicion 
     return waited > 0 && 2 * (waited + passed) > suspicion->ns ? waited : 0;
 }
 
-static void tell(struct lull_case *c, const struct lull_suspicion *first, int64_t lost,
-                 const struct sides *sides)
+static void tell_eager_limit(struct lull_case *c, const struct lull_suspicion *first, int64_t lost,
+                             const struct sides *sides)
 {
     const struct lull_suspect *suspect = &c->suspects[first->first];
     const double small = (double)sides->small.bytes / (double)sides->small.count;
@@ -107,7 +107,7 @@ static void tell(struct lull_case *c, const struct lull_suspicion *first, int64_
     lull_finding_fix(c, finding)->eager = true;
 }
 
-static void find(struct lull_case *c)
+static void find_eager_limit(struct lull_case *c)
 {
     const struct lull_work *work = c->evidence->work;
     const struct lull_suspicion *first = NULL;
@@ -127,11 +127,11 @@ static void find(struct lull_case *c)
     }
     if (!first || (double)waited < WAITED_LEAST * (double)sides.large.ns)
         return;
-    tell(c, first, lost, &sides);
+    tell_eager_limit(c, first, lost, &sides);
     for (uint32_t s = 0; s < c->n_suspicions; s++)
         c->suspicions[s].ns = explained[s] ? 0 : c->suspicions[s].ns;
 }
 
 const struct lull_rule lull_rule_eager_limit = {
     "eager_limit", "eager limit",
-    "sends of large messages wait for receives, though nobody is late", find};
+    "sends of large messages wait for receives, though nobody is late", find_eager_limit};

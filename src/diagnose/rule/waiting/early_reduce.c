@@ -4,11 +4,11 @@
 #include "diagnose/rule/rules.h"
 #include "diagnose/rule/waiting/waiting.h"
 
-static void find(struct lull_case *c)
+static void find_early_reduce(struct lull_case *c)
 {
     lull_waiting_find(c, LULL_WAIT_EARLY_REDUCE);
 }
 
 const struct lull_rule lull_rule_early_reduce = {
     "early_reduce", "early reduce", "the root of reductions and gathers waits for who comes late",
-    find};
+    find_early_reduce};

@@ -5,10 +5,11 @@
 #include "diagnose/rule/rules.h"
 #include "diagnose/rule/waiting/waiting.h"
 
-static void find(struct lull_case *c)
+static void find_late_receiver(struct lull_case *c)
 {
     lull_waiting_find(c, LULL_WAIT_LATE_RECEIVER);
 }
 
-const struct lull_rule lull_rule_late_receiver = {
-    "late_receiver", "late receiver", "senders wait for receives that are posted late", find};
+const struct lull_rule lull_rule_late_receiver = {"late_receiver", "late receiver",
+                                                  "senders wait for receives that are posted late",
+                                                  find_late_receiver};

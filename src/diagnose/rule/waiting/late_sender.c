@@ -4,10 +4,11 @@
 #include "diagnose/rule/rules.h"
 #include "diagnose/rule/waiting/waiting.h"
 
-static void find(struct lull_case *c)
+static void find_late_sender(struct lull_case *c)
 {
     lull_waiting_find(c, LULL_WAIT_LATE_SENDER);
 }
 
-const struct lull_rule lull_rule_late_sender = {
-    "late_sender", "late sender", "receivers wait for messages that are sent late", find};
+const struct lull_rule lull_rule_late_sender = {"late_sender", "late sender",
+                                                "receivers wait for messages that are sent late",
+                                                find_late_sender};

@@ -64,7 +64,7 @@ static const char *name_of_call(const struct lull_case *c, uint32_t call)
     return call < c->evidence->trace->n_regions ? c->evidence->trace->regions[call].name : "MPI";
 }
 
-static void add_facts(struct lull_finding *finding, const struct lull_suspect *suspect)
+static void add_wait_facts(struct lull_finding *finding, const struct lull_suspect *suspect)
 {
     lull_finding_add_fact(finding, "waits", "waits", LULL_FACT_COUNT, (double)suspect->waits);
     lull_finding_add_fact(finding, "longest", "the longest of them", LULL_FACT_TIME,
@@ -90,7 +90,7 @@ static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect
     lull_finding_set_region(c, finding, suspect->region, call);
     set_instance(finding, suspect);
     const char *longer = how_long(c, finding, suspect);
-    add_facts(finding, suspect);
+    add_wait_facts(finding, suspect);
     finding->sentence = lull_arena_printf(c->arena, "Rank %s is %s %s: others wait %s for its %s.",
                                           rank_of(c, suspect->process), longer,
                                           lull_case_where(c, suspect->region, call),
@@ -113,7 +113,7 @@ static void tell_turns(struct lull_case *c, const struct lull_suspicion *suspici
     lull_finding_set_region(c, finding, suspicion->region, call);
     set_instance(finding, first);
     finding->place.instance = first->process;
-    add_facts(finding, first);
+    add_wait_facts(finding, first);
     finding->sentence = lull_arena_printf(
         c->arena, "%u processes are late by turns %s: others wait %s for their %s.",
         suspicion->principal, lull_case_where(c, suspicion->region, call),

@@ -4,11 +4,11 @@
 #include "diagnose/rule/rules.h"
 #include "diagnose/rule/waiting/waiting.h"
 
-static void find(struct lull_case *c)
+static void find_wrong_order(struct lull_case *c)
 {
     lull_waiting_find(c, LULL_WAIT_WRONG_ORDER);
 }
 
 const struct lull_rule lull_rule_wrong_order = {
     "wrong_order", "wrong order",
-    "receivers wait for one message while another, sent earlier, is there", find};
+    "receivers wait for one message while another, sent earlier, is there", find_wrong_order};
