@@ -5,7 +5,7 @@
 
 #include "diagnose/messages.h"
 #include "diagnose/work.h"
-#include "metrics/pop/pop.h"
+#include "metrics/pop.h"
 #include "wait/wait.h"
 #include "wave/wave.h"
 

@@ -69,8 +69,6 @@ void lull_finding_set_region(struct lull_case *c, struct lull_finding *finding, 
  * `next`. */
 struct lull_what_if_options *lull_finding_fix(struct lull_case *c, struct lull_finding *finding);
 
-/* suspects.c */
-void lull_case_find_suspects(struct lull_case *c);
 /* What it was charged with is explained. */
 void lull_suspect_explain(struct lull_suspicion *suspicion, struct lull_suspect *suspect);
 /* The principal suspects again, after some were explained. */

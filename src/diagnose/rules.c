@@ -1,5 +1,5 @@
 /* The rules, in the order in which they are asked: what explains more comes first. */
-#include "diagnose/rule/rules.h"
+#include "diagnose/rules.h"
 
 const struct lull_rule *const lull_rules[] = {
     &lull_rule_tracer,

@@ -4,7 +4,7 @@
 #define LULL_STUDY_JOINT_PASS_H
 
 #include "activity/pass.h"
-#include "metrics/breakdown/breakdown.h"
+#include "metrics/breakdown.h"
 #include "replay/ideal/ideal.h"
 #include "team/division.h"
 #include "trace/trace.h"

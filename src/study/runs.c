@@ -2,8 +2,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "metrics/breakdown/breakdown.h"
-#include "metrics/profile/profile.h"
+#include "metrics/breakdown.h"
+#include "metrics/profile.h"
 #include "study/interference.h"
 #include "study/joint_pass.h"
 #include "study/replay/replayed_run.h"

@@ -2,8 +2,8 @@
 #ifndef LULL_STUDY_RUNS_H
 #define LULL_STUDY_RUNS_H
 
-#include "metrics/files/by_file.h"
-#include "metrics/pop/pop.h"
+#include "metrics/by_file.h"
+#include "metrics/pop.h"
 #include "study/joint_pass.h"
 #include "study/notices.h"
 #include "team/division.h"

@@ -1,6 +1,6 @@
 /* Real Paraver traces, read by lull and by a slow parser of our own that shares nothing with it:
  * the numbers of states, events, messages and counted instructions must be the same. */
-#include "metrics/breakdown/breakdown.h"
+#include "metrics/breakdown.h"
 #include "support/folder.h"
 #include "support/test.h"
 #include "trace/convert.h"

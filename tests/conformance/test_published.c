@@ -1,6 +1,6 @@
 /* Real traces against the numbers that their own tools published for them. */
-#include "metrics/breakdown/breakdown.h"
-#include "metrics/pop/pop.h"
+#include "metrics/breakdown.h"
+#include "metrics/pop.h"
 #include "replay/ideal/ideal.h"
 #include "support/test.h"
 

@@ -1,7 +1,7 @@
 /* Identities of waits on real traces: waits, transfer and what is not matched are the time in MPI
  * that the breakdown counts, charges are waits, and the number of workers changes nothing. */
 #include "lull_features.h"
-#include "metrics/breakdown/breakdown.h"
+#include "metrics/breakdown.h"
 #include "metrics/windows.h"
 #include "support/test.h"
 #include "wait/wait.h"

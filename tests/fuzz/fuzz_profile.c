@@ -1,6 +1,6 @@
 /* Profiles of any content, and the metrics of those that are accepted. */
-#include "metrics/pop/pop.h"
-#include "metrics/profile/profile.h"
+#include "metrics/pop.h"
+#include "metrics/profile.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Files of sums: the input is that of the master of a profile with four regions and two counters.
  */
 #include "base/file.h"
-#include "metrics/breakdown/breakdown.h"
+#include "metrics/breakdown.h"
 #include "tape/definition.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The breakdown against a slow reference that looks at every nanosecond by itself: which regions,
  * state, flush and window contain it, and what follows from that. */
-#include "metrics/breakdown/breakdown.h"
+#include "metrics/breakdown.h"
 #include "stats/random.h"
 #include "support/branches.h"
 #include "support/feed.h"

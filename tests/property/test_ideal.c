@@ -3,7 +3,7 @@
  * A program is drawn step by step in an order in which it can run; while it is drawn, each rank has
  * two clocks. The measured one pays for everything, and goes into a trace. The ideal one pays for
  * computation alone and waits for what a step needs. The replay sees the trace only. */
-#include "metrics/pop/pop.h"
+#include "metrics/pop.h"
 #include "replay/ideal/ideal.h"
 #include "replay/replay.h"
 #include "replay/warp.h"

@@ -1,6 +1,6 @@
 /* Merging the parts of a run gives the whole: parts by windows, by processes, by threads, merged
  * in any order and in any grouping. */
-#include "metrics/breakdown/breakdown.h"
+#include "metrics/breakdown.h"
 #include "stats/random.h"
 #include "support/branches.h"
 #include "support/feed.h"

@@ -1,6 +1,6 @@
 /* Random traces written as OTF2 archives and read back: nothing is lost but what OTF2 has no
  * fields for, whatever the mask, the number of workers or the size of the reads. */
-#include "metrics/breakdown/breakdown.h"
+#include "metrics/breakdown.h"
 #include "support/branches.h"
 #include "support/folder.h"
 #include "support/memory_trace.h"

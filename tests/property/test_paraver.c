@@ -1,6 +1,6 @@
 /* Random traces written as Paraver and read back: every thread spends its time as before, inside
  * and outside parallel regions, counts the same, and sends, receives and gathers the same. */
-#include "metrics/breakdown/breakdown.h"
+#include "metrics/breakdown.h"
 #include "support/branches.h"
 #include "support/folder.h"
 #include "support/memory_trace.h"

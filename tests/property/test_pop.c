@@ -1,6 +1,6 @@
 /* The identities of the POP metrics, on random runs. */
-#include "metrics/breakdown/merge.h"
-#include "metrics/pop/pop.h"
+#include "metrics/breakdown.h"
+#include "metrics/pop.h"
 #include "stats/random.h"
 #include "support/seed.h"
 #include "support/test.h"

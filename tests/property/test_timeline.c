@@ -1,6 +1,6 @@
 /* Timelines of random traces: cells are what the spans say, at every level and for every row; they
  * sum to the breakdown; and the number of workers does not matter. */
-#include "metrics/breakdown/breakdown.h"
+#include "metrics/breakdown.h"
 #include "support/branches.h"
 #include "support/memory_trace.h"
 #include "support/random_windows.h"

@@ -22,7 +22,7 @@
  * Other lines are the program's own output. Prints what differs; the status is 1 then, and when the
  * run has oddities, unless it is known to be cut off. A run that holds all events and sums must say
  * the same by both. */
-#include "metrics/breakdown/breakdown.h"
+#include "metrics/breakdown.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #ifndef LULL_TESTS_FEED_H
 #define LULL_TESTS_FEED_H
 
-#include "metrics/breakdown/breakdown.h"
+#include "metrics/breakdown.h"
 #include "support/random_trace.h"
 
 struct lull_breakdown *feed_breakdown(struct lull_random *random, const struct random_trace *made,

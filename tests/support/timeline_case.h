@@ -2,7 +2,7 @@
 #ifndef LULL_TESTS_SUPPORT_TIMELINE_CASE_H
 #define LULL_TESTS_SUPPORT_TIMELINE_CASE_H
 
-#include "metrics/breakdown/breakdown.h"
+#include "metrics/breakdown.h"
 #include "timeline/timeline.h"
 
 struct timeline_spans {

@@ -1,6 +1,6 @@
 #include "view/metrics/metrics_json.h"
 
-#include "metrics/profile/profile.h"
+#include "metrics/profile.h"
 
 static void write_string(struct lull_json *json, const char *key, const char *value)
 {

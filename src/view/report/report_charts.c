@@ -1,4 +1,4 @@
-#include "metrics/pop/pop.h"
+#include "metrics/pop.h"
 #include "view/report/report_parts.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Breakdowns of small traces, worked out by hand. */
-#include "metrics/breakdown/breakdown.h"
+#include "metrics/breakdown.h"
 #include "support/memory_trace.h"
 #include "support/test.h"
 

@@ -1,5 +1,5 @@
 /* Matching workers' spans to the master's executions. */
-#include "metrics/breakdown/executions.h"
+#include "metrics/collector.h"
 #include "support/test.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The POP metrics: faults of the input, what is absent and why, a published table, guesses. */
 #include "base/file.h"
-#include "metrics/breakdown/merge.h"
-#include "metrics/pop/pop.h"
+#include "metrics/breakdown.h"
+#include "metrics/pop.h"
 #include "support/test.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The metrics of runs with devices, worked out by hand. */
-#include "metrics/pop/pop.h"
+#include "metrics/pop.h"
 #include "support/test.h"
 
 #include <math.h>

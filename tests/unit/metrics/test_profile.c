@@ -1,6 +1,6 @@
 /* Profiles: what is written is read back, and what is wrong is refused with its place. */
-#include "metrics/breakdown/merge.h"
-#include "metrics/profile/profile.h"
+#include "metrics/breakdown.h"
+#include "metrics/profile.h"
 #include "stats/random.h"
 #include "support/feed.h"
 #include "support/random_trace.h"

@@ -1,7 +1,7 @@
 /* Windows, on a small tape: of a time, of a region, and what both have in common; and the
  * breakdown of a trace that is read from a file by several workers. */
 #include "base/file.h"
-#include "metrics/breakdown/breakdown.h"
+#include "metrics/breakdown.h"
 #include "support/test.h"
 #include "trace/format.h"
 

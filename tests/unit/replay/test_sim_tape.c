@@ -1,7 +1,7 @@
 /* A simulated run read back as a trace. */
 #include "base/file.h"
-#include "metrics/breakdown/breakdown.h"
-#include "metrics/pop/pop.h"
+#include "metrics/breakdown.h"
+#include "metrics/pop.h"
 #include "replay/ideal/ideal.h"
 #include "replay/sim_tape.h"
 #include "sim/goal/goal.h"

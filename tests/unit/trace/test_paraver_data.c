@@ -1,5 +1,5 @@
 /* data/paraver/hybrid.prv against sums done by hand from its lines. */
-#include "metrics/breakdown/breakdown.h"
+#include "metrics/breakdown.h"
 #include "support/test.h"
 
 #include <stdio.h>

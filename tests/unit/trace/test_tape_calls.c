@@ -1,5 +1,5 @@
 /* MPI calls of a tape: messages, requests and what completes them, collectives. */
-#include "metrics/breakdown/breakdown.h"
+#include "metrics/breakdown.h"
 #include "study/census.h"
 #include "support/folder.h"
 #include "support/tape_run.h"

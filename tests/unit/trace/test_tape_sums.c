@@ -1,5 +1,5 @@
 /* Files of sums: what they say, and what is said about bad ones. */
-#include "metrics/breakdown/breakdown.h"
+#include "metrics/breakdown.h"
 #include "support/folder.h"
 #include "support/tape_maker.h"
 #include "support/test.h"

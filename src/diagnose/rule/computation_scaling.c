@@ -1,0 +1,90 @@
+/* The same work takes longer on more cores than in another run.
+ * Evidence: useful time of both runs, and metrics of scaling where counters were read. Formula: now
+ * - then, then times the cores where the work grows with them; frequency x IPC x instructions
+ * scaling = computation scaling. Silent: with one run, below 1 %; the cause without counters. */
+#include "diagnose/rules.h"
+
+static double useful_of(const struct lull_breakdown *breakdown)
+{
+    double ns = 0;
+    for (uint32_t t = 0; t < breakdown->n_threads; t++)
+        if (breakdown->threads[t].kind == LULL_LOCATION_THREAD)
+            ns += (double)(breakdown->threads[t].times.ns[LULL_USEFUL][0] +
+                           breakdown->threads[t].times.ns[LULL_USEFUL][1]);
+    return ns;
+}
+
+static uint32_t threads_of(const struct lull_breakdown *breakdown)
+{
+    uint32_t threads = 0;
+    for (uint32_t p = 0; p < breakdown->n_processes; p++)
+        threads += breakdown->processes[p].n_cpu_threads;
+    return threads;
+}
+
+struct part {
+    const char *id, *name;
+    double value;
+};
+
+/* The smallest first. */
+static void sort(struct part *parts, int count)
+{
+    for (int i = 1; i < count; i++)
+        for (int at = i; at > 0 && parts[at].value < parts[at - 1].value; at--) {
+            const struct part part = parts[at];
+            parts[at] = parts[at - 1];
+            parts[at - 1] = part;
+        }
+}
+
+static const char *cause_of(struct lull_case *c, struct lull_finding *finding)
+{
+    struct part parts[] = {{"frequency_scaling", "frequency", 0},
+                           {"ipc_scaling", "instructions per cycle", 0},
+                           {"instruction_scaling", "instructions", 0}};
+    enum { PARTS = sizeof parts / sizeof *parts };
+    for (int i = 0; i < PARTS; i++) {
+        parts[i].value = lull_evidence_value(c->evidence, parts[i].id);
+        if (!isfinite(parts[i].value))
+            return "Why is not known: instructions or cycles were not counted.";
+    }
+    sort(parts, PARTS);
+    for (int i = 0; i < PARTS; i++)
+        lull_finding_add_fact(finding, parts[i].id, parts[i].name, LULL_FACT_RATIO, parts[i].value);
+    return lull_arena_printf(c->arena,
+                             "Most by %s (%.3f), then %s (%.3f) and %s (%.3f); 1 is as in %s.",
+                             parts[0].name, parts[0].value, parts[1].name, parts[1].value,
+                             parts[2].name, parts[2].value, c->evidence->reference_name);
+}
+
+static void find_computation_scaling(struct lull_case *c)
+{
+    const struct lull_breakdown *breakdown = c->evidence->breakdown,
+                                *reference = c->evidence->reference;
+    if (!reference)
+        return;
+    const uint32_t threads = threads_of(breakdown), before = threads_of(reference);
+    const double grows =
+        c->evidence->scaling == LULL_SCALING_WEAK && before ? (double)threads / before : 1;
+    const double now = useful_of(breakdown), then = grows * useful_of(reference);
+    if (now - then < (double)c->least_ns)
+        return;
+    struct lull_finding *finding = lull_case_add(c, (int64_t)(now - then));
+    finding->bound_ns = (int64_t)((now - then) / (threads ? threads : 1));
+    lull_finding_add_fact(finding, "useful", "useful time", LULL_FACT_TIME, now);
+    lull_finding_add_fact(finding, "reference", "that of the reference", LULL_FACT_TIME, then);
+    lull_finding_add_fact(finding, "computation_scaling", "their ratio", LULL_FACT_RATIO,
+                          then / now);
+    finding->sentence = lull_arena_printf(
+        c->arena, "The computation takes %s of core time more than in %s: %s instead of %s.",
+        lull_case_time(c, (int64_t)(now - then)), c->evidence->reference_name,
+        lull_case_time(c, (int64_t)now), lull_case_time(c, (int64_t)then));
+    finding->cause = cause_of(c, finding);
+    finding->gain.absent = "No replay tells: it is not known how long the computation of each "
+                           "moment would take.";
+}
+
+const struct lull_rule lull_rule_computation_scaling = {
+    "computation_scaling", "computation scaling",
+    "the computation takes longer than in another run", find_computation_scaling};

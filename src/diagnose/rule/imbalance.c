@@ -1,0 +1,122 @@
+#include "diagnose/rule/imbalance.h"
+
+#include "diagnose/rules.h"
+#include "stats/quantile.h"
+
+/* ==== uneven ================================================================================== */
+
+/* That share of the waits must follow. */
+#define UNEVEN_EXPLAINS_LEAST 0.5
+
+struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region, uint32_t except)
+{
+    const struct lull_trace *trace = c->evidence->trace;
+    struct lull_uneven uneven = {0};
+    struct lull_arena *scratch = lull_arena_create(NULL);
+    double *values = lull_arena_zero(scratch, trace->n_processes + (size_t)1, sizeof *values);
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        if (trace->processes[p].application == c->evidence->application && p != except) {
+            const struct lull_work_place *place = lull_work_at(c->evidence->work, p, region);
+            values[n] = place ? (double)place->ns : 0;
+            uneven.mean += values[n++];
+            uneven.bursts += place ? place->bursts : 0;
+        }
+    if (n > 0) {
+        lull_sort(values, n);
+        uneven.mean /= n;
+        uneven.median = lull_median(values, n);
+        uneven.most = values[n - 1];
+    }
+    lull_arena_destroy(scratch);
+    return uneven;
+}
+
+bool lull_uneven_explains(const struct lull_case *c, const struct lull_uneven *uneven,
+                          const struct lull_suspicion *suspicion)
+{
+    return (uneven->most - uneven->mean) * c->processes >=
+           UNEVEN_EXPLAINS_LEAST * (double)suspicion->ns;
+}
+
+bool lull_uneven_is_late(const struct lull_case *c, const struct lull_suspect *suspect)
+{
+    const struct lull_uneven peers = lull_uneven_of(c, suspect->region, suspect->process);
+    const double own = (double)lull_work_of(c->evidence->work, suspect->process, suspect->region);
+    return (own - peers.median) * (c->processes - 1) >= UNEVEN_EXPLAINS_LEAST * (double)suspect->ns;
+}
+
+/* ==== imbalance =============================================================================== */
+
+/* The same processes are long in a region each time, and many: the work is divided unevenly.
+ * Evidence: charges of waits and useful time, by process and region; counters for why. Formula: the
+ * sum of the charges, of which (most - mean) x processes must explain half. Silent: where few
+ * processes are to blame, where the culprits change, and below 1 % of the core time. */
+
+static void tell_imbalance(struct lull_case *c, const struct lull_suspicion *suspicion,
+                           const struct lull_uneven *uneven)
+{
+    const struct lull_suspect *first = &c->suspects[suspicion->first];
+    const uint32_t call = first->most->place.call;
+    struct lull_finding *finding = lull_case_add(c, suspicion->ns);
+    lull_finding_set_region(c, finding, suspicion->region, call);
+    finding->place.instance = first->process;
+    finding->place.begin = first->longest->longest.begin;
+    finding->place.end = finding->place.begin + first->longest->longest.ns;
+    finding->bound_ns = (int64_t)(uneven->most - uneven->mean);
+    lull_finding_add_fact(finding, "mean", "mean useful time there", LULL_FACT_TIME, uneven->mean);
+    lull_finding_add_fact(finding, "longest", "of the longest process", LULL_FACT_TIME,
+                          uneven->most);
+    lull_finding_add_fact(finding, "processes", "processes that others wait for", LULL_FACT_COUNT,
+                          suspicion->principal);
+    finding->sentence = lull_arena_printf(
+        c->arena,
+        "The work %s is uneven: the longest process takes %s, the mean %s; others wait %s for %u "
+        "processes.",
+        lull_case_where(c, suspicion->region, call), lull_case_time(c, (int64_t)uneven->most),
+        lull_case_time(c, (int64_t)uneven->mean), lull_case_time(c, suspicion->ns),
+        suspicion->principal);
+    const struct lull_evidence_speed speed =
+        lull_evidence_speed(c->evidence, first->process, LULL_NONE);
+    finding->cause = lull_evidence_cause(&speed, c->arena);
+    struct lull_what_if_options *fix = lull_finding_fix(c, finding);
+    fix->balance = true;
+    fix->balanced = finding->place.region;
+}
+
+static void find_imbalance(struct lull_case *c)
+{
+    const struct lull_work *work = c->evidence->work;
+    for (uint32_t s = 0; s < c->n_suspicions && work; s++) {
+        struct lull_suspicion *suspicion = &c->suspicions[s];
+        if (suspicion->few || suspicion->ns < c->least_ns)
+            continue;
+        const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region, LULL_NONE);
+        if (!lull_uneven_explains(c, &uneven, suspicion))
+            continue;
+        tell_imbalance(c, suspicion, &uneven);
+        suspicion->ns = 0;
+    }
+}
+
+const struct lull_rule lull_rule_imbalance = {
+    "imbalance", "uneven work", "the same processes are long in a region, and many are",
+    find_imbalance};
+
+/* ==== cut ===================================================================================== */
+
+void lull_finding_cut(struct lull_case *c, struct lull_finding *finding,
+                      const struct lull_suspect *suspect)
+{
+    struct lull_what_if_options *fix = lull_finding_fix(c, finding);
+    const char *region = finding->place.region;
+    if (region && c->evidence->work &&
+        lull_uneven_of(c, suspect->region, suspect->process).median <= 0) {
+        fix->n_regions = 1;
+        fix->regions[0] = region;
+        fix->factors[0] = LULL_CASE_NOTHING;
+        return;
+    }
+    fix->n_cuts = 1;
+    fix->cuts[0] = (struct lull_what_if_cut){finding->place.rank, NULL, region};
+}

@@ -1,0 +1,292 @@
+/* What messages cost beyond waiting: the loss of the run to an ideal network. One of three rules
+ * tells it, that which explains most of it. */
+#include "diagnose/rule.h"
+#include "diagnose/rules.h"
+
+#include <stdlib.h>
+
+/* ==== network loss ============================================================================ */
+
+enum network_cause { NETWORK_TRANSFER, NETWORK_SMALL_MESSAGES, NETWORK_CONTENTION };
+
+struct network_loss {
+    int64_t runtime_ns; /* that an ideal network saves: T - T_ideal */
+    int64_t core_ns;    /* that as core time */
+    /* Mean transit of the smallest messages, ns; the share of all transit that messages have whose
+     * size hardly matters; of flights what comes with traffic. */
+    double latency, share_of_latency, share_of_traffic;
+    struct lull_messages_sum all;
+    enum network_cause cause;
+};
+
+enum { MESSAGES_LEAST = 30 };
+
+/* Of quiet windows and of others; flights in quiet ones: of fewer a long one among them, or that
+ * there is none, says too much. So many of the others must be slower. */
+enum { WINDOWS_LEAST = 4, FLIGHTS_LEAST = 100 };
+
+#define SLOWER_LEAST 0.75
+
+/* So much of the transit must follow from latency; from traffic. */
+#define TRANSIT_EXPLAINED_LEAST 0.5
+
+/* Small ones: a class whose messages take no more than that many times as long as the shortest
+ * class, so that their size hardly matters. */
+#define LATENCY_MOST 1.5
+
+/* Of messages of 4 KiB and more that are all alike, it is not known what their size costs: there
+ * are small ones, too, or such of four times the size that take no longer. */
+enum { SMALL_CLASS = 12, CLASSES_APART = 2 };
+
+/* ---- latency ------------------------------------------------------------------------------- */
+
+/* The mean transit of the smallest messages of which there are enough; 0: there are none. */
+static double latency_of(const struct lull_messages *messages)
+{
+    for (unsigned i = 0; i < LULL_MESSAGES_CLASSES; i++) {
+        const struct lull_messages_sum sum = lull_messages_of_class(messages, i);
+        if (sum.count >= MESSAGES_LEAST)
+            return (double)sum.transit_ns / (double)sum.count;
+    }
+    return 0;
+}
+
+/* The share of the transit that messages have whose size hardly matters. */
+static double share_of_latency(const struct lull_messages *messages, double latency)
+{
+    const struct lull_messages_sum all = lull_messages_of_all(messages);
+    unsigned first = LULL_MESSAGES_CLASSES, last = 0;
+    double ns = 0;
+    for (unsigned i = 0; i < LULL_MESSAGES_CLASSES; i++) {
+        const struct lull_messages_sum sum = lull_messages_of_class(messages, i);
+        if (sum.count == 0 || (double)sum.transit_ns > LATENCY_MOST * latency * (double)sum.count)
+            continue;
+        ns += (double)sum.transit_ns;
+        first = first < i ? first : i;
+        last = i;
+    }
+    if (first > SMALL_CLASS && last < first + CLASSES_APART)
+        return 0;
+    return all.transit_ns > 0 ? ns / (double)all.transit_ns : 0;
+}
+
+/* ---- traffic ------------------------------------------------------------------------------- */
+
+static double traffic_in(const struct lull_messages *messages, unsigned window)
+{
+    double bytes = 0;
+    for (unsigned i = 0; i < LULL_MESSAGES_CLASSES; i++)
+        bytes += (double)messages->sums[window][i].bytes;
+    return bytes;
+}
+
+struct window {
+    double traffic; /* bytes of all sizes */
+    uint64_t flights;
+    int64_t ns;
+};
+
+static int by_traffic(const void *a, const void *b)
+{
+    const struct window *one = a, *other = b;
+    return (one->traffic > other->traffic) - (one->traffic < other->traffic);
+}
+
+/* The windows in which flights of a class were seen, those with least traffic first; how many. */
+static unsigned sort_windows(const struct lull_messages *messages, unsigned size_class,
+                             struct window *windows)
+{
+    unsigned n = 0;
+    for (unsigned w = 0; w < LULL_MESSAGES_WINDOWS; w++) {
+        const struct lull_messages_sum *sum = &messages->sums[w][size_class];
+        if (sum->flights > 0)
+            windows[n++] = (struct window){traffic_in(messages, w), sum->flights, sum->flight_ns};
+    }
+    qsort(windows, n, sizeof *windows, by_traffic);
+    return n;
+}
+
+/* How many of the first windows are quiet: they have flights enough, and none of the others has as
+ * little traffic. `ret_usual`: the mean of their flights. */
+static unsigned find_quiet(const struct window *windows, unsigned n, double *ret_usual)
+{
+    uint64_t flights = 0;
+    int64_t ns = 0;
+    unsigned i = 0;
+    for (; i < n && (i < WINDOWS_LEAST || flights < FLIGHTS_LEAST ||
+                     windows[i].traffic <= windows[i - 1].traffic);
+         i++) {
+        flights += windows[i].flights;
+        ns += windows[i].ns;
+    }
+    *ret_usual = flights > 0 ? (double)ns / (double)flights : 0;
+    return i;
+}
+
+/* What a class takes longer in the other windows than in quiet ones: 0 where fewer than most of
+ * them are slower, or nobody knows. */
+static double slowed_by_traffic(const struct lull_messages *messages, unsigned size_class)
+{
+    struct window windows[LULL_MESSAGES_WINDOWS];
+    const unsigned n = sort_windows(messages, size_class, windows);
+    double usual, slowed = 0;
+    const unsigned quiet = find_quiet(windows, n, &usual);
+    unsigned slower = 0;
+    for (unsigned w = quiet; w < n; w++) {
+        const double more = (double)windows[w].ns - usual * (double)windows[w].flights;
+        slowed += more;
+        slower += more > 0;
+    }
+    const bool known = n >= quiet + WINDOWS_LEAST;
+    return known && slower >= SLOWER_LEAST * (n - quiet) ? fmax(0, slowed) : 0;
+}
+
+/* The share of the flights that comes with traffic. */
+static double share_of_traffic(const struct lull_messages *messages)
+{
+    const int64_t all = lull_messages_of_all(messages).flight_ns;
+    double ns = 0;
+    for (unsigned i = 0; i < LULL_MESSAGES_CLASSES; i++)
+        ns += slowed_by_traffic(messages, i);
+    return all > 0 ? ns / (double)all : 0;
+}
+
+/* ---- the loss ------------------------------------------------------------------------------ */
+
+/* What findings tell of sends that wait for their receives, which they do not on an ideal network.
+ */
+static int64_t eager_ns(const struct lull_case *c)
+{
+    int64_t ns = 0;
+    for (uint32_t i = 0; i < c->n_findings; i++)
+        if (c->findings[i].fix && c->findings[i].fix->eager)
+            ns += c->findings[i].lost_ns;
+    return ns;
+}
+
+/* False: it is not known, less than what is told, or half of it are sends that wait for receives,
+ * which other rules have told. */
+static bool network_loss_of(const struct lull_case *c, struct network_loss *ret_loss)
+{
+    const struct lull_breakdown *breakdown = c->evidence->breakdown;
+    const struct lull_messages *messages = c->evidence->messages;
+    struct network_loss loss = {0};
+    if (breakdown->ideal_runtime_ns <= 0)
+        return false;
+    loss.runtime_ns = breakdown->runtime_ns - breakdown->ideal_runtime_ns;
+    loss.core_ns = breakdown->runtime_ns > 0
+                       ? (int64_t)((double)loss.runtime_ns * (double)c->core_ns /
+                                   (double)breakdown->runtime_ns)
+                       : 0;
+    if (loss.core_ns < c->least_ns || 2 * eager_ns(c) >= loss.core_ns)
+        return false;
+    if (messages) {
+        loss.all = lull_messages_of_all(messages);
+        loss.latency = latency_of(messages);
+        loss.share_of_latency = share_of_latency(messages, loss.latency);
+        loss.share_of_traffic = share_of_traffic(messages);
+    }
+    loss.cause = loss.share_of_traffic >= TRANSIT_EXPLAINED_LEAST   ? NETWORK_CONTENTION
+                 : loss.share_of_latency >= TRANSIT_EXPLAINED_LEAST ? NETWORK_SMALL_MESSAGES
+                                                                    : NETWORK_TRANSFER;
+    *ret_loss = loss;
+    return true;
+}
+
+static void add_message_facts(struct lull_finding *finding, const struct network_loss *loss)
+{
+    if (loss->all.count == 0)
+        return;
+    lull_finding_add_fact(finding, "messages", "messages", LULL_FACT_COUNT,
+                          (double)loss->all.count);
+    lull_finding_add_fact(finding, "bytes", "mean size", LULL_FACT_BYTES,
+                          (double)loss->all.bytes / (double)loss->all.count);
+    lull_finding_add_fact(finding, "transit", "mean time of one beyond waiting", LULL_FACT_TIME,
+                          (double)loss->all.transit_ns / (double)loss->all.count);
+    lull_finding_add_fact(finding, "latency_share", "share of it in small messages",
+                          LULL_FACT_SHARE, loss->share_of_latency);
+    lull_finding_add_fact(finding, "traffic_share", "share of it that comes with traffic",
+                          LULL_FACT_SHARE, loss->share_of_traffic);
+}
+
+/* `detail` goes behind the sentence, before its full stop. */
+static void network_tell(struct lull_case *c, const struct network_loss *loss, const char *detail,
+                         const char *cause)
+{
+    const struct lull_breakdown *breakdown = c->evidence->breakdown;
+    struct lull_finding *finding = lull_case_add(c, loss->core_ns);
+    add_message_facts(finding, loss);
+    finding->bound_ns = loss->runtime_ns;
+    finding->sentence = lull_arena_printf(
+        c->arena, "The network costs %s of %s of the runtime beyond waiting for others%s.",
+        lull_case_time(c, loss->runtime_ns), lull_case_time(c, breakdown->runtime_ns), detail);
+    finding->cause = cause;
+    finding->gain = (struct lull_finding_gain){.ns = loss->runtime_ns,
+                                               .low_ns = loss->runtime_ns,
+                                               .high_ns = loss->runtime_ns,
+                                               .factor = (double)breakdown->runtime_ns /
+                                                         (double)breakdown->ideal_runtime_ns};
+    finding->next = lull_arena_printf(c->arena, "lull replay %s --network ideal",
+                                      lull_case_word(c, c->evidence->path));
+}
+
+/* ==== contention ============================================================================== */
+
+/* Messages of the same size are slower while there is more traffic.
+ * Evidence: flights of messages by size in 256 windows of the run, and the bytes that were sent in
+ * these. Formula: what they take beyond the mean of the windows with least traffic, which have 100
+ * of them; that is half of all flights, and three of four of the other windows are slower. Silent:
+ * below 1 %, where fewer were seen on either side, and where all windows have as much traffic: then
+ * transfer tells it. Limit: it does not look at how far apart two processes are. */
+
+static void find_contention(struct lull_case *c)
+{
+    struct network_loss loss;
+    if (!network_loss_of(c, &loss) || loss.cause != NETWORK_CONTENTION)
+        return;
+    network_tell(c, &loss, ", most of it while there is much traffic",
+                 "Messages of the same size take longer while there is more traffic.");
+}
+
+const struct lull_rule lull_rule_contention = {
+    "contention", "contention", "messages are slower while there is more traffic", find_contention};
+
+/* ==== small messages ========================================================================== */
+
+/* Most of what messages cost is latency.
+ * Evidence: the transit of messages by size. Formula: a class of sizes is small where its messages
+ * take at most half as long again as the smallest ones; these have half of all transit. Silent:
+ * below 1 %, and where fewer than 30 messages are of a size. */
+
+static void find_small_messages(struct lull_case *c)
+{
+    struct network_loss loss;
+    if (!network_loss_of(c, &loss) || loss.cause != NETWORK_SMALL_MESSAGES)
+        return;
+    const char *detail =
+        lull_arena_printf(c->arena, ": %.0f messages of %.0f bytes on average",
+                          (double)loss.all.count, (double)loss.all.bytes / (double)loss.all.count);
+    network_tell(c, &loss, detail, "Most of it is latency: fewer and larger messages cost less.");
+}
+
+const struct lull_rule lull_rule_small_messages = {"small_messages", "small messages",
+                                                   "most of what messages cost is latency",
+                                                   find_small_messages};
+
+/* ==== transfer ================================================================================ */
+
+/* An ideal network would save time, and neither latency nor traffic explains it.
+ * Evidence: the runtime on an ideal network, which has the same waits (POP's transfer efficiency).
+ * Formula: T - T_ideal of the runtime. Silent: below 1 %, and where waits explain all of it. */
+
+static void find_transfer(struct lull_case *c)
+{
+    struct network_loss loss;
+    if (!network_loss_of(c, &loss) || loss.cause != NETWORK_TRANSFER)
+        return;
+    network_tell(c, &loss, "",
+                 "Moving data takes it, or operations of all whose steps have a price.");
+}
+
+const struct lull_rule lull_rule_transfer = {"transfer", "transfer",
+                                             "an ideal network would save time", find_transfer};

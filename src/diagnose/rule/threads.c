@@ -1,0 +1,482 @@
+/* OpenMP parallel regions over processes. */
+#include "diagnose/rule.h"
+#include "diagnose/rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ==== late thread ============================================================================= */
+
+/* The one thread that others of its process wait for. */
+
+struct late_thread {
+    uint32_t location; /* LULL_NONE: no one thread has LULL_SUSPECTS_MOST of the waits, or there are
+                          none */
+    uint32_t region;   /* of the user, that has most of its part */
+    uint32_t call;     /* by which the others' waits end */
+    int64_t ns;        /* that others waited for it */
+};
+
+/* The parallel region of that name, or NULL. */
+static const struct lull_region *find_parallel(const struct lull_trace *trace, const char *name)
+{
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        if (trace->regions[r].parallel && strcmp(trace->regions[r].name, name) == 0)
+            return &trace->regions[r];
+    return NULL;
+}
+
+/* Which charges are meant. */
+struct question {
+    const struct lull_trace *trace;
+    unsigned kind;
+    const struct lull_region *at; /* where the barrier stands; NULL: anywhere */
+};
+
+static bool is_asked_for(const struct question *question, const struct lull_wait_charge *charge)
+{
+    const struct lull_trace *trace = question->trace;
+    const struct lull_region *at = question->at;
+    if (charge->kind != question->kind || charge->place.thread >= trace->n_locations)
+        return false;
+    if (!at)
+        return true;
+    if (charge->place.call >= trace->n_regions || !*at->file || at->line == 0)
+        return false;
+    const struct lull_region *barrier = &trace->regions[charge->place.call];
+    return barrier->line == at->line && strcmp(barrier->file, at->file) == 0;
+}
+
+/* LULL_NONE: nobody has most of them. *ret_ns: what it has. */
+static uint32_t find_most(const struct lull_wait_result *waits, const struct question *question,
+                          int64_t *ret_ns)
+{
+    struct lull_arena *scratch = lull_arena_create(NULL);
+    int64_t *sums =
+        lull_arena_zero(scratch, question->trace->n_locations + (size_t)1, sizeof *sums);
+    int64_t total = 0;
+    uint32_t most = LULL_NONE;
+    *ret_ns = 0;
+    for (uint32_t i = 0; i < waits->n_charges; i++) {
+        const struct lull_wait_charge *charge = &waits->charges[i];
+        if (!is_asked_for(question, charge))
+            continue;
+        total += charge->ns;
+        sums[charge->place.thread] += charge->ns;
+        if (sums[charge->place.thread] > *ret_ns) {
+            most = charge->place.thread;
+            *ret_ns = sums[most];
+        }
+    }
+    lull_arena_destroy(scratch);
+    return (double)*ret_ns >= LULL_SUSPECTS_MOST * (double)total ? most : LULL_NONE;
+}
+
+/* Of the waits of threads of a kind (enum lull_wait_kind). `parallel`: only those at barriers that
+ * stand where the OpenMP parallel region of that name stands, by file and line; NULL: all. */
+static struct late_thread late_thread_of(const struct lull_case *c, unsigned kind,
+                                         const char *parallel)
+{
+    const struct late_thread nobody = {.location = LULL_NONE};
+    const struct lull_wait_result *waits = c->evidence->waits;
+    const struct lull_trace *trace = c->evidence->trace;
+    struct late_thread late = nobody;
+    if (!waits || waits->absent || !trace)
+        return nobody;
+    const struct question question = {trace, kind,
+                                      parallel ? find_parallel(trace, parallel) : NULL};
+    if (parallel && !question.at)
+        return nobody;
+    late.location = find_most(waits, &question, &late.ns);
+    for (uint32_t i = 0; i < waits->n_charges; i++) { /* those with most ns come first */
+        const struct lull_wait_charge *charge = &waits->charges[i];
+        if (charge->place.thread != late.location || !is_asked_for(&question, charge))
+            continue;
+        late.region = charge->place.region;
+        late.call = charge->place.call;
+        return late;
+    }
+    return nobody;
+}
+
+/* Puts it into the place of a finding, and ends `cause` with who it is: "One ...; thread 2 of rank
+ * 0 most of the time, in solve (solve.c:12)." Without one `cause` ends with a full stop. */
+static void late_thread_tell(struct lull_case *c, struct lull_finding *finding,
+                             const struct late_thread *late, const char *cause)
+{
+    const struct lull_trace *trace = c->evidence->trace;
+    finding->cause = lull_arena_printf(c->arena, "%s.", cause);
+    if (late->location == LULL_NONE)
+        return;
+    const struct lull_location *location = &trace->locations[late->location];
+    lull_finding_set_process(c, finding, location->process);
+    finding->place.location = late->location;
+    lull_finding_add_fact(finding, "late_thread", "waits for that thread", LULL_FACT_TIME,
+                          (double)late->ns);
+    finding->cause = lull_arena_printf(
+        c->arena, "%s; the others wait %s for thread %u of rank %u, which is %s.", cause,
+        lull_case_time(c, late->ns), location->number, trace->processes[location->process].rank,
+        lull_case_where(c, late->region, late->call));
+}
+
+/* ==== parallels =============================================================================== */
+
+/* All of one name. Sums over its executions, threads and processes, ns. */
+struct lull_parallels {
+    const char *name;
+    uint64_t executions;
+    uint32_t threads; /* of the process with most */
+    uint32_t rank;    /* LULL_NONE: several processes have it */
+    int64_t useful_ns, schedule_ns, lock_ns;
+    int64_t imbalance_ns; /* what threads have less than the longest of their execution, if they
+                             wait for it at barriers: who waited for a lock comes no earlier */
+};
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct lull_parallel_breakdown *const *x = a, *const *y = b;
+    const int order = strcmp((*x)->name, (*y)->name);
+    return order ? order : (*x)->process < (*y)->process ? -1 : (*x)->process > (*y)->process;
+}
+
+static void add_parallel(struct lull_parallels *to, const struct lull_breakdown *breakdown,
+                         const struct lull_parallel_breakdown *from)
+{
+    const struct lull_process_breakdown *process = &breakdown->processes[from->process];
+    const int64_t threads = process->n_cpu_threads;
+    to->executions += from->executions;
+    to->threads = process->n_cpu_threads > to->threads ? process->n_cpu_threads : to->threads;
+    to->useful_ns += from->useful_ns;
+    to->schedule_ns += from->schedule_ns;
+    to->lock_ns += from->lock_ns;
+    const int64_t shorter = threads * from->max_useful_ns - from->useful_ns;
+    to->imbalance_ns += shorter < from->sync_ns ? shorter : from->sync_ns;
+}
+
+/* In the order of their names. */
+static uint32_t parallels_of(struct lull_case *c, struct lull_parallels **ret_parallels)
+{
+    const struct lull_breakdown *breakdown = c->evidence->breakdown;
+    const uint32_t n = breakdown->n_parallels;
+    const struct lull_parallel_breakdown **sorted =
+        lull_arena_zero(c->arena, n + (size_t)1, sizeof *sorted);
+    struct lull_parallels *all = lull_arena_zero(c->arena, n + (size_t)1, sizeof *all);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n; i++)
+        sorted[i] = &breakdown->parallels[i];
+    qsort(sorted, n, sizeof *sorted, compare_names);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t rank = breakdown->processes[sorted[i]->process].rank;
+        if (count == 0 || strcmp(all[count - 1].name, sorted[i]->name) != 0)
+            all[count++] = (struct lull_parallels){.name = sorted[i]->name, .rank = rank};
+        add_parallel(&all[count - 1], breakdown, sorted[i]);
+        if (all[count - 1].rank != rank)
+            all[count - 1].rank = LULL_NONE;
+    }
+    *ret_parallels = all;
+    return count;
+}
+
+static void parallels_set_process(struct lull_case *c, struct lull_finding *finding,
+                                  const struct lull_parallels *parallels)
+{
+    const uint32_t process = parallels->rank == LULL_NONE
+                                 ? LULL_NONE
+                                 : lull_evidence_process_of_rank(c->evidence, parallels->rank);
+    if (process != LULL_NONE)
+        lull_finding_set_process(c, finding, process);
+}
+
+/* What a replay is to suppose of the threads. `region` may be NULL. */
+static void threads_fix(struct lull_case *c, struct lull_finding *finding,
+                        enum lull_threads_change change, const char *region)
+{
+    struct lull_what_if_options *fix = lull_finding_fix(c, finding);
+    fix->n_threads = 1;
+    fix->threads[0] = (struct lull_what_if_threads){(uint8_t)change, region};
+}
+
+/* ==== lock ==================================================================================== */
+
+/* Threads wait for locks, critical sections and ordered.
+ * Evidence: time of all threads in them. Formula: its sum; no more can be gained. Silent: below
+ * 1 % of the core time, also where there are very many. Sums suffice; with
+ * events the thread is named that has them four fifths of the time that others wait. */
+
+static void find_lock(struct lull_case *c)
+{
+    const int64_t lost = lull_evidence_activity_ns(c->evidence, LULL_OMP_LOCK);
+    struct lull_parallels *all;
+    if (lost < c->least_ns)
+        return;
+    const uint32_t n = parallels_of(c, &all);
+    const struct lull_parallels *most = NULL;
+    for (uint32_t i = 0; i < n; i++)
+        if (all[i].lock_ns > 0 && (!most || all[i].lock_ns > most->lock_ns))
+            most = &all[i];
+    const struct lull_region_breakdown *region =
+        lull_evidence_region_of(c->evidence, LULL_OMP_LOCK);
+    struct lull_finding *finding = lull_case_add(c, lost);
+    if (most) {
+        finding->place.region = most->name;
+        parallels_set_process(c, finding, most);
+    }
+    if (region) {
+        finding->place.site = *region->site ? region->site : region->name;
+        lull_finding_add_fact(finding, "waits", "times that a lock was asked for", LULL_FACT_COUNT,
+                              (double)region->visits);
+    }
+    finding->sentence = lull_arena_printf(
+        c->arena, "Threads wait %s for locks, critical sections or their turn%s%s%s.",
+        lull_case_time(c, lost), most ? ", most in " : "", most ? most->name : "",
+        region ? lull_arena_printf(c->arena, " (%s)", region->name) : "");
+    const struct late_thread late = late_thread_of(c, LULL_WAIT_LOCK, NULL);
+    late_thread_tell(c, finding, &late, "One thread at a time goes on there");
+    threads_fix(c, finding, LULL_THREADS_NO_LOCKS, NULL);
+}
+
+const struct lull_rule lull_rule_lock = {
+    "lock", "locks", "threads wait for locks, critical sections and ordered", find_lock};
+
+/* ==== serial ================================================================================== */
+
+/* One thread computes outside of parallel regions.
+ * Evidence: useful time of the first thread outside parallel regions. Formula: (threads - 1) x that
+ * of core time; the runtime divided by the serial time limits the speedup: G. Amdahl, Validity of
+ * the single processor approach, AFIPS 1967. Silent: below 1 % of the core time, and for processes
+ * of one thread. Sums suffice. */
+
+/* The process whose serial part is longest, and what all lose by theirs. */
+static int64_t find_serial(const struct lull_breakdown *breakdown, uint32_t *ret_process,
+                           int64_t *ret_longest)
+{
+    int64_t lost = 0;
+    *ret_longest = 0;
+    *ret_process = 0;
+    for (uint32_t p = 0; p < breakdown->n_processes; p++) {
+        const struct lull_process_breakdown *process = &breakdown->processes[p];
+        if (process->n_cpu_threads < 2)
+            continue;
+        const int64_t ns = breakdown->threads[process->first_thread].times.ns[LULL_USEFUL][0];
+        lost += ns * (process->n_cpu_threads - 1);
+        if (ns > *ret_longest) {
+            *ret_longest = ns;
+            *ret_process = p;
+        }
+    }
+    return lost;
+}
+
+/* The region in which most of it is, if that is half of it. */
+static uint32_t region_of_serial(const struct lull_case *c, uint32_t process, int64_t serial)
+{
+    const struct lull_work *work = c->evidence->work;
+    uint32_t most = LULL_NONE;
+    int64_t ns = 0;
+    if (!work || !c->evidence->trace || process == LULL_NONE)
+        return LULL_NONE;
+    for (uint32_t i = lull_work_first(work, process);
+         i < work->n_places && work->places[i].process == process; i++)
+        if (work->places[i].serial_ns > ns) {
+            ns = work->places[i].serial_ns;
+            most = work->places[i].region;
+        }
+    return 2 * ns >= serial ? most : LULL_NONE;
+}
+
+static void find_serial_time(struct lull_case *c)
+{
+    const struct lull_breakdown *breakdown = c->evidence->breakdown;
+    int64_t longest;
+    uint32_t at;
+    const int64_t lost = find_serial(breakdown, &at, &longest);
+    if (lost < c->least_ns || longest <= 0)
+        return;
+    const struct lull_process_breakdown *process = &breakdown->processes[at];
+    const uint32_t of = lull_evidence_process_of_rank(c->evidence, process->rank);
+    struct lull_finding *finding = lull_case_add(c, lost);
+    const double limit = (double)breakdown->runtime_ns / (double)longest;
+    if (of != LULL_NONE && breakdown->n_processes == 1) {
+        lull_finding_set_process(c, finding, of);
+        finding->place.location = c->evidence->trace->processes[of].first_location;
+    }
+    lull_finding_set_region(c, finding, region_of_serial(c, of, longest), LULL_NONE);
+    finding->bound_ns = longest - longest / process->n_cpu_threads;
+    lull_finding_add_fact(finding, "serial", "computation outside parallel regions", LULL_FACT_TIME,
+                          (double)longest);
+    lull_finding_add_fact(finding, "threads", "threads of the process", LULL_FACT_COUNT,
+                          process->n_cpu_threads);
+    lull_finding_add_fact(finding, "limit",
+                          "limit of the speedup over this run with ever more "
+                          "threads",
+                          LULL_FACT_RATIO, limit);
+    finding->sentence = lull_arena_printf(
+        c->arena,
+        "%s of %s are serial%s: the other threads are idle for %s, and more threads make it at "
+        "most %.2fx as fast.",
+        lull_case_time(c, longest), lull_case_time(c, breakdown->runtime_ns),
+        breakdown->n_processes > 1 ? lull_arena_printf(c->arena, " on rank %u", process->rank) : "",
+        lull_case_time(c, lost), limit);
+    finding->cause = "One thread computes outside of parallel regions (Amdahl's law).";
+    threads_fix(c, finding, LULL_THREADS_NO_SERIAL, NULL);
+    finding->fixed = "Divided among its threads";
+}
+
+const struct lull_rule lull_rule_serial = {
+    "serial", "serial part", "one thread computes outside of parallel regions", find_serial_time};
+
+/* ==== uneven threads ========================================================================== */
+
+/* Threads of a parallel region wait for the longest.
+ * Evidence: useful time of each execution's threads, time at barriers and for locks. Formula: the
+ * sum of what threads have less than the longest of their execution, no more than they wait at
+ * barriers. Silent: below 1 % of the core time, and where threads wait longer for locks there: then
+ * these are why they come at different times. Sums suffice; with events the thread is named for
+ * which others wait four fifths of the time at barriers there. */
+
+static void tell_uneven(struct lull_case *c, const struct lull_parallels *of)
+{
+    struct lull_finding *finding = lull_case_add(c, of->imbalance_ns);
+    finding->place.region = of->name;
+    parallels_set_process(c, finding, of);
+    lull_finding_add_fact(finding, "executions", "executions", LULL_FACT_COUNT,
+                          (double)of->executions);
+    lull_finding_add_fact(finding, "useful", "computation of all threads there", LULL_FACT_TIME,
+                          (double)of->useful_ns);
+    finding->sentence = lull_arena_printf(
+        c->arena,
+        "Threads work unevenly in %s: while the longest still computes, the others lose %s in %.0f "
+        "execution%s.",
+        of->name, lull_case_time(c, of->imbalance_ns), (double)of->executions,
+        of->executions == 1 ? "" : "s");
+    const struct late_thread late = late_thread_of(c, LULL_WAIT_THREAD_BARRIER, of->name);
+    late_thread_tell(c, finding, &late,
+                     "Iterations or tasks are not divided evenly among the threads");
+    threads_fix(c, finding, LULL_THREADS_BALANCED, of->name);
+}
+
+static void find_uneven_threads(struct lull_case *c)
+{
+    struct lull_parallels *all;
+    const uint32_t n = parallels_of(c, &all);
+    for (uint32_t i = 0; i < n; i++)
+        if (all[i].imbalance_ns >= c->least_ns && all[i].imbalance_ns > all[i].lock_ns)
+            tell_uneven(c, &all[i]); /* who waits for a lock is late for the barrier, too */
+}
+
+const struct lull_rule lull_rule_thread_imbalance = {
+    "imbalance", "uneven threads", "threads of a parallel region wait for the longest",
+    find_uneven_threads};
+
+/* ==== scheduling ============================================================================== */
+
+/* What OpenMP's scheduling takes, divided into two. */
+
+struct scheduling {
+    int64_t fork_ns, chunk_ns; /* of all threads: to begin and end regions; to get iterations */
+    uint64_t executions, forks, chunks; /* of parallel regions; threads in these; asked for */
+    const struct lull_parallels *most;  /* with most time of both; NULL: there is none */
+};
+
+/* To divide the iterations: the regions of scheduling that are entered more often than threads
+ * enter and leave parallel regions. */
+enum { ENTERED_MORE = 4 };
+
+static int64_t chunk_ns(const struct lull_case *c, uint64_t forks, uint64_t *ret_chunks)
+{
+    const struct lull_breakdown *breakdown = c->evidence->breakdown;
+    int64_t ns = 0;
+    *ret_chunks = 0;
+    for (uint32_t r = 0; r < breakdown->n_regions; r++) {
+        const struct lull_region_breakdown *region = &breakdown->regions[r];
+        if (region->activity != LULL_OMP_SCHEDULE || region->visits <= ENTERED_MORE * forks)
+            continue;
+        ns += region->exclusive_ns;
+        *ret_chunks += region->visits;
+    }
+    return ns;
+}
+
+static struct scheduling scheduling_of(struct lull_case *c)
+{
+    struct scheduling of = {0};
+    struct lull_parallels *all;
+    const uint32_t n = parallels_of(c, &all);
+    for (uint32_t i = 0; i < n; i++) {
+        of.executions += all[i].executions;
+        of.forks += all[i].executions * all[i].threads;
+        if (!of.most || all[i].schedule_ns > of.most->schedule_ns)
+            of.most = &all[i];
+    }
+    of.chunk_ns = chunk_ns(c, of.forks, &of.chunks);
+    of.fork_ns = lull_evidence_activity_ns(c->evidence, LULL_OMP_SCHEDULE) - of.chunk_ns;
+    return of;
+}
+
+/* ==== chunk =================================================================================== */
+
+/* Threads ask for iterations too often.
+ * Evidence: regions of scheduling that are entered several times as often as threads enter parallel
+ * regions, which are those that hand out iterations. Formula: their time, beside the computation of
+ * one chunk. Silent: below 1 % of the core time, and where the compiler's runtime tells no chunks.
+ */
+
+static void find_chunk(struct lull_case *c)
+{
+    const struct scheduling of = scheduling_of(c);
+    if (of.chunk_ns < c->least_ns || !of.most)
+        return;
+    struct lull_finding *finding = lull_case_add(c, of.chunk_ns);
+    const int64_t work = of.most->useful_ns / (int64_t)of.chunks;
+    finding->place.region = of.most->name;
+    parallels_set_process(c, finding, of.most);
+    lull_finding_add_fact(finding, "chunks", "chunks that were asked for", LULL_FACT_COUNT,
+                          (double)of.chunks);
+    lull_finding_add_fact(finding, "each", "to get one", LULL_FACT_TIME,
+                          (double)of.chunk_ns / (double)of.chunks);
+    lull_finding_add_fact(finding, "work", "computation of one", LULL_FACT_TIME, (double)work);
+    finding->sentence =
+        lull_arena_printf(c->arena, "To get %.0f chunks of iterations takes %s, most in %s.",
+                          (double)of.chunks, lull_case_time(c, of.chunk_ns), of.most->name);
+    finding->cause = "The chunks are small: larger ones are asked for less often.";
+    threads_fix(c, finding, LULL_THREADS_NO_SCHEDULING, of.most->name);
+}
+
+const struct lull_rule lull_rule_chunk = {"chunk", "small chunks",
+                                          "threads ask for iterations too often", find_chunk};
+
+/* ==== fork join =============================================================================== */
+
+/* Parallel regions take long to begin and end.
+ * Evidence: time in scheduling (from the fork until a thread computes, and its like at the end),
+ * less what it takes to get chunks. Formula: the sum over threads, beside what one execution
+ * computes. Silent: below 1 % of the core time, and where nothing says which regions there are. */
+
+static void find_fork_join(struct lull_case *c)
+{
+    const struct scheduling of = scheduling_of(c);
+    if (of.fork_ns < c->least_ns || !of.most || of.executions == 0)
+        return;
+    struct lull_finding *finding = lull_case_add(c, of.fork_ns);
+    const int64_t each = of.fork_ns / (int64_t)of.executions;
+    const int64_t work = of.most->useful_ns / (int64_t)of.most->executions;
+    finding->place.region = of.most->name;
+    parallels_set_process(c, finding, of.most);
+    lull_finding_add_fact(finding, "executions", "executions of parallel regions", LULL_FACT_COUNT,
+                          (double)of.executions);
+    lull_finding_add_fact(finding, "each", "fork and join of one, over its threads", LULL_FACT_TIME,
+                          (double)each);
+    lull_finding_add_fact(finding, "work", "computation of one, likewise", LULL_FACT_TIME,
+                          (double)work);
+    finding->sentence = lull_arena_printf(
+        c->arena,
+        "To begin and end %.0f executions of parallel regions takes %s of the threads' time, most "
+        "in %s, where one computes for %s.",
+        (double)of.executions, lull_case_time(c, of.fork_ns), of.most->name,
+        lull_case_time(c, work));
+    finding->cause = "Parallel regions that are short, or threads that have to be woken up.";
+    threads_fix(c, finding, LULL_THREADS_NO_SCHEDULING, NULL);
+}
+
+const struct lull_rule lull_rule_fork_join = {
+    "fork_join", "fork and join", "parallel regions take long to begin and end", find_fork_join};

@@ -1,0 +1,274 @@
+/* Who made others wait: what the rules of the kinds of waits share.
+ *
+ * Evidence: the charges of waits (wait/wait.h) by process and region, and how long each process
+ * computed there. Where few processes have most of the charges of a region, each is told by the
+ * kind that it was charged with most; where many have them, and not because of uneven work, the
+ * region is told, by that kind of the first. Formula: the sum of its charges; the charges are the
+ * delay costs of D. Boehme et al., 10.1145/2934661. Silent: below 1 % of the core time, and where
+ * waits are shorter than clocks are apart. */
+#include "diagnose/rule.h"
+#include "diagnose/rule/imbalance.h"
+#include "diagnose/rules.h"
+
+/* ==== waiting ================================================================================= */
+
+/* Of few processes those are told that others wait for so much of the time that they wait for all
+ * of them: less is what follows from the others. */
+#define SUSPECT_LEAST 0.1
+
+static unsigned kind_of(const struct lull_suspect *suspect)
+{
+    unsigned most = 0;
+    for (unsigned kind = 1; kind < LULL_WAIT_MPI_KINDS; kind++)
+        if (suspect->kinds[kind] > suspect->kinds[most])
+            most = kind;
+    return most;
+}
+
+/* Shorter waits than clocks are apart are no waits. */
+static bool is_above_clocks(const struct lull_case *c, const struct lull_suspect *suspect)
+{
+    const double error = c->evidence->trace->clock_error;
+    return !(error > 0) || (double)suspect->ns > error * (double)suspect->waits;
+}
+
+static const char *rank_of(const struct lull_case *c, uint32_t process)
+{
+    return lull_arena_printf(c->arena, "%u", c->evidence->trace->processes[process].rank);
+}
+
+/* "38 % longer than the median of its peers" */
+static const char *how_long(struct lull_case *c, struct lull_finding *finding,
+                            const struct lull_suspect *suspect)
+{
+    const struct lull_work *work = c->evidence->work;
+    if (!work)
+        return "late";
+    const struct lull_uneven uneven = lull_uneven_of(c, suspect->region, suspect->process);
+    const double own = (double)lull_work_of(work, suspect->process, suspect->region);
+    lull_finding_add_fact(finding, "useful", "its useful time there", LULL_FACT_TIME, own);
+    lull_finding_add_fact(finding, "median", "median of its peers there", LULL_FACT_TIME,
+                          uneven.median);
+    finding->bound_ns = own < (double)finding->bound_ns ? (int64_t)own : finding->bound_ns;
+    if (uneven.median <= 0)
+        return lull_arena_printf(c->arena, "late by %s of work that most others do not have",
+                                 lull_case_time(c, (int64_t)own));
+    const double ratio = own / uneven.median;
+    if (ratio >= 10)
+        return lull_arena_printf(c->arena, "%.0f times as long as the median of its peers", ratio);
+    if (ratio > 1.005)
+        return lull_arena_printf(c->arena, "%.0f %% longer than the median of its peers",
+                                 100 * (ratio - 1));
+    return "late, though not longer than its peers over the run";
+}
+
+static void set_instance(struct lull_finding *finding, const struct lull_suspect *suspect)
+{
+    finding->place.begin = suspect->longest->longest.begin;
+    finding->place.end = finding->place.begin + suspect->longest->longest.ns;
+}
+
+static const char *name_of_call(const struct lull_case *c, uint32_t call)
+{
+    return call < c->evidence->trace->n_regions ? c->evidence->trace->regions[call].name : "MPI";
+}
+
+static void add_wait_facts(struct lull_finding *finding, const struct lull_suspect *suspect)
+{
+    lull_finding_add_fact(finding, "waits", "waits", LULL_FACT_COUNT, (double)suspect->waits);
+    lull_finding_add_fact(finding, "longest", "the longest of them", LULL_FACT_TIME,
+                          (double)suspect->longest->longest.ns);
+    if (suspect->passed_ns > 0)
+        lull_finding_add_fact(finding, "passed", "reached those who wait through others",
+                              LULL_FACT_TIME, (double)suspect->passed_ns);
+}
+
+/* Whether senders need not wait for it: a receiver that works longer over the run is late for those
+ * who do not wait as well. */
+static bool could_send_ahead(const struct lull_case *c, const struct lull_suspect *suspect)
+{
+    return kind_of(suspect) == LULL_WAIT_LATE_RECEIVER &&
+           !(c->evidence->work && lull_uneven_is_late(c, suspect));
+}
+
+static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect)
+{
+    const uint32_t call = suspect->most->place.call;
+    struct lull_finding *finding = lull_case_add(c, suspect->ns);
+    lull_finding_set_process(c, finding, suspect->process);
+    lull_finding_set_region(c, finding, suspect->region, call);
+    set_instance(finding, suspect);
+    const char *longer = how_long(c, finding, suspect);
+    add_wait_facts(finding, suspect);
+    finding->sentence = lull_arena_printf(c->arena, "Rank %s is %s %s: others wait %s for its %s.",
+                                          rank_of(c, suspect->process), longer,
+                                          lull_case_where(c, suspect->region, call),
+                                          lull_case_time(c, suspect->ns), name_of_call(c, call));
+    const struct lull_evidence_speed speed =
+        lull_evidence_speed(c->evidence, suspect->process, LULL_NONE);
+    finding->cause = lull_evidence_cause(&speed, c->arena);
+    if (could_send_ahead(c, suspect))
+        lull_finding_fix(c, finding)->eager = true;
+    else
+        lull_finding_cut(c, finding, suspect);
+}
+
+/* Many are late, each at another time. */
+static void tell_turns(struct lull_case *c, const struct lull_suspicion *suspicion)
+{
+    const struct lull_suspect *first = &c->suspects[suspicion->first];
+    const uint32_t call = first->most->place.call;
+    struct lull_finding *finding = lull_case_add(c, suspicion->ns);
+    lull_finding_set_region(c, finding, suspicion->region, call);
+    set_instance(finding, first);
+    finding->place.instance = first->process;
+    add_wait_facts(finding, first);
+    finding->sentence = lull_arena_printf(
+        c->arena, "%u processes are late by turns %s: others wait %s for their %s.",
+        suspicion->principal, lull_case_where(c, suspicion->region, call),
+        lull_case_time(c, suspicion->ns), name_of_call(c, call));
+    finding->cause =
+        "Over the run they work about as long as each other; which one is late changes.";
+    if (kind_of(first) == LULL_WAIT_LATE_RECEIVER)
+        lull_finding_fix(c, finding)->eager = true;
+}
+
+/* Tells the suspects of that kind (enum lull_wait_kind). */
+static void waiting_find(struct lull_case *c, unsigned kind)
+{
+    for (uint32_t s = 0; s < c->n_suspicions; s++) {
+        struct lull_suspicion *suspicion = &c->suspicions[s];
+        if (suspicion->ns < c->least_ns)
+            continue;
+        if (!suspicion->few) {
+            if (kind_of(&c->suspects[suspicion->first]) == kind) {
+                tell_turns(c, suspicion);
+                suspicion->ns = 0;
+            }
+            continue;
+        }
+        for (uint32_t i = suspicion->first; i < suspicion->first + suspicion->count; i++) {
+            const struct lull_suspect *suspect = &c->suspects[i];
+            if (suspect->ns >= c->least_ns &&
+                (double)suspect->ns >= SUSPECT_LEAST * (double)suspicion->ns &&
+                kind_of(suspect) == kind && is_above_clocks(c, suspect))
+                tell_suspect(c, suspect);
+        }
+    }
+}
+
+/* ==== barrier ================================================================================= */
+
+/* All wait at barriers for the last.
+ * Evidence: when each process came to each barrier. Silent: where its members are not known. */
+
+static void find_barrier(struct lull_case *c)
+{
+    waiting_find(c, LULL_WAIT_BARRIER);
+}
+
+const struct lull_rule lull_rule_barrier = {"barrier", "late at a barrier",
+                                            "all wait at barriers for the last", find_barrier};
+
+/* ==== early reduce ============================================================================ */
+
+/* The root of reductions and gathers waits for who comes late.
+ * Evidence: when the root and the last of the others came. Silent: where the root is not known, and
+ * for the others, which may leave before. */
+
+static void find_early_reduce(struct lull_case *c)
+{
+    waiting_find(c, LULL_WAIT_EARLY_REDUCE);
+}
+
+const struct lull_rule lull_rule_early_reduce = {
+    "early_reduce", "early reduce", "the root of reductions and gathers waits for who comes late",
+    find_early_reduce};
+
+/* ==== early scan ============================================================================== */
+
+/* Ranks wait in scans for those before them.
+ * Evidence: when each process came, beside the last of the ranks before it. Silent: where the
+ * members are not known. */
+
+static void find_early_scan(struct lull_case *c)
+{
+    waiting_find(c, LULL_WAIT_EARLY_SCAN);
+}
+
+const struct lull_rule lull_rule_early_scan = {
+    "early_scan", "early scan", "ranks wait in scans for those before them", find_early_scan};
+
+/* ==== late broadcast ========================================================================== */
+
+/* All wait for the root of broadcasts and scatters.
+ * Evidence: when the root and each of the others came. Silent: where the root is not known. */
+
+static void find_late_broadcast(struct lull_case *c)
+{
+    waiting_find(c, LULL_WAIT_LATE_BROADCAST);
+}
+
+const struct lull_rule lull_rule_late_broadcast = {
+    "late_broadcast", "late broadcast", "all wait for the root of broadcasts and scatters",
+    find_late_broadcast};
+
+/* ==== late receiver =========================================================================== */
+
+/* Senders wait for receives that are posted late.
+ * Evidence: synchronous sends, and blocking ones of more than what every MPI sends without waiting,
+ * that began before the receive was posted and ended after it. Silent: where messages are buffered,
+ * where sends do not block, and where it is not known when the receive was posted. */
+
+static void find_late_receiver(struct lull_case *c)
+{
+    waiting_find(c, LULL_WAIT_LATE_RECEIVER);
+}
+
+const struct lull_rule lull_rule_late_receiver = {"late_receiver", "late receiver",
+                                                  "senders wait for receives that are posted late",
+                                                  find_late_receiver};
+
+/* ==== late sender ============================================================================= */
+
+/* Receivers wait for messages that are sent late.
+ * Evidence: receives that began before the message was sent, also among several that one call
+ * completes, of which the latest counts. Silent: where the receiver was not there yet either. */
+
+static void find_late_sender(struct lull_case *c)
+{
+    waiting_find(c, LULL_WAIT_LATE_SENDER);
+}
+
+const struct lull_rule lull_rule_late_sender = {"late_sender", "late sender",
+                                                "receivers wait for messages that are sent late",
+                                                find_late_sender};
+
+/* ==== n to n ================================================================================== */
+
+/* All wait in operations of all for the last: allreduce, alltoall, allgather and their like.
+ * Evidence: when each process came to each of them. Silent: where its members are not known. */
+
+static void find_n_to_n(struct lull_case *c)
+{
+    waiting_find(c, LULL_WAIT_N_TO_N);
+}
+
+const struct lull_rule lull_rule_n_to_n = {
+    "n_to_n", "late at an operation of all",
+    "all wait in operations such as allreduce and alltoall for the last", find_n_to_n};
+
+/* ==== wrong order ============================================================================= */
+
+/* Receivers wait for one message while another one, which they take later, is there.
+ * Evidence: a late sender where a later call received what had been sent before the wait began, as
+ * Scalasca defines it. Silent: where the other message comes more than a few waits later. */
+
+static void find_wrong_order(struct lull_case *c)
+{
+    waiting_find(c, LULL_WAIT_WRONG_ORDER);
+}
+
+const struct lull_rule lull_rule_wrong_order = {
+    "wrong_order", "wrong order",
+    "receivers wait for one message while another, sent earlier, is there", find_wrong_order};

@@ -1,0 +1,190 @@
+/* The breakdown of a run: where the time of each thread went, in integers that add up.
+ *
+ * One pass over the events, memory bounded by the number of locations (plus regions x workers when
+ * regions are asked for). For every thread the nanoseconds of all activities, inside and outside
+ * parallel regions, plus `disabled_ns`, make up exactly the length of the analysed windows.
+ *
+ * Where a trace has states (Paraver), the state decides what is useful: useful = Running. A
+ * region that is open refines the others (MPI point-to-point or collective, lock ...). Without
+ * states the innermost runtime region decides. A worker outside every parallel region is idle.
+ * Counter readings belong to the activity of the time that ends with them, (begin, end]; where a
+ * window cuts the time since the counter's previous reading (or the first event), they count in
+ * proportion to the time inside, in integers that add up over adjoining windows. */
+#ifndef LULL_METRICS_BREAKDOWN_H
+#define LULL_METRICS_BREAKDOWN_H
+
+#include "activity/pass.h"
+#include "metrics/windows.h"
+#include "team/division.h"
+
+/* ==== breakdown =============================================================================== */
+
+/* [activity][1: inside an OpenMP parallel region] */
+struct lull_times {
+    int64_t ns[LULL_ACTIVITIES][2];
+};
+
+struct lull_thread_breakdown {
+    uint32_t process; /* index into processes */
+    uint32_t number;
+    uint8_t kind; /* enum lull_location_kind */
+    bool master;
+    struct lull_times times;
+    int64_t disabled_ns; /* measurement switched off */
+    uint64_t *counters;  /* [n_counters * LULL_ACTIVITIES], counter-major; sums modulo 2^64 */
+};
+
+struct lull_process_breakdown {
+    const char *name;
+    uint32_t rank, node;
+    uint32_t first_thread, n_threads; /* in threads[]: CPU threads first, then device streams */
+    uint32_t n_cpu_threads;
+    int64_t window_ns; /* length of its analysed windows: that of its threads */
+};
+
+/* One region (function, MPI call, construct) summed over all threads. */
+struct lull_region_breakdown {
+    const char *name;
+    const char *site; /* where it is called, as in lull_region; "": unknown, or all places */
+    uint8_t paradigm, role, activity;
+    uint64_t visits;
+    int64_t inclusive_ns; /* outermost visits only, so that recursion counts once; 0 from sums */
+    int64_t exclusive_ns; /* not in a region inside */
+    int64_t useful_ns;    /* useful time directly inside */
+};
+
+/* One OpenMP parallel region of one process, summed over its executions: those of the master's
+ * outermost regions. Sums over threads are over all CPU threads of the process (threads that take
+ * no part count as not useful); a worker's time inside parallel regions belongs to the execution
+ * that it overlaps. */
+struct lull_parallel_breakdown {
+    uint32_t process;
+    const char *name;
+    uint64_t executions;
+    int64_t duration_ns;   /* on the master: sum of (end - begin) */
+    int64_t useful_ns;     /* sum over threads and executions of useful time inside */
+    int64_t max_useful_ns; /* sum over executions of the largest useful time of a thread */
+    /* sums over threads of time inside, by cause */
+    int64_t schedule_ns, lock_ns, sync_ns, mpi_ns, other_ns;
+};
+
+struct lull_breakdown_counter {
+    const char *name;
+    uint8_t role;
+};
+
+/* Processes are sorted by rank, threads by process, kind and number, regions by name and site,
+ * counters by name, parallels by process and name. */
+struct lull_breakdown {
+    const char *run;     /* as the user named it */
+    int64_t duration_ns; /* length of the trace */
+    int64_t runtime_ns;  /* T: the longest time that a master was measured, or that another thread
+                            computed or a stream was busy (while the masters were paused) */
+    int64_t
+        ideal_runtime_ns; /* T_id, of the same windows: from a replay (replay/ideal/ideal.h), which
+                             the caller adds; 0: not known. Parts that are merged lose it. */
+    const char *ideal_absent;    /* why a replay found none, in a few words; NULL: there was none */
+    int64_t replayed_runtime_ns; /* of a replay of the same windows on the network that the messages
+                                    of the run show, likewise; 0: not known */
+    uint32_t n_nodes;            /* 0: unknown */
+    struct lull_process_breakdown *processes;
+    uint32_t n_processes;
+    struct lull_thread_breakdown *threads;
+    uint32_t n_threads;
+    struct lull_breakdown_counter *counters;
+    uint32_t n_counters;
+    struct lull_region_breakdown *regions; /* NULL unless asked for */
+    uint32_t n_regions;
+    struct lull_parallel_breakdown *parallels;
+    uint32_t n_parallels;
+    bool from_sums; /* of it or a part: no inclusive times, no parallels */
+};
+
+/* Where the times come from. Sums tell the same for the whole run; they do not tell windows,
+ * inclusive times, and single executions of parallel regions. */
+enum lull_breakdown_source {
+    LULL_FROM_ANY, /* events if all are there or windows are wanted, else sums if there are */
+    LULL_FROM_EVENTS,
+    LULL_FROM_SUMS
+};
+
+struct lull_breakdown_options {
+    const struct lull_windows *windows; /* NULL: the whole run */
+    uint32_t application;               /* default 0 */
+    bool regions;                       /* fill regions[] */
+    uint8_t source;                     /* enum lull_breakdown_source */
+    bool main_part;  /* from sums: MPI_Init and MPI_Finalize are left out, and their time is not one
+                        of the run; from events the windows say so */
+    int64_t life_ns; /* from sums: from when the application begins until it ends; 0: the run */
+    unsigned workers; /* 0: all */
+    /* Each member of a team reads its processes, and the first has the breakdown; others have none.
+     * NULL: alone. */
+    const struct lull_division *division;
+    void (*progress)(void *context, double share);
+    void *progress_context;
+};
+
+/* The result lives in `arena`; NULL where another member of a team has it. LULL_ERR_RANGE when
+ * windows are wanted of a run without events. */
+lull_status lull_breakdown_compute(const struct lull_trace *trace,
+                                   const struct lull_breakdown_options *options,
+                                   struct lull_arena *arena, struct lull_breakdown **ret_breakdown,
+                                   struct lull_error *err);
+
+/* The same as a consumer, for a pass that serves others, too: create, let _prepare set windows,
+ * application, tick and regions of the pass's options, run the pass with the consumer, take the
+ * result. `options` and `trace` must outlive the collector. Needs events: options->source does not
+ * matter. */
+struct lull_collector;
+lull_status lull_collector_create(const struct lull_trace *trace,
+                                  const struct lull_breakdown_options *options, unsigned workers,
+                                  struct lull_collector **ret_collector, struct lull_error *err);
+void lull_collector_prepare(const struct lull_collector *collector,
+                            struct lull_pass_options *pass_options);
+struct lull_consumer lull_collector_consumer(struct lull_collector *collector);
+/* After the pass, by all members of a team: the first gets what the others have. */
+lull_status lull_collector_gather(struct lull_collector *collector, struct lull_error *err);
+/* Then, by the first; the result lives in `arena`. */
+lull_status lull_collector_result(const struct lull_collector *collector, struct lull_arena *arena,
+                                  struct lull_breakdown **ret_breakdown, struct lull_error *err);
+void lull_collector_destroy(struct lull_collector *collector); /* NULL is allowed */
+
+/* Whether the breakdown of these options comes from sums or from events (enum
+ * lull_breakdown_source); fails where the trace does not have what they ask for. */
+lull_status lull_breakdown_find_source(const struct lull_trace *trace,
+                                       const struct lull_breakdown_options *options,
+                                       uint8_t *ret_source, struct lull_error *err);
+
+/* Adds `part` (other processes, other threads, or other windows of the same run) to `whole`:
+ * processes and threads are matched by rank and number, regions by name and site, counters by name.
+ * Parallel regions belong with their process: parts that hold different threads of one process have
+ * them in one of the parts only. Merging is associative and commutative, as long as windows are not
+ * cut inside an execution of a parallel region. `whole` is left as it was on failure:
+ * LULL_ERR_RANGE when a counter or a thread means different things in both, or when a thread gets
+ * more time than the run lasts (a part was added twice). */
+lull_status lull_breakdown_merge(struct lull_breakdown *whole, const struct lull_breakdown *part,
+                                 struct lull_arena *arena, struct lull_error *err);
+
+/* ==== merge =================================================================================== */
+
+/* The one form of a breakdown. */
+
+/* The sum of `a` and `b` (NULL: nothing), copied into `arena`: processes by rank, threads by kind
+ * and number, regions, counters and parallels by name, each once; window_ns, runtime_ns and
+ * n_nodes derived from them. ret_joined may be one of the parts. */
+lull_status lull_breakdown_join(const struct lull_breakdown *a, const struct lull_breakdown *b,
+                                struct lull_arena *arena, struct lull_breakdown *ret_joined,
+                                struct lull_error *err);
+
+/* The sum of a thread's times: the length of its windows; negative where it overflows. */
+int64_t lull_thread_window(const struct lull_thread_breakdown *thread);
+
+/* ==== outline ================================================================================= */
+
+/* A breakdown before its numbers. */
+
+/* A breakdown that has the processes, threads and counters of an application, and no times. */
+struct lull_breakdown *lull_breakdown_outline(const struct lull_trace *trace, uint32_t application,
+                                              struct lull_arena *arena);
+
+#endif
