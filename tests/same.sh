@@ -41,7 +41,8 @@ compare() {
         rm -rf "$place.$side"
         mv "$place" "$place.$side"
     done
-    if ! diff -r "$place.old" "$place.new" >"$place.diff" 2>&1; then
+    # traces.otf2 holds an identity that libotf2 draws.
+    if ! diff -r -x traces.otf2 "$place.old" "$place.new" >"$place.diff" 2>&1; then
         echo "differs ($members members): lull $*: $(head -c 300 "$place.diff" | tr '\n' ' ')"
     fi
     rm -rf "$place.old" "$place.new" "$place.diff"

@@ -78,7 +78,7 @@ struct lull_pass_options {
         *marks;         /* [n_regions]: SPANs tell in which marked region (> 0) they are; or NULL */
     const bool *visits; /* [n_regions]: whose VISITs are wanted; NULL: of all */
     int64_t tick;       /* ns between two TICKs; 0: none */
-    /* [workers][n_regions], zeroed, of the caller: sums by region (activity/ledger.h), of all
+    /* [workers][n_regions], zeroed, of the caller: sums by region (activity/step.h), of all
      * locations that the worker reads; NULL: not wanted. */
     struct lull_region_ledger *regions;
     void (*progress)(void *context, double share);

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* Ranges of sizes with a line each (stats/fit/piecewise.h), relative errors minimised. Where the
+/* Ranges of sizes with a line each (stats/regression.h), relative errors minimised. Where the
  * eager limit is known, sizes up to it and beyond are fitted apart and named eager and rendezvous.
  * `points` ascend in x (bytes) from 0 on; y is s. A latency that cannot be told from 0 is below
  * resolution: its interval goes from 0 to a bound, its value is the middle, above 0, and the

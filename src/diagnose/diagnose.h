@@ -1,5 +1,5 @@
 /* Diagnosis: what a run loses its time by, by rules. No rule reads a file; replays, which tell what
- * a fix would save, are made by the study of a report (study/diagnosis/diagnosis.h). */
+ * a fix would save, are made by the study of a report (study/diagnosis.h). */
 #ifndef LULL_DIAGNOSE_DIAGNOSE_H
 #define LULL_DIAGNOSE_DIAGNOSE_H
 

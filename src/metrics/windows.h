@@ -1,4 +1,4 @@
-/* Making windows (activity/windows.h): of an interval of time, of a region. */
+/* Making windows (activity/pass.h): of an interval of time, of a region. */
 #ifndef LULL_METRICS_WINDOWS_H
 #define LULL_METRICS_WINDOWS_H
 

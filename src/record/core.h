@@ -16,16 +16,16 @@
  *  - LULL_RECORD_SKEW: for tests, "NS:PPM": every process is a node of its own, whose clock is NS
  *    and PPM parts in a million ahead of that of the rank before it
  *  - LULL_RECORD_LOOKS: for tests: above how many comparisons members are not looked up
- *    (record/mpi/members.h)
- *  - LULL_RECORD_INJECT: a file that says how the program is to be disturbed (inject/inject.h)
+ *    (record/mpi/comms.h)
+ *  - LULL_RECORD_INJECT: a file that says how the program is to be disturbed (record/inject.h)
  *  - LULL_RECORD_CALLPATH: how many callers a call site has (record/site/site.h); unset: 1
  *  - LULL_RECORD_FILTER: path of a file that says which functions are recorded (filter/filter.h)
  *  - LULL_RECORD_START, LULL_RECORD_DURATION: ns: since when from its begin, and how long the
- *    program is recorded (record/thread/window.h)
+ *    program is recorded (record/thread/pause.h)
  *  - LULL_RECORD_SIGNALS: on or off: signals switch recording on and off, which it is at first
  *  - LULL_RECORD_ITERATIONS: "FIRST:LAST" or "NAME:FIRST:LAST": which are recorded
  *  - LULL_RECORD_THROTTLE: "CALLS:NS": functions are left out after that many calls of a smaller
- *    mean; or none; unset: 100000:1000 (record/function/function.h)
+ *    mean; or none; unset: 100000:1000 (record/function.h)
  *  - LULL_RECORD_WAITS: ns: waits for locks are recorded from that length on; or none; unset: 1000
  *    (record/thread/locks.h)
  *  - LULL_RECORD_STORE: node: record into the file of the node (tape/container.h), where others
@@ -193,10 +193,10 @@ struct rec_process {
     _Alignas(REC_PAGE) uint64_t gate; /* atomic; see enum rec_gate. 0: nothing is recorded */
     _Atomic bool on;                  /* changes to false at the end and in a forked child */
     bool tsc;
-    bool disturbs;      /* on purpose (inject/inject.h) */
+    bool disturbs;      /* on purpose (record/inject.h) */
     double ns_per_tick; /* roughly, as measured at the start */
     bool profile;
-    bool keeps_last;      /* the oldest events give way to the newest (store/ring.h) */
+    bool keeps_last;      /* the oldest events give way to the newest (record/store/buffer.h) */
     uint32_t callpath;    /* callers of a call that are told apart, 1 or more */
     uint32_t number;      /* p of the file names */
     uint32_t first;       /* what communicators call the world's rank 0 */
@@ -256,7 +256,7 @@ void rec_resume(void);
 /* The same for another reason: there is a pause as long as one of them holds. */
 enum rec_pause_reason {
     REC_PAUSE_PROGRAM = 1,
-    REC_PAUSE_TIME = 2, /* the others: thread/window.h */
+    REC_PAUSE_TIME = 2, /* the others: record/thread/pause.h */
     REC_PAUSE_SIGNAL = 4,
     REC_PAUSE_ITERATION = 8
 };

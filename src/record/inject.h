@@ -1,5 +1,5 @@
 /* Disturbing the program on purpose (`lull record --inject`): computations that last longer, and
- * messages that take a time at least (inject/mpi/disturb.h). What is to be done stands in a file of
+ * messages that take a time at least (record/mpi/disturb.h). What is to be done stands in a file of
  * plain numbers (tape/inject.h), whose path is in LULL_RECORD_INJECT.
  *
  * Nothing of this runs unless it is asked for: rec_process.disturbs is false then, and the wrappers
@@ -61,7 +61,7 @@ void rec_inject_count(bool known);
 
 /* What is lost to n > 0 detours of a period when `work` > 0 ns are done from its moment `at` on: a
  * detour that is under way, and each that begins before the work is done. The same as in
- * simulations (sim/noise/recording.h). */
+ * simulations (sim/noise/noise.h). */
 int64_t rec_lost_to_detours(const struct lull_tape_detour *detours, uint32_t n, int64_t period,
                             int64_t at, int64_t work);
 

@@ -147,7 +147,7 @@ struct tree_evidence {
 };
 
 /* When those came who are below a place in the tree, or above it and below the root. Places are
- * counted from the root; the parent of one lacks its lowest bit (sim/collective/binomial.c). */
+ * counted from the root; the parent of one lacks its lowest bit (sim/collective/collective.c). */
 static int64_t last_below(const int64_t *entered, uint32_t size, uint32_t place)
 {
     const uint32_t end = place + (place & -place);

@@ -11,7 +11,7 @@
  * requests that it completed; Probe takes no time, as do calls that wait for nobody (unless
  * `keep_calls` says otherwise). A test or Iprobe that found nothing is such a call, too, unless the
  * next call tests or waits again before the program has computed for as long, and the place in the
- * program waits (polls.h): then it is part of a wait, which ends when what it waits for is there.
+ * program waits (survey.h): then it is part of a wait, which ends when what it waits for is there.
  * Operations with MPI_PROC_NULL do nothing, neighbourhood collectives and the freeing of
  * communicators wait for nobody, the making of communicators is a barrier.
  *
@@ -19,7 +19,7 @@
  * LULL_REPLAY_AHEAD operations wait for that. A receive that completes later than that is posted
  * when it completes. Memory: what is in flight, and this read-ahead.
  *
- * Clocks that contradict each other are set right first (replay/program/clocks.h): a process whose
+ * Clocks that contradict each other are set right first (replay/survey.h): a process whose
  * clock is behind begins later.
  *
  * The time behind the last event of a thread counts (replay/ideal/ideal.h).

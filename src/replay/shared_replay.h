@@ -1,5 +1,5 @@
 /* Shared: a replay that the members of a team simulate together, each the ranks of the processes
- * that it reads (sim/engine/part.h). What is simulated is the same as by one process, to the ns.
+ * that it reads (sim/engine/engine.h). What is simulated is the same as by one process, to the ns.
  *
  * Not everything can be: networks with contention, and runs in which the order of time counts
  * beyond that of each channel, are one process's. That may show only at the end. */
@@ -36,7 +36,7 @@ lull_status lull_shared_simulate(const struct lull_shared *shared, lull_status s
 
 /* ==== letters ================================================================================= */
 
-/* Letters of a replay that the members of a team simulate together (sim/engine/part.h): how they
+/* Letters of a replay that the members of a team simulate together (sim/engine/engine.h): how they
  * reach each other, and when all is over.
  *
  * Letters to a member go together, 4 KiB of them at most. Who has posted to a member much that was

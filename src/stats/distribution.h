@@ -2,7 +2,7 @@
  *
  * Draws from the same state of a generator have the same bits on every machine: they use
  * additions, multiplications, divisions, square roots, and the logarithm and exponential of
- * stats/elementary.h. Moments and cdf are for people and use the C library.
+ * stats/random.h. Moments and cdf are for people and use the C library.
  *
  * The functions that make one fail with LULL_ERR_RANGE and a line that names the parameter, and
  * otherwise do not fail; NULL where the text is not wanted. Units are the caller's. */

@@ -49,7 +49,7 @@ void lull_diagnosis_make(const struct lull_run *run, const struct lull_run *refe
 /* Replays what the findings suppose, LULL_DIAGNOSIS_REPLAYS at most, and all of that together, and
  * sorts the findings by what they are worth. What has no price then says why in its gain: a fix
  * that cannot be replayed, a run without events or with more steps than LULL_REPLAY_CHECK_MOST
- * (study/replay/measured.h), a replay that failed. Where a team has read the run, all members call
+ * (study/replay/replayed_run.h), a replay that failed. Where a team has read the run, all members call
  * it together and each replays some; others than the first have no diagnosis (NULL). Fails only
  * where a member has gone. */
 lull_status lull_diagnosis_price(const struct lull_run *run,

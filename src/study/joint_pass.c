@@ -9,7 +9,7 @@
 
 /* ==== relay =================================================================================== */
 
-/* The events of a run that are one sequence (trace/relay.h), over a team. */
+/* The events of a run that are one sequence (trace/scan.h), over a team. */
 
 /* Of what is on its way to a member there are no more than some parcels: it tells now and then how
  * many it has taken. */

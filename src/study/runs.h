@@ -35,7 +35,7 @@ struct lull_runs_options {
      * follows them keeps something of all threads at once. 0: never */
     uint32_t most_with_waits, most_with_replay;
     uint64_t check;   /* look how far that can be believed, of runs with up to so many steps,
-                         study/replay/measured.h; 0: do not */
+                         study/replay/replayed_run.h; 0: do not */
     bool raw_names;   /* names of functions as the run has them */
     unsigned workers; /* 0: all */
     /* Reads each run together: others than the first have runs without numbers. Waits the first
@@ -46,7 +46,7 @@ struct lull_runs_options {
 };
 
 /* Waits are followed in the locations of all processes at once, where the format can read so many
- * (most_abreast in trace/format/reader.h), and the options allow as many. */
+ * (most_abreast in trace/format.h), and the options allow as many. */
 bool lull_runs_follow_waits(const struct lull_runs_options *options,
                             const struct lull_trace *trace);
 /* Whether the options leave the runtime on an ideal network out of a run because of its threads. */

@@ -1,5 +1,5 @@
 /* Tape: the file of a node in which all its processes record, RUN/<node>.tapes. Each of them has in
- * it what it has else in a file of its own (process.h): a header, tables of extents, extents.
+ * it what it has else in a file of its own (layout.h): a header, tables of extents, extents.
  *
  *     struct lull_tape_container_header, and entries up to the end of the first page
  *     pages, of tables of entries, of processes' headers and tables, of extents
@@ -7,7 +7,7 @@
  * Processes agree on nothing: space is taken by an atomic addition to `end` in the mapping that
  * they share, and a place in the table by an atomic exchange. So each may die at any moment: what
  * it has taken and not entered is a gap. The first 24 bytes are as in the file that `lull pack`
- * makes (node.h), which has the same name. */
+ * makes (layout.h), which has the same name. */
 #ifndef LULL_TAPE_CONTAINER_H
 #define LULL_TAPE_CONTAINER_H
 

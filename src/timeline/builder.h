@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* ---- rows.c -------------------------------------------------------------------------------- */
+/* ---- timeline.c -------------------------------------------------------------------------------- */
 
 /* Rows, leaves, parties, and which rows have fine cells; from the arena. */
 struct lull_timeline_layout {
@@ -73,7 +73,7 @@ bool lull_timeline_grid_put(const struct lull_timeline_grid *grid, struct lull_f
 bool lull_timeline_grid_get(struct lull_timeline_grid *grid, struct lull_flow *flow);
 void lull_timeline_grid_conclude(struct lull_timeline_grid *grid); /* behind the pass, once */
 
-/* ---- curve.c ------------------------------------------------------------------------------- */
+/* ---- grid.c ------------------------------------------------------------------------------- */
 
 /* What was counted in some time, evenly in all of it. */
 struct lull_timeline_amount {
@@ -94,7 +94,7 @@ bool lull_timeline_curve_add(struct lull_timeline_curve *curve, uint32_t room,
 double lull_timeline_curve_between(const struct lull_timeline_curve *curve, int64_t from,
                                    int64_t to);
 
-/* ---- counts.c ------------------------------------------------------------------------------ */
+/* ---- grid.c ------------------------------------------------------------------------------ */
 
 enum { LULL_TIMELINE_CURVES = LULL_TIMELINE_COUNTS + 1 /* the last one: useful ns */ };
 
@@ -237,7 +237,7 @@ lull_status lull_timeline_mail_conclude(struct lull_timeline_mail *mail,
                                         struct lull_timeline *timeline, struct lull_arena *arena,
                                         struct lull_error *err);
 
-/* ---- match.c ------------------------------------------------------------------------------- */
+/* ---- traffic.c ------------------------------------------------------------------------------- */
 
 /* Joins the notes of all leaves to messages. */
 lull_status lull_timeline_match(const struct lull_timeline_mail *mail,

@@ -15,7 +15,7 @@
  * Events are read in one of two ways:
  *  - pull, where each location can be read by itself: stream_open, stream_read, stream_close;
  *  - push, where one sequence holds all locations: drive() walks it once and hands over small
- *    blocks per location through the sink (trace/format/sink.h).
+ *    blocks per location through the sink (trace/scan.h).
  * Readers need not repair nesting and need not check that time runs forward: the scan does both
  * for all formats. */
 

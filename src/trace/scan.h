@@ -3,7 +3,7 @@
  * What both guarantee, for every format:
  *  - The events of one location come in order of non-decreasing time (a STATE, CALL or FLUSH
  *    counts at its begin). A file in which time runs backwards is an error, not a reordering. Of
- *    formats that leave out damage (trace/format/reader.h), the location ends there instead, with
+ *    formats that leave out damage (trace/format.h), the location ends there instead, with
  *    MEASURE_OFF.
  *  - ENTER and LEAVE nest: each LEAVE closes the innermost open ENTER and names the same region.
  *    What a file lacks is put right and counted as a quirk: a LEAVE without ENTER is dropped, a

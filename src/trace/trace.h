@@ -326,7 +326,7 @@ struct lull_exchange;
 lull_status lull_trace_open_together(const char *path, const struct lull_exchange *exchange,
                                      struct lull_trace **ret_trace, struct lull_error *err);
 /* Whether what is wrong with a location can be lived with. Of a format that leaves out damage
- * (trace/format/reader.h) the location's events end at the damage; that is told by a quirk, which
+ * (trace/format.h) the location's events end at the damage; that is told by a quirk, which
  * says what err says, and LULL_OK. Of others, for other failures than LULL_ERR_FORMAT, and where no
  * location would be left, it is `status` again. */
 lull_status lull_trace_leave_out(const struct lull_trace *trace, uint32_t location,

@@ -286,7 +286,7 @@ void lull_wait_posts_free(struct wait_queue *queue)
 /* ==== mail ==================================================================================== */
 
 /* Messages that are sent and not received. Message k of a channel belongs to receive k: they are in
- * this order, or numbered (lane.c). */
+ * this order, or numbered (stream.c). */
 
 /* As a key without padding. */
 struct channel_key {

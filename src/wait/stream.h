@@ -91,15 +91,15 @@ size_t lull_wait_notes_of_steps(struct wait_reading *reading, const struct lull_
  * lane.c     the threads of a process, where several communicate: who came first
  * stream.c   one process or thread: notes move its ledger, calls wait for what they need
  * message.c  its messages
- * mail.c     messages that are sent and not received
- * post.c     when receives were posted
- * order.c    waits for a message while another one was there
- * gather.c   collective operations: for whom each member waits; gathering.c: what has come to one
+ * message.c     messages that are sent and not received
+ * message.c     when receives were posted
+ * charge.c    waits for a message while another one was there
+ * collective.c   collective operations: for whom each member waits; collective.c: what has come to one
  * ends.c     what never comes
  * charge.c   waits are divided and charged
  * crew.h     threads of a process, which wait for each other
  * ledger.h   what a process spent its time on
- * divide.c   how a wait is divided
+ * ledger.c   how a wait is divided
  * shared/    what the members of a team tell each other
  * wait.c     the consumer
  *
@@ -132,7 +132,7 @@ struct wait_queue {
     uint32_t source, target;                           /* processes */
     uint32_t n_sent, n_received, n_posted, first_post; /* n_received: lane.c alone */
     uint32_t port;           /* where another member of the team has the receiver: its name there */
-    struct lull_ring posts;  /* of post.c, from first_post on */
+    struct lull_ring posts;  /* of message.c, from first_post on */
     uint32_t next_of_source; /* another queue of it, or LULL_NONE */
     struct wait_stream *waiting;
 };
@@ -424,7 +424,7 @@ void lull_wait_find_routes(struct lull_waits *waits, struct wait_stream *stream,
 void lull_wait_note_message(struct lull_waits *waits, struct wait_stream *stream,
                             const struct wait_note *note);
 
-/* post.c */
+/* message.c */
 /* A message is sent on a queue, which waits for its receive, or does not. */
 void lull_wait_count_send(struct lull_waits *waits, uint32_t queue, bool waits_for_receive);
 /* The next receive of a queue was posted. Takes the references. `told`: begin of the call that
@@ -453,7 +453,7 @@ void lull_wait_give_up(struct lull_waits *waits, struct wait_stream *stream);
 void lull_wait_unwatch_all(struct lull_waits *waits);
 void lull_wait_posts_free(struct wait_queue *queue);
 
-/* order.c */
+/* charge.c */
 /* Keeps a wait for a sender back, divided into parts; the oldest of those kept is charged when
  * there are LULL_WAIT_HELD. False: no memory. */
 bool lull_wait_hold(struct lull_waits *waits, struct wait_stream *stream,
@@ -465,7 +465,7 @@ void lull_wait_came_first(struct wait_stream *stream, int64_t sent);
 /* All that is kept back is charged. False: no memory. */
 bool lull_wait_settle(struct lull_waits *waits, struct wait_stream *stream);
 
-/* mail.c. LULL_NONE: no memory, which is noted. */
+/* message.c. LULL_NONE: no memory, which is noted. */
 uint32_t lull_wait_queue(struct lull_waits *waits, const struct lull_channel *channel);
 /* A message has been sent, which waits for its receive to be posted, or does not. Takes the
  * references. */
@@ -479,7 +479,7 @@ bool lull_wait_receive(struct lull_waits *waits, uint32_t queue, uint32_t number
                        struct wait_cause *ret_sent);
 void lull_wait_mail_free(struct lull_waits *waits);
 
-/* gather.c */
+/* collective.c */
 /* LULL_NONE: no memory. */
 uint32_t lull_wait_series(struct lull_waits *waits, uint32_t comm, uint32_t kind);
 /* Whether the operations of a communicator can be followed; *ret_alone: it has one member. */
@@ -507,7 +507,7 @@ struct wait_member *lull_wait_meets_all(const struct lull_waits *waits,
                                         const struct wait_pending *pending);
 void lull_wait_gather_free(struct lull_waits *waits);
 
-/* gathering.c */
+/* collective.c */
 /* NULL: no memory. One that is closed is never asked for. */
 struct wait_gathering *lull_wait_gathering(struct wait_series *series, uint32_t number);
 /* Those that are over, from the oldest on. */

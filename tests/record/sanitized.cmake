@@ -60,7 +60,7 @@ endfunction()
 add_executable(mpi_digest ${PROJECT_SOURCE_DIR}/tests/mpi/digest.c)
 target_link_libraries(mpi_digest PRIVATE lull_trace lull_base)
 # OpenMP's runtimes are not under the thread sanitizer. What order they bring about the recorder says
-# itself (src/record/order.h), and what they do in memory is not looked at. The programs' own data would
+# itself (src/record/omp/team.h), and what they do in memory is not looked at. The programs' own data would
 # need more: they are compiled without it, so that the recorder alone is looked at.
 # UCX 1.18 watches madvise(), by which the C library gives back the stack of a thread that has ended, and
 # takes a lock there: through the recorder, whose instrumented code finds no sanitizer in that thread.

@@ -1,4 +1,4 @@
-/* Whether a run that several open together (trace/exchange.h) is what one opens alone: the same
+/* Whether a run that several open together (trace/trace.h) is what one opens alone: the same
  * definitions to the last index, quirks, events, sums for each of them, or the same refusal. */
 #ifndef LULL_TESTS_TOGETHER_H
 #define LULL_TESTS_TOGETHER_H

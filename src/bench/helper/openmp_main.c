@@ -2,7 +2,7 @@
  * nothing of lull. usage: lull-bench-openmp-COMPILER [--seconds S] [--passes N] [--threads N,N,...]
  *
  * Every construct is timed in short blocks, by turns with blocks of its reference: the same work
- * without it. Writes lines of JSON as bench/helper_output.h reads them. The constructs are those of
+ * without it. Writes lines of JSON as bench/helper_program.h reads them. The constructs are those of
  * Bull, "Measuring Synchronisation and Scheduling Overheads in OpenMP" (EWOMP 1999). */
 #include <omp.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* Messages that take a time at least: what the wrappers do around the functions of MPI when the
- * program is disturbed on purpose (inject/inject.h, docs/record.md).
+ * program is disturbed on purpose (record/inject.h, docs/record.md).
  *
  * A message may not be seen by its receiver before latency + bytes / bandwidth have passed since it
- * was sent. Before it is sent, the moment is left where the receiver finds it (inject/moments.h):
+ * was sent. Before it is sent, the moment is left where the receiver finds it (record/inject.h):
  * messages of one channel (communicator, source, target, tag) do not overtake each other, so that
  * the n-th one received is the n-th one sent. A call that has received a message returns when its
  * time is over; a test or probe that finds it earlier has not found it. Who sends is never held

@@ -43,7 +43,7 @@ struct rec_request *rec_request_find(struct rec_requests **requests, MPI_Request
 const struct rec_request *rec_request_take(struct rec_requests *requests, struct rec_request *first,
                                            bool gone);
 
-/* A message by itself, posted or received at that time (posts.c); mode: enum lull_tape_mode. */
+/* A message by itself, posted or received at that time (records.c); mode: enum lull_tape_mode. */
 void rec_mpi_put_message(struct rec_thread *self, unsigned what, unsigned mode, uint64_t time,
                          uint32_t comm, int32_t peer, int32_t tag, uint64_t bytes,
                          uint64_t request);

@@ -34,7 +34,7 @@ struct rec_mpi_comm {
     int peers;      /* ranks on the other side: of this group, or of the remote one */
     bool inter;
     int sources, targets;     /* neighbours in its topology */
-    uint64_t key, half, link; /* record/mpi/keys.h; 0: it has none */
+    uint64_t key, half, link; /* record/mpi/comms.h; 0: it has none */
     struct rec_mpi_group local, remote;
 };
 
@@ -243,7 +243,7 @@ static inline uint64_t rec_posted_bytes(const struct rec_posted *posted)
 }
 
 /* A call that is not like the last one of its shape, or that took too long; `words` are those of
- * its slots (messages.c). */
+ * its slots (records.c). */
 void rec_mpi_close_new(struct rec_thread *self, uint32_t head, uint32_t shape, uint64_t begin,
                        uint64_t end, const uint64_t *words);
 

@@ -53,7 +53,7 @@ enum ompt_mutex {
 
 /* Waiting for locks, critical sections and the like, and what is inside. */
 
-/* Those that are only tested are left to the functions in gomp_sync.c, because nothing is told when
+/* Those that are only tested are left to the functions in gomp.c, because nothing is told when
  * the lock cannot be had. */
 static const struct {
     enum rec_omp_region wait, body; /* REC_OMP_REGIONS: none */

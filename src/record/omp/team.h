@@ -143,7 +143,7 @@ struct rec_omp {
     uint32_t n_leagues;    /* of teams, in which this thread leads one (ompt.c) */
     uint32_t n_constructs; /* begun, whose end comes in another call of ours */
     uint32_t n_tasks;      /* that run on this thread, one inside of the other */
-    uint32_t request;      /* region of the request for a chunk that it is in (kmpc.c); 0: none */
+    uint32_t request;      /* region of the request for a chunk that it is in (ompt.c); 0: none */
     uint32_t sets_nest;    /* region in which a nested lock is waited for (ompt.c) */
     const void *called_from; /* where the function of the runtime returns to that the thread is in
                                 and of which nothing was told yet, if it is one of those that do not

@@ -19,7 +19,7 @@
 
 /* From when to when the records of a location go, so that who opens the run need not read them. */
 
-/* It is what a reader would find (trace/format/tape/read/length.c): the begin of the first chunk,
+/* It is what a reader would find (trace/format/tape/read/tape_times.c): the begin of the first chunk,
  * and what the last two hold. The records are those in the file, which nobody changes any more. */
 
 /* Of a chunk of records. */

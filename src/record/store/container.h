@@ -2,7 +2,7 @@
  * in extents, each of which is entered in a table of the process before it is used, so that a
  * process may die at any moment. See struct lull_tape_process_header and struct
  * lull_tape_container_header. Where threads meet here they take a lock: for those that have stepped
- * aside (aside.h). Failures set errno. */
+ * aside (core.h). Failures set errno. */
 #ifndef LULL_RECORD_STORE_CONTAINER_H
 #define LULL_RECORD_STORE_CONTAINER_H
 

@@ -37,7 +37,7 @@ struct rec_site {
     uint64_t offsets[REC_MOST_CALLPATH]; /* as the file has them: less where it was loaded */
 };
 
-/* In the place that this process takes (place.h). False: nothing can be recorded; errno says why.
+/* In the place that this process takes (container.h). False: nothing can be recorded; errno says why.
  */
 bool rec_definitions_begin(const char *run, const char *store);
 /* Nothing can be recorded after all: the file goes away. */

@@ -3,24 +3,24 @@
  * A share is what a few workers of the pass know: the streams of their processes, the queues of the
  * messages that these receive, and the gatherings (collective operations) that they take part in.
  * Only one of them evaluates at a time; the others read on meanwhile and keep what they have read
- * at hand (reader.c). What other shares must know is posted to them as letters, which hold no
- * pointers, in batches (post.c).
+ * at hand (stream.c). What other shares must know is posted to them as letters, which hold no
+ * pointers, in batches (mail.c).
  *
- * read.h     what of a step matters: steps become notes
- * reader.c   workers of the pass: who evaluates
+ * stream.h     what of a step matters: steps become notes
+ * stream.c   workers of the pass: who evaluates
  * stream.c   one thread: notes become time
  * channels.h where messages wait, and who they are sent to
- * synchronous.c: sends that wait for their receive to begin
- * gather.c   collective operations; circle.c: the members of communicators
- * epochs.c   behind operations of all, times count from there; ahead.c: streams that do not wait
+ * stream.c: sends that wait for their receive to begin
+ * gather.c   collective operations; gather.c: the members of communicators
+ * epochs.c   behind operations of all, times count from there; epochs.c: streams that do not wait
  *            for the end of an epoch
  * crew.c     the threads of one process: their common order, and where they meet their master
- * lives.c    threads that the program makes: their lives, joins and barriers
- * losses.c   calls of which nothing was recorded
- * post.c     letters, rest, and how shares find out that all is over
- * mail.c     the same among members of a team; lead.c: how far one may be ahead of the others;
- *            facts.c: what they know at the end
- * explain.c  the result, and why there is none
+ * crew.c    threads that the program makes: their lives, joins and barriers
+ * stream.c   calls of which nothing was recorded
+ * mail.c     letters, rest, and how shares find out that all is over
+ * mail.c     the same among members of a team; mail.c: how far one may be ahead of the others;
+ *            ideal.c: what they know at the end
+ * ideal.c  the result, and why there is none
  * ideal.c    the consumer */
 #ifndef LULL_REPLAY_IDEAL_SHARE_H
 #define LULL_REPLAY_IDEAL_SHARE_H
@@ -307,7 +307,7 @@ struct arrival {
     int64_t time, measured; /* ideal; measured */
 };
 
-/* A thread that may call MPI, or the rest of an epoch that it has left behind (ahead.c): a tail,
+/* A thread that may call MPI, or the rest of an epoch that it has left behind (epochs.c): a tail,
  * which needs what comes first, and is made so often that the rest of it is left alone. */
 struct stream {
     struct process *process;
@@ -348,7 +348,7 @@ struct stream {
     struct losses *losses;
     struct reading reading;
 
-    /* ahead.c: its tails, the oldest first */
+    /* epochs.c: its tails, the oldest first */
     struct stream *first_tail, *last_tail;
     atomic_uint tails;   /* how many; changed by who holds the share */
     struct arrival ends; /* the operation in its queue that ends the epoch ... */
@@ -571,7 +571,7 @@ void lull_ideal_stream_receive(struct share *share, struct stream *stream,
                                const struct pending *wanted);
 void lull_ideal_stream_free(struct stream *stream);
 
-/* reader.c */
+/* stream.c */
 struct reader *lull_reader_create(void);         /* NULL: no memory */
 void lull_reader_destroy(struct reader *reader); /* NULL is allowed */
 lull_status lull_reader_steps(struct reader *reader, const struct lull_steps *steps,
@@ -584,7 +584,7 @@ void lull_reader_let_go(struct reader *reader, struct share *share);
 /* The share's failure, if there is one. */
 lull_status lull_reader_failure(struct share *share, struct lull_error *err);
 
-/* synchronous.c. Where no send may be so, these do nothing. */
+/* stream.c. Where no send may be so, these do nothing. */
 /* A note as it is read, before those behind it: which message a receive will take is known before
  * the thread comes there. A RECV has its number. */
 void lull_synchronous_foresee(struct share *share, struct stream *stream, const struct note *note);
@@ -605,7 +605,7 @@ bool lull_synchronous_asks(const struct lull_ideal *ideal, bool all);
 /* Those go on. */
 void lull_synchronous_release(struct lull_ideal *ideal, bool all);
 
-/* losses.c: what should have been recorded of a call that ends. */
+/* stream.c: what should have been recorded of a call that ends. */
 void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,
                                      const struct note *call);
 
@@ -628,7 +628,7 @@ void lull_gather_letter(struct share *share, uint32_t from, const struct letter 
 void lull_gather_complain(struct share *share); /* about those that are open at the end */
 void lull_gather_free(struct share *share);
 
-/* post.c */
+/* mail.c */
 /* Puts a batch into the inbox of a share that is here. */
 void lull_post_put(struct share *target, struct batch *batch, bool wakes);
 struct letter *lull_post(struct share *share, uint32_t to, uint8_t kind); /* NULL: no memory */
@@ -641,7 +641,7 @@ void lull_post_sleep(struct reader *reader, enum sleep why);
 void lull_post_rouse(struct reader *reader, enum sleep why);
 void lull_post_rouse_all(struct lull_ideal *ideal);
 
-/* explain.c: of blocked streams the one that tells best why. */
+/* ideal.c: of blocked streams the one that tells best why. */
 struct stream *lull_ideal_first_blocked(const struct lull_ideal *ideal);
 
 /* ==== channels ================================================================================ */

@@ -105,7 +105,7 @@ lull_status lull_what_if_regions_read(char *const *texts, struct lull_arena *are
 lull_status lull_what_if_cuts_read(char *const *texts, struct lull_arena *arena,
                                    struct lull_what_if_options *options, struct lull_error *err);
 
-/* From one process to others (team/bring.h); what is got lives in `arena`. */
+/* From one process to others (team/team.h); what is got lives in `arena`. */
 bool lull_what_if_put(const struct lull_what_if_options *options, struct lull_flow *flow);
 bool lull_what_if_get(struct lull_what_if_options *options, struct lull_arena *arena,
                       struct lull_flow *flow);

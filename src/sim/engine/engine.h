@@ -88,7 +88,7 @@ struct lull_sim_part {
 /* ==== engine ================================================================================== */
 
 struct lull_noise;  /* sim/noise/noise.h */
-struct lull_memory; /* sim/memory/memory.h */
+struct lull_memory; /* sim/memory.h */
 
 /* A one-off delay: `length` ns longer a rank computes, from its first computation on that begins
  * at or after a time or iteration. */

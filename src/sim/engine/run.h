@@ -2,11 +2,11 @@
  *
  * engine.c   set-up and result                loop.c       events, one after the other
  * shard.c    several threads                  operation.c  transfers; what back-ends call
- * part.c     several processes
- * compat.c   operations that wait in line     graph.c      graphs: who waits for whom
- * stream.c   streams of operations            request.c    what streams wait for
- * collect.c  collective operations            script.c     the same as messages
- * sync.c     threads of a rank                channel.c    messages that keep their order
+ * engine.c     several processes
+ * operation.c   operations that wait in line     graph.c      graphs: who waits for whom
+ * stream.c   streams of operations            stream.c    what streams wait for
+ * collectives.c  collective operations            collectives.c     the same as messages
+ * stream.c     threads of a rank                operation.c    messages that keep their order
  * diagnose.c what is left over at the end     domain.c     computations that share bandwidth
  *
  * An event is handled to its end before the next; what it releases (streams that go on, operations
@@ -139,10 +139,10 @@ struct lull_scripts {
     size_t room;
 };
 
-struct lull_collectives;     /* collect.c */
-struct lull_syncs;           /* sync.c */
+struct lull_collectives;     /* collectives.c */
+struct lull_syncs;           /* stream.c */
 struct lull_domain;          /* domain.c */
-struct lull_engine_channels; /* channel.c */
+struct lull_engine_channels; /* operation.c */
 struct lull_shards;          /* shard.c */
 
 struct lull_engine {
@@ -283,7 +283,7 @@ typedef void (*lull_piece_body)(struct lull_engine *engine, void *context, uint3
                                 uint32_t first, uint32_t end);
 void lull_run_pieces(struct lull_engine *engine, lull_piece_body body, void *context);
 
-/* --- part.c --- */
+/* --- engine.c --- */
 
 /* So much is done between two looks for letters: events, or operations and letters of streams that
  * run on. */
@@ -338,7 +338,7 @@ void lull_domain_compute(struct lull_engine *engine, uint32_t id, struct lull_mo
                          int64_t duration, int64_t noise, int64_t delay);
 void lull_domain_event(struct lull_engine *engine, uint32_t domain);
 
-/* --- compat.c --- */
+/* --- operation.c --- */
 
 void lull_compat_insert(struct lull_engine *engine, uint32_t id);
 void lull_compat_start(struct lull_engine *engine, const struct lull_entry *entry);
@@ -384,7 +384,7 @@ static inline uint32_t lull_stream_of(const struct lull_engine *engine,
     return first ? first[rank] + transfer->cpu : rank;
 }
 
-/* --- request.c --- */
+/* --- stream.c --- */
 
 /* The record of an operation of a stream, in the list of open requests if it has a request;
  * LULL_NO_TRANSFER: no memory. */
@@ -398,13 +398,13 @@ void lull_request_complete(struct lull_engine *engine, uint32_t id, struct lull_
 /* Nobody will name it any more. */
 void lull_request_forget(struct lull_engine *engine, uint32_t id);
 
-/* --- collect.c --- */
+/* --- collectives.c --- */
 
 lull_status lull_collect_open(struct lull_engine *engine);
 void lull_collect_close(struct lull_engine *engine);
 /* Whether the ranks of two engines called the same operations. */
 bool lull_collect_agrees(const struct lull_engine *a, const struct lull_engine *b);
-/* Of each group what this engine's ranks called (sim/engine/part.h). */
+/* Of each group what this engine's ranks called (sim/engine/engine.h). */
 void lull_collect_sign(const struct lull_engine *engine, uint64_t *signatures);
 /* Part, closed forms: the ranks of a process have come to an operation of a group, the last of them
  * at `time`; and those of all have. */
@@ -427,7 +427,7 @@ static inline uint32_t lull_group_rank(const struct lull_group *group, uint32_t 
     return group->ranks ? group->ranks[position] : group->first + position;
 }
 
-/* --- script.c --- */
+/* --- collectives.c --- */
 
 /* A copy; UINT32_MAX: no memory, which is noted. */
 uint32_t lull_script_new(struct lull_engine *engine, const struct lull_script *script);
@@ -439,14 +439,14 @@ void lull_script_roots(struct lull_engine *engine); /* of the longest path */
 uint32_t lull_script_record(const struct lull_engine *engine, uint32_t script);
 void lull_script_close(struct lull_engine *engine);
 
-/* --- sync.c --- */
+/* --- stream.c --- */
 
 lull_status lull_sync_begin(struct lull_engine *engine, uint32_t stream, const struct lull_op *op,
                             struct lull_moment moment);
 void lull_sync_close(struct lull_engine *engine);
 void lull_sync_roots(struct lull_engine *engine); /* of the longest path */
 
-/* --- channel.c --- */
+/* --- operation.c --- */
 
 lull_status lull_channel_open(struct lull_engine *engine);
 void lull_channel_close(struct lull_engine *engine);

@@ -124,7 +124,7 @@ struct lull_network_class {
     /* All times follow from when sends and receives begin; nothing is shared. Then events may be
      * handled in any order that keeps each channel's own, and without wildcards the engine needs no
      * queue: each stream runs until it is blocked. `match` must not look at its `now`. Sender and
-     * receiver may be in two processes (sim/engine/part.h): `send` may touch the message and its
+     * receiver may be in two processes (sim/engine/engine.h): `send` may touch the message and its
      * sender alone, `match` the message, its receive and the receiver. */
     bool any_order;
     /* ns: what a rank causes for another one comes at least so much later, and all else that an

@@ -293,7 +293,7 @@ struct replay_session {
     struct lull_what_if *what_if;               /* NULL: computations stay as they are */
     bool learns_part;                           /* it learns with the members of a team */
     const struct lull_disturbance *disturbance; /* NULL: none */
-    const bool *callers;                        /* study/analyse.h */
+    const bool *callers;                        /* study/runs.h */
     bool together; /* all members of the team replay it; else the first does, and others have done
                       their part */
     struct lull_notices *notices;

@@ -140,7 +140,7 @@ lull_status lull_measured_survey_to_all(struct lull_measured *measured,
                                         struct lull_team *team, struct lull_error *err);
 
 /* Behind lull_measured_conclude: the network that the run shows, with the nodes of the trace, and
- * its threads that communicate (study/analyse.h). Both are the first's, and are set on others. */
+ * its threads that communicate (study/runs.h). Both are the first's, and are set on others. */
 lull_status lull_measured_network_to_all(const struct lull_trace *trace, uint32_t application,
                                          struct lull_team *team, struct lull_arena *arena,
                                          struct lull_network *network, const bool **callers,

@@ -60,7 +60,7 @@ struct wave_session {
     struct lull_wave_run *run;
     struct lull_measured measured;
     struct lull_network network;
-    const bool *callers; /* study/analyse.h */
+    const bool *callers; /* study/runs.h */
     bool together;       /* all members of the team replay it; else the first does */
     struct lull_notices *notices;
     struct lull_arena *arena;

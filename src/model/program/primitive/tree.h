@@ -1,6 +1,6 @@
 /* Trees over all ranks with root 0, by rank expressions: who is below whom.
  *
- * Binomial trees are those of sim/collective/binomial.c: the parent of a rank lacks its lowest bit.
+ * Binomial trees are those of sim/collective/collective.c: the parent of a rank lacks its lowest bit.
  */
 #ifndef LULL_MODEL_PROGRAM_PRIMITIVE_TREE_H
 #define LULL_MODEL_PROGRAM_PRIMITIVE_TREE_H

@@ -3,19 +3,19 @@
  * otf2.c         recognises and opens an archive
  * library.c      libotf2's error messages and reader handles
  * tables.c       OTF2's enumerations <-> ours; states in properties
- * read/map.c     ids of a file -> indices
+ * trace/format/otf2/otf2_tables.c     ids of a file -> indices
  *
- * Definitions: read/definitions.c collects them as they stand in the file, read/build.c makes a
- * lull_trace of them, with read/locations.c, read/regions.c, read/metrics.c and read/comms.c.
+ * Definitions: read/definitions.c collects them as they stand in the file, trace/format/otf2/otf2_build.c makes a
+ * lull_trace of them, with trace/format/otf2/otf2_build.c, trace/format/otf2/otf2_build.c, trace/format/otf2/otf2_build.c and read/comms.c.
  * read/extent.c finds the first and last time of all locations. Several processes that open an
- * archive together share that (read/share.c).
+ * archive together share that (trace/format/otf2/otf2_definitions.c).
  *
- * Events: read/stream.c gives those of one location in blocks; read/decode.c decodes its file, with
- * read/records.c for the less common records, read/totals.c for how Score-P counts bytes, and
- * read/local.c for what its definitions say about ids and clock; the callbacks that translate
- * events are in read/events.c, read/messages.c and read/threads.c.
+ * Events: read/stream.c gives those of one location in blocks; trace/format/otf2/otf2_stream.c decodes its file, with
+ * read/records.c for the less common records, trace/format/otf2/otf2_events.c for how Score-P counts bytes, and
+ * trace/format/otf2/otf2_stream.c for what its definitions say about ids and clock; the callbacks that translate
+ * events are in read/events.c, read/messages.c and trace/format/otf2/otf2_events.c.
  *
- * Writing: write/writer.c opens and closes, write/events.c and write/addresses.c write what
+ * Writing: write/writer.c opens and closes, write/events.c and trace/format/otf2/otf2_writer.c write what
  * happened, write/definitions.c the rest at the end. */
 #ifndef LULL_TRACE_FORMAT_OTF2_OTF2_H
 #define LULL_TRACE_FORMAT_OTF2_OTF2_H

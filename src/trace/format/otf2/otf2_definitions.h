@@ -147,7 +147,7 @@ lull_otf2_world_group(const struct lull_otf2_definitions *definitions);
 
 /* ==== share =================================================================================== */
 
-/* Archives that several processes open together (trace/exchange.h): the first reads the global
+/* Archives that several processes open together (trace/trace.h): the first reads the global
  * definitions and tells them to all, and each looks at the files of some locations, neighbours by
  * number. Alone, a process does all of that. Internal to the OTF2 format. */
 

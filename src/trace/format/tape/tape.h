@@ -176,7 +176,7 @@ static inline void lull_tape_make_room(const struct lull_trace *trace, void *arr
 struct lull_tape_share;
 
 struct lull_tape_data {
-    struct lull_tape_share *share; /* several open it together (share/share.h); NULL: one does */
+    struct lull_tape_share *share; /* several open it together (trace/format/tape/tape_share.h); NULL: one does */
     struct lull_tape_file *files;  /* per location; malloc'd */
     size_t n_files, files_capacity;
     struct lull_tape_name *sums; /* the files of sums, in the same order; malloc'd */
@@ -219,7 +219,7 @@ const char *lull_tape_file_path(const struct lull_trace *trace, const struct lul
 const char *lull_tape_process_path(const struct lull_trace *trace, uint32_t process, char *buffer,
                                    size_t size);
 
-/* read/pieces.c: finds the locations in the file of a process, and adds them to data->files. */
+/* trace/format/tape/read/process_files.c: finds the locations in the file of a process, and adds them to data->files. */
 lull_status lull_tape_read_process(struct lull_trace *trace, uint32_t process,
                                    struct lull_error *err);
 /* Looks again for the parts of a location, of which there may be more. */
@@ -242,7 +242,7 @@ uint64_t lull_tape_place_in(const struct lull_tape_pieces *pieces, uint64_t offs
 void lull_tape_add_pieces(struct lull_arena *arena, struct lull_tape_pieces *to,
                           const struct lull_tape_pieces *pieces, uint64_t size);
 
-/* read/tail.c: reads the header of a file, and with LULL_TAPE_TAILED its tail, as of one moment.
+/* trace/format/tape/read/record_files.c: reads the header of a file, and with LULL_TAPE_TAILED its tail, as of one moment.
  * All of the header goes to *ret_header, what is needed later to the file. */
 lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_tape_file *file,
                                   struct lull_tape_header *ret_header, struct lull_error *err);
@@ -275,17 +275,17 @@ uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number
  * has no tape. */
 uint32_t lull_tape_thread_index(const struct lull_trace *trace, uint32_t process, uint32_t number);
 
-/* read/worlds.c: the process that communicators of recorded processes call `number`, LULL_NONE if
+/* trace/format/tape/read/tape_comms.c: the process that communicators of recorded processes call `number`, LULL_NONE if
  * it was not recorded; and what they call a process. */
 uint32_t lull_tape_member_index(const struct lull_trace *trace, uint32_t number);
 uint32_t lull_tape_member_number(const struct lull_trace *trace, uint32_t process);
 
-/* read/worlds.c: programs that a script has started one by one become applications: no two
+/* trace/format/tape/read/tape_comms.c: programs that a script has started one by one become applications: no two
  * processes of one application have the same rank. A world of MPI with more than one process is the
  * first application, others are in the order of their processes. */
 void lull_tape_divide_programs(struct lull_trace *trace);
 
-/* read/clock.c: when all definitions are read, processes with one clock get what one of them has
+/* trace/format/tape/read/tape_times.c: when all definitions are read, processes with one clock get what one of them has
  * measured, and every scope gets its segments. */
 lull_status lull_tape_make_clocks(struct lull_trace *trace, struct lull_error *err);
 
@@ -305,7 +305,7 @@ lull_status lull_tape_no_definitions(const struct lull_trace *trace, uint32_t nu
 lull_status lull_tape_leave_out_process(struct lull_trace *trace, uint32_t process,
                                         const struct lull_error *err);
 
-/* read/length.c: without a RUN definition the records say where the run begins and ends; with one,
+/* trace/format/tape/read/tape_times.c: without a RUN definition the records say where the run begins and ends; with one,
  * locations that did not end in an orderly way may have gone on longer. Sets duration, origin, and
  * which events there are. */
 lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error *err);
@@ -316,7 +316,7 @@ lull_status lull_tape_measure_location(const struct lull_trace *trace,
                                        union lull_tape_slot *slots, struct lull_tape_ends *ret_ends,
                                        struct lull_error *err);
 
-/* read/main_part.c: main_begin and main_end of processes, and trace->has_main. */
+/* trace/format/tape/read/tape_times.c: main_begin and main_end of processes, and trace->has_main. */
 lull_status lull_tape_find_main(struct lull_trace *trace, struct lull_error *err);
 
 /* read/definitions.c: reads one file of definitions into the trace and `scope`. `process` is
@@ -342,7 +342,7 @@ void lull_tape_keep_ids(struct lull_tape_merge *merge, struct lull_tape_scope *s
 lull_status lull_tape_merge_end(struct lull_tape_merge *merge, lull_status status,
                                 struct lull_error *err);
 
-/* read/sites.c: an object; a site, whose ids become indices, so that those that mean the same have
+/* trace/format/tape/read/call_sites.c: an object; a site, whose ids become indices, so that those that mean the same have
  * the same bytes (in memory of the caller; NULL: no memory, or fields->bad). lull_tape_add_site
  * keeps it for the region, which has been made as a copy of the whole; lull_tape_name_sites gives
  * all such regions their names, from the files of the program as far as they are there. */
@@ -353,7 +353,7 @@ struct lull_tape_site *lull_tape_read_site(const struct lull_tape_scope *scope,
 void lull_tape_add_site(struct lull_trace *trace, uint32_t region,
                         const struct lull_tape_site *site, size_t size);
 lull_status lull_tape_name_sites(struct lull_trace *trace, struct lull_error *err);
-/* read/throttled.c: the functions whose calls were left out, and a quirk, when they have names. */
+/* trace/format/tape/read/tape_definitions.c: the functions whose calls were left out, and a quirk, when they have names. */
 void lull_tape_tell_throttled(struct lull_trace *trace);
 /* ns of `ticks` by a clock with segments; *segment is where the caller is in the (ascending)
  * segments, 0 at the start. */

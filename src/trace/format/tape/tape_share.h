@@ -90,7 +90,7 @@ void lull_tape_sort_heads(struct lull_trace *trace);
 lull_status lull_tape_told_header(const struct lull_trace *trace, uint32_t location,
                                   struct lull_tape_header *ret_header, struct lull_error *err);
 
-/* ---- tell.c, listen.c: definitions ----------------------------------------------------------- */
+/* ---- told_definitions.c, told_definitions.c: definitions ----------------------------------------------------------- */
 
 /* How a member tells definitions: each content once, with ids of its own. */
 struct lull_tape_telling {
@@ -143,11 +143,11 @@ struct lull_tape_life {
     uint32_t open_region, location;
 };
 
-/* Those that have to be looked for (length.c): by their owners, told to all, by location; in memory
+/* Those that have to be looked for (tape_times.c): by their owners, told to all, by location; in memory
  * of malloc. */
 lull_status lull_tape_share_lives(const struct lull_trace *trace, struct lull_tape_life **ret_lives,
                                   size_t *ret_count, struct lull_error *err);
-/* length.c: whether the header of a location tells all of it, and looking for it otherwise.
+/* tape_times.c: whether the header of a location tells all of it, and looking for it otherwise.
  * `slots`: room for a chunk. */
 bool lull_tape_tells_life(const struct lull_tape_data *data, const struct lull_tape_file *file);
 lull_status lull_tape_find_life(const struct lull_trace *trace, uint32_t location,

@@ -1,6 +1,6 @@
 /* The values of the fields of a tape are those of the trace: reading and writing need no table.
  * This holds or lull does not compile; where it ends to hold, a table takes its place. The numbers
- * of lull's own event types in a .prv are made of the same values (paraver/tables.h). */
+ * of lull's own event types in a .prv are made of the same values (trace/format/paraver/prv_types.h). */
 #include "base/collective.h"
 #include "tape/layout.h"
 #include "trace/event.h"

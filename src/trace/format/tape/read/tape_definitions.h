@@ -29,7 +29,7 @@ struct lull_tape_room {
 };
 
 /* Ids of what several processes have in common, which one member of a share tells of its own
- * (share/share.h). */
+ * (trace/format/tape/tape_share.h). */
 struct lull_tape_names {
     struct lull_tape_scope scope;
     struct lull_tape_room room;
@@ -47,9 +47,9 @@ struct lull_tape_merge {
     size_t capacity[LULL_TAPE_MAPS], processes_capacity;
     struct comm_draft *drafts; /* parallel to trace->comms */
     size_t drafts_capacity;
-    struct comm_claim *claims; /* read/claims.c */
+    struct comm_claim *claims; /* trace/format/tape/read/tape_comms.c */
     size_t n_claims, claims_capacity;
-    struct comm_half *halves; /* read/halves.c */
+    struct comm_half *halves; /* trace/format/tape/read/tape_comms.c */
     size_t n_halves, halves_capacity;
     uint64_t most_ids;          /* of the file being read: as many as it has bytes of definitions */
     struct lull_tape_room room; /* of the scope being read */
@@ -103,7 +103,7 @@ void lull_tape_merge_free(struct lull_tape_merge *merge);
 /* The next field, a text, in the arena of the trace. */
 const char *lull_tape_take_text(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
 
-/* ---- worlds.c -------------------------------------------------------------------------------- */
+/* ---- tape_comms.c -------------------------------------------------------------------------------- */
 
 void lull_tape_define_world(struct lull_tape_scope *scope, struct lull_tape_fields *fields);
 /* When all is read. */
@@ -127,7 +127,7 @@ uint32_t lull_tape_new_comm(struct lull_tape_merge *merge);
 uint32_t *lull_tape_read_members(struct lull_tape_merge *merge, uint32_t listed,
                                  struct lull_tape_fields *fields);
 
-/* ---- claims.c -------------------------------------------------------------------------------- */
+/* ---- tape_comms.c -------------------------------------------------------------------------------- */
 
 lull_status lull_tape_add_claim(struct lull_tape_merge *merge, uint32_t comm, uint64_t rank,
                                 const struct lull_tape_scope *scope);
@@ -137,7 +137,7 @@ void lull_tape_sort_claims(struct lull_tape_merge *merge);
  * have, or they do not agree, which is told. */
 bool lull_tape_take_claims(struct lull_tape_merge *merge, uint32_t comm);
 
-/* ---- halves.c -------------------------------------------------------------------------------- */
+/* ---- tape_comms.c -------------------------------------------------------------------------------- */
 
 /* The other group of a communicator of the process, which the process itself cannot name. */
 lull_status lull_tape_define_far(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,

@@ -112,7 +112,7 @@ lull_status lull_tape_source_fail(const struct lull_tape_source *source, const c
 const char *lull_tape_source_path(const struct lull_trace *trace, enum lull_tape_node_kind kind,
                                   uint32_t process, uint32_t number, char *buffer, size_t size);
 
-/* ---- files.c ----------------------------------------------------------------------------------
+/* ---- tape.c ----------------------------------------------------------------------------------
  */
 
 /* What the name of a file says: "12.3.tape" is 12, 3 and LULL_TAPE_NODE_TAPE. False: it is none of
@@ -127,7 +127,7 @@ void lull_tape_sort_files(struct lull_tape_data *data);
 /* What is damaged in the file of a node is told, and what cannot be read of it is missing. */
 void lull_tape_note_damage(struct lull_trace *trace, const struct lull_error *err);
 
-/* ---- container.c ------------------------------------------------------------------------------
+/* ---- process_files.c ------------------------------------------------------------------------------
  */
 
 /* Such a file, whose descriptor is closed with the trace; or that is packed. */

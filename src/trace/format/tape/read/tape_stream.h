@@ -1,5 +1,5 @@
 /* Decoding the records of one location: what its parts share. stream.c walks the records and
- * decodes the common ones, calls.c those of MPI calls, records.c all others. */
+ * decodes the common ones, tape_records.c those of MPI calls, records.c all others. */
 #ifndef LULL_TRACE_FORMAT_TAPE_READ_TAPE_STREAM_H
 #define LULL_TRACE_FORMAT_TAPE_READ_TAPE_STREAM_H
 
