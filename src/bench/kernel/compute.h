@@ -63,23 +63,24 @@ enum {
         return sum;                                                                                \
     }
 
-/* run_scalar, run_sse, run_avx2, run_avx512 for one type. SCALAR_* and OLD_* are instructions with
+/* KERNEL_scalar, KERNEL_sse, KERNEL_avx2, KERNEL_avx512 for one type. SCALAR_* and OLD_* are instructions with
  * two operands, NEW_* with three. */
-#define LULL_COMPUTE_FUNCTIONS(real, size, FORM, S_EVEN, S_ODD, P_EVEN, P_ODD, N_EVEN, N_ODD) \
-    LULL_COMPUTE_FUNCTION(run_scalar, real, 1, FORM, S_EVEN, S_ODD, "xmm")                    \
-    LULL_COMPUTE_FUNCTION(run_sse, real, 16 / size, FORM, P_EVEN, P_ODD, "xmm")               \
-    LULL_COMPUTE_FUNCTION(run_avx2, real, 32 / size, NEW, N_EVEN, N_ODD, "ymm")               \
-    LULL_COMPUTE_FUNCTION(run_avx512, real, 64 / size, NEW, N_EVEN, N_ODD, "zmm")
-#define LULL_COMPUTE_CODES                        \
-    {                                             \
-        run_scalar, run_sse, run_avx2, run_avx512 \
+#define LULL_COMPUTE_FUNCTIONS(kernel, real, size, FORM, S_EVEN, S_ODD, P_EVEN, P_ODD, N_EVEN, \
+                               N_ODD)                                                          \
+    LULL_COMPUTE_FUNCTION(kernel##_scalar, real, 1, FORM, S_EVEN, S_ODD, "xmm")                \
+    LULL_COMPUTE_FUNCTION(kernel##_sse, real, 16 / size, FORM, P_EVEN, P_ODD, "xmm")           \
+    LULL_COMPUTE_FUNCTION(kernel##_avx2, real, 32 / size, NEW, N_EVEN, N_ODD, "ymm")           \
+    LULL_COMPUTE_FUNCTION(kernel##_avx512, real, 64 / size, NEW, N_EVEN, N_ODD, "zmm")
+#define LULL_COMPUTE_CODES(kernel)                                    \
+    {                                                                 \
+        kernel##_scalar, kernel##_sse, kernel##_avx2, kernel##_avx512 \
     }
 
 #else
 
 /* Other processors: the compiler's code for single elements. */
-#define LULL_COMPUTE_PORTABLE(real, even, odd)                                                 \
-    static double run_scalar(uint64_t repetitions)                                             \
+#define LULL_COMPUTE_PORTABLE(kernel, real, even, odd)                                         \
+    static double kernel##_scalar(uint64_t repetitions)                                        \
     {                                                                                          \
         const volatile real given[2] = {(real)LULL_COMPUTE_FACTOR, (real)LULL_COMPUTE_ADDEND}; \
         const real factor = given[0], addend = given[1];                                       \
@@ -97,9 +98,9 @@ enum {
             sum += (double)x[i];                                                               \
         return sum;                                                                            \
     }
-#define LULL_COMPUTE_CODES           \
-    {                                \
-        run_scalar, NULL, NULL, NULL \
+#define LULL_COMPUTE_CODES(kernel)        \
+    {                                     \
+        kernel##_scalar, NULL, NULL, NULL \
     }
 
 #endif

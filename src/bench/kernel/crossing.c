@@ -30,15 +30,16 @@ typedef void access_code(const char *first);
             __asm__ volatile(GROUP(WAY, MOV, W) : : [at] "r"(at) : LULL_ALL_REGISTERS); \
     }
 
-ACCESSES(load_sse, LOAD, "movups", "xmm")
-ACCESSES(load_avx2, LOAD, "vmovups", "ymm")
-ACCESSES(load_avx512, LOAD, "vmovups", "zmm")
-ACCESSES(store_sse, STORE, "movups", "xmm")
-ACCESSES(store_avx2, STORE, "vmovups", "ymm")
-ACCESSES(store_avx512, STORE, "vmovups", "zmm")
+ACCESSES(crossing_load_sse, LOAD, "movups", "xmm")
+ACCESSES(crossing_load_avx2, LOAD, "vmovups", "ymm")
+ACCESSES(crossing_load_avx512, LOAD, "vmovups", "zmm")
+ACCESSES(crossing_store_sse, STORE, "movups", "xmm")
+ACCESSES(crossing_store_avx2, STORE, "vmovups", "ymm")
+ACCESSES(crossing_store_avx512, STORE, "vmovups", "zmm")
 
 static access_code *const codes[2][LULL_SIMD_WIDTHS] = {
-    {NULL, load_sse, load_avx2, load_avx512}, {NULL, store_sse, store_avx2, store_avx512}};
+    {NULL, crossing_load_sse, crossing_load_avx2, crossing_load_avx512},
+    {NULL, crossing_store_sse, crossing_store_avx2, crossing_store_avx512}};
 static const char *const ways[2] = {"load", "store"};
 
 struct access_job {

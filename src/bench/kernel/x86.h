@@ -64,37 +64,39 @@
 #define LULL_FENCE_SSE          LULL_DO("sfence")
 #define LULL_FENCE_AVX(W)       LULL_DO("sfence")
 
-/* run_scalar, run_sse, run_avx2 and run_avx512 from the two forms of the instructions: OLD(MOV, T,
+/* KERNEL_scalar, KERNEL_sse, KERNEL_avx2 and KERNEL_avx512 from the two forms of the instructions: OLD(MOV, T,
  * B, K, S) with MOV "movsd" or "movapd" and T "sd" or "pd", and NEW(W, B, K, S); `before` and
- * `after` are names from the list above. The third argument is for other processors. */
-#define LULL_STREAM_FUNCTIONS(OLD, NEW, statement, before, after)                                  \
-    LULL_STREAM_FUNCTION(run_scalar, LULL_##before##_SSE, OLD##_1, "xmm", 8, 8,                    \
-                         LULL_##after##_SSE)                                                       \
-    LULL_STREAM_FUNCTION(run_sse, LULL_##before##_SSE, OLD##_2, "xmm", 16, 16, LULL_##after##_SSE) \
-    LULL_STREAM_FUNCTION(run_avx2, LULL_##before##_AVX("ymm"), NEW, "ymm", 32, 32,                 \
-                         LULL_##after##_AVX("ymm") LULL_DO("vzeroupper"))                          \
-    LULL_STREAM_FUNCTION(run_avx512, LULL_##before##_AVX("zmm"), NEW, "zmm", 64, 64,               \
+ * `after` are names from the list above. The statement is for other processors. */
+#define LULL_STREAM_FUNCTIONS(kernel, OLD, NEW, statement, before, after)                 \
+    LULL_STREAM_FUNCTION(kernel##_scalar, LULL_##before##_SSE, OLD##_1, "xmm", 8, 8,      \
+                         LULL_##after##_SSE)                                              \
+    LULL_STREAM_FUNCTION(kernel##_sse, LULL_##before##_SSE, OLD##_2, "xmm", 16, 16,       \
+                         LULL_##after##_SSE)                                              \
+    LULL_STREAM_FUNCTION(kernel##_avx2, LULL_##before##_AVX("ymm"), NEW, "ymm", 32, 32,   \
+                         LULL_##after##_AVX("ymm") LULL_DO("vzeroupper"))                 \
+    LULL_STREAM_FUNCTION(kernel##_avx512, LULL_##before##_AVX("zmm"), NEW, "zmm", 64, 64, \
                          LULL_##after##_AVX("zmm") LULL_DO("vzeroupper"))
-#define LULL_STREAM_CODES                         \
-    {                                             \
-        run_scalar, run_sse, run_avx2, run_avx512 \
+#define LULL_STREAM_CODES(kernel)                                     \
+    {                                                                 \
+        kernel##_scalar, kernel##_sse, kernel##_avx2, kernel##_avx512 \
     }
 
 #else
 
 /* Other processors: the compiler's loop. */
-#define LULL_STREAM_FUNCTIONS(OLD, NEW, statement, before, after)                                 \
-    static void run_scalar(double *a, double *b, double *c, double *d, size_t count, double *out) \
-    {                                                                                             \
-        (void)a, (void)b, (void)c, (void)d, (void)out;                                            \
-        for (size_t i = 0; i < count; i++) {                                                      \
-            statement;                                                                            \
-            __asm__ volatile("" ::: "memory");                                                    \
-        }                                                                                         \
+#define LULL_STREAM_FUNCTIONS(kernel, OLD, NEW, statement, before, after)                 \
+    static void kernel##_scalar(double *a, double *b, double *c, double *d, size_t count, \
+                                double *out)                                              \
+    {                                                                                     \
+        (void)a, (void)b, (void)c, (void)d, (void)out;                                    \
+        for (size_t i = 0; i < count; i++) {                                              \
+            statement;                                                                    \
+            __asm__ volatile("" ::: "memory");                                            \
+        }                                                                                 \
     }
-#define LULL_STREAM_CODES            \
-    {                                \
-        run_scalar, NULL, NULL, NULL \
+#define LULL_STREAM_CODES(kernel)         \
+    {                                     \
+        kernel##_scalar, NULL, NULL, NULL \
     }
 
 #endif
