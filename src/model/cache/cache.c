@@ -176,8 +176,8 @@ struct fetch {
 };
 
 /* Whether a level has the line. */
-static ALWAYS_INLINE bool find_in(struct lull_cache *cache, uint32_t core, size_t number,
-                                  struct fetch *fetch, struct known known)
+static ALWAYS_INLINE bool find_in_level(struct lull_cache *cache, uint32_t core, size_t number,
+                                        struct fetch *fetch, struct known known)
 {
     struct level *level = &cache->levels[number];
     enum lull_set_order order = order_of(level, known.simple);
@@ -200,8 +200,8 @@ static ALWAYS_INLINE bool find_in(struct lull_cache *cache, uint32_t core, size_
 }
 
 /* A level keeps the line that passes, unless it takes only what leaves the level before it. */
-static ALWAYS_INLINE void keep(struct lull_cache *cache, uint32_t core, size_t number,
-                               struct fetch *fetch, struct known known)
+static ALWAYS_INLINE void keep_in_level(struct lull_cache *cache, uint32_t core, size_t number,
+                                        struct fetch *fetch, struct known known)
 {
     if (takes_victims(&cache->levels[number])) {
         fetch->position = 0;
@@ -219,15 +219,15 @@ static ALWAYS_INLINE void miss_first(struct lull_cache *cache, uint32_t core, lu
     static_assert(LULL_CACHE_LEVELS == 4, "");
     struct fetch fetch = {.line = line, .hash = hash};
     cache->levels[0].traffic.misses++;
-    bool beyond_1 = known.n_levels > 1 && !find_in(cache, core, 1, &fetch, known);
-    bool beyond_2 = beyond_1 && known.n_levels > 2 && !find_in(cache, core, 2, &fetch, known);
-    bool beyond_3 = beyond_2 && known.n_levels > 3 && !find_in(cache, core, 3, &fetch, known);
+    bool beyond_1 = known.n_levels > 1 && !find_in_level(cache, core, 1, &fetch, known);
+    bool beyond_2 = beyond_1 && known.n_levels > 2 && !find_in_level(cache, core, 2, &fetch, known);
+    bool beyond_3 = beyond_2 && known.n_levels > 3 && !find_in_level(cache, core, 3, &fetch, known);
     if (beyond_3)
-        keep(cache, core, 3, &fetch, known);
+        keep_in_level(cache, core, 3, &fetch, known);
     if (beyond_2)
-        keep(cache, core, 2, &fetch, known);
+        keep_in_level(cache, core, 2, &fetch, known);
     if (beyond_1)
-        keep(cache, core, 1, &fetch, known);
+        keep_in_level(cache, core, 1, &fetch, known);
     insert(cache, core, 0, set, lull_way_of(line, fetch.position, fetch.dirty | write), hash,
            known);
 }

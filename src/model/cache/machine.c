@@ -16,8 +16,8 @@ static enum lull_cache_filling filling_of(const struct lull_machine_cache *cache
     return cache->inclusive == LULL_YES ? LULL_CACHE_INCLUSIVE : LULL_CACHE_VICTIM;
 }
 
-static struct lull_cache_level level_of(const struct lull_machine_cache *cache, uint32_t cores,
-                                        bool whole, bool last)
+static struct lull_cache_level cache_level_of(const struct lull_machine_cache *cache,
+                                              uint32_t cores, bool whole, bool last)
 {
     uint32_t shared = cache->shared_cores ? cache->shared_cores : 1;
     uint32_t users = smaller(shared, cores);
@@ -46,7 +46,7 @@ lull_status lull_cache_of_machine(const struct lull_machine *machine, uint32_t c
                              level);
         if (level == 1)
             spec.line_bytes = cache->line_bytes ? cache->line_bytes : 64;
-        spec.levels[spec.n_levels] = level_of(cache, cores, whole, level == last);
+        spec.levels[spec.n_levels] = cache_level_of(cache, cores, whole, level == last);
         spec.levels[spec.n_levels++].policy = policy;
     }
     *ret_spec = spec;

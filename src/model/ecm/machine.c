@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES = 128, SHORT_BYTES = 24, LINE_BYTES = 64 };
+enum { BENCHMARK_NAME_BYTES = 128, SHORT_BYTES = 24, LINE_BYTES = 64 };
 
 /* Benchmarks of bandwidth: streams that the code touches, and lines that travel for each line of
  * elements. Of two mixes that are equally near the first one counts. */
-static const struct stream {
+static const struct benchmark_stream {
     const char *kernel;
     double explicit;
     struct lull_ecm_lines lines;
@@ -78,12 +78,12 @@ static double mix_distance(const struct lull_ecm_lines *a, const struct lull_ecm
 }
 
 /* Of all streams that `measured` knows, the one whose mix is the nearest. */
-static const struct stream *nearest_stream(const struct lull_ecm_lines *lines,
-                                           bool (*measured)(const void *context,
-                                                            const struct stream *stream),
-                                           const void *context)
+static const struct benchmark_stream *
+nearest_stream(const struct lull_ecm_lines *lines,
+               bool (*measured)(const void *context, const struct benchmark_stream *stream),
+               const void *context)
 {
-    const struct stream *best = NULL;
+    const struct benchmark_stream *best = NULL;
     const struct lull_ecm_lines reading = {1, 0, 0};
     double distance = INFINITY;
     if (!(all_lines(lines) > 0))
@@ -106,14 +106,14 @@ struct memory_question {
 static const struct lull_number *memory_number(const struct memory_question *question,
                                                const char *kernel, unsigned *ret_threads)
 {
-    char base[NAME_BYTES];
+    char base[BENCHMARK_NAME_BYTES];
     snprintf(base, sizeof base, "memory.%s", kernel);
     return question->threads
                ? lull_machine_find_threads(question->machine, base, question->threads, ret_threads)
                : fastest(question->machine, base, ret_threads);
 }
 
-static bool memory_measured(const void *context, const struct stream *stream)
+static bool memory_measured(const void *context, const struct benchmark_stream *stream)
 {
     unsigned threads;
     return memory_number(context, stream->kernel, &threads) != NULL;
@@ -125,7 +125,7 @@ lull_status lull_ecm_memory_bandwidth(const struct lull_machine *machine,
                                       struct lull_error *err)
 {
     const struct memory_question question = {.machine = machine, .threads = threads};
-    const struct stream *stream = nearest_stream(lines, memory_measured, &question);
+    const struct benchmark_stream *stream = nearest_stream(lines, memory_measured, &question);
     if (!stream)
         return lull_fail(err, LULL_ERR_RANGE,
                          "the machine file knows no bandwidth of memory: `lull bench bandwidth` "
@@ -160,9 +160,9 @@ struct link_question {
 /* Cycles that one core takes for a line of each stream with the data in that level; NAN: unknown.
  */
 static double measured_cycles(const struct link_question *question, const char *level,
-                              const struct stream *stream)
+                              const struct benchmark_stream *stream)
 {
-    char name[NAME_BYTES];
+    char name[BENCHMARK_NAME_BYTES];
     snprintf(name, sizeof name, "%s.%s.1", level, stream->kernel);
     const struct lull_number *number = lull_machine_find(question->machine, name);
     if (!number || !(number->value > 0))
@@ -180,7 +180,7 @@ static double measured_cycles(const struct link_question *question, const char *
 static double measured_share(const struct link_question *question, const char *near,
                              const char *far, double least)
 {
-    static const struct stream dot = {"dot", 2, {2, 0, 0}};
+    static const struct benchmark_stream dot = {"dot", 2, {2, 0, 0}};
     char both[2 * SHORT_BYTES];
     snprintf(both, sizeof both, "%s+%s", far, near);
     double in_near = measured_cycles(question, near, &dot);
@@ -250,7 +250,7 @@ double lull_ecm_first_cache(const struct lull_machine *machine, double loads, do
     return cycles;
 }
 
-static bool link_measured(const void *context, const struct stream *stream)
+static bool link_measured(const void *context, const struct benchmark_stream *stream)
 {
     const struct link_question *question = context;
     return isfinite(measured_cycles(question, question->near, stream)) &&
@@ -263,7 +263,7 @@ static lull_status derive_link(const struct link_question *question,
                                const struct lull_ecm_lines *lines, double *ret_longer,
                                double *ret_whole, struct lull_error *err)
 {
-    const struct stream *stream = nearest_stream(lines, link_measured, question);
+    const struct benchmark_stream *stream = nearest_stream(lines, link_measured, question);
     if (!stream)
         return lull_fail(err, LULL_ERR_RANGE,
                          "the machine file knows neither a link between %s and %s nor bandwidths "

@@ -27,7 +27,7 @@ static char separator_of(const char *line, size_t length)
 }
 
 /* The first line that is no comment. "#Paraver" begins a trace. */
-static bool recognise(const char *head, size_t size)
+static bool recognise_csv(const char *head, size_t size)
 {
     if (size >= 8 && memcmp(head, "#Paraver", 8) == 0)
         return false;
@@ -113,7 +113,7 @@ static lull_status assign_columns(struct csv *csv, const struct lull_fit_read_op
                              : status;
 }
 
-static lull_status read_head(struct csv *csv, const struct lull_fit_read_options *options)
+static lull_status read_csv_head(struct csv *csv, const struct lull_fit_read_options *options)
 {
     char *cells[MOST_COLUMNS + 1], *line = lull_fit_next_line(&csv->lines, true);
     if (!line)
@@ -168,14 +168,14 @@ static lull_status read_row(struct csv *csv, char *line)
     return lull_fit_wrong(&csv->lines, ", column %zu: %s", column + 1, why.text);
 }
 
-static lull_status read(const char *text, size_t size, const char *path,
-                        const struct lull_fit_read_options *options, struct lull_arena *arena,
-                        struct lull_fit_table **ret_table, struct lull_error *err)
+static lull_status read_csv(const char *text, size_t size, const char *path,
+                            const struct lull_fit_read_options *options, struct lull_arena *arena,
+                            struct lull_fit_table **ret_table, struct lull_error *err)
 {
     struct csv *csv = lull_arena_zero(arena, 1, sizeof *csv);
     csv->lines = (struct lull_fit_lines){
         .rest = text, .end = text + size, .path = path, .err = err, .arena = arena};
-    lull_status status = read_head(csv, options);
+    lull_status status = read_csv_head(csv, options);
     for (char *line; status == LULL_OK && (line = lull_fit_next_line(&csv->lines, true));)
         status = read_row(csv, line);
     if (status == LULL_OK)
@@ -183,4 +183,4 @@ static lull_status read(const char *text, size_t size, const char *path,
     return status;
 }
 
-const struct lull_fit_format lull_fit_csv = {"CSV", true, recognise, read};
+const struct lull_fit_format lull_fit_csv = {"CSV", true, recognise_csv, read_csv};

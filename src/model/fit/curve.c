@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_STEPS = 200, MOST_HALVINGS = 40 };
+enum { MOST_NEWTON_STEPS = 200, MOST_HALVINGS = 40 };
 /* Steps below this, relative to the coefficient, change nothing any more. */
 static const double step_end = 1e-13;
 
@@ -184,7 +184,7 @@ static void name_coefficients(struct lull_fit_model *model)
 static bool iterate(struct problem *problem, bool *held)
 {
     double step[LULL_FIT_COEFFICIENTS], way = 1;
-    for (int i = 0; i < MOST_STEPS && way > step_end; i++) {
+    for (int i = 0; i < MOST_NEWTON_STEPS && way > step_end; i++) {
         double squares = linearise(problem);
         if (!find_step(problem, step, held))
             return false;
@@ -195,7 +195,7 @@ static bool iterate(struct problem *problem, bool *held)
 
 /* The left-out error from the coefficients that are free; covariance from all, so that one at its
  * bound has an interval, too. */
-static bool conclude(struct problem *problem, const bool *held)
+static bool conclude_curve(struct problem *problem, const bool *held)
 {
     static const bool none[LULL_FIT_COEFFICIENTS];
     struct lull_fit_model *model = problem->model;
@@ -237,6 +237,6 @@ void lull_fit_curve(const struct lull_fit_data *data, struct lull_fit_model *mod
     problem.work = lull_arena_alloc(data->arena, bytes * (model->n_coefficients + 1));
 
     begin(&problem);
-    if (!iterate(&problem, held) || !conclude(&problem, held))
+    if (!iterate(&problem, held) || !conclude_curve(&problem, held))
         model->absent = LULL_FIT_NOT_APART;
 }

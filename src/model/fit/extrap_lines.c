@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <string.h>
 
-enum { MOST_NAMES = 16 };
+enum { MOST_JSON_PARAMETERS = 16 };
 
 struct measurements {
     struct lull_fit_lines lines;
@@ -15,7 +15,7 @@ struct measurements {
 };
 
 /* A saved profile is JSON, too: the first line of this has params. */
-static bool recognise(const char *head, size_t size)
+static bool recognise_extrap_lines(const char *head, size_t size)
 {
     const char *stop = memchr(head, '\n', size);
     size_t length = stop ? (size_t)(stop - head) : size;
@@ -25,13 +25,13 @@ static bool recognise(const char *head, size_t size)
 /* The first line names the parameters of all. */
 static lull_status name_parameters(struct measurements *file, json_t *params)
 {
-    const char *names[MOST_NAMES], *wanted[LULL_FIT_PARAMETERS], *key;
+    const char *names[MOST_JSON_PARAMETERS], *wanted[LULL_FIT_PARAMETERS], *key;
     size_t picked[LULL_FIT_PARAMETERS], n_picked, n = 0;
     json_t *value;
     json_object_foreach(params, key, value)
     {
-        if (n == MOST_NAMES)
-            return lull_fit_wrong(&file->lines, "more than %d parameters", MOST_NAMES);
+        if (n == MOST_JSON_PARAMETERS)
+            return lull_fit_wrong(&file->lines, "more than %d parameters", MOST_JSON_PARAMETERS);
         names[n++] = key;
     }
     file->n_names = n;
@@ -63,8 +63,8 @@ static lull_status read_point(struct measurements *file, json_t *params, double 
     return LULL_OK;
 }
 
-static lull_status read_text(const struct measurements *file, const json_t *object, const char *key,
-                             const char **ret_text)
+static lull_status read_text_field(const struct measurements *file, const json_t *object,
+                                   const char *key, const char **ret_text)
 {
     const json_t *value = json_object_get(object, key);
     *ret_text = value ? json_string_value(value) : "";
@@ -88,9 +88,9 @@ static lull_status read_object(struct measurements *file, json_t *object)
     const char *callpath, *metric;
     lull_status status = read_point(file, json_object_get(object, "params"), x);
     if (status == LULL_OK)
-        status = read_text(file, object, "callpath", &callpath);
+        status = read_text_field(file, object, "callpath", &callpath);
     if (status == LULL_OK)
-        status = read_text(file, object, "metric", &metric);
+        status = read_text_field(file, object, "metric", &metric);
     if (status != LULL_OK)
         return status;
     struct lull_fit_series *series = lull_fit_table_series(file->table, callpath, metric);
@@ -115,9 +115,10 @@ static lull_status read_line(struct measurements *file, const char *line)
     return status;
 }
 
-static lull_status read(const char *text, size_t size, const char *path,
-                        const struct lull_fit_read_options *options, struct lull_arena *arena,
-                        struct lull_fit_table **ret_table, struct lull_error *err)
+static lull_status read_extrap_lines(const char *text, size_t size, const char *path,
+                                     const struct lull_fit_read_options *options,
+                                     struct lull_arena *arena, struct lull_fit_table **ret_table,
+                                     struct lull_error *err)
 {
     struct measurements file = {
         .lines = {.rest = text, .end = text + size, .path = path, .err = err, .arena = arena},
@@ -132,4 +133,5 @@ static lull_status read(const char *text, size_t size, const char *path,
     return status;
 }
 
-const struct lull_fit_format lull_fit_extrap_lines = {"Extra-P JSON Lines", false, recognise, read};
+const struct lull_fit_format lull_fit_extrap_lines = {"Extra-P JSON Lines", false,
+                                                      recognise_extrap_lines, read_extrap_lines};

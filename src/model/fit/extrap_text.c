@@ -4,12 +4,12 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { MOST_NAMES = 16 };
+enum { MOST_TEXT_PARAMETERS = 16 };
 
 struct extrap {
     struct lull_fit_lines lines;
     const struct lull_fit_read_options *options;
-    const char *names[MOST_NAMES]; /* of parameters */
+    const char *names[MOST_TEXT_PARAMETERS]; /* of parameters */
     size_t n_names;
     size_t picked[LULL_FIT_PARAMETERS], n_picked;
     double *points; /* [point][name] */
@@ -19,7 +19,7 @@ struct extrap {
     struct lull_fit_table *table;
 };
 
-static bool recognise(const char *head, size_t size)
+static bool recognise_extrap_text(const char *head, size_t size)
 {
     static const char word[] = "PARAMETER";
     while (size > 0 && (isspace((unsigned char)*head) || *head == '#')) {
@@ -44,13 +44,13 @@ static char *next_word(char **rest)
     return word;
 }
 
-static lull_status read_parameters(struct extrap *extrap, char *rest)
+static lull_status read_parameter_names(struct extrap *extrap, char *rest)
 {
     if (extrap->n_values)
         return lull_fit_wrong(&extrap->lines, "PARAMETER after POINTS");
     for (char *word; (word = next_word(&rest));) {
-        if (extrap->n_names == MOST_NAMES)
-            return lull_fit_wrong(&extrap->lines, "more than %d parameters", MOST_NAMES);
+        if (extrap->n_names == MOST_TEXT_PARAMETERS)
+            return lull_fit_wrong(&extrap->lines, "more than %d parameters", MOST_TEXT_PARAMETERS);
         extrap->names[extrap->n_names++] = word;
     }
     return LULL_OK;
@@ -144,14 +144,15 @@ static lull_status read_data(struct extrap *extrap, char *rest)
     return count ? LULL_OK : lull_fit_wrong(lines, "DATA without a number");
 }
 
-static lull_status read(const char *text, size_t size, const char *path,
-                        const struct lull_fit_read_options *options, struct lull_arena *arena,
-                        struct lull_fit_table **ret_table, struct lull_error *err)
+static lull_status read_extrap_text(const char *text, size_t size, const char *path,
+                                    const struct lull_fit_read_options *options,
+                                    struct lull_arena *arena, struct lull_fit_table **ret_table,
+                                    struct lull_error *err)
 {
     static const struct {
         const char *word;
         lull_status (*read)(struct extrap *extrap, char *rest);
-    } sections[] = {{"PARAMETER", read_parameters},
+    } sections[] = {{"PARAMETER", read_parameter_names},
                     {"POINTS", read_points},
                     {"REGION", read_region},
                     {"METRIC", read_metric},
@@ -181,4 +182,5 @@ static lull_status read(const char *text, size_t size, const char *path,
     return status;
 }
 
-const struct lull_fit_format lull_fit_extrap_text = {"Extra-P text", false, recognise, read};
+const struct lull_fit_format lull_fit_extrap_text = {"Extra-P text", false, recognise_extrap_text,
+                                                     read_extrap_text};

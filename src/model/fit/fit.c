@@ -218,9 +218,9 @@ static lull_status check_points(const struct lull_fit_series *series, const char
     return LULL_OK;
 }
 
-static struct lull_fit_data prepare(const struct lull_fit_series *series, size_t n_params,
-                                    const struct lull_fit_options *options,
-                                    struct lull_arena *arena)
+static struct lull_fit_data prepare_data(const struct lull_fit_series *series, size_t n_params,
+                                         const struct lull_fit_options *options,
+                                         struct lull_arena *arena)
 {
     struct lull_fit_data data = {.points = series->points,
                                  .count = series->count,
@@ -255,7 +255,7 @@ lull_status lull_fit_series_fit(const struct lull_fit_series *series, const char
 {
     const struct lull_fit_law *const *laws = options->laws ? options->laws : lull_fit_laws;
     struct lull_arena *scratch = lull_arena_create(NULL);
-    struct lull_fit_data data = prepare(series, n_params, options, scratch);
+    struct lull_fit_data data = prepare_data(series, n_params, options, scratch);
     lull_status status = check_points(series, params, &data, err);
     struct lull_fit *fit = lull_arena_zero(arena, 1, sizeof *fit);
     *fit = (struct lull_fit){.series = series, .confidence = data.confidence, .n_params = n_params};

@@ -166,8 +166,8 @@ double lull_fit_value(const struct lull_fit_model *model, const double *x)
 
 /* ---- for people ----------------------------------------------------------------------------- */
 
-static const char *term_text(const struct lull_fit_term *term, const char *name,
-                             struct lull_arena *arena)
+static const char *fit_term_text(const struct lull_fit_term *term, const char *name,
+                                 struct lull_arena *arena)
 {
     const char *power = "", *logs = "";
     if (term->exponent == 1)
@@ -208,9 +208,9 @@ const char *lull_fit_formula(const struct lull_fit_model *model, const char *con
         text = lull_arena_printf(arena, "%s + %s", text, model->coefficients[i].name);
         for (size_t p = 0; p < model->n_params; p++)
             if (model->blocks[i - 1].terms[p])
-                text =
-                    lull_arena_printf(arena, "%s%s", text,
-                                      term_text(model->blocks[i - 1].terms[p], params[p], arena));
+                text = lull_arena_printf(
+                    arena, "%s%s", text,
+                    fit_term_text(model->blocks[i - 1].terms[p], params[p], arena));
     }
     return text;
 }

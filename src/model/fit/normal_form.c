@@ -169,7 +169,7 @@ static bool best_of_form(struct normal_form *work, struct lull_fit_search *searc
     return any;
 }
 
-static struct normal_form prepare(const struct lull_fit_data *data)
+static struct normal_form prepare_form(const struct lull_fit_data *data)
 {
     struct normal_form form = {.data = data};
     size_t bytes = data->count * sizeof(double);
@@ -209,7 +209,7 @@ static void search_forms(struct normal_form *work, const struct lull_fit_model *
 
 void lull_fit_normal_form(const struct lull_fit_data *data, struct lull_fit_model *model)
 {
-    struct normal_form work = prepare(data);
+    struct normal_form work = prepare_form(data);
     const struct lull_fit_model empty = *model;
     set_blocks(model, &(struct lull_fit_form){0}, NULL);
     model->tried = 1;

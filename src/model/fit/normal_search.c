@@ -135,7 +135,7 @@ struct best {
 };
 
 /* `columns` says which column of each block. */
-static void keep(struct best *best, double gain, const size_t *columns)
+static void keep_hypothesis(struct best *best, double gain, const size_t *columns)
 {
     if (!(gain > 0) || (best->count == best->most && gain <= best->kept[best->count - 1].gain))
         return;
@@ -177,7 +177,7 @@ static double gain_of_three(const double *along, double ab, double ac, double bc
 static void search_one(struct best *best, const struct block *a)
 {
     for (size_t i = 0; i < a->count; i++)
-        keep(best, a->along[i] * a->along[i], &i);
+        keep_hypothesis(best, a->along[i] * a->along[i], &i);
 }
 
 static double *products(const struct lull_fit_search *search, const struct block *a,
@@ -197,7 +197,8 @@ static void search_two(struct best *best, const struct block *a, const struct bl
     for (size_t i = 0; i < a->count; i++)
         for (size_t j = 0; j < b->count; j++) {
             const size_t columns[] = {i, j};
-            keep(best, gain_of_two(a->along[i], b->along[j], r[i * b->count + j]), columns);
+            keep_hypothesis(best, gain_of_two(a->along[i], b->along[j], r[i * b->count + j]),
+                            columns);
         }
 }
 
@@ -211,10 +212,10 @@ static void search_three(struct best *best, const struct block *a, const struct 
             for (size_t k = 0; k < c->count; k++) {
                 const size_t columns[] = {i, j, k};
                 const double along[] = {a->along[i], b->along[j], c->along[k]};
-                keep(best,
-                     gain_of_three(along, ab[i * b->count + j], ac[i * c->count + k],
-                                   bc[j * c->count + k]),
-                     columns);
+                keep_hypothesis(best,
+                                gain_of_three(along, ab[i * b->count + j], ac[i * c->count + k],
+                                              bc[j * c->count + k]),
+                                columns);
             }
 }
 
@@ -241,7 +242,7 @@ static void search_product(struct best *best)
             double length = square - constant * constant;
             size_t column = ab * n + k;
             if (length > 1e-12 * square)
-                keep(best, along * along / length, &column);
+                keep_hypothesis(best, along * along / length, &column);
         }
     }
 }

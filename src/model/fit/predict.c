@@ -8,7 +8,7 @@
 
 /* Of coefficients that points without noise leave no room: laws that hold each other differ by it.
  */
-static const double rounding = 1e-6;
+static const double coefficient_rounding = 1e-6;
 
 struct lull_fit_prediction lull_fit_predict(const struct lull_fit_model *model, const double *x)
 {
@@ -52,7 +52,7 @@ const char *lull_fit_not_borne(const struct lull_fit *fit, const double *x,
         const struct lull_fit_model *model = &fit->models[m];
         if (!is_rival(fit, model))
             continue;
-        double value = lull_fit_value(model, x), slack = rounding * fabs(value);
+        double value = lull_fit_value(model, x), slack = coefficient_rounding * fabs(value);
         if (!(value >= prediction.low - slack && value <= prediction.high + slack))
             return lull_arena_printf(arena, "%s fits as well and says %.4g", model->law->name,
                                      value);
@@ -62,11 +62,11 @@ const char *lull_fit_not_borne(const struct lull_fit *fit, const double *x,
 
 double lull_fit_reach(const struct lull_fit *fit, struct lull_arena *arena)
 {
-    enum { STEPS = 64 };
+    enum { SCAN_STEPS = 64 };
     double reach = fit->high[0], wide = fit->high[0] / fit->low[0];
-    for (int i = 1; i <= STEPS; i++) {
-        double x = fit->high[0] * pow(wide, (double)i / STEPS);
-        if (i == STEPS)
+    for (int i = 1; i <= SCAN_STEPS; i++) {
+        double x = fit->high[0] * pow(wide, (double)i / SCAN_STEPS);
+        if (i == SCAN_STEPS)
             x = fit->high[0] * wide;
         if (lull_fit_not_borne(fit, &x, arena))
             break;
@@ -86,13 +86,13 @@ static double efficiency(const struct lull_fit_model *model, double from, double
 
 struct lull_fit_turning lull_fit_turning(const struct lull_fit *fit, double limit)
 {
-    enum { STEPS = 2000 };
+    enum { SCAN_STEPS = 2000 };
     const struct lull_fit_model *model = &fit->models[fit->best];
     struct lull_fit_turning turning = {NAN, NAN};
     double from = fit->low[0], wide = limit / from, before = from, best = from;
     double best_value = lull_fit_value(model, &from);
-    for (int i = 1; i <= STEPS; i++) {
-        double x = from * pow(wide, (double)i / STEPS), value = lull_fit_value(model, &x);
+    for (int i = 1; i <= SCAN_STEPS; i++) {
+        double x = from * pow(wide, (double)i / SCAN_STEPS), value = lull_fit_value(model, &x);
         if (isnan(turning.half) && efficiency(model, from, x) < 0.5) {
             double low = before, high = x;
             for (int k = 0; k < 60; k++) {

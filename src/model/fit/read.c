@@ -112,8 +112,9 @@ bool lull_fit_number(const char *text, double *ret_value)
 
 const char *lull_fit_excerpt(const char *text, struct lull_arena *arena)
 {
-    enum { MOST = 40 };
-    return strlen(text) <= MOST ? text : lull_arena_printf(arena, "%.*s...", MOST, text);
+    enum { MOST_EXCERPT = 40 };
+    return strlen(text) <= MOST_EXCERPT ? text
+                                        : lull_arena_printf(arena, "%.*s...", MOST_EXCERPT, text);
 }
 
 lull_status lull_fit_pick(const struct lull_fit_lines *lines,

@@ -13,7 +13,7 @@ struct lull_cache_spec lull_cache_spread(const struct lull_cache_spec *spec)
     return spread;
 }
 
-static double all_lines(const struct lull_ecm_lines *lines)
+static double loads_and_stores(const struct lull_ecm_lines *lines)
 {
     return lines->loads + lines->stores;
 }
@@ -21,7 +21,7 @@ static double all_lines(const struct lull_ecm_lines *lines)
 /* By how much `of` differs from `from`, as a share of the larger. */
 static bool differs(const struct lull_ecm_lines *of, const struct lull_ecm_lines *from)
 {
-    double a = all_lines(of), b = all_lines(from);
+    double a = loads_and_stores(of), b = loads_and_stores(from);
     /* A hundredth of a line is no traffic. */
     return fabs(a - b) > fmax(LULL_DISAGREEMENT_PERCENT / 100.0 * fmax(a, b), 0.01);
 }
@@ -55,11 +55,11 @@ const char *lull_disagreement(const struct lull_layers *layers,
     if (!differs(&lines, &conditions))
         return NULL;
     const char *threshold = near_threshold(layers, level, arena);
-    if (all_lines(&lines) > all_lines(&conditions) && differs(&lines, &without) &&
-        all_lines(&without) < all_lines(&lines))
+    if (loads_and_stores(&lines) > loads_and_stores(&conditions) && differs(&lines, &without) &&
+        loads_and_stores(&without) < loads_and_stores(&lines))
         return "conflicts: lines compete for few sets of the cache, as with sizes that are powers "
                "of two; padding the arrays would help";
-    if (layers->has_invariant && all_lines(&lines) < all_lines(&conditions))
+    if (layers->has_invariant && loads_and_stores(&lines) < loads_and_stores(&conditions))
         return "an operand stays the same over a loop, and is reused, which the layer conditions "
                "overcount";
     if (layers->indirect)

@@ -222,7 +222,7 @@ double lull_kernel_footprint(const struct lull_kernel *kernel)
     return sum;
 }
 
-static lull_status check_sizes(const struct lull_kernel *kernel, struct lull_error *err)
+static lull_status check_size_values(const struct lull_kernel *kernel, struct lull_error *err)
 {
     for (size_t s = 0; s < kernel->n_symbols; s++) {
         const struct lull_kernel_symbol *symbol = &kernel->symbols[s];
@@ -300,7 +300,7 @@ static lull_status check_innermost(const struct lull_kernel *kernel, struct lull
 
 lull_status lull_kernel_check(struct lull_kernel *kernel, struct lull_error *err)
 {
-    lull_status status = check_sizes(kernel, err);
+    lull_status status = check_size_values(kernel, err);
     if (status != LULL_OK)
         return status;
     kernel->body = lull_kernel_busiest(kernel);

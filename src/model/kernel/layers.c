@@ -6,7 +6,7 @@
 enum { MOST_POINTS = 64 };
 
 /* Accesses of one array that move alike: one stream through memory. */
-struct stream {
+struct access_stream {
     size_t array;
     struct lull_poly motion; /* what the offsets share: the part with loop variables */
     double stride;           /* elements per iteration of the body, 1 where it stays */
@@ -23,7 +23,7 @@ struct finding {
     const struct lull_kernel *kernel;
     struct lull_arena *arena;
     double values[LULL_POLY_SYMBOLS], line;
-    struct stream *streams;
+    struct access_stream *streams;
     size_t n_streams;
     bool too_many;
 };
@@ -42,7 +42,8 @@ static void split_offset(const struct lull_kernel *kernel, const struct lull_pol
     }
 }
 
-static void add_point(struct finding *finding, struct stream *stream, const struct lull_poly *point)
+static void add_point(struct finding *finding, struct access_stream *stream,
+                      const struct lull_poly *point)
 {
     double at = lull_poly_value(point, finding->values);
     size_t k = 0;
@@ -62,8 +63,9 @@ static void add_point(struct finding *finding, struct stream *stream, const stru
     stream->at[k] = at;
 }
 
-static struct stream *stream_of(struct finding *finding, const struct lull_kernel_access *access,
-                                const struct lull_poly *motion)
+static struct access_stream *stream_of(struct finding *finding,
+                                       const struct lull_kernel_access *access,
+                                       const struct lull_poly *motion)
 {
     const struct lull_kernel *kernel = finding->kernel;
     bool indirect = access->index_access != LULL_KERNEL_NONE;
@@ -72,11 +74,11 @@ static struct stream *stream_of(struct finding *finding, const struct lull_kerne
             finding->streams[i].indirect == LULL_KERNEL_NONE &&
             lull_poly_equal(&finding->streams[i].motion, motion))
             return &finding->streams[i];
-    struct stream *stream = &finding->streams[finding->n_streams++];
+    struct access_stream *stream = &finding->streams[finding->n_streams++];
     double size = kernel->arrays[access->array].bytes;
     double stride = fabs(lull_kernel_stride(kernel, access, (size_t)kernel->body));
-    *stream =
-        (struct stream){.array = access->array, .motion = *motion, .indirect = LULL_KERNEL_NONE};
+    *stream = (struct access_stream){
+        .array = access->array, .motion = *motion, .indirect = LULL_KERNEL_NONE};
     if (indirect)
         stream->indirect = (int)(access - kernel->accesses);
     stream->stride = stride > 0 ? stride : 1;
@@ -96,7 +98,7 @@ static void find_streams(struct finding *finding)
         if (access->loop != kernel->body)
             continue;
         split_offset(kernel, &access->offset, &motion, &point);
-        struct stream *stream = stream_of(finding, access, &motion);
+        struct access_stream *stream = stream_of(finding, access, &motion);
         stream->written |= access->write;
         stream->read |= !access->write;
         add_point(finding, stream, &point);
@@ -106,7 +108,7 @@ static void find_streams(struct finding *finding)
 /* ---- conditions ---------------------------------------------------------------------------- */
 
 /* Iterations between the points k and k + 1 of a stream. */
-static double distance(const struct stream *stream, size_t k)
+static double distance(const struct access_stream *stream, size_t k)
 {
     return (stream->at[k + 1] - stream->at[k]) / stream->stride;
 }
@@ -116,7 +118,7 @@ static double misses_at(const struct finding *finding, double t)
 {
     double sum = 0;
     for (size_t i = 0; i < finding->n_streams; i++) {
-        const struct stream *stream = &finding->streams[i];
+        const struct access_stream *stream = &finding->streams[i];
         if (stream->indirect != LULL_KERNEL_NONE)
             continue;
         unsigned longer = 1; /* the foremost access */
@@ -132,7 +134,7 @@ static double bytes_at(const struct finding *finding, double t)
 {
     double sum = 0;
     for (size_t i = 0; i < finding->n_streams; i++) {
-        const struct stream *stream = &finding->streams[i];
+        const struct access_stream *stream = &finding->streams[i];
         sum += stream->bytes * t;
         for (size_t k = 0; k + 1 < stream->n_points; k++)
             sum += stream->bytes * fmin(distance(stream, k), t);
@@ -153,13 +155,13 @@ static bool add_part(struct lull_poly *sum, const struct lull_poly *elements, do
            lull_poly_add(sum, &part, factor * (int64_t)bytes, sum);
 }
 
-static bool difference(const struct stream *stream, size_t k, struct lull_poly *ret_elements)
+static bool difference(const struct access_stream *stream, size_t k, struct lull_poly *ret_elements)
 {
     return lull_poly_add(&stream->points[k + 1], &stream->points[k], -1, ret_elements);
 }
 
 /* The same as bytes_at, with the sizes in it. */
-static bool form_bytes(const struct finding *finding, const struct stream *of, size_t at,
+static bool form_bytes(const struct finding *finding, const struct access_stream *of, size_t at,
                        struct lull_poly *ret_bytes)
 {
     struct lull_poly sum = {0}, t, part;
@@ -167,7 +169,7 @@ static bool form_bytes(const struct finding *finding, const struct stream *of, s
     if (!difference(of, at, &t))
         return false;
     for (size_t i = 0; i < finding->n_streams; i++) {
-        const struct stream *stream = &finding->streams[i];
+        const struct access_stream *stream = &finding->streams[i];
         int64_t longer = 1;
         for (size_t k = 0; k + 1 < stream->n_points; k++) {
             if (distance(stream, k) > limit)
@@ -193,7 +195,7 @@ static int first_size(const struct lull_kernel *kernel, const struct lull_poly *
 }
 
 static void add_condition(const struct finding *finding, struct lull_layers *layers,
-                          const struct stream *stream, size_t at)
+                          const struct access_stream *stream, size_t at)
 {
     const struct lull_kernel *kernel = finding->kernel;
     const char *const *names = lull_kernel_names(kernel, finding->arena);
@@ -285,7 +287,7 @@ static double indirect_misses(const struct finding *finding, double capacity)
     const struct lull_kernel *kernel = finding->kernel;
     double sum = 0;
     for (size_t i = 0; i < finding->n_streams; i++) {
-        const struct stream *stream = &finding->streams[i];
+        const struct access_stream *stream = &finding->streams[i];
         if (stream->indirect == LULL_KERNEL_NONE)
             continue;
         double bytes = lull_kernel_array_bytes(kernel, stream->array);
@@ -299,7 +301,7 @@ static double written_lines(const struct finding *finding, double capacity, doub
 {
     double sum = 0, unread = 0;
     for (size_t i = 0; i < finding->n_streams; i++) {
-        const struct stream *stream = &finding->streams[i];
+        const struct access_stream *stream = &finding->streams[i];
         double bytes = lull_kernel_array_bytes(finding->kernel, stream->array);
         double lines =
             stream->indirect == LULL_KERNEL_NONE

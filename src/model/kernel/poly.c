@@ -18,7 +18,7 @@ struct lull_poly lull_poly_symbol(size_t symbol)
     return poly;
 }
 
-static unsigned degree(const struct lull_poly_term *term)
+static unsigned degree_of_term(const struct lull_poly_term *term)
 {
     unsigned sum = 0;
     for (size_t i = 0; i < LULL_POLY_SYMBOLS; i++)
@@ -29,7 +29,7 @@ static unsigned degree(const struct lull_poly_term *term)
 /* Higher degrees first, then by the powers of the first symbols. */
 static int order(const struct lull_poly_term *a, const struct lull_poly_term *b)
 {
-    unsigned degree_a = degree(a), degree_b = degree(b);
+    unsigned degree_a = degree_of_term(a), degree_b = degree_of_term(b);
     if (degree_a != degree_b)
         return degree_a > degree_b ? -1 : 1;
     return -memcmp(a->power, b->power, sizeof a->power);
@@ -124,7 +124,7 @@ bool lull_poly_equal(const struct lull_poly *a, const struct lull_poly *b)
 
 bool lull_poly_is_constant(const struct lull_poly *a, int64_t *ret_value)
 {
-    if (a->count > 1 || (a->count == 1 && degree(&a->terms[0]) > 0))
+    if (a->count > 1 || (a->count == 1 && degree_of_term(&a->terms[0]) > 0))
         return false;
     if (ret_value)
         *ret_value = a->count ? a->terms[0].factor : 0;
@@ -170,12 +170,13 @@ double lull_poly_value(const struct lull_poly *a, const double *values)
     return sum;
 }
 
-static const char *term_text(const struct lull_poly_term *term, const char *const *names,
-                             struct lull_arena *arena)
+static const char *poly_term_text(const struct lull_poly_term *term, const char *const *names,
+                                  struct lull_arena *arena)
 {
     int64_t size = term->factor < 0 ? -term->factor : term->factor;
-    const char *text =
-        size != 1 || degree(term) == 0 ? lull_arena_printf(arena, "%lld", (long long)size) : "";
+    const char *text = size != 1 || degree_of_term(term) == 0
+                           ? lull_arena_printf(arena, "%lld", (long long)size)
+                           : "";
     for (size_t s = 0; s < LULL_POLY_SYMBOLS; s++) {
         if (!term->power[s])
             continue;
@@ -193,8 +194,8 @@ const char *lull_poly_text(const struct lull_poly *a, const char *const *names,
     for (size_t i = 0; i < a->count; i++) {
         bool minus = a->terms[i].factor < 0;
         const char *sign = i ? (minus ? " - " : " + ") : minus ? "-" : "";
-        text =
-            lull_arena_printf(arena, "%s%s%s", text, sign, term_text(&a->terms[i], names, arena));
+        text = lull_arena_printf(arena, "%s%s%s", text, sign,
+                                 poly_term_text(&a->terms[i], names, arena));
     }
     return text;
 }

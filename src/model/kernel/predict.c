@@ -20,9 +20,10 @@ double lull_prediction_cycles(const struct lull_kernel_prediction *prediction, s
 
 /* ---- traffic ------------------------------------------------------------------------------- */
 
-static lull_status simulate(const struct lull_kernel_source *source,
-                            const struct lull_kernel_options *options, struct lull_arena *arena,
-                            struct lull_kernel_prediction *prediction, struct lull_error *err)
+static lull_status simulate_nest(const struct lull_kernel_source *source,
+                                 const struct lull_kernel_options *options,
+                                 struct lull_arena *arena,
+                                 struct lull_kernel_prediction *prediction, struct lull_error *err)
 {
     struct lull_cache_spec spec, wide;
     struct lull_simulated spread;
@@ -72,7 +73,7 @@ static lull_status find_traffic(const struct lull_kernel_source *source,
                                   &prediction->layers, err);
     bool simulated = options->traffic == LULL_TRAFFIC_SIMULATION;
     if (status == LULL_OK && (simulated || options->simulate))
-        status = simulate(source, options, arena, prediction, err);
+        status = simulate_nest(source, options, arena, prediction, err);
     for (size_t i = 0; status == LULL_OK && i < prediction->layers.n_levels; i++)
         prediction->lines[i] =
             simulated ? simulated_lines(prediction, i) : prediction->layers.lines[i];
@@ -223,8 +224,8 @@ static void add_to_ecm(const struct lull_kernel_prediction *loop, struct lull_ec
 }
 
 /* The loops run one after the other: their times add up, for any number of cores. */
-static void add_points(const struct lull_kernel_prediction *loops, size_t n_loops,
-                       struct lull_arena *arena, struct lull_kernel_prediction *nest)
+static void add_core_points(const struct lull_kernel_prediction *loops, size_t n_loops,
+                            struct lull_arena *arena, struct lull_kernel_prediction *nest)
 {
     nest->points = lull_arena_zero(arena, nest->n_points, sizeof *nest->points);
     for (size_t p = 0; p < nest->n_points; p++) {
@@ -240,8 +241,8 @@ static void add_points(const struct lull_kernel_prediction *loops, size_t n_loop
 }
 
 /* `nest` begins as the prediction of the busiest loop. */
-static void add_up(struct lull_kernel_prediction *loops, size_t n_loops, struct lull_arena *arena,
-                   struct lull_kernel_prediction *nest)
+static void add_up_loops(struct lull_kernel_prediction *loops, size_t n_loops,
+                         struct lull_arena *arena, struct lull_kernel_prediction *nest)
 {
     double units = units_of(nest), iterations = 0;
     nest->ecm.t_ol = nest->ecm.t_nol = nest->ecm.shared = 0;
@@ -265,7 +266,7 @@ static void add_up(struct lull_kernel_prediction *loops, size_t n_loops, struct 
     }
     nest->saturation = saturates ? nest->saturation : 0;
     nest->work = nest->flops > 0 ? nest->flops : iterations;
-    add_points(loops, n_loops, arena, nest);
+    add_core_points(loops, n_loops, arena, nest);
     nest->loops = loops;
     nest->n_loops = n_loops;
 }
@@ -296,6 +297,6 @@ lull_status lull_kernel_predict(const struct lull_kernel *kernel,
     }
     *ret_prediction = loops[busiest];
     if (count > 1)
-        add_up(loops, count, arena, ret_prediction);
+        add_up_loops(loops, count, arena, ret_prediction);
     return LULL_OK;
 }

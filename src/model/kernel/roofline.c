@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_BYTES = 64 };
+enum { ROOF_NAME_BYTES = 64 };
 
 /* The widest arithmetic that the machine file has measured, with one thread. */
 static double find_peak(const struct lull_machine *machine, unsigned precision,
@@ -14,7 +14,7 @@ static double find_peak(const struct lull_machine *machine, unsigned precision,
     double best = NAN;
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
         for (unsigned fma = 0; fma < 2; fma++) {
-            char name[NAME_BYTES];
+            char name[ROOF_NAME_BYTES];
             snprintf(name, sizeof name, "peak.%s.%s%s.1", precision == 4 ? "sp" : "dp",
                      fma ? "fma." : "", widths[i]);
             const struct lull_number *number = lull_machine_find(machine, name);

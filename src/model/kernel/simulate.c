@@ -21,7 +21,7 @@ struct walker {
     int64_t extent;                        /* elements of the array */
 };
 
-struct simulation {
+struct nest_simulation {
     const struct lull_kernel *kernel;
     struct walker *walkers;
     struct lull_cache *cache;
@@ -42,14 +42,14 @@ struct simulation {
     lull_status status;
 };
 
-static void flush(struct simulation *simulation)
+static void flush(struct nest_simulation *simulation)
 {
     lull_cache_run(simulation->cache, 0, simulation->buffer, simulation->filled);
     simulation->accesses += simulation->filled;
     simulation->filled = 0;
 }
 
-static void put(struct simulation *simulation, uint64_t address, bool write)
+static void put(struct nest_simulation *simulation, uint64_t address, bool write)
 {
     if (simulation->filled == BUFFER)
         flush(simulation);
@@ -57,7 +57,7 @@ static void put(struct simulation *simulation, uint64_t address, bool write)
         write ? lull_cache_write(address) : lull_cache_read(address);
 }
 
-static int64_t position(const struct simulation *simulation, const struct walker *walker)
+static int64_t position(const struct nest_simulation *simulation, const struct walker *walker)
 {
     int64_t at = walker->offset;
     for (size_t s = 0; s < simulation->kernel->n_symbols; s++)
@@ -94,7 +94,7 @@ void lull_kernel_draw_indices(const struct lull_kernel_index *index, uint64_t se
         values[i] = index_at(index, &random, (int64_t)i, extent);
 }
 
-static void touch(struct simulation *simulation, const struct walker *walker)
+static void touch(struct nest_simulation *simulation, const struct walker *walker)
 {
     int64_t at = position(simulation, walker);
     if (walker->index_access != LULL_KERNEL_NONE) {
@@ -113,7 +113,7 @@ static void touch(struct simulation *simulation, const struct walker *walker)
 }
 
 /* An innermost loop without indirect accesses, and not with more than are kept at once. */
-static bool is_plain(const struct simulation *simulation, size_t loop)
+static bool is_plain(const struct nest_simulation *simulation, size_t loop)
 {
     const struct lull_kernel *kernel = simulation->kernel;
     size_t count = 0;
@@ -129,13 +129,14 @@ static bool is_plain(const struct simulation *simulation, size_t loop)
 }
 
 /* The accesses of a plain loop: addresses advance by a stride. */
-struct plain {
+struct plain_loop {
     size_t count;
     lull_cache_access at[MOST_AT_ONCE], step[MOST_AT_ONCE];
     int64_t bytes[MOST_AT_ONCE]; /* from one iteration to the next */
 };
 
-static void find_plain(const struct simulation *simulation, size_t loop, struct plain *plain)
+static void find_plain(const struct nest_simulation *simulation, size_t loop,
+                       struct plain_loop *plain)
 {
     const struct lull_kernel *kernel = simulation->kernel;
     size_t symbol = kernel->loops[loop].symbol, count = 0;
@@ -164,7 +165,8 @@ static uint64_t stay_in_line(lull_cache_access at, int64_t bytes, uint64_t line)
 }
 
 /* While all accesses stay in their lines, the iterations are the same to caches. */
-static void run_by_lines(struct simulation *simulation, struct plain *plain, uint64_t trips)
+static void run_by_lines(struct nest_simulation *simulation, struct plain_loop *plain,
+                         uint64_t trips)
 {
     uint64_t stay[MOST_AT_ONCE];
     for (size_t k = 0; k < plain->count; k++)
@@ -186,7 +188,8 @@ static void run_by_lines(struct simulation *simulation, struct plain *plain, uin
     }
 }
 
-static void run_one_by_one(struct simulation *simulation, struct plain *plain, uint64_t trips)
+static void run_one_by_one(struct nest_simulation *simulation, struct plain_loop *plain,
+                           uint64_t trips)
 {
     for (uint64_t t = 0; t < trips; t++) {
         if (simulation->filled + plain->count > BUFFER)
@@ -201,9 +204,9 @@ static void run_one_by_one(struct simulation *simulation, struct plain *plain, u
 }
 
 /* A plain loop. A few accesses that move less than a line are made line by line. */
-static void run_plain(struct simulation *simulation, size_t loop, uint64_t trips)
+static void run_plain(struct nest_simulation *simulation, size_t loop, uint64_t trips)
 {
-    struct plain plain;
+    struct plain_loop plain;
     find_plain(simulation, loop, &plain);
     bool lines = true;
     for (size_t k = 0; k < plain.count; k++)
@@ -214,10 +217,10 @@ static void run_plain(struct simulation *simulation, size_t loop, uint64_t trips
         run_one_by_one(simulation, &plain, trips);
 }
 
-static void run_loop(struct simulation *simulation, size_t loop);
+static void run_loop(struct nest_simulation *simulation, size_t loop);
 
 /* Accesses and inner loops in order of the source. */
-static void run_iteration(struct simulation *simulation, size_t loop)
+static void run_iteration(struct nest_simulation *simulation, size_t loop)
 {
     const struct lull_kernel *kernel = simulation->kernel;
     size_t next = loop + 1;
@@ -231,7 +234,7 @@ static void run_iteration(struct simulation *simulation, size_t loop)
 }
 
 /* After the warm-up counting begins; after the last wanted iteration of the body all loops end. */
-static bool go_on(struct simulation *simulation)
+static bool go_on(struct nest_simulation *simulation)
 {
     if (!simulation->counting && simulation->body_iterations >= simulation->warm) {
         flush(simulation);
@@ -245,14 +248,14 @@ static bool go_on(struct simulation *simulation)
 }
 
 /* How many of the body's iterations come before something has to be done. */
-static double next_stop(const struct simulation *simulation)
+static double next_stop(const struct nest_simulation *simulation)
 {
     uint64_t stop = simulation->counting ? simulation->until : simulation->warm;
     return (double)(stop - simulation->body_iterations);
 }
 
 /* What has travelled since an innermost loop ended last is this one's. */
-static void end_innermost(struct simulation *simulation, bool is_body)
+static void end_innermost(struct nest_simulation *simulation, bool is_body)
 {
     flush(simulation);
     for (size_t level = 0; level < simulation->n_levels; level++) {
@@ -266,7 +269,7 @@ static void end_innermost(struct simulation *simulation, bool is_body)
     }
 }
 
-static void run_loop(struct simulation *simulation, size_t loop)
+static void run_loop(struct nest_simulation *simulation, size_t loop)
 {
     const struct lull_kernel_loop *of = &simulation->kernel->loops[loop];
     double begin = lull_poly_value(&of->first, simulation->values);
@@ -289,7 +292,7 @@ static void run_loop(struct simulation *simulation, size_t loop)
 }
 
 /* From the nest's begin: so many iterations of the body to warm up, and so many to count. */
-static void run_nest(struct simulation *simulation, double warm, double counted)
+static void run_nest(struct nest_simulation *simulation, double warm, double counted)
 {
     simulation->body_iterations = 0;
     simulation->counting = false;
@@ -347,7 +350,7 @@ lull_status lull_kernel_check_indices(const struct lull_kernel *kernel,
     return LULL_OK;
 }
 
-static lull_status make_walkers(struct simulation *simulation,
+static lull_status make_walkers(struct nest_simulation *simulation,
                                 const struct lull_kernel_index *indices, size_t n_indices)
 {
     const struct lull_kernel *kernel = simulation->kernel;
@@ -402,8 +405,8 @@ static double iterations_for(const struct lull_kernel *kernel, double bytes)
     return ceil(bytes / fmax(per_iteration, 1));
 }
 
-static void count_lines(const struct simulation *simulation, double units,
-                        struct lull_simulated *simulated)
+static void count_simulated_lines(const struct nest_simulation *simulation, double units,
+                                  struct lull_simulated *simulated)
 {
     for (size_t level = 0; level < simulated->n_levels; level++) {
         struct lull_cache_traffic traffic = simulation->apart
@@ -414,7 +417,7 @@ static void count_lines(const struct simulation *simulation, double units,
     }
 }
 
-static void run_all(struct simulation *simulation, const struct lull_cache_spec *spec,
+static void run_all(struct nest_simulation *simulation, const struct lull_cache_spec *spec,
                     struct lull_simulated *simulated)
 {
     const struct lull_kernel *kernel = simulation->kernel;
@@ -428,10 +431,10 @@ static void run_all(struct simulation *simulation, const struct lull_cache_spec 
         run_nest(simulation, all, 0);
         run_nest(simulation, 0, all);
     }
-    count_lines(simulation,
-                (double)(simulation->body_iterations - simulation->counted_from) /
-                    lull_kernel_unit(kernel, spec->line_bytes),
-                simulated);
+    count_simulated_lines(simulation,
+                          (double)(simulation->body_iterations - simulation->counted_from) /
+                              lull_kernel_unit(kernel, spec->line_bytes),
+                          simulated);
 }
 
 lull_status lull_kernel_simulate(const struct lull_kernel *kernel,
@@ -441,7 +444,7 @@ lull_status lull_kernel_simulate(const struct lull_kernel *kernel,
                                  struct lull_error *err)
 {
     struct lull_simulated simulated = {.n_levels = spec->n_levels};
-    struct simulation *simulation = calloc(1, sizeof *simulation);
+    struct nest_simulation *simulation = calloc(1, sizeof *simulation);
     if (!simulation)
         return lull_fail(err, LULL_ERR_MEMORY, "not enough memory");
     simulation->kernel = kernel;

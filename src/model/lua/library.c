@@ -26,7 +26,7 @@ static const char *const table_names[] = {"concat", "insert", "remove", "sort", 
 
 /* ---- pairs ---------------------------------------------------------------------------------- */
 
-struct key {
+struct sort_key {
     bool is_text;
     double number;
     const char *text; /* of a string in the table */
@@ -36,7 +36,7 @@ struct key {
 
 static int compare_keys(const void *a, const void *b)
 {
-    const struct key *x = a, *y = b;
+    const struct sort_key *x = a, *y = b;
     if (x->is_text != y->is_text)
         return x->is_text ? 1 : -1;
     if (!x->is_text)
@@ -59,9 +59,9 @@ static int next_pair(lua_State *L)
     return 2;
 }
 
-static struct key read_key(lua_State *L, int index)
+static struct sort_key read_key(lua_State *L, int index)
 {
-    struct key key = {.is_text = lua_type(L, index) == LUA_TSTRING};
+    struct sort_key key = {.is_text = lua_type(L, index) == LUA_TSTRING};
     if (key.is_text)
         key.text = lua_tolstring(L, index, &key.length);
     else if (lua_type(L, index) == LUA_TNUMBER)
@@ -91,7 +91,7 @@ static int sorted_pairs(lua_State *L)
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
     lua_Integer count = push_keys(L);
-    struct key *keys = lua_newuserdatauv(L, (size_t)count * sizeof *keys + 1, 0);
+    struct sort_key *keys = lua_newuserdatauv(L, (size_t)count * sizeof *keys + 1, 0);
     for (lua_Integer i = 0; i < count; i++) {
         lua_rawgeti(L, 2, i + 1);
         keys[i] = read_key(L, -1);
@@ -113,7 +113,7 @@ static int sorted_pairs(lua_State *L)
 /* ---- globals -------------------------------------------------------------------------------- */
 
 /* The globals become the named fields of the table on the top of the stack, which is popped. */
-static void keep(lua_State *L, const char *const *names)
+static void keep_globals(lua_State *L, const char *const *names)
 {
     for (; *names; names++) {
         lua_getfield(L, -1, *names);
@@ -127,7 +127,7 @@ static void add_library(lua_State *L, const char *name, lua_CFunction open,
 {
     lua_newtable(L);
     luaL_requiref(L, name, open, 0);
-    keep(L, names);
+    keep_globals(L, names);
     lua_setfield(L, -2, name);
 }
 
@@ -135,7 +135,7 @@ void lull_lua_open_library(lua_State *L)
 {
     lua_newtable(L); /* of globals */
     luaL_requiref(L, LUA_GNAME, luaopen_base, 0);
-    keep(L, base_names);
+    keep_globals(L, base_names);
     lua_pushcfunction(L, sorted_pairs);
     lua_setfield(L, -2, "pairs");
     add_library(L, LUA_MATHLIBNAME, luaopen_math, math_names);

@@ -142,7 +142,7 @@ static lull_status tell(struct lull_sandbox *sandbox, int code, struct lull_erro
 
 /* ---- interface ------------------------------------------------------------------------------ */
 
-static int open_library(lua_State *L)
+static int open_library_protected(lua_State *L)
 {
     lull_lua_open_library(L);
     return 0;
@@ -170,7 +170,7 @@ lull_status lull_sandbox_open(const char *path, const struct lull_sandbox_limits
         return lull_fail(err, LULL_ERR_MEMORY, "%s: no memory", path);
     }
     lua_sethook(sandbox->L, count_step, LUA_MASKCOUNT, STEP);
-    lull_status status = lull_sandbox_protect(sandbox, open_library, NULL, err);
+    lull_status status = lull_sandbox_protect(sandbox, open_library_protected, NULL, err);
     if (status == LULL_OK)
         *ret_sandbox = sandbox;
     else

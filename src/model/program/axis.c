@@ -11,7 +11,7 @@ struct list {
     size_t count, capacity;
 };
 
-static void add(struct list *list, double value)
+static void add_axis_value(struct list *list, double value)
 {
     list->values = lull_arena_grow(list->arena, list->values, &list->capacity, list->count + 1,
                                    sizeof *list->values);
@@ -37,7 +37,7 @@ static bool read_range(const char *text, struct list *list)
         return false;
     double most = to + 1e-9 * fabs(to), value = from;
     for (size_t i = 0; value <= most && i <= LULL_SWEEP_MOST_POINTS; i++) {
-        add(list, value);
+        add_axis_value(list, value);
         value = is_ratio ? from * pow(by, (double)i + 1) : from + ((double)i + 1) * by;
     }
     return true;
@@ -54,7 +54,7 @@ static lull_status read_values(struct lull_program_model *model, uint32_t parame
         const char *pair =
             lull_arena_printf(list->arena, "%s=%.*s", before.name, (int)length, text);
         status = lull_model_set(model, pair, before.source, err);
-        add(list, changed->value);
+        add_axis_value(list, changed->value);
         text = text[length] ? text + length + 1 : NULL;
     }
     *changed = before;

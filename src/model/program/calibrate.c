@@ -153,8 +153,9 @@ static lull_status step(struct calibrating *calibrating, struct solution *soluti
     return LULL_OK;
 }
 
-static void conclude(const struct calibrating *calibrating, const struct solution *solution,
-                     double sum, double confidence, struct lull_calibration *calibration)
+static void conclude_calibration(const struct calibrating *calibrating,
+                                 const struct solution *solution, double sum, double confidence,
+                                 struct lull_calibration *calibration)
 {
     size_t freedom = calibrating->n_points - calibrating->n_free;
     calibration->n_points = calibrating->n_points;
@@ -174,12 +175,12 @@ static void conclude(const struct calibrating *calibrating, const struct solutio
 static lull_status solve(struct calibrating *calibrating, struct solution *solution,
                          double *ret_sum, struct lull_error *err)
 {
-    enum { MOST_STEPS = 100 };
+    enum { MOST_CALIBRATION_STEPS = 100 };
     double moved = INFINITY;
     lull_status status =
         sum_of_squares(calibrating, calibrating->at, solution->errors, ret_sum, err);
     for (int i = 0; status == LULL_OK && moved > 1e-9; i++) {
-        if (i == MOST_STEPS)
+        if (i == MOST_CALIBRATION_STEPS)
             return lull_fail(err, LULL_ERR_RANGE, "the calibration does not converge");
         status = step(calibrating, solution, ret_sum, &moved, err);
     }
@@ -220,6 +221,6 @@ lull_status lull_model_calibrate(struct lull_program_model *model, const uint32_
                          calibrating.n_points, n_free);
     status = solve(&calibrating, &solution, &sum, err);
     if (status == LULL_OK)
-        conclude(&calibrating, &solution, sum, confidence, ret_calibration);
+        conclude_calibration(&calibrating, &solution, sum, confidence, ret_calibration);
     return status;
 }

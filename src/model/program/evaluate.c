@@ -101,7 +101,7 @@ static double executions(lua_State *L, const struct request *request, uint32_t t
     return every == 1 ? iterations : floor(iterations / every);
 }
 
-static void scale(struct lull_term_cost *cost, double seconds, double numbers)
+static void scale_cost(struct lull_term_cost *cost, double seconds, double numbers)
 {
     cost->seconds *= seconds;
     for (unsigned r = 0; r < LULL_RESOURCES; r++)
@@ -137,12 +137,12 @@ static void evaluate_term(lua_State *L, const struct request *request, uint32_t 
     struct lull_term_cost *cost = &code->tally.cost;
     double times = executions(L, request, term), seconds = call_term(L, request, term);
     if (cost->seconds > 0) {
-        scale(cost, seconds / cost->seconds, 1); /* what Lua made of the primitives */
+        scale_cost(cost, seconds / cost->seconds, 1); /* what Lua made of the primitives */
     } else {
         cost->parts[code->terms[term].resource] = seconds;
         cost->seconds = seconds;
     }
-    scale(cost, times, times);
+    scale_cost(cost, times, times);
     request->terms[term] = *cost;
 }
 

@@ -10,7 +10,7 @@
 enum {
     MOST_RANKS = 1 << 24,
     MOST_ITERATIONS = 1 << 30,
-    MOST_STEPS = 1 << 20 /* of one iteration */
+    MOST_ITERATION_STEPS = 1 << 20 /* of one iteration */
 };
 
 struct building {
@@ -147,11 +147,11 @@ static lull_status add_operations(struct building *building,
 {
     for (size_t i = 0; i < count; i++) {
         double times = operations[i].count;
-        if (times != floor(times) || times > MOST_STEPS)
+        if (times != floor(times) || times > MOST_ITERATION_STEPS)
             return lull_fail(err, LULL_ERR_RANGE,
                              "%s: a count of %g cannot be simulated, expected a whole number up to "
                              "%d",
-                             building->model->path, times, MOST_STEPS);
+                             building->model->path, times, MOST_ITERATION_STEPS);
         lull_status status = check_bytes(building, &operations[i], err);
         if (status != LULL_OK)
             return status;
@@ -159,9 +159,9 @@ static lull_status add_operations(struct building *building,
             status = add_operation(building, &operations[i], err);
             if (status != LULL_OK)
                 return status;
-            if (building->n_steps > MOST_STEPS)
+            if (building->n_steps > MOST_ITERATION_STEPS)
                 return lull_fail(err, LULL_ERR_RANGE, "%s: more than %d operations in a term",
-                                 building->model->path, MOST_STEPS);
+                                 building->model->path, MOST_ITERATION_STEPS);
         }
     }
     return LULL_OK;
@@ -259,8 +259,8 @@ static void fill_program(struct lull_program *program, const struct lull_program
     program->data = data;
 }
 
-static lull_status build(struct building *building, uint64_t seed, bool *ret_replaced,
-                         struct lull_program *program, struct lull_error *err)
+static lull_status build_program(struct building *building, uint64_t seed, bool *ret_replaced,
+                                 struct lull_program *program, struct lull_error *err)
 {
     const struct lull_program_model *model = building->model;
     struct model_program *data = lull_arena_zero(building->arena, 1, sizeof *data);
@@ -293,7 +293,7 @@ lull_status lull_model_make_program(struct lull_program_model *model, const doub
     struct building building = {.model = model, .values = values, .arena = arena, .algorithms = ""};
     struct lull_program *program = lull_arena_zero(arena, 1, sizeof *program);
     program->arena = arena;
-    lull_status status = build(&building, seed, ret_replaced, program, err);
+    lull_status status = build_program(&building, seed, ret_replaced, program, err);
     if (status != LULL_OK) {
         lull_arena_destroy(arena);
         return status;

@@ -8,19 +8,19 @@
 /* ---- fields of tables ----------------------------------------------------------------------- */
 
 /* The table is on the top of the stack; texts are copied to the arena. */
-struct reading {
+struct model_reading {
     lua_State *L;
     struct lull_program_model *model;
     const char *what; /* "parameter 'L'", "term 2" */
 };
 
-static const char *copy_text(const struct reading *reading)
+static const char *copy_text(const struct model_reading *reading)
 {
     return lull_arena_strdup(reading->model->arena, lua_tostring(reading->L, -1));
 }
 
 /* NULL where there is none. */
-static const char *text_field(const struct reading *reading, const char *key)
+static const char *model_text_field(const struct model_reading *reading, const char *key)
 {
     lua_State *L = reading->L;
     const char *text = NULL;
@@ -33,7 +33,7 @@ static const char *text_field(const struct reading *reading, const char *key)
 }
 
 /* Texts, NULL at the end; NULL where the field is not there. One text is a list of one. */
-static const char *const *texts_field(const struct reading *reading, const char *key,
+static const char *const *texts_field(const struct model_reading *reading, const char *key,
                                       uint32_t *ret_count)
 {
     lua_State *L = reading->L;
@@ -60,7 +60,7 @@ static const char *const *texts_field(const struct reading *reading, const char 
     return texts;
 }
 
-static double number_field(const struct reading *reading, const char *key)
+static double model_number_field(const struct model_reading *reading, const char *key)
 {
     lua_State *L = reading->L;
     double number = NAN;
@@ -73,7 +73,7 @@ static double number_field(const struct reading *reading, const char *key)
     return number;
 }
 
-static int function_field(const struct reading *reading, const char *key)
+static int function_field(const struct model_reading *reading, const char *key)
 {
     lua_State *L = reading->L;
     if (lua_getfield(L, -1, key) == LUA_TFUNCTION)
@@ -83,7 +83,7 @@ static int function_field(const struct reading *reading, const char *key)
 }
 
 /* Fails for a name that is no key of the table, so that a misspelt one is not passed over. */
-static void check_keys(const struct reading *reading, const char *const *known)
+static void check_keys(const struct model_reading *reading, const char *const *known)
 {
     lua_State *L = reading->L;
     lua_pushnil(L);
@@ -99,16 +99,17 @@ static void check_keys(const struct reading *reading, const char *const *known)
 }
 
 /* The parameter named by a field; LULL_MODEL_NONE: the field is not there. */
-static uint32_t parameter_field(const struct reading *reading, const char *key)
+static uint32_t parameter_field(const struct model_reading *reading, const char *key)
 {
-    const char *name = text_field(reading, key);
+    const char *name = model_text_field(reading, key);
     uint32_t found = name ? lull_model_parameter_find(reading->model, name) : LULL_MODEL_NONE;
     if (name && found == LULL_MODEL_NONE)
         luaL_error(reading->L, "%s: %s: there is no parameter '%s'", reading->what, key, name);
     return found;
 }
 
-static struct lull_model_number any_number_field(const struct reading *reading, const char *key)
+static struct lull_model_number any_number_field(const struct model_reading *reading,
+                                                 const char *key)
 {
     lua_State *L = reading->L;
     struct lull_model_number number = {.parameter = LULL_MODEL_NONE, .function = LUA_NOREF};
@@ -120,21 +121,22 @@ static struct lull_model_number any_number_field(const struct reading *reading, 
     else if (type == LUA_TSTRING)
         number.parameter = parameter_field(reading, key);
     else
-        number.value = number_field(reading, key);
+        number.value = model_number_field(reading, key);
     return number;
 }
 
 /* ---- parameters ----------------------------------------------------------------------------- */
 
-static void read_default(const struct reading *reading, struct lull_model_parameter *parameter)
+static void read_default(const struct model_reading *reading,
+                         struct lull_model_parameter *parameter)
 {
     lua_State *L = reading->L;
     if (!parameter->choices) {
-        parameter->value = number_field(reading, "default");
+        parameter->value = model_number_field(reading, "default");
         if (isinf(parameter->value))
             luaL_error(L, "%s: default is infinite", reading->what);
     } else {
-        const char *word = text_field(reading, "default");
+        const char *word = model_text_field(reading, "default");
         parameter->value = 0;
         while (word && parameter->value < parameter->n_choices &&
                strcmp(parameter->choices[(size_t)parameter->value], word) != 0)
@@ -145,7 +147,7 @@ static void read_default(const struct reading *reading, struct lull_model_parame
     parameter->source = isnan(parameter->value) ? LULL_PARAMETER_ABSENT : LULL_PARAMETER_DEFAULT;
 }
 
-static void read_parameter(struct reading *reading, uint32_t index)
+static void read_parameter(struct model_reading *reading, uint32_t index)
 {
     static const char *const keys[] = {"name", "unit",    "about",   "machine", "run",
                                        "fit",  "default", "choices", NULL};
@@ -154,7 +156,7 @@ static void read_parameter(struct reading *reading, uint32_t index)
     struct lull_program_model *model = reading->model;
     struct lull_model_parameter *parameter = &model->parameters[index];
     reading->what = lull_arena_printf(model->arena, "parameter %u", index + 1);
-    const char *name = text_field(reading, "name");
+    const char *name = model_text_field(reading, "name");
     if (!name || !*name || strpbrk(name, "=,: "))
         luaL_error(L, "%s has no name without '=', ',', ':' and blanks", reading->what);
     if (lull_model_parameter_find(model, name) != LULL_MODEL_NONE)
@@ -163,12 +165,12 @@ static void read_parameter(struct reading *reading, uint32_t index)
     check_keys(reading, keys);
     *parameter = (struct lull_model_parameter){.name = name, .low = NAN, .high = NAN};
     parameter->choices = texts_field(reading, "choices", &parameter->n_choices);
-    parameter->unit = text_field(reading, "unit");
+    parameter->unit = model_text_field(reading, "unit");
     if (!parameter->unit && !parameter->choices)
         luaL_error(L, "%s has no unit (\"1\" for a plain number)", reading->what);
-    parameter->about = text_field(reading, "about");
-    parameter->machine = text_field(reading, "machine");
-    parameter->run = text_field(reading, "run");
+    parameter->about = model_text_field(reading, "about");
+    parameter->machine = model_text_field(reading, "machine");
+    parameter->run = model_text_field(reading, "run");
     if (parameter->run && strcmp(parameter->run, runs[0]) != 0 &&
         strcmp(parameter->run, runs[1]) != 0 && strcmp(parameter->run, runs[2]) != 0)
         luaL_error(L, "%s: run is '%s', expected processes, threads or cores", reading->what,
@@ -184,9 +186,9 @@ static void read_parameter(struct reading *reading, uint32_t index)
 
 /* ---- terms ---------------------------------------------------------------------------------- */
 
-static enum lull_resource read_resource(const struct reading *reading)
+static enum lull_resource read_resource(const struct model_reading *reading)
 {
-    const char *name = text_field(reading, "resource");
+    const char *name = model_text_field(reading, "resource");
     unsigned resource = 0;
     while (name && resource < LULL_RESOURCES && strcmp(lull_resource_name(resource), name) != 0)
         resource++;
@@ -195,14 +197,14 @@ static enum lull_resource read_resource(const struct reading *reading)
     return resource;
 }
 
-static void read_term(struct reading *reading, uint32_t index)
+static void read_term(struct model_reading *reading, uint32_t index)
 {
     static const char *const keys[] = {"name",     "time",   "every", "regions",
                                        "resource", "uneven", NULL};
     struct lull_program_model *model = reading->model;
     struct lull_term_code *code = &model->code->terms[index];
     reading->what = lull_arena_printf(model->arena, "term %u", index + 1);
-    const char *name = text_field(reading, "name");
+    const char *name = model_text_field(reading, "name");
     if (!name || !*name)
         luaL_error(reading->L, "%s has no name", reading->what);
     for (uint32_t t = 0; t < index; t++)
@@ -223,22 +225,22 @@ static void read_term(struct reading *reading, uint32_t index)
 /* ---- the model ------------------------------------------------------------------------------ */
 
 /* The length of the list that is the value of a field. */
-static uint32_t list_length(const struct reading *reading, const char *key)
+static uint32_t list_length(const struct model_reading *reading, const char *key)
 {
-    enum { MOST = 1000 };
+    enum { MOST_ENTRIES = 1000 };
     lua_State *L = reading->L;
     if (lua_getfield(L, -1, key) != LUA_TTABLE)
         luaL_error(L, "%s is a %s, expected a list", key, luaL_typename(L, -1));
     lua_Unsigned count = lua_rawlen(L, -1);
-    if (count == 0 || count > MOST)
-        luaL_error(L, "%s has %d entries, expected 1 to %d", key, (int)count, MOST);
+    if (count == 0 || count > MOST_ENTRIES)
+        luaL_error(L, "%s has %d entries, expected 1 to %d", key, (int)count, MOST_ENTRIES);
     lua_pop(L, 1);
     return (uint32_t)count;
 }
 
 /* Calls `read` for each table in it. */
-static void read_list(struct reading *reading, const char *key, uint32_t count,
-                      void (*read)(struct reading *reading, uint32_t index))
+static void read_tables(struct model_reading *reading, const char *key, uint32_t count,
+                        void (*read)(struct model_reading *reading, uint32_t index))
 {
     lua_State *L = reading->L;
     lua_getfield(L, -1, key);
@@ -252,26 +254,26 @@ static void read_list(struct reading *reading, const char *key, uint32_t count,
     lua_pop(L, 1);
 }
 
-static void read_parameters(struct reading *reading)
+static void read_model_parameters(struct model_reading *reading)
 {
     struct lull_program_model *model = reading->model;
     uint32_t count = list_length(reading, "parameters");
     model->parameters = lull_arena_zero(model->arena, count, sizeof *model->parameters);
-    read_list(reading, "parameters", count, read_parameter);
+    read_tables(reading, "parameters", count, read_parameter);
 }
 
-static void read_terms(struct reading *reading)
+static void read_terms(struct model_reading *reading)
 {
     struct lull_program_model *model = reading->model;
     uint32_t count = list_length(reading, "terms");
     model->n_terms = count;
     model->terms = lull_arena_zero(model->arena, count + 1, sizeof *model->terms);
     model->code->terms = lull_arena_zero(model->arena, count + 1, sizeof *model->code->terms);
-    read_list(reading, "terms", count, read_term);
+    read_tables(reading, "terms", count, read_term);
 }
 
 /* A model that counts cores has one more term. */
-static void read_cores(struct reading *reading)
+static void read_cores(struct model_reading *reading)
 {
     struct lull_program_model *model = reading->model;
     model->code->cores = any_number_field(reading, "cores");
@@ -284,7 +286,7 @@ static void read_cores(struct reading *reading)
         (struct lull_term_code){.function = LUA_NOREF, .resource = LULL_RESOURCE_CORES};
 }
 
-static void read_network(struct reading *reading)
+static void read_model_network(struct model_reading *reading)
 {
     static const char *const keys[] = {"latency", "bandwidth", NULL};
     lua_State *L = reading->L;
@@ -305,18 +307,18 @@ static int read_model(lua_State *L)
     static const char *const keys[] = {"title",       "parameters", "terms", "processes",
                                        "network",     "iterations", "work",  "cores",
                                        "uncertainty", NULL};
-    struct reading reading = {L, lua_touserdata(L, 1), "the model"};
+    struct model_reading reading = {L, lua_touserdata(L, 1), "the model"};
     struct lull_program_model *model = reading.model;
     lua_getfield(L, LUA_REGISTRYINDEX, "model");
     if (!lua_istable(L, -1))
         luaL_error(L, "returns a %s, expected a table", luaL_typename(L, -1));
     check_keys(&reading, keys);
-    model->title = text_field(&reading, "title");
+    model->title = model_text_field(&reading, "title");
     if (!model->title)
         luaL_error(L, "has no title");
-    read_parameters(&reading);
+    read_model_parameters(&reading);
     read_terms(&reading);
-    read_network(&reading);
+    read_model_network(&reading);
     reading.what = "the model";
     model->processes = parameter_field(&reading, "processes");
     if (model->processes == LULL_MODEL_NONE)

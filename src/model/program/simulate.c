@@ -98,9 +98,10 @@ static lull_status make_stopwatch(const struct lull_program_model *model, uint32
 
 /* ---- the simulation ------------------------------------------------------------------------- */
 
-static void conclude(const struct lull_program_model *model, const struct lull_model_made *made,
-                     const struct lull_sim_result *result, struct stopwatch *watch,
-                     struct lull_model_simulation *simulation)
+static void conclude_simulation(const struct lull_program_model *model,
+                                const struct lull_model_made *made,
+                                const struct lull_sim_result *result, struct stopwatch *watch,
+                                struct lull_model_simulation *simulation)
 {
     double whole = model->iterations == LULL_MODEL_NONE ? made->iterations : 1;
     simulation->iterations = made->iterations;
@@ -111,10 +112,11 @@ static void conclude(const struct lull_program_model *model, const struct lull_m
         simulation->terms[t] = (double)watch->ns[t] / 1e9 / result->n_ranks / whole;
 }
 
-static lull_status simulate(struct lull_program_model *model, const double *values,
-                            const struct lull_model_engine *engine,
-                            const struct lull_model_made *made,
-                            struct lull_model_simulation *simulation, struct lull_error *err)
+static lull_status simulate_program(struct lull_program_model *model, const double *values,
+                                    const struct lull_model_engine *engine,
+                                    const struct lull_model_made *made,
+                                    struct lull_model_simulation *simulation,
+                                    struct lull_error *err)
 {
     struct lull_arena *arena = made->program->arena;
     struct lull_network network;
@@ -138,7 +140,7 @@ static lull_status simulate(struct lull_program_model *model, const double *valu
         .network = &network, .memory = made->cores, .seed = engine->seed, .sink = &sink};
     status = lull_simulate(made->program, &options, arena, &result, NULL, err);
     if (status == LULL_OK)
-        conclude(model, made, &result, &watch, simulation);
+        conclude_simulation(model, made, &result, &watch, simulation);
     return status;
 }
 
@@ -155,7 +157,7 @@ lull_status lull_model_simulate(struct lull_program_model *model, const double *
         lull_model_make_program(model, values, engine->seed, made_of.as_computation, &made, err);
     if (status != LULL_OK)
         return status;
-    status = simulate(model, values, engine, &made, &made_of, err);
+    status = simulate_program(model, values, engine, &made, &made_of, err);
     lull_program_close(made.program);
     if (status == LULL_OK)
         *ret_simulation = made_of;

@@ -226,8 +226,8 @@ static lull_status start_again(struct lull_program *program, struct lull_error *
     return LULL_OK;
 }
 
-static const char *place(const struct lull_program *program, uint32_t rank,
-                         const struct lull_op *op, char *text, unsigned size)
+static const char *place_of_operation(const struct lull_program *program, uint32_t rank,
+                                      const struct lull_op *op, char *text, unsigned size)
 {
     snprintf(text, size, "rank %u in term '%s', iteration %lld", rank,
              op->region < program->n_regions ? program->regions[op->region] : "?",
@@ -236,4 +236,4 @@ static const char *place(const struct lull_program *program, uint32_t rank,
 }
 
 const struct lull_program_class lull_program_of_model = {
-    .name = "model", .next = next, .rewind = start_again, .place = place};
+    .name = "model", .next = next, .rewind = start_again, .place = place_of_operation};

@@ -28,12 +28,13 @@ static bool is_open(const struct lull_program_model *model, const struct lull_mo
 
 static void make_variants(struct sweeping *sweeping)
 {
-    enum { MOST = 64 };
+    enum { MOST_VARIANTS = 64 };
     const struct lull_program_model *model = sweeping->model;
     struct lull_model_sweep *sweep = sweeping->sweep;
     sweep->n_variants = 1;
     for (uint32_t p = 0; p < model->n_parameters; p++)
-        if (is_open(model, sweep, p) && sweep->n_variants * model->parameters[p].n_choices <= MOST)
+        if (is_open(model, sweep, p) &&
+            sweep->n_variants * model->parameters[p].n_choices <= MOST_VARIANTS)
             sweep->n_variants *= model->parameters[p].n_choices;
     sweep->variants = lull_arena_zero(sweeping->arena, sweep->n_variants, sizeof *sweep->variants);
     for (uint32_t v = 0; v < sweep->n_variants; v++) {

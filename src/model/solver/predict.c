@@ -74,8 +74,8 @@ static lull_status predict_kernel(const struct lull_solver_kernel *kernel,
 }
 
 /* The nearest level each instance of which holds the parts of all arrays of its cores. */
-static size_t level_of(const struct lull_solver *solver, const struct lull_machine *machine,
-                       unsigned cores)
+static size_t level_holding_arrays(const struct lull_solver *solver,
+                                   const struct lull_machine *machine, unsigned cores)
 {
     size_t levels = solver->kernels[0].n_lines;
     for (size_t level = 0; solver->bytes > 0 && level < levels; level++) {
@@ -87,9 +87,9 @@ static size_t level_of(const struct lull_solver *solver, const struct lull_machi
     return levels;
 }
 
-static void add_kernel(const struct lull_solver_prediction *prediction, size_t number,
-                       const struct lull_ecm *ecm, const struct sync *sync,
-                       struct lull_solver_scale *scale)
+static void add_kernel_time(const struct lull_solver_prediction *prediction, size_t number,
+                            const struct lull_ecm *ecm, const struct sync *sync,
+                            struct lull_solver_scale *scale)
 {
     const struct lull_solver_kernel *kernel = &prediction->solver->kernels[number];
     unsigned cores = scale->cores;
@@ -148,7 +148,7 @@ static lull_status predict_cores(const struct lull_machine *machine,
     const struct sync sync = sync_of(machine, options, cores);
     prediction->sync_known &= sync.known;
     scale->cores = cores;
-    scale->level = level_of(solver, machine, cores);
+    scale->level = level_holding_arrays(solver, machine, cores);
     scale->kernels = lull_arena_zero(arena, solver->n_kernels, sizeof *scale->kernels);
     for (size_t i = 0; i < solver->n_kernels; i++) {
         struct lull_ecm ecm;
@@ -156,7 +156,7 @@ static lull_status predict_cores(const struct lull_machine *machine,
         lull_status status = predict_kernel(&kernels[i], machine, arena, &ecm, &memory, err);
         if (status != LULL_OK)
             return status;
-        add_kernel(prediction, i, &ecm, &sync, scale);
+        add_kernel_time(prediction, i, &ecm, &sync, scale);
         if (cores < prediction->n_scales)
             continue;
         prediction->kernels[i].limit =

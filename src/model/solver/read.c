@@ -10,7 +10,7 @@
 enum { MOST_KERNELS = 1000, MOST_EXECUTIONS = 100 };
 
 /* What the functions of a description work on. */
-struct reading {
+struct solver_reading {
     const struct lull_machine *machine;
     const struct lull_solver_parameter *values;
     size_t n_values;
@@ -26,7 +26,7 @@ struct reading {
     size_t n_arrays;
 };
 
-static struct reading *reading_of(lua_State *L)
+static struct solver_reading *reading_of(lua_State *L)
 {
     return lua_touserdata(L, lua_upvalueindex(1));
 }
@@ -36,7 +36,7 @@ static struct reading *reading_of(lua_State *L)
 /* parameter(NAME, DEFAULT) */
 static int call_parameter(lua_State *L)
 {
-    struct reading *reading = reading_of(L);
+    struct solver_reading *reading = reading_of(L);
     struct lull_solver *solver = reading->solver;
     const char *name = luaL_checkstring(L, 1);
     struct lull_solver_parameter parameter = {.value = luaL_checknumber(L, 2)};
@@ -57,7 +57,7 @@ static int call_parameter(lua_State *L)
 }
 
 /* Bytes of a level that a core has when all that share it are at work. */
-static double cache_bytes(lua_State *L, const struct reading *reading, lua_Integer level)
+static double cache_bytes(lua_State *L, const struct solver_reading *reading, lua_Integer level)
 {
     const struct lull_machine_cache *cache =
         level > 0 && level <= LULL_ECM_LINKS ? lull_machine_cache(reading->machine, (unsigned)level)
@@ -76,7 +76,7 @@ static int call_cache(lua_State *L)
 
 static int add_functions(lua_State *L)
 {
-    struct reading *reading = lua_touserdata(L, 1);
+    struct solver_reading *reading = lua_touserdata(L, 1);
     static const luaL_Reg functions[] = {{"parameter", call_parameter}, {"cache", call_cache}};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         lua_pushlightuserdata(L, reading);
@@ -112,7 +112,8 @@ static const char *what_is(lua_State *L)
 }
 
 /* A number from 0 up of the table on the top; `otherwise` where it is missing, NAN: it must not. */
-static double number_field(lua_State *L, const char *where, const char *name, double otherwise)
+static double solver_number_field(lua_State *L, const char *where, const char *name,
+                                  double otherwise)
 {
     lua_getfield(L, -1, name);
     double value = otherwise;
@@ -134,8 +135,8 @@ static double points_field(lua_State *L)
     return value;
 }
 
-static const char *text_field(lua_State *L, const char *where, const char *name,
-                              struct lull_arena *arena)
+static const char *solver_text_field(lua_State *L, const char *where, const char *name,
+                                     struct lull_arena *arena)
 {
     lua_getfield(L, -1, name);
     if (lua_type(L, -1) != LUA_TSTRING)
@@ -147,8 +148,8 @@ static const char *text_field(lua_State *L, const char *where, const char *name,
 
 /* The table on the top, two numbers, of which the first is at least `least` and the second is not
  * negative; `what` says that of the field. */
-static void read_pair(lua_State *L, const char *where, const char *what, double least,
-                      double pair[2])
+static void read_number_pair(lua_State *L, const char *where, const char *what, double least,
+                             double pair[2])
 {
     bool good = lua_istable(L, -1) && lua_rawlen(L, -1) == 2;
     for (int i = 0; good && i < 2; i++) {
@@ -173,7 +174,8 @@ static void read_lines(lua_State *L, const char *where, size_t levels,
     for (size_t i = 0; i < levels; i++) {
         double pair[2];
         lua_geti(L, -1, (lua_Integer)i + 1);
-        read_pair(L, where, "'lines' holds pairs of numbers from 0 up: {read, written}", 0, pair);
+        read_number_pair(L, where, "'lines' holds pairs of numbers from 0 up: {read, written}", 0,
+                         pair);
         kernel->lines[i] =
             (struct lull_ecm_lines){pair[0], pair[1], .allocates = fmin(pair[0], pair[1])};
         lua_pop(L, 1);
@@ -183,7 +185,7 @@ static void read_lines(lua_State *L, const char *where, size_t levels,
 
 /* ---- arrays of a kernel ---------------------------------------------------------------------- */
 
-static size_t array_named(lua_State *L, const char *where, struct reading *reading,
+static size_t array_named(lua_State *L, const char *where, struct solver_reading *reading,
                           const char *name, double bytes)
 {
     size_t i = 0;
@@ -201,8 +203,9 @@ static size_t array_named(lua_State *L, const char *where, struct reading *readi
 }
 
 /* The use of an array by a kernel, a new one where there is none yet. */
-static struct lull_solver_use *use_named(lua_State *L, const char *where, struct reading *reading,
-                                         double bytes, struct lull_solver_use *uses, size_t *n_uses)
+static struct lull_solver_use *use_named(lua_State *L, const char *where,
+                                         struct solver_reading *reading, double bytes,
+                                         struct lull_solver_use *uses, size_t *n_uses)
 {
     if (lua_type(L, -1) != LUA_TSTRING)
         luaL_error(L, "%s: 'reads' and 'writes' are lists of names of arrays", where);
@@ -215,7 +218,7 @@ static struct lull_solver_use *use_named(lua_State *L, const char *where, struct
 }
 
 static void read_uses(lua_State *L, const char *where, const char *field, double bytes,
-                      struct reading *reading, struct lull_solver_use *uses, size_t *n_uses)
+                      struct solver_reading *reading, struct lull_solver_use *uses, size_t *n_uses)
 {
     bool written = strcmp(field, "writes") == 0;
     if (lua_getfield(L, -1, field) != LUA_TNIL && !lua_istable(L, -1))
@@ -231,7 +234,7 @@ static void read_uses(lua_State *L, const char *where, const char *field, double
 }
 
 /* layers = {p = {3, bytes}} */
-static void read_layers(lua_State *L, const char *where, const struct reading *reading,
+static void read_layers(lua_State *L, const char *where, const struct solver_reading *reading,
                         struct lull_solver_use *uses, size_t n_uses)
 {
     const char *names[LULL_SOLVER_ARRAYS + 1] = {NULL};
@@ -241,7 +244,7 @@ static void read_layers(lua_State *L, const char *where, const struct reading *r
     for (size_t i = 0; i < n_uses && lua_istable(L, -1); i++) {
         names[i] = reading->arrays[uses[i].array];
         if (lua_getfield(L, -1, names[i]) != LUA_TNIL) {
-            read_pair(L, where, "'layers' holds pairs: {times from 1 up, bytes}", 1, pair);
+            read_number_pair(L, where, "'layers' holds pairs: {times from 1 up, bytes}", 1, pair);
             uses[i].times = pair[0];
             uses[i].layer_bytes = pair[1];
         }
@@ -260,7 +263,7 @@ static bool has_field(lua_State *L, const char *name)
 }
 
 static void read_walk(lua_State *L, const char *where, const struct lull_solver_kernel *kernel,
-                      struct reading *reading, struct lull_solver_walk *walk)
+                      struct solver_reading *reading, struct lull_solver_walk *walk)
 {
     double bytes = kernel->points * sizeof(double);
     struct lull_solver_use *uses =
@@ -280,8 +283,8 @@ static void read_walk(lua_State *L, const char *where, const struct lull_solver_
 }
 
 /* Either all kernels give lines, or all name their arrays. */
-static void read_traffic(lua_State *L, const char *where, size_t number, struct reading *reading,
-                         struct lull_solver_kernel *kernel)
+static void read_traffic(lua_State *L, const char *where, size_t number,
+                         struct solver_reading *reading, struct lull_solver_kernel *kernel)
 {
     bool arrays = has_field(L, "reads") || has_field(L, "writes");
     if (arrays == has_field(L, "lines"))
@@ -301,8 +304,8 @@ static void read_traffic(lua_State *L, const char *where, size_t number, struct 
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-static void read_kernel(lua_State *L, size_t number, struct reading *reading,
-                        struct lull_solver_kernel *kernel)
+static void read_solver_kernel(lua_State *L, size_t number, struct solver_reading *reading,
+                               struct lull_solver_kernel *kernel)
 {
     static const char *const known[] = {
         "name",   "count",    "points", "T_OL",    "T_nOL",    "lines",      "reads",   "writes",
@@ -311,22 +314,22 @@ static void read_kernel(lua_State *L, size_t number, struct reading *reading,
     if (!lua_istable(L, -1))
         luaL_error(L, "%s is %s, expected a table", where, luaL_typename(L, -1));
     refuse_unknown(L, where, known);
-    kernel->name = text_field(L, where, "name", reading->arena);
+    kernel->name = solver_text_field(L, where, "name", reading->arena);
     where = lull_arena_printf(reading->arena, "kernel '%s'", kernel->name);
-    kernel->count = number_field(L, where, "count", 1);
-    kernel->points = number_field(L, where, "points", reading->solver->points);
-    kernel->t_ol = number_field(L, where, "T_OL", NAN);
-    kernel->t_nol = number_field(L, where, "T_nOL", NAN);
-    kernel->flops = number_field(L, where, "flops", 0);
-    kernel->regions = number_field(L, where, "regions", 0);
-    kernel->barriers = number_field(L, where, "barriers", 0);
-    kernel->wavefronts = number_field(L, where, "wavefronts", 0);
-    kernel->seconds = number_field(L, where, "seconds", 0);
+    kernel->count = solver_number_field(L, where, "count", 1);
+    kernel->points = solver_number_field(L, where, "points", reading->solver->points);
+    kernel->t_ol = solver_number_field(L, where, "T_OL", NAN);
+    kernel->t_nol = solver_number_field(L, where, "T_nOL", NAN);
+    kernel->flops = solver_number_field(L, where, "flops", 0);
+    kernel->regions = solver_number_field(L, where, "regions", 0);
+    kernel->barriers = solver_number_field(L, where, "barriers", 0);
+    kernel->wavefronts = solver_number_field(L, where, "wavefronts", 0);
+    kernel->seconds = solver_number_field(L, where, "seconds", 0);
     read_traffic(L, where, number, reading, kernel);
 }
 
 /* The lines of kernels that name their arrays, and how much the arrays take. */
-static void count_lines(lua_State *L, struct reading *reading)
+static void count_kernel_lines(lua_State *L, struct solver_reading *reading)
 {
     struct lull_solver *solver = reading->solver;
     if (solver->n_kernels > MOST_KERNELS)
@@ -345,15 +348,15 @@ static void count_lines(lua_State *L, struct reading *reading)
 static int read_solver(lua_State *L)
 {
     static const char *const known[] = {"title", "points", "bytes", "kernels", NULL};
-    struct reading *reading = lua_touserdata(L, 1);
+    struct solver_reading *reading = lua_touserdata(L, 1);
     struct lull_solver *solver = reading->solver;
     lua_getglobal(L, "description");
     if (!lua_istable(L, -1))
         return luaL_error(L, "returns %s, expected a table with 'kernels'", luaL_typename(L, -1));
     refuse_unknown(L, "the description", known);
-    solver->title = text_field(L, "the description", "title", reading->arena);
+    solver->title = solver_text_field(L, "the description", "title", reading->arena);
     solver->points = points_field(L);
-    solver->bytes = number_field(L, "the description", "bytes", 0);
+    solver->bytes = solver_number_field(L, "the description", "bytes", 0);
     lua_getfield(L, -1, "kernels");
     solver->n_kernels = lua_istable(L, -1) ? lua_rawlen(L, -1) : 0;
     if (!solver->n_kernels)
@@ -362,12 +365,12 @@ static int read_solver(lua_State *L)
     reading->walks = lull_arena_zero(reading->arena, solver->n_kernels, sizeof *reading->walks);
     for (size_t i = 0; i < solver->n_kernels; i++) {
         lua_geti(L, -1, (lua_Integer)i + 1);
-        read_kernel(L, i, reading, &solver->kernels[i]);
+        read_solver_kernel(L, i, reading, &solver->kernels[i]);
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
     if (reading->n_walks)
-        count_lines(L, reading);
+        count_kernel_lines(L, reading);
     return 0;
 }
 
@@ -379,7 +382,7 @@ static int keep_description(lua_State *L)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static lull_status run_description(struct lull_sandbox *sandbox, struct reading *reading,
+static lull_status run_description(struct lull_sandbox *sandbox, struct solver_reading *reading,
                                    struct lull_error *err)
 {
     lua_State *L = lull_sandbox_state(sandbox);
@@ -400,13 +403,14 @@ lull_status lull_solver_read(const char *path, const struct lull_machine *machin
                              struct lull_error *err)
 {
     struct lull_solver solver = {0};
-    struct reading reading = {.machine = machine,
-                              .values = values,
-                              .n_values = n_values,
-                              .used = lull_arena_zero(arena, n_values + 1, sizeof(bool)),
-                              .arena = arena,
-                              .solver = &solver,
-                              .sizes = lull_arena_zero(arena, LULL_SOLVER_ARRAYS, sizeof(double))};
+    struct solver_reading reading = {
+        .machine = machine,
+        .values = values,
+        .n_values = n_values,
+        .used = lull_arena_zero(arena, n_values + 1, sizeof(bool)),
+        .arena = arena,
+        .solver = &solver,
+        .sizes = lull_arena_zero(arena, LULL_SOLVER_ARRAYS, sizeof(double))};
     while (reading.levels < LULL_ECM_LINKS &&
            lull_machine_cache(machine, (unsigned)reading.levels + 1))
         reading.levels++;

@@ -15,8 +15,8 @@ struct grid {
 };
 
 /* The value at the centre makes the sum of a row inside of the grid 0. */
-static void add_points(const struct grid *grid, const int64_t at[3], int neighbours,
-                       struct lull_matrix_rows *rows)
+static void add_grid_points(const struct grid *grid, const int64_t at[3], int neighbours,
+                            struct lull_matrix_rows *rows)
 {
     for (int dz = -grid->reach; dz <= grid->reach; dz++)
         for (int dy = -grid->reach; dy <= grid->reach; dy++)
@@ -46,7 +46,7 @@ static lull_status make_grid(const struct grid *grid, int neighbours,
     for (at[2] = 0; at[2] < grid->size[2]; at[2]++)
         for (at[1] = 0; at[1] < grid->size[1]; at[1]++)
             for (at[0] = 0; at[0] < grid->size[0]; at[0]++) {
-                add_points(grid, at, neighbours, &rows);
+                add_grid_points(grid, at, neighbours, &rows);
                 lull_matrix_end_row(&rows);
             }
     return lull_matrix_finish(&rows, ret_matrix, err);
@@ -285,8 +285,8 @@ const struct lull_generator *lull_generator_find(const char *spec)
 /* ---- specs ---------------------------------------------------------------------------------- */
 
 /* One "name=value", which ends at a comma or the end. */
-static lull_status read_pair(const struct lull_generator *generator, const char *pair,
-                             double *values, struct lull_error *err)
+static lull_status read_setting(const struct lull_generator *generator, const char *pair,
+                                double *values, struct lull_error *err)
 {
     size_t name = strcspn(pair, "=,"), length = strcspn(pair, ",");
     for (size_t i = 0; i < LULL_GENERATOR_PARAMETERS && generator->parameters[i].name; i++) {
@@ -324,7 +324,7 @@ lull_status lull_generate(const char *spec, struct lull_matrix *ret_matrix, stru
     const char *pair = spec + strcspn(spec, ":");
     while (*pair) {
         pair++;
-        lull_status status = read_pair(generator, pair, values, err);
+        lull_status status = read_setting(generator, pair, values, err);
         if (status != LULL_OK)
             return status;
         pair += strcspn(pair, ",");

@@ -32,20 +32,20 @@ struct market {
 
 /* ---- the text ------------------------------------------------------------------------------- */
 
-struct text {
+struct file_text {
     struct lull_mapping mapping;
     char *inflated; /* NULL: the mapping is the text */
     size_t size, capacity;
 };
 
-static void close_text(struct text *text)
+static void close_text(struct file_text *text)
 {
     free(text->inflated);
     if (text->mapping.data)
         lull_unmap(&text->mapping);
 }
 
-static lull_status inflate_file(const char *path, struct text *text, struct lull_error *err)
+static lull_status inflate_file(const char *path, struct file_text *text, struct lull_error *err)
 {
     int fd, code;
     struct stat info;
@@ -76,7 +76,7 @@ static lull_status inflate_file(const char *path, struct text *text, struct lull
     return status;
 }
 
-static lull_status open_text(const char *path, struct text *text, struct lull_error *err)
+static lull_status open_text(const char *path, struct file_text *text, struct lull_error *err)
 {
     lull_status status = lull_map_file(path, &text->mapping, err);
     if (status != LULL_OK)
@@ -175,7 +175,7 @@ static void skip_comments(const char **place, const char *end)
 }
 
 /* Whether sizes from a file fit its length: each entry has a line, and hardly any row is empty. */
-static lull_status check_sizes(const struct market *market, struct lull_error *err)
+static lull_status check_market_sizes(const struct market *market, struct lull_error *err)
 {
     enum { SURELY_ALLOWED = 10000000, EMPTY_ROWS = 100 };
     uint64_t longest = market->rows > market->columns ? market->rows : market->columns;
@@ -212,7 +212,7 @@ static uint64_t array_entries(const struct market *market)
     }
 }
 
-static lull_status read_head(struct market *market, struct lull_error *err)
+static lull_status read_market_head(struct market *market, struct lull_error *err)
 {
     lull_status status = read_banner(market, err);
     if (status != LULL_OK)
@@ -236,7 +236,7 @@ static lull_status read_head(struct market *market, struct lull_error *err)
         market->entries = array_entries(market);
     lull_market_next_line(&place, market->end);
     market->body = place;
-    return check_sizes(market, err);
+    return check_market_sizes(market, err);
 }
 
 /* ---- the body, in pieces -------------------------------------------------------------------- */
@@ -405,8 +405,8 @@ static void place_array(const struct market *market, const struct body *body)
         }
 }
 
-static lull_status build(const struct market *market, struct body *body,
-                         struct lull_matrix *ret_matrix, struct lull_error *err)
+static lull_status build_matrix(const struct market *market, struct body *body,
+                                struct lull_matrix *ret_matrix, struct lull_error *err)
 {
     static const enum lull_matrix_symmetry kinds[] = {LULL_MATRIX_GENERAL, LULL_MATRIX_SYMMETRIC,
                                                       LULL_MATRIX_SKEW, LULL_MATRIX_SYMMETRIC};
@@ -441,7 +441,7 @@ static lull_status read_body(const struct market *market, unsigned threads,
                       &body);
     lull_status status = check_body(market, &body, err);
     if (status == LULL_OK)
-        status = build(market, &body, ret_matrix, err);
+        status = build_matrix(market, &body, ret_matrix, err);
     for (size_t p = 0; p < body.n_pieces; p++)
         free(body.pieces[p].part.entries);
     free(body.pieces);
@@ -452,14 +452,14 @@ lull_status lull_market_parse(const char *text, size_t size, const char *path, u
                               struct lull_matrix *ret_matrix, struct lull_error *err)
 {
     struct market market = {.path = path, .text = text, .end = text + size};
-    lull_status status = read_head(&market, err);
+    lull_status status = read_market_head(&market, err);
     return status == LULL_OK ? read_body(&market, threads, ret_matrix, err) : status;
 }
 
 lull_status lull_market_read(const char *path, unsigned threads, struct lull_matrix *ret_matrix,
                              struct lull_error *err)
 {
-    struct text text = {0};
+    struct file_text text = {0};
     lull_status status = open_text(path, &text, err);
     if (status == LULL_OK) {
         const char *start = text.inflated ? text.inflated : (const char *)text.mapping.data;

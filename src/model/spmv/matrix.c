@@ -95,7 +95,7 @@ static uint64_t count_rows(const struct lull_matrix_part *parts, size_t n_parts,
     return sum;
 }
 
-static void place(struct lull_matrix *matrix, uint32_t row, uint32_t column, double value)
+static void place_entry(struct lull_matrix *matrix, uint32_t row, uint32_t column, double value)
 {
     uint32_t at = matrix->starts[row]++;
     matrix->column[at] = column;
@@ -110,10 +110,10 @@ static void fill_rows(struct lull_matrix *matrix, const struct lull_matrix_part 
     for (size_t p = 0; p < n_parts; p++)
         for (size_t i = 0; i < parts[p].count; i++) {
             const struct lull_matrix_entry *entry = &parts[p].entries[i];
-            place(matrix, entry->row, entry->column, entry->value);
+            place_entry(matrix, entry->row, entry->column, entry->value);
             if (has_image(entry, symmetry))
-                place(matrix, entry->column, entry->row,
-                      symmetry == LULL_MATRIX_SKEW ? -entry->value : entry->value);
+                place_entry(matrix, entry->column, entry->row,
+                            symmetry == LULL_MATRIX_SKEW ? -entry->value : entry->value);
         }
     /* Each start has moved to the next one's place. */
     memmove(matrix->starts + 1, matrix->starts, matrix->rows * sizeof *matrix->starts);

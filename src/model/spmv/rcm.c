@@ -13,7 +13,7 @@ struct graph {
     bool *done; /* nodes: numbered */
 };
 
-static uint32_t degree(const struct graph *graph, uint32_t node)
+static uint32_t degree_of_node(const struct graph *graph, uint32_t node)
 {
     return (uint32_t)(graph->starts[node + 1] - graph->starts[node]);
 }
@@ -62,13 +62,13 @@ static bool make_graph(struct graph *graph, const struct lull_matrix *matrix)
     return true;
 }
 
-struct keyed {
+struct node_degree {
     uint32_t degree, node;
 };
 
-static int compare_keyed(const void *a, const void *b)
+static int compare_degrees(const void *a, const void *b)
 {
-    const struct keyed *x = a, *y = b;
+    const struct node_degree *x = a, *y = b;
     if (x->degree != y->degree)
         return x->degree < y->degree ? -1 : 1;
     return x->node < y->node ? -1 : x->node > y->node;
@@ -77,7 +77,7 @@ static int compare_keyed(const void *a, const void *b)
 /* Breadth first from a node into order[]; new neighbours of one node by degree. Returns how many
  * were reached; *ret_last is where the last level begins, *ret_levels how many there are. */
 static uint32_t search_from(struct graph *graph, uint32_t node, uint32_t *order,
-                            struct keyed *fresh, uint32_t *ret_last, uint32_t *ret_levels)
+                            struct node_degree *fresh, uint32_t *ret_last, uint32_t *ret_levels)
 {
     uint32_t count = 1, level_end = 1;
     graph->search++;
@@ -97,9 +97,9 @@ static uint32_t search_from(struct graph *graph, uint32_t node, uint32_t *order,
             if (graph->mark[other] == graph->search)
                 continue;
             graph->mark[other] = graph->search;
-            fresh[n_fresh++] = (struct keyed){degree(graph, other), other};
+            fresh[n_fresh++] = (struct node_degree){degree_of_node(graph, other), other};
         }
-        qsort(fresh, n_fresh, sizeof *fresh, compare_keyed);
+        qsort(fresh, n_fresh, sizeof *fresh, compare_degrees);
         for (uint32_t k = 0; k < n_fresh; k++)
             order[count++] = fresh[k].node;
     }
@@ -109,7 +109,7 @@ static uint32_t search_from(struct graph *graph, uint32_t node, uint32_t *order,
 /* A component in the order of Cuthill and McKee, from a node as far from the others as a few
  * searches find. */
 static uint32_t order_component(struct graph *graph, uint32_t node, uint32_t *order,
-                                struct keyed *fresh)
+                                struct node_degree *fresh)
 {
     enum { MOST_SEARCHES = 8 };
     uint32_t last, levels, before = 0;
@@ -118,7 +118,7 @@ static uint32_t order_component(struct graph *graph, uint32_t node, uint32_t *or
         before = levels;
         node = order[last];
         for (uint32_t k = last; k < count; k++)
-            if (degree(graph, order[k]) < degree(graph, node))
+            if (degree_of_node(graph, order[k]) < degree_of_node(graph, node))
                 node = order[k];
         count = search_from(graph, node, order, fresh, &last, &levels);
     }
@@ -129,7 +129,7 @@ lull_status lull_matrix_rcm(const struct lull_matrix *matrix, uint32_t *order,
                             struct lull_error *err)
 {
     struct graph graph;
-    struct keyed *fresh = malloc(((size_t)matrix->rows + 1) * sizeof *fresh);
+    struct node_degree *fresh = malloc(((size_t)matrix->rows + 1) * sizeof *fresh);
     if (!make_graph(&graph, matrix) || !fresh) {
         free_graph(&graph);
         free(fresh);

@@ -16,14 +16,14 @@ static uint32_t row_length(const struct lull_matrix *matrix, uint32_t row)
     return matrix->starts[row + 1] - matrix->starts[row];
 }
 
-struct keyed {
+struct sorted_row {
     uint32_t length, row;
 };
 
 /* The longest first; rows of one length as they come. */
-static int compare_keyed(const void *a, const void *b)
+static int compare_lengths(const void *a, const void *b)
 {
-    const struct keyed *x = a, *y = b;
+    const struct sorted_row *x = a, *y = b;
     if (x->length != y->length)
         return x->length > y->length ? -1 : 1;
     return x->row < y->row ? -1 : x->row > y->row;
@@ -32,14 +32,14 @@ static int compare_keyed(const void *a, const void *b)
 static bool sort_windows(const struct lull_matrix *matrix, uint32_t sigma, uint32_t *row)
 {
     uint32_t widest = sigma < matrix->rows ? sigma : matrix->rows;
-    struct keyed *window = malloc(((size_t)widest + 1) * sizeof *window);
+    struct sorted_row *window = malloc(((size_t)widest + 1) * sizeof *window);
     if (!window)
         return false;
     for (uint32_t first = 0; first < matrix->rows;) {
         uint32_t count = matrix->rows - first < sigma ? matrix->rows - first : sigma;
         for (uint32_t i = 0; i < count; i++)
-            window[i] = (struct keyed){row_length(matrix, first + i), first + i};
-        qsort(window, count, sizeof *window, compare_keyed);
+            window[i] = (struct sorted_row){row_length(matrix, first + i), first + i};
+        qsort(window, count, sizeof *window, compare_lengths);
         for (uint32_t i = 0; i < count; i++)
             row[first + i] = window[i].row;
         first += count;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum { INDEX_BYTES = 4, CHUNK_START_BYTES = 8 };
+enum { COLUMN_INDEX_BYTES = 4, CHUNK_START_BYTES = 8 };
 
 struct lull_spmv_shape lull_spmv_shape(const struct lull_matrix *matrix, bool transposed,
                                        const struct lull_sell *sell)
@@ -27,11 +27,11 @@ static double alpha_bytes(const struct lull_spmv_shape *shape)
 /* Bytes per nonzero without the vector that is accessed through indices. */
 static double fixed_bytes(const struct lull_spmv_shape *shape)
 {
-    double per_row = INDEX_BYTES;
+    double per_row = COLUMN_INDEX_BYTES;
     per_row += shape->transposed ? shape->value_bytes : 2 * shape->value_bytes;
     if (shape->chunk > 0)
         per_row += CHUNK_START_BYTES / shape->chunk;
-    return (shape->value_bytes + INDEX_BYTES) * shape->stored / shape->nonzeros +
+    return (shape->value_bytes + COLUMN_INDEX_BYTES) * shape->stored / shape->nonzeros +
            per_row * shape->rows / shape->nonzeros;
 }
 

@@ -160,7 +160,7 @@ struct part_result {
     lull_status status;
 };
 
-struct simulation {
+struct product_simulation {
     const struct lull_matrix *matrix;
     const struct lull_sell *sell;
     bool transposed;
@@ -171,7 +171,8 @@ struct simulation {
 };
 
 /* Nonzeros of the rows or chunks, without padding. */
-static uint64_t nonzeros_of(const struct simulation *simulation, uint32_t first, uint32_t last)
+static uint64_t nonzeros_of(const struct product_simulation *simulation, uint32_t first,
+                            uint32_t last)
 {
     const struct lull_sell *sell = simulation->sell;
     const uint32_t *starts = simulation->matrix->starts;
@@ -184,7 +185,7 @@ static uint64_t nonzeros_of(const struct simulation *simulation, uint32_t first,
     return sum;
 }
 
-static void simulate_thread(const struct simulation *simulation, unsigned thread,
+static void simulate_thread(const struct product_simulation *simulation, unsigned thread,
                             struct part_result *result)
 {
     uint32_t first, last;
@@ -224,14 +225,14 @@ static void simulate_thread(const struct simulation *simulation, unsigned thread
 
 static void simulate_threads(void *context, unsigned worker)
 {
-    struct simulation *simulation = context;
+    struct product_simulation *simulation = context;
     (void)worker;
     for (unsigned t; (t = atomic_fetch_add(&simulation->next, 1)) < simulation->threads;)
         simulate_thread(simulation, t, &simulation->results[t]);
 }
 
-static lull_status add_up(const struct simulation *simulation, struct lull_spmv_traffic *traffic,
-                          struct lull_error *err)
+static lull_status add_up_threads(const struct product_simulation *simulation,
+                                  struct lull_spmv_traffic *traffic, struct lull_error *err)
 {
     double nonzeros = (double)lull_matrix_nonzeros(simulation->matrix);
     double of_a_line =
@@ -271,19 +272,19 @@ lull_status lull_spmv_simulate(const struct lull_matrix *matrix, const struct lu
         return status;
     if (!lull_matrix_nonzeros(matrix))
         return lull_fail(err, LULL_ERR_RANGE, "the matrix has no nonzeros");
-    struct simulation simulation = {.matrix = matrix,
-                                    .sell = sell,
-                                    .transposed = transposed,
-                                    .spec = &spec,
-                                    .threads = threads,
-                                    .results = calloc(threads, sizeof *simulation.results)};
+    struct product_simulation simulation = {.matrix = matrix,
+                                            .sell = sell,
+                                            .transposed = transposed,
+                                            .spec = &spec,
+                                            .threads = threads,
+                                            .results = calloc(threads, sizeof *simulation.results)};
     if (!simulation.results)
         return lull_fail(err, LULL_ERR_MEMORY, "not enough memory to simulate the caches");
     if (!workers)
         workers = lull_worker_count();
     lull_parallel_run(workers < threads ? workers : threads, simulate_threads, &simulation);
     struct lull_spmv_traffic traffic;
-    status = add_up(&simulation, &traffic, err);
+    status = add_up_threads(&simulation, &traffic, err);
     free(simulation.results);
     if (status == LULL_OK)
         *ret_traffic = traffic;

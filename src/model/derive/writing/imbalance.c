@@ -6,7 +6,7 @@
 
 /* What the largest share of `size` rows is of an equal one, less 1: rows are not divided. On a grid
  * along each of its dimensions. */
-static double rounding(const struct deriving *deriving, size_t run)
+static double share_rounding(const struct deriving *deriving, size_t run)
 {
     const struct lull_measured_runs *runs = deriving->runs;
     double size = runs->size[run], share = 1;
@@ -36,13 +36,13 @@ static double find_rounding(const struct deriving *deriving, const double *extra
     const struct lull_measured_runs *runs = deriving->runs;
     double product = 0, square = 0;
     for (size_t i = 0; i < runs->n_runs && runs->size_name; i++) {
-        double x = rounding(deriving, i), y = extra[i] / runs->useful[i];
+        double x = share_rounding(deriving, i), y = extra[i] / runs->useful[i];
         product += x * y;
         square += x * x;
     }
     double factor = square > 0 ? fmin(1, product / square) : 0;
     for (size_t i = 0; i < runs->n_runs; i++)
-        predicted[i] = factor > 0 ? factor * rounding(deriving, i) * runs->useful[i] : 0;
+        predicted[i] = factor > 0 ? factor * share_rounding(deriving, i) * runs->useful[i] : 0;
     return factor;
 }
 

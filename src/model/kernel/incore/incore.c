@@ -234,7 +234,7 @@ static void analyse(const struct lull_assembly_loop *loop, const struct lull_mac
 }
 
 /* From cycles per pass to cycles per unit of work. */
-static void scale(struct lull_incore *incore, double factor)
+static void scale_cycles(struct lull_incore *incore, double factor)
 {
     incore->t_ol *= factor;
     incore->t_nol *= factor;
@@ -274,11 +274,11 @@ static lull_status find_lines(const struct lull_kernel *kernel, struct lull_sour
     return LULL_OK;
 }
 
-static lull_status find_in(const char *folder, const struct lull_kernel *kernel,
-                           const struct lull_machine *machine,
-                           const struct lull_incore_options *options, double unit,
-                           struct lull_arena *arena, struct lull_incore *incore,
-                           struct lull_error *err)
+static lull_status find_in_folder(const char *folder, const struct lull_kernel *kernel,
+                                  const struct lull_machine *machine,
+                                  const struct lull_incore_options *options, double unit,
+                                  struct lull_arena *arena, struct lull_incore *incore,
+                                  struct lull_error *err)
 {
     /* -g1 notes lines, and leaves the code as it is. */
     static const char *const assembly_only[] = {"-S", NULL}, *const with_lines[] = {"-S", "-g1",
@@ -316,7 +316,7 @@ static lull_status find_in(const char *folder, const struct lull_kernel *kernel,
         incore->chain = NAN;
         lull_incore_note(incore, arena, "The compiler left no loop: its instructions count.");
     }
-    scale(incore, unit / incore->per_pass);
+    scale_cycles(incore, unit / incore->per_pass);
     return LULL_OK;
 }
 
@@ -355,7 +355,7 @@ lull_status lull_incore_find(const struct lull_kernel *kernel, const struct lull
     if (status != LULL_OK)
         return status;
     incore.t_ol = incore.t_nol = 0;
-    status = find_in(folder, kernel, machine, options, unit, arena, &incore, err);
+    status = find_in_folder(folder, kernel, machine, options, unit, arena, &incore, err);
     lull_remove_tree(folder, NULL);
     incore.t_ol += cycles_of_calls(kernel, unit);
     if (status == LULL_OK)

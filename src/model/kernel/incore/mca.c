@@ -9,9 +9,9 @@ enum { ITERATIONS = 200, MOST_PORTS = 96, MOST_GROUPS = 16 };
 
 /* Ports that load, by the processor's name for llvm-mca, where the machine file does not say. All
  * resources with one of these names belong to the group; versions of LLVM name some differently. */
-enum { MOST_NAMES = 4 };
+enum { MOST_PORT_NAMES = 4 };
 static const struct {
-    const char *cpu, *ports[MOST_NAMES];
+    const char *cpu, *ports[MOST_PORT_NAMES];
 } known_ports[] = {{"sandybridge", {"SBPort23"}},
                    {"ivybridge", {"SBPort23"}},
                    {"haswell", {"HWPort2", "HWPort3"}},
@@ -47,7 +47,7 @@ static bool is_load_port(const struct lull_machine *machine, const char *cpu, co
     if (*any)
         return found;
     for (size_t i = 0; i < sizeof known_ports / sizeof *known_ports; i++)
-        for (size_t k = 0; k < MOST_NAMES && strcmp(known_ports[i].cpu, cpu) == 0; k++)
+        for (size_t k = 0; k < MOST_PORT_NAMES && strcmp(known_ports[i].cpu, cpu) == 0; k++)
             found |= known_ports[i].ports[k] && strcmp(known_ports[i].ports[k], name) == 0;
     return found;
 }
@@ -95,8 +95,8 @@ static void add_pressure(const json_t *region, const struct lull_assembly_loop *
 
 /* Resources of one name are units of a group, and share its work. On a load port the stores'
  * addresses do not count, because loads come first and there are others for them. */
-static void conclude(const struct ports *ports, struct lull_arena *arena,
-                     struct lull_incore *incore)
+static void conclude_ports(const struct ports *ports, struct lull_arena *arena,
+                           struct lull_incore *incore)
 {
     double loading = 0;
     unsigned units = 0;
@@ -190,7 +190,7 @@ static lull_status conclude_all(const struct lull_assembly_loop *loop,
     bool good = read_ports(root, machine, cpu, &ports, arena);
     if (good) {
         add_pressure(json_array_get(regions, 0), loop, &ports);
-        conclude(&ports, arena, incore);
+        conclude_ports(&ports, arena, incore);
         find_chain(regions, loop, arena, incore);
         incore->source = LULL_INCORE_MCA;
         incore->cpu = cpu;
@@ -229,10 +229,10 @@ lull_status lull_incore_mca(const struct lull_assembly_loop *loop,
                             const char *folder, struct lull_arena *arena,
                             struct lull_incore *incore, struct lull_error *err)
 {
-    enum { NEWEST = 30, OLDEST = 13 };
+    enum { NEWEST_MCA = 30, OLDEST_MCA = 13 };
     lull_status status =
         try_mca(loop, machine, cpu, mca ? mca : "llvm-mca", folder, arena, incore, err);
-    for (int version = NEWEST; !mca && status != LULL_OK && version >= OLDEST; version--) {
+    for (int version = NEWEST_MCA; !mca && status != LULL_OK && version >= OLDEST_MCA; version--) {
         struct lull_error other;
         const char *name = lull_arena_printf(arena, "llvm-mca-%d", version);
         lull_status next = try_mca(loop, machine, cpu, name, folder, arena, incore, &other);

@@ -20,12 +20,13 @@ static const char *parameter(const struct lull_kernel_array *array, struct lull_
     return text;
 }
 
-struct text {
+struct function_text {
     const char *head, *parameters, *arguments, *begin, *end;
     struct lull_arena *arena;
 };
 
-static void add_parameter(struct text *text, const char *parameter_text, const char *argument)
+static void add_parameter(struct function_text *text, const char *parameter_text,
+                          const char *argument)
 {
     const char *comma = *text->parameters ? ", " : "";
     text->parameters =
@@ -33,7 +34,7 @@ static void add_parameter(struct text *text, const char *parameter_text, const c
     text->arguments = lull_arena_printf(text->arena, "%s%s%s", text->arguments, comma, argument);
 }
 
-static void add_symbols(struct text *text, const struct lull_kernel *kernel, bool constant)
+static void add_symbols(struct function_text *text, const struct lull_kernel *kernel, bool constant)
 {
     size_t number = 0;
     for (size_t s = 0; s < kernel->n_symbols; s++) {
@@ -59,14 +60,14 @@ static void add_symbols(struct text *text, const struct lull_kernel *kernel, boo
     }
 }
 
-static void add_arrays(struct text *text, const struct lull_kernel *kernel)
+static void add_arrays(struct function_text *text, const struct lull_kernel *kernel)
 {
     for (size_t a = 0; a < kernel->n_arrays; a++)
         add_parameter(text, parameter(&kernel->arrays[a], text->arena),
                       lull_arena_printf(text->arena, "arrays[%zu]", a));
 }
 
-static void add_scalars(struct text *text, const struct lull_kernel *kernel)
+static void add_scalars(struct function_text *text, const struct lull_kernel *kernel)
 {
     for (size_t i = 0; i < kernel->n_scalars; i++) {
         const struct lull_kernel_scalar *scalar = &kernel->scalars[i];
@@ -99,7 +100,7 @@ static const char keep_loops[] = "#if defined __GNUC__ && !defined __clang__\n"
 const char *lull_incore_c_source(const struct lull_kernel *kernel, bool constant_sizes,
                                  struct lull_arena *arena)
 {
-    struct text text = {"#include <math.h>\n", "", "", "", "", arena};
+    struct function_text text = {"#include <math.h>\n", "", "", "", "", arena};
     if (kernel->is_file)
         text.head = lull_arena_printf(arena, "%s#define main lull_unused_main\n#include \"%s\"\n",
                                       kernel->macros, absolute(kernel->path, arena));

@@ -10,11 +10,11 @@
 #include <string.h>
 
 /* The one that was there at build time, then what other versions are called, newer ones first. */
-static void *open_library(void)
+static void *open_libclang(void)
 {
-    enum { NEWEST = 30, OLDEST = 13 };
+    enum { NEWEST_CLANG = 30, OLDEST_CLANG = 13 };
     void *library = dlopen(LULL_LIBCLANG, RTLD_LAZY | RTLD_LOCAL);
-    for (int version = NEWEST; !library && version >= OLDEST; version--)
+    for (int version = NEWEST_CLANG; !library && version >= OLDEST_CLANG; version--)
         for (int number = version; !library && number > 0; number = number > 1 ? 1 : 0) {
             char name[64];
             snprintf(name, sizeof name, "libclang-%d.so.%d", version, number);
@@ -35,7 +35,7 @@ lull_status lull_clang_load(const struct lull_clang **ret_clang, struct lull_err
         LULL_CLANG_FUNCTIONS(FUNCTION)
 #undef FUNCTION
     };
-    void *library = loaded ? NULL : open_library();
+    void *library = loaded ? NULL : open_libclang();
     if (!loaded && !library)
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
                          "the library libclang, which reads C, was not found");

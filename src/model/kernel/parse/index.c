@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static struct lull_index plain(struct lull_poly poly)
+static struct lull_index plain_index(struct lull_poly poly)
 {
     return (struct lull_index){.poly = poly, .access = LULL_KERNEL_NONE};
 }
@@ -23,8 +23,8 @@ static bool is_constant(const struct lull_kernel_reader *reader, CXCursor cursor
     return is_integer;
 }
 
-static bool add(const struct lull_index *a, const struct lull_index *b, int64_t sign,
-                struct lull_index *ret_sum)
+static bool add_indices(const struct lull_index *a, const struct lull_index *b, int64_t sign,
+                        struct lull_index *ret_sum)
 {
     struct lull_index sum = a->access != LULL_KERNEL_NONE ? *a : *b;
     if (a->access != LULL_KERNEL_NONE && b->access != LULL_KERNEL_NONE)
@@ -74,8 +74,8 @@ static bool divide_sizes(struct lull_kernel_reader *reader, CXCursor cursor,
     return true;
 }
 
-static lull_status read_binary(struct lull_kernel_reader *reader, CXCursor cursor,
-                               struct lull_index *ret_index)
+static lull_status read_binary_index(struct lull_kernel_reader *reader, CXCursor cursor,
+                                     struct lull_index *ret_index)
 {
     struct lull_cursors operands = lull_reader_children(reader, cursor);
     const char *op = lull_reader_operator(reader, cursor);
@@ -92,12 +92,12 @@ static lull_status read_binary(struct lull_kernel_reader *reader, CXCursor curso
     if (!*op)
         return lull_reader_wrong(reader, cursor, "the operator lies within a macro");
     if (strcmp(op, "+") == 0 || strcmp(op, "-") == 0)
-        good = add(&a, &b, *op == '+' ? 1 : -1, ret_index);
+        good = add_indices(&a, &b, *op == '+' ? 1 : -1, ret_index);
     else if (strcmp(op, "*") == 0)
         good = multiply(&a, &b, ret_index);
     else if (strcmp(op, "/") == 0 && lull_poly_is_constant(&b.poly, &divisor) &&
              a.access == LULL_KERNEL_NONE && b.access == LULL_KERNEL_NONE) {
-        *ret_index = plain((struct lull_poly){0});
+        *ret_index = plain_index((struct lull_poly){0});
         good = lull_poly_divide(&a.poly, divisor, &ret_index->poly) ||
                divide_sizes(reader, cursor, &a.poly, divisor, &ret_index->poly);
     }
@@ -106,18 +106,18 @@ static lull_status read_binary(struct lull_kernel_reader *reader, CXCursor curso
                                     lull_reader_source_text(reader, cursor));
 }
 
-static lull_status read_unary(struct lull_kernel_reader *reader, CXCursor cursor,
-                              struct lull_index *ret_index)
+static lull_status read_unary_index(struct lull_kernel_reader *reader, CXCursor cursor,
+                                    struct lull_index *ret_index)
 {
     struct lull_cursors operands = lull_reader_children(reader, cursor);
     const char *op = lull_reader_operator(reader, cursor);
-    const struct lull_index zero = plain((struct lull_poly){0});
+    const struct lull_index zero = plain_index((struct lull_poly){0});
     struct lull_index a;
     if (operands.count != 1 || (strcmp(op, "-") != 0 && strcmp(op, "+") != 0))
         return lull_reader_wrong(reader, cursor, "'%s' is not affine",
                                  lull_reader_source_text(reader, cursor));
     lull_status status = lull_reader_index(reader, operands.items[0], &a);
-    if (status == LULL_OK && !add(&zero, &a, *op == '-' ? -1 : 1, ret_index))
+    if (status == LULL_OK && !add_indices(&zero, &a, *op == '-' ? -1 : 1, ret_index))
         return lull_reader_wrong(reader, cursor, "'%s' is not affine",
                                  lull_reader_source_text(reader, cursor));
     return status;
@@ -146,7 +146,7 @@ lull_status lull_reader_index(struct lull_kernel_reader *reader, CXCursor cursor
     case CXCursor_DeclRefExpr:
         return read_name(reader, cursor, ret_index);
     case CXCursor_BinaryOperator:
-        return read_binary(reader, cursor, ret_index);
+        return read_binary_index(reader, cursor, ret_index);
     case CXCursor_ArraySubscriptExpr: {
         lull_status status = lull_reader_access(reader, cursor, false);
         *ret_index = (struct lull_index){.access = (int)reader->kernel->n_accesses - 1,
@@ -157,11 +157,11 @@ lull_status lull_reader_index(struct lull_kernel_reader *reader, CXCursor cursor
         break;
     }
     if (is_constant(reader, cursor, &value)) {
-        *ret_index = plain(lull_poly_constant(value));
+        *ret_index = plain_index(lull_poly_constant(value));
         return LULL_OK;
     }
     if (reader->clang->getCursorKind(cursor) == CXCursor_UnaryOperator)
-        return read_unary(reader, cursor, ret_index);
+        return read_unary_index(reader, cursor, ret_index);
     return lull_reader_wrong(reader, cursor, "'%s' is not affine",
                              lull_reader_source_text(reader, cursor));
 }
@@ -207,8 +207,9 @@ static bool advance(const struct lull_kernel_reader *reader, struct place *place
     struct lull_index part, scaled;
     if (!next_step(&reader->kernel->arrays[place->array], place->used, &step))
         return false;
-    scaled = plain(step);
-    return multiply(index, &scaled, &part) && add(&place->offset, &part, sign, &place->offset);
+    scaled = plain_index(step);
+    return multiply(index, &scaled, &part) &&
+           add_indices(&place->offset, &part, sign, &place->offset);
 }
 
 static lull_status follow(struct lull_kernel_reader *reader, CXCursor cursor,

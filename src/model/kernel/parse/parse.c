@@ -266,7 +266,7 @@ static bool is_symbol(const struct lull_kernel *kernel, const char *name)
     return false;
 }
 
-static lull_status check_sizes(const struct lull_kernel_reader *reader)
+static lull_status check_given_sizes(const struct lull_kernel_reader *reader)
 {
     const struct lull_kernel *kernel = reader->kernel;
     const struct lull_kernel_source *source = reader->source;
@@ -293,7 +293,7 @@ static const char *kernel_name(const struct lull_kernel_source *source, struct l
                               dot && dot != name ? (size_t)(dot - name) : strlen(name));
 }
 
-static lull_status read_kernel(struct lull_kernel_reader *reader)
+static lull_status parse_kernel(struct lull_kernel_reader *reader)
 {
     struct lull_kernel *kernel = reader->kernel;
     struct search search = {0};
@@ -315,7 +315,7 @@ static lull_status read_kernel(struct lull_kernel_reader *reader)
             kernel->macros =
                 lull_arena_printf(reader->arena, "%s#define %s %.0f\n", kernel->macros,
                                   reader->source->sizes[i].name, reader->source->sizes[i].value);
-    return status == LULL_OK ? check_sizes(reader) : status;
+    return status == LULL_OK ? check_given_sizes(reader) : status;
 }
 
 /* The function as the compiler sees it, without macros, takes the place of that in the text. False
@@ -336,7 +336,7 @@ static bool expand_macros(struct lull_kernel_reader *reader)
     return true;
 }
 
-static lull_status read_text(struct lull_kernel_reader *reader, CXIndex index)
+static lull_status parse_text(struct lull_kernel_reader *reader, CXIndex index)
 {
     lull_status status = LULL_OK;
     do {
@@ -346,14 +346,14 @@ static lull_status read_text(struct lull_kernel_reader *reader, CXIndex index)
         reader->again = false;
         status = parse(reader, index);
     } while (status != LULL_OK && reader->again);
-    return status == LULL_OK ? read_kernel(reader) : status;
+    return status == LULL_OK ? parse_kernel(reader) : status;
 }
 
 static lull_status read_with(struct lull_kernel_reader *reader, CXIndex index)
 {
     struct lull_kernel_reader again = *reader;
     struct lull_kernel begun = *reader->kernel;
-    lull_status status = read_text(reader, index);
+    lull_status status = parse_text(reader, index);
     if (status == LULL_ERR_FORMAT && reader->met_macro && expand_macros(reader)) {
         again.text = reader->text;
         again.text_size = reader->text_size;
@@ -362,7 +362,7 @@ static lull_status read_with(struct lull_kernel_reader *reader, CXIndex index)
         reader->clang->disposeTranslationUnit(reader->unit);
         *reader = again;
         *reader->kernel = begun;
-        status = read_text(reader, index);
+        status = parse_text(reader, index);
     }
     if (reader->unit)
         reader->clang->disposeTranslationUnit(reader->unit);

@@ -83,7 +83,7 @@ static lull_status read_assignment(struct lull_kernel_reader *reader, CXCursor c
                              : status;
 }
 
-static lull_status read_binary(struct lull_kernel_reader *reader, CXCursor cursor)
+static lull_status read_binary_expression(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_cursors parts = lull_reader_children(reader, cursor);
     const char *op = lull_reader_operator(reader, cursor);
@@ -95,7 +95,7 @@ static lull_status read_binary(struct lull_kernel_reader *reader, CXCursor curso
     return read_all(reader, &parts, 0);
 }
 
-static lull_status read_unary(struct lull_kernel_reader *reader, CXCursor cursor)
+static lull_status read_unary_expression(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_cursors parts = lull_reader_children(reader, cursor);
     const char *op = lull_reader_operator(reader, cursor);
@@ -159,11 +159,11 @@ lull_status lull_reader_expression(struct lull_kernel_reader *reader, CXCursor c
     case CXCursor_DeclRefExpr:
         return lull_reader_declare(reader, reader->clang->getCursorReferenced(cursor), &name);
     case CXCursor_BinaryOperator:
-        return read_binary(reader, cursor);
+        return read_binary_expression(reader, cursor);
     case CXCursor_CompoundAssignOperator:
         return read_assignment(reader, cursor, true);
     case CXCursor_UnaryOperator:
-        return read_unary(reader, cursor);
+        return read_unary_expression(reader, cursor);
     case CXCursor_CallExpr:
         return read_call(reader, cursor);
     case CXCursor_ConditionalOperator: {

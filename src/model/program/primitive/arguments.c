@@ -29,7 +29,7 @@ static double check_number(lua_State *L, const char *primitive, enum key key)
     return number;
 }
 
-static void read_list(struct arguments *arguments, enum key key, bool is_grid)
+static void read_number_list(struct arguments *arguments, enum key key, bool is_grid)
 {
     lua_State *L = arguments->L;
     lua_Unsigned length = lua_rawlen(L, -1);
@@ -65,7 +65,7 @@ static void read_argument(struct arguments *arguments, enum key key)
         luaL_error(L, "%s: %s is a %s, expected a list", arguments->primitive, key_names[key],
                    luaL_typename(L, -1));
     } else if (key == KEY_GRID || (key == KEY_BYTES && is_list)) {
-        read_list(arguments, key, key == KEY_GRID);
+        read_number_list(arguments, key, key == KEY_GRID);
     } else if (key < KEY_PERIODIC) {
         arguments->numbers[key] = check_number(L, arguments->primitive, key);
     }
@@ -73,10 +73,11 @@ static void read_argument(struct arguments *arguments, enum key key)
 
 struct arguments lull_arguments_read(lua_State *L, const char *primitive, uint64_t allowed)
 {
-    enum { MOST = 1 << 17 }; /* operations that a simulation keeps */
+    enum { MOST_PRIMITIVES = 1 << 17 }; /* operations that a simulation keeps */
     struct arguments arguments = {.L = L, .primitive = primitive};
-    if (lull_tally_of(L)->n_operations >= MOST)
-        luaL_error(L, "%s: more than %d primitives in one execution of a term", primitive, MOST);
+    if (lull_tally_of(L)->n_operations >= MOST_PRIMITIVES)
+        luaL_error(L, "%s: more than %d primitives in one execution of a term", primitive,
+                   MOST_PRIMITIVES);
     if (lua_type(L, 1) != LUA_TTABLE)
         luaL_error(L, "%s: expected a table: %s{...}", primitive, primitive);
     lua_pushnil(L);

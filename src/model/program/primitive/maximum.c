@@ -27,14 +27,16 @@ static double exceeds(const struct lull_distribution *distribution, double draws
 static double integrate(const struct lull_distribution *distribution, double draws, double low,
                         double high)
 {
-    enum { STEPS = 4000 };
+    enum { SIMPSON_STEPS = 4000 };
     double sum = 0;
-    for (int i = 0; i <= STEPS; i++) {
-        double t = (double)i / STEPS, weight = i == 0 || i == STEPS ? 1 : i % 2 ? 4 : 2;
+    for (int i = 0; i <= SIMPSON_STEPS; i++) {
+        double t = (double)i / SIMPSON_STEPS, weight = i == 0 || i == SIMPSON_STEPS ? 1
+                                                       : i % 2                      ? 4
+                                                                                    : 2;
         double x = low + (high - low) * t * t * t * t;
         sum += weight * exceeds(distribution, draws, x) * 4 * t * t * t;
     }
-    return sum * (high - low) / (3 * STEPS);
+    return sum * (high - low) / (3 * SIMPSON_STEPS);
 }
 
 static double by_integration(const struct lull_distribution *distribution, double draws)

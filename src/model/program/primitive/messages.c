@@ -10,8 +10,8 @@
     (KEY_BIT(KEY_BYTES) | KEY_BIT(KEY_LATENCY) | KEY_BIT(KEY_BANDWIDTH) | KEY_BIT(KEY_COUNT))
 
 /* What messages cost here; *ret_count is how often the primitive is repeated. */
-static void read_network(const struct arguments *a, double *ret_latency, double *ret_bandwidth,
-                         double *ret_count)
+static void read_message_network(const struct arguments *a, double *ret_latency,
+                                 double *ret_bandwidth, double *ret_count)
 {
     const struct lull_tally *tally = lull_tally_of(a->L);
     *ret_latency = lull_argument_given(a, KEY_LATENCY) ? a->numbers[KEY_LATENCY] : tally->latency;
@@ -33,7 +33,7 @@ int lull_primitive_message(lua_State *L)
     lull_argument_demand(&a, KEY_BYTES);
     if (a.lengths[0])
         luaL_error(L, "message: bytes is a list, expected a number");
-    read_network(&a, &latency, &bandwidth, &count);
+    read_message_network(&a, &latency, &bandwidth, &count);
     if (tally->processes > 1) {
         lull_tally_spend(tally, LULL_RESOURCE_LATENCY, count * latency);
         lull_tally_spend(tally, LULL_RESOURCE_BANDWIDTH, count * a.numbers[KEY_BYTES] / bandwidth);
@@ -75,7 +75,7 @@ int lull_primitive_halo(lua_State *L)
     lull_argument_demand(&a, KEY_BYTES);
     lull_argument_demand(&a, KEY_GRID);
     check_grid(&a, tally);
-    read_network(&a, &latency, &bandwidth, &count);
+    read_message_network(&a, &latency, &bandwidth, &count);
     struct lull_operation operation = {
         .kind = LULL_OPERATION_HALO, .count = count, .grid = {1, 1, 1}, .periodic = a.periodic};
     for (uint32_t d = 0; d < a.lengths[1]; d++) {
@@ -112,7 +112,7 @@ int lull_primitive_tree(lua_State *L)
         luaL_error(L, "tree: bytes is a list, expected a number");
     unsigned kind = lull_argument_choice(&a, KEY_KIND, lull_tree_names);
     unsigned direction = lull_argument_choice(&a, KEY_DIRECTION, directions);
-    read_network(&a, &latency, &bandwidth, &count);
+    read_message_network(&a, &latency, &bandwidth, &count);
     double ways = direction == LULL_TREE_BOTH ? 2 : 1;
     double steps = count * ways * lull_tree_depth(kind, tally->processes);
     double messages = count * ways * fmax(0, tally->processes - 1);
@@ -167,7 +167,7 @@ int lull_primitive_collective(lua_State *L)
     if (a.lengths[0])
         luaL_error(L, "%s: bytes is a list, expected a number", name);
     const struct lull_collective_form *form = find_form(&a, name, processes, &presumed);
-    read_network(&a, &latency, &bandwidth, &count);
+    read_message_network(&a, &latency, &bandwidth, &count);
     if (processes > 1) {
         double volume = form->volume(processes, a.numbers[KEY_BYTES]);
         lull_tally_spend(tally, LULL_RESOURCE_LATENCY, count * form->steps(processes) * latency);

@@ -61,14 +61,14 @@ static struct lull_distribution read_detours(const struct arguments *a, double *
  * holds it stays on the stack, and so alive, until the function ends. */
 static double *read_ascending(const struct arguments *a, const char *key, size_t *ret_count)
 {
-    enum { MOST = 4096, MOST_KEPT = 1 << 21 };
+    enum { MOST_QUANTILES = 4096, MOST_KEPT = 1 << 21 };
     lua_State *L = a->L;
     struct lull_arena *arena = lull_tally_of(L)->recording;
     lua_getfield(L, 1, key);
     lua_Unsigned count = lua_rawlen(L, -1);
-    if (count < 2 || count > MOST)
+    if (count < 2 || count > MOST_QUANTILES)
         luaL_error(L, "noise: %s has %d numbers, expected 2 to %d", key,
-                   (int)(count > INT32_MAX ? INT32_MAX : count), MOST);
+                   (int)(count > INT32_MAX ? INT32_MAX : count), MOST_QUANTILES);
     if (arena && (lull_tally_of(L)->kept += count) > MOST_KEPT)
         luaL_error(L, "noise: more than %d quantiles in one execution of a term", MOST_KEPT);
     double *list = arena ? lull_arena_zero(arena, count, sizeof *list)

@@ -63,9 +63,10 @@ static struct lull_kernel_size *keep_sizes(const struct lull_kernel_question *qu
     return sizes;
 }
 
-static lull_status add_kernel(struct lull_outside *outside,
-                              const struct lull_kernel_question *question,
-                              struct lull_outside_kernel **ret_kernel, struct lull_error *err)
+static lull_status add_outside_kernel(struct lull_outside *outside,
+                                      const struct lull_kernel_question *question,
+                                      struct lull_outside_kernel **ret_kernel,
+                                      struct lull_error *err)
 {
     struct lull_arena *arena = outside->arena;
     struct lull_outside_kernel kernel = {.file = lull_arena_strdup(arena, question->file)};
@@ -145,7 +146,7 @@ lull_status lull_outside_kernel(struct lull_outside *outside,
         if (strcmp(outside->kernels[i].file, question->file) == 0)
             kernel = &outside->kernels[i];
     if (!kernel)
-        status = add_kernel(outside, question, &kernel, err);
+        status = add_outside_kernel(outside, question, &kernel, err);
     if (status == LULL_OK && !(kernel->has_last && is_same_question(&kernel->last, question))) {
         kernel->has_last = false;
         status = predict(outside, question, kernel, err);

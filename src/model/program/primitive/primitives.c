@@ -25,7 +25,7 @@ void lull_grid_divide(uint32_t processes, uint32_t dimensions,
 }
 
 /* grid(processes, dimensions): a list of extents. */
-static int grid(lua_State *L)
+static int push_grid(lua_State *L)
 {
     struct lull_tally *tally = lull_tally_of(L);
     double processes = luaL_checknumber(L, 1);
@@ -55,7 +55,7 @@ void lull_primitives_open(lua_State *L, struct lull_tally *tally)
                                          {"halo", lull_primitive_halo},
                                          {"tree", lull_primitive_tree},
                                          {"noise", lull_primitive_noise},
-                                         {"grid", grid}};
+                                         {"grid", push_grid}};
     memcpy(lua_getextraspace(L), &tally, sizeof tally);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         lua_register(L, functions[i].name, functions[i].func);
