@@ -4,7 +4,7 @@
  *
  * Prints accesses per second of processor time: of a five-point stencil on 4000 x 2000 points, a
  * stream of reads, and reads and writes anywhere in 128 MiB. */
-#include "model/cache/cache.h"
+#include "model/cache.h"
 
 #include <stdio.h>
 #include <string.h>

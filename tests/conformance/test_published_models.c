@@ -1,7 +1,7 @@
 /* Published numbers of node-level models: the CG solver, the walk-through of ECM, and the
  * intensities of sparse matrices. */
 #include "base/arena.h"
-#include "model/ecm/ecm.h"
+#include "model/ecm.h"
 #include "model/solver/solver.h"
 #include "model/spmv/spmv.h"
 #include "support/test.h"

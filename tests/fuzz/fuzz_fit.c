@@ -1,6 +1,6 @@
 /* Tables of measurements of any content. What is accepted goes through everything that takes a
  * table: every law, the choice, predictions, documents. */
-#include "model/fit/read.h"
+#include "model/fit/measurements.h"
 #include "view/fit/fit_chart.h"
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* The cache simulator against a slow one that is written differently: lines with time stamps
  * instead of ordered ways, trees by halves instead of numbered nodes, an access followed from level
  * to level by a loop. On random hierarchies and random streams every count must be the same. */
-#include "model/cache/cache.h"
+#include "model/cache.h"
 
 #include "stats/random.h"
 #include "support/branches.h"

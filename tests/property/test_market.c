@@ -1,7 +1,6 @@
 /* Matrix Market files: random matrices of every kind, written plainly and read back, against a
  * slow construction of the matrix that the file describes; and numbers against the C library's. */
 #include "model/spmv/market.h"
-#include "model/spmv/market_text.h"
 #include "stats/random.h"
 #include "support/branches.h"
 #include "support/seed.h"

@@ -1,6 +1,6 @@
 /* The lines that kernels of a solver load and store, because a cache has lost them since they were
  * used before, against a slow simulation: elements with time stamps, the oldest one leaves. */
-#include "model/solver/reuse.h"
+#include "model/solver/solver.h"
 
 #include "stats/random.h"
 #include "support/branches.h"

@@ -1,6 +1,6 @@
 #include "model/derive/graph.h"
 
-#include "model/program/primitive/primitives.h"
+#include "model/program/primitives.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef LULL_MODEL_DERIVE_GRAPH_H
 #define LULL_MODEL_DERIVE_GRAPH_H
 
-#include "model/program/primitive/tree.h"
+#include "model/program/closed_form.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,10 @@
 #ifndef LULL_MODEL_FIT_FIT_H
 #define LULL_MODEL_FIT_FIT_H
 
-#include "model/fit/table.h"
+#include "model/fit/measurements.h"
+#include "stats/regression.h"
+
+/* ==== fit ===================================================================================== */
 
 enum { LULL_FIT_COEFFICIENTS = LULL_FIT_PARAMETERS + 1 };
 
@@ -131,5 +134,50 @@ struct lull_fit_turning lull_fit_turning(const struct lull_fit *fit, double limi
 /* "t1 (s + (1 - s)/processes)", "c0 + c1 processes^(1/2) log2(size)". */
 const char *lull_fit_formula(const struct lull_fit_model *model, const char *const *params,
                              struct lull_arena *arena);
+
+/* ==== law ===================================================================================== */
+
+/* Internal to fit: what the laws share. */
+
+/* The points of a series as a fit wants them. */
+struct lull_fit_data {
+    const struct lull_fit_point *points;
+    size_t count, n_params;
+    enum lull_fit_kind kind;
+    bool relative;
+    double mean; /* of y */
+    double confidence;
+    struct lull_arena *arena;
+};
+
+/* 1 / variance of a measurement whose law says `fitted`, up to a factor. The fit may go astray on
+ * its way: half the measurement is the least it counts as. */
+double lull_fit_weight(const struct lull_fit_data *data, const struct lull_fit_point *point,
+                       double fitted);
+
+#define LULL_FIT_CHANCE 0.05 /* the level of the tests that choose */
+
+/* The value at x and its derivatives by all coefficients (NULL: not wanted). */
+double lull_fit_evaluate(const struct lull_fit_model *model, const double *x, double *ret_gradient);
+
+/* Sets the covariance and what follows from it: variance, intervals, deviation. `linear` is
+ * the last linear fit, whose residuals are those of the model. */
+void lull_fit_conclude(const struct lull_fit_data *data, const struct lull_linear_fit *linear,
+                       struct lull_fit_model *model);
+
+/* Behind the name of a law: */
+#define LULL_FIT_NOT_APART "has coefficients that the points do not tell apart"
+
+void lull_fit_normal_form(const struct lull_fit_data *data, struct lull_fit_model *model);
+
+/* The left-out error: what each point differs by from the law that the others make, to first order.
+ * `rest` is measured less fitted; `work` holds n orthonormal columns (lull_fit_linear). */
+double lull_fit_leave_out(const struct lull_fit_data *data, const double *rest, const double *work,
+                          size_t n);
+
+/* Whether `model` predicts points left out better than the one chosen so far, and that pays. What
+ * is exact already is never replaced. */
+bool lull_fit_is_better(const struct lull_fit_model *chosen, const struct lull_fit_model *model,
+                        double alpha);
 
 #endif

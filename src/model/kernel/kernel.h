@@ -10,8 +10,61 @@
 #ifndef LULL_MODEL_KERNEL_KERNEL_H
 #define LULL_MODEL_KERNEL_KERNEL_H
 
+#include "base/arena.h"
 #include "base/error.h"
-#include "model/kernel/poly.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ==== poly ==================================================================================== */
+
+/* Polynomials with integer coefficients in the symbols of a kernel: sizes (N) and loop variables
+ * (i). Array extents, loop bounds and indices are such polynomials, so that layer conditions can be
+ * written down with the sizes in them. Values: everything is copied, nothing is shared. */
+
+enum { LULL_POLY_SYMBOLS = 16, LULL_POLY_TERMS = 24 };
+
+struct lull_poly_term {
+    int64_t factor;                   /* not 0 */
+    uint8_t power[LULL_POLY_SYMBOLS]; /* of each symbol */
+};
+
+struct lull_poly {
+    size_t count; /* 0 terms: zero; higher powers first, each combination of powers once */
+    struct lull_poly_term terms[LULL_POLY_TERMS];
+};
+
+struct lull_poly lull_poly_constant(int64_t value);
+struct lull_poly lull_poly_symbol(size_t symbol);
+
+/* The results are written only where they fit: false where terms, powers or factors are too many or
+ * too large. */
+bool lull_poly_add(const struct lull_poly *a, const struct lull_poly *b, int64_t factor_of_b,
+                   struct lull_poly *ret_sum);
+bool lull_poly_multiply(const struct lull_poly *a, const struct lull_poly *b,
+                        struct lull_poly *ret_product);
+/* False unless every factor is a multiple of `divisor`. */
+bool lull_poly_divide(const struct lull_poly *a, int64_t divisor, struct lull_poly *ret_quotient);
+
+bool lull_poly_equal(const struct lull_poly *a, const struct lull_poly *b);
+/* Whether it has no symbols; ret_value may be NULL. */
+bool lull_poly_is_constant(const struct lull_poly *a, int64_t *ret_value);
+bool lull_poly_contains(const struct lull_poly *a, size_t symbol);
+
+/* a = ret_factor * symbol + rest, with neither part containing the symbol; false where it is of a
+ * higher degree in it. */
+bool lull_poly_split(const struct lull_poly *a, size_t symbol, struct lull_poly *ret_factor,
+                     struct lull_poly *ret_rest);
+
+/* With the values of all symbols. In double, because sizes may be asked about that overflow. */
+double lull_poly_value(const struct lull_poly *a, const double *values);
+
+/* "N^2 + 2 N - 1", in the arena. */
+const char *lull_poly_text(const struct lull_poly *a, const char *const *names,
+                           struct lull_arena *arena);
+
+/* ==== kernel ================================================================================== */
 
 enum { LULL_KERNEL_NONE = -1, LULL_KERNEL_DIMENSIONS = 6 };
 
@@ -178,8 +231,6 @@ struct lull_kernel lull_kernel_look_at(const struct lull_kernel *kernel, int loo
 /* How often what stands in `loop`, which may be LULL_KERNEL_NONE, happens per iteration of the
  * body: 0 in other innermost loops, and outside of all where the body is not the busiest. */
 double lull_kernel_per_iteration(const struct lull_kernel *kernel, int loop);
-/* Whether `loop` is `inner` or around it. */
-bool lull_kernel_encloses(const struct lull_kernel *kernel, int loop, int inner);
 /* Iterations of the body in a unit of work with cache lines of so many bytes. */
 double lull_kernel_unit(const struct lull_kernel *kernel, double line_bytes);
 /* Floating-point operations per iteration of the body. */

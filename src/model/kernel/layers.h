@@ -16,7 +16,7 @@
 #define LULL_MODEL_KERNEL_LAYERS_H
 
 #include "machine/machine.h"
-#include "model/ecm/ecm.h"
+#include "model/ecm.h"
 #include "model/kernel/kernel.h"
 
 enum { LULL_LAYER_LEVELS = LULL_ECM_LINKS };

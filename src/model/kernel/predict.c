@@ -1,7 +1,238 @@
 #include "model/kernel/predict.h"
 
+#include "model/kernel/incore.h"
+#include "model/kernel/layers.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+/* ==== roofline ================================================================================ */
+
+enum { ROOF_NAME_BYTES = 64 };
+
+/* The widest arithmetic that the machine file has measured, with one thread. */
+static double find_peak(const struct lull_machine *machine, unsigned precision,
+                        const char **ret_source)
+{
+    static const char *const widths[] = {"avx512", "avx2", "sse", "scalar"};
+    double best = NAN;
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+        for (unsigned fma = 0; fma < 2; fma++) {
+            char name[ROOF_NAME_BYTES];
+            snprintf(name, sizeof name, "peak.%s.%s%s.1", precision == 4 ? "sp" : "dp",
+                     fma ? "fma." : "", widths[i]);
+            const struct lull_number *number = lull_machine_find(machine, name);
+            if (number && !(number->value <= best)) {
+                best = number->value;
+                *ret_source = number->name;
+            }
+        }
+    return best;
+}
+
+/* A cache's bandwidth: its link where the machine file has one, else measured with the nearest mix
+ * on one core. */
+static lull_status cache_bandwidth(const struct lull_machine *machine, size_t level,
+                                   const struct lull_ecm_lines *lines, double clock, unsigned cores,
+                                   struct lull_arena *arena, struct lull_roof *roof,
+                                   struct lull_error *err)
+{
+    struct lull_ecm ecm = {0};
+    struct lull_ecm_bandwidth memory;
+    struct lull_ecm_lines some[LULL_ECM_LINKS];
+    double moved = (lines[level].loads + lines[level].stores) * 64;
+    const struct lull_machine_core *core = &machine->core;
+    for (size_t i = 0; i <= level + 1; i++)
+        some[i] = moved > 0 ? lines[level] : (struct lull_ecm_lines){.loads = 1};
+    lull_status status = lull_ecm_links(machine, some, level + 2, arena, &ecm, &memory, err);
+    if (status != LULL_OK)
+        return status;
+    double cycles = ecm.links[level].cycles;
+    moved = (some[level].loads + some[level].stores) * 64;
+    roof->bandwidth = cores * moved / cycles * clock;
+    roof->source = "measured at both ends";
+    if (core->n_links)
+        roof->source = lull_arena_printf(arena, "link of %.3g B/cy", moved / cycles);
+    return LULL_OK;
+}
+
+static lull_status memory_bandwidth(const struct lull_machine *machine,
+                                    const struct lull_ecm_lines *lines, unsigned cores,
+                                    struct lull_arena *arena, struct lull_roof *roof,
+                                    struct lull_error *err)
+{
+    struct lull_ecm_bandwidth memory;
+    lull_status status = lull_ecm_memory_bandwidth(machine, lines, cores, &memory, NULL);
+    if (status != LULL_OK) /* published files often have the saturated one alone */
+        status = lull_ecm_memory_bandwidth(machine, lines, 0, &memory, err);
+    if (status != LULL_OK)
+        return status;
+    roof->bandwidth = memory.value;
+    roof->source = lull_arena_printf(arena, "%s, %u thread%s%s", memory.kernel, memory.threads,
+                                     memory.threads == 1 ? "" : "s", memory.mean ? ", mean" : "");
+    return LULL_OK;
+}
+
+/* `in_core_cycles`: per unit of work, of the core with its data in the first cache. Fails with
+ * LULL_ERR_RANGE where the machine file lacks a clock or a bandwidth. */
+static lull_status roofline_find(const struct lull_kernel *kernel,
+                                 const struct lull_machine *machine,
+                                 const struct lull_ecm_lines *lines, size_t n_lines,
+                                 double in_core_cycles, unsigned cores, struct lull_arena *arena,
+                                 struct lull_roofline *ret_roofline, struct lull_error *err)
+{
+    struct lull_roofline roofline = {.cores = cores, .n_roofs = n_lines, .limit = LULL_KERNEL_NONE};
+    double clock, flops = lull_kernel_flops_per_iteration(kernel);
+    double unit = lull_kernel_unit(kernel, 64);
+    lull_status status = lull_ecm_clock(machine, &clock, err);
+    if (status != LULL_OK)
+        return status;
+    roofline.counts_flops = flops > 0;
+    roofline.work = flops > 0 ? flops : 1;
+    roofline.peak =
+        flops > 0 ? cores * find_peak(machine, kernel->precision, &roofline.peak_source) : NAN;
+    roofline.in_core = cores * roofline.work * unit * clock / in_core_cycles;
+    roofline.performance = fmin(roofline.peak, roofline.in_core); /* NAN does not count */
+    for (size_t i = 0; i < n_lines; i++) {
+        struct lull_roof *roof = &roofline.roofs[i];
+        double bytes = (lines[i].loads + lines[i].stores) * 64;
+        bool is_memory = i + 1 == n_lines;
+        roof->level = is_memory ? "memory" : lull_arena_printf(arena, "L%zu", i + 2);
+        status = is_memory ? memory_bandwidth(machine, &lines[i], cores, arena, roof, err)
+                           : cache_bandwidth(machine, i, lines, clock, cores, arena, roof, err);
+        if (status != LULL_OK)
+            return status;
+        roof->intensity = bytes > 0 ? roofline.work * unit / bytes : INFINITY;
+        roof->limit = bytes > 0 ? roof->intensity * roof->bandwidth : INFINITY;
+        if (roof->limit < roofline.performance) {
+            roofline.performance = roof->limit;
+            roofline.limit = (int)i;
+        }
+    }
+    *ret_roofline = roofline;
+    return LULL_OK;
+}
+
+/* ==== crossing ================================================================================ */
+
+enum { MOST_LANES = 64, MOST_ROUNDS = 16 };
+
+/* ---- where vectors begin --------------------------------------------------------------------- */
+
+/* The first element that an access touches in the body, with outer loops where `values` has them.
+ */
+static double first_element(const struct lull_kernel *kernel,
+                            const struct lull_kernel_access *access, double *values)
+{
+    const struct lull_kernel_loop *body = &kernel->loops[kernel->body];
+    values[body->symbol] = lull_poly_value(&body->first, values);
+    return lull_poly_value(&access->offset, values);
+}
+
+static unsigned place_in_vector(double element, unsigned lanes)
+{
+    double rest = fmod(element, lanes);
+    return (unsigned)(rest < 0 ? rest + lanes : rest);
+}
+
+/* How often the first vector of the body begins at each place within a vector: shares[lanes], of
+ * sum
+ * 1. Counting down, it ends with the first element. */
+static void find_places(const struct lull_kernel *kernel, const struct lull_kernel_access *access,
+                        unsigned lanes, double *shares)
+{
+    double values[LULL_POLY_SYMBOLS];
+    lull_kernel_values(kernel, values);
+    const double first = first_element(kernel, access, values);
+    const bool down = lull_kernel_stride(kernel, access, (size_t)kernel->body) < 0;
+    memset(shares, 0, lanes * sizeof *shares);
+    shares[place_in_vector(down ? first - (lanes - 1) : first, lanes)] = 1;
+    for (int l = kernel->loops[kernel->body].parent; l != LULL_KERNEL_NONE;
+         l = kernel->loops[l].parent) {
+        double before[MOST_LANES], next[LULL_POLY_SYMBOLS];
+        memcpy(before, shares, lanes * sizeof *shares);
+        memcpy(next, values, sizeof next);
+        next[kernel->loops[l].symbol] += (double)kernel->loops[l].step;
+        unsigned step = place_in_vector(first_element(kernel, access, next) - first, lanes);
+        /* After `lanes` iterations of the outer loop the places repeat. */
+        double trips = fmax(1, lull_kernel_trips(kernel, (size_t)l));
+        unsigned count = trips < MOST_ROUNDS * lanes ? (unsigned)trips : lanes;
+        memset(shares, 0, lanes * sizeof *shares);
+        for (unsigned t = 0; t < count; t++)
+            for (unsigned place = 0; place < lanes; place++)
+                shares[(place + t * step) % lanes] += before[place] / count;
+    }
+}
+
+/* ---- accesses -------------------------------------------------------------------------------- */
+
+/* Walks from element to element, and no access before does the same. */
+static bool makes_vectors(const struct lull_kernel *kernel, size_t number)
+{
+    const struct lull_kernel_access *access = &kernel->accesses[number];
+    if (access->loop != kernel->body || access->index_access != LULL_KERNEL_NONE ||
+        fabs(lull_kernel_stride(kernel, access, (size_t)kernel->body)) != 1)
+        return false;
+    for (size_t k = 0; k < number; k++)
+        if (kernel->accesses[k].loop == access->loop &&
+            kernel->accesses[k].array == access->array &&
+            kernel->accesses[k].write == access->write &&
+            kernel->accesses[k].index_access == LULL_KERNEL_NONE &&
+            lull_poly_equal(&kernel->accesses[k].offset, &access->offset))
+            return false;
+    return true;
+}
+
+static double cycles_of(const struct lull_machine *machine, const char *base, unsigned vector_bytes)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.%s.1", base,
+             vector_bytes == 64   ? "avx512"
+             : vector_bytes == 32 ? "avx2"
+                                  : "sse");
+    const struct lull_number *number = lull_machine_find(machine, name);
+    return number && number->in_cycles > 0 ? vector_bytes / number->in_cycles : NAN;
+}
+
+static void add_cycles(const struct lull_machine *machine, unsigned vector_bytes, double vectors,
+                       struct lull_crossing *crossing)
+{
+    double load = cycles_of(machine, "crossing.load", vector_bytes) -
+                  cycles_of(machine, "within.load", vector_bytes);
+    double store = cycles_of(machine, "within.store", vector_bytes);
+    double longer = cycles_of(machine, "crossing.store", vector_bytes) - store;
+    crossing->known = isfinite(load) && isfinite(longer);
+    if (!crossing->known)
+        return;
+    crossing->load_cycles = crossing->loads * fmax(0, load);
+    crossing->store_cycles = vectors * store + crossing->stores * fmax(0, longer);
+}
+
+struct lull_crossing lull_crossing_find(const struct lull_kernel *kernel,
+                                        const struct lull_machine *machine, unsigned vector_bits,
+                                        double line_bytes)
+{
+    struct lull_crossing crossing = {0};
+    unsigned vector_bytes = vector_bits / 8;
+    double unit = lull_kernel_unit(kernel, line_bytes), stored = 0;
+    for (size_t i = 0; i < kernel->n_accesses; i++) {
+        const struct lull_kernel_access *access = &kernel->accesses[i];
+        unsigned bytes = kernel->arrays[access->array].bytes;
+        unsigned lanes = bytes ? vector_bytes / bytes : 0;
+        double shares[MOST_LANES], lines = unit * bytes / line_bytes;
+        if (lanes < 2 || lanes > MOST_LANES || !makes_vectors(kernel, i))
+            continue;
+        find_places(kernel, access, lanes, shares);
+        *(access->write ? &crossing.stores : &crossing.loads) += lines * (1 - shares[0]);
+        *(access->write ? &crossing.lines_stored : &crossing.lines_loaded) += lines;
+        stored += access->write ? unit / lanes : 0;
+    }
+    add_cycles(machine, vector_bytes, stored, &crossing);
+    return crossing;
+}
+
+/* ==== predict ================================================================================= */
 
 double lull_prediction_rate(const struct lull_kernel_prediction *prediction, double cycles)
 {
@@ -195,9 +426,9 @@ predict_body(const struct lull_kernel *kernel, const struct lull_machine *machin
     status = lull_ecm_links(prediction.machine, prediction.lines, n_lines, arena, &prediction.ecm,
                             &prediction.memory, err);
     if (status == LULL_OK)
-        status = lull_roofline_find(kernel, prediction.machine, prediction.lines, n_lines,
-                                    in_core_cycles(&prediction), options->cores, arena,
-                                    &prediction.roofline, err);
+        status = roofline_find(kernel, prediction.machine, prediction.lines, n_lines,
+                               in_core_cycles(&prediction), options->cores, arena,
+                               &prediction.roofline, err);
     if (status != LULL_OK)
         return status;
     prediction.cycles = lull_prediction_cycles(&prediction, n_lines);

@@ -6,9 +6,67 @@
 #ifndef LULL_MODEL_KERNEL_PREDICT_H
 #define LULL_MODEL_KERNEL_PREDICT_H
 
-#include "model/kernel/crossing.h"
-#include "model/kernel/roofline.h"
+#include "machine/machine.h"
+#include "model/kernel/incore.h"
+#include "model/kernel/kernel.h"
+#include "model/kernel/layers.h"
 #include "model/kernel/simulate.h"
+
+/* ==== crossing ================================================================================ */
+
+/* Vectors that cross from one cache line to the next, which the first cache has to serve with both.
+ *
+ * An array that is walked element by element in vectors crosses once per line, whatever the width
+ * of the vectors, unless it begins at a multiple of their width: a[i - 1], a[i] and a[i + 1] cannot
+ * all do. Arrays are taken to begin on a line, as --run puts them, and a loop to begin with whole
+ * vectors. llvm-mca knows no addresses. What a crossing costs is in the machine file (`lull bench
+ * crossing`); where it is not, it counts nothing. */
+
+struct lull_crossing {
+    double loads, stores;              /* vectors that cross, per unit of work */
+    double lines_loaded, lines_stored; /* by vectors, whether they cross or not, likewise */
+    bool known;                        /* the machine file says what that costs */
+    double load_cycles;  /* per unit of work, for the loads that cross: in addition to T_nOL */
+    double store_cycles; /* per unit of work, for all stores of vectors: T_OL is not below */
+};
+
+/* Of the kernel's body, compiled to vectors of so many bits; 0, or those of a single element: no
+ * vectors, nothing crosses. */
+struct lull_crossing lull_crossing_find(const struct lull_kernel *kernel,
+                                        const struct lull_machine *machine, unsigned vector_bits,
+                                        double line_bytes);
+
+/* ==== roofline ================================================================================ */
+
+/* Roofline: performance is limited by the core's arithmetic or by one level of the memory
+ * hierarchy, P = min(P_peak, I b), whichever is lowest. Source: S. Williams, A. Waterman, D.
+ * Patterson, Roofline (CACM 52, 2009), with a ceiling for every level. */
+
+enum { LULL_ROOFS = LULL_LAYER_LEVELS };
+
+struct lull_roof {      /* of a level beyond a cache, for so many cores together */
+    const char *level;  /* "L2", "memory" */
+    double bandwidth;   /* B/s */
+    const char *source; /* "copy, 7 threads", "link of 64 B/cy" */
+    double intensity;   /* work per byte that travels; INFINITY without traffic */
+    double limit;       /* work/s = bandwidth * intensity */
+};
+
+/* Work is counted in flop, or in iterations where the kernel has none. */
+struct lull_roofline {
+    unsigned cores;
+    bool counts_flops;
+    double work; /* per iteration of the body: flop, or 1 */
+    double peak; /* work/s of the machine's arithmetic; NAN: not in the machine file */
+    const char *peak_source;
+    double in_core; /* work/s that the compiled loop allows with its data in the first cache */
+    struct lull_roof roofs[LULL_ROOFS]; /* nearest level first */
+    size_t n_roofs;
+    double performance; /* the lowest of all, work/s */
+    int limit;          /* index of the roof that limits; LULL_KERNEL_NONE: arithmetic */
+};
+
+/* ==== predict ================================================================================= */
 
 enum lull_traffic_source { LULL_TRAFFIC_CONDITIONS, LULL_TRAFFIC_SIMULATION };
 

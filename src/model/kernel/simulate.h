@@ -2,7 +2,7 @@
 #ifndef LULL_MODEL_KERNEL_SIMULATE_H
 #define LULL_MODEL_KERNEL_SIMULATE_H
 
-#include "model/cache/cache.h"
+#include "model/cache.h"
 #include "model/kernel/layers.h"
 
 struct lull_simulated {
@@ -35,8 +35,6 @@ lull_status lull_kernel_simulate(const struct lull_kernel *kernel,
  * `extent` elements. */
 void lull_kernel_draw_indices(const struct lull_kernel_index *index, uint64_t seed, int64_t extent,
                               int64_t *values, uint64_t count);
-
-enum { LULL_DISAGREEMENT_PERCENT = 10 };
 
 /* Why the simulation differs at a level from the layer conditions by more than
  * LULL_DISAGREEMENT_PERCENT, of a nest with several innermost loops in the lines loaded: a sentence

@@ -5,8 +5,6 @@
 
 #include "model/program/program_model.h"
 
-enum { LULL_SWEEP_MOST_POINTS = 1000000 };
-
 /* The values of one parameter. */
 struct lull_model_axis {
     uint32_t parameter;

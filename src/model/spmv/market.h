@@ -6,6 +6,11 @@
 
 #include "model/spmv/matrix.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ==== market ================================================================================== */
+
 /* Whether a file begins as these do; false where it cannot be read. */
 bool lull_market_recognise(const char *path);
 
@@ -19,5 +24,12 @@ lull_status lull_market_read(const char *path, unsigned threads, struct lull_mat
 /* The same from memory, not compressed; `path` is for messages. */
 lull_status lull_market_parse(const char *text, size_t size, const char *path, unsigned threads,
                               struct lull_matrix *ret_matrix, struct lull_error *err);
+
+/* ==== market text ============================================================================= */
+
+/* Internal to model/spmv: numbers and words in the text of a Matrix Market file. */
+
+/* A real number after blanks, rounded to the nearest. */
+bool lull_market_real(const char **place, const char *end, double *ret_value);
 
 #endif

@@ -9,8 +9,8 @@
 #define LULL_MODEL_SPMV_SPMV_H
 
 #include "machine/machine.h"
-#include "model/cache/cache.h"
-#include "model/ecm/ecm.h"
+#include "model/cache.h"
+#include "model/ecm.h"
 #include "model/spmv/matrix.h"
 
 /* What its traffic follows from. */

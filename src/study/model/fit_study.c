@@ -1,7 +1,7 @@
 #include "study/model/fit_study.h"
 
 #include "base/text.h"
-#include "model/fit/read.h"
+#include "model/fit/measurements.h"
 #include "study/compare.h"
 #include "study/runs.h"
 

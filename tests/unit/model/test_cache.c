@@ -2,7 +2,7 @@
  * of the caches (the predictions of Kerncraft's layer conditions, lines per line of results), and
  * conflicts worked out by hand. */
 #include "machine/machine.h"
-#include "model/cache/cache.h"
+#include "model/cache.h"
 #include "support/test.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Vectors that cross cache lines: by hand, and against a walk over all addresses. */
-#include "model/kernel/crossing.h"
+#include "model/kernel/predict.h"
 
 #include "support/folder.h"
 #include "support/test.h"

@@ -1,7 +1,7 @@
 /* Derived models of planted runs, read and evaluated where nothing ran: work in whole rows, and
  * noise about unequal ranks and iterations. */
 #include "model/derive/derived.h"
-#include "model/program/primitive/maximum.h"
+#include "model/program/closed_form.h"
 #include "support/model_text.h"
 #include "support/seed.h"
 #include "support/test.h"

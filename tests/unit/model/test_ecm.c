@@ -1,6 +1,6 @@
 /* The arithmetic of the ECM model against published numbers and hand calculations. */
 #include "machine/machine.h"
-#include "model/ecm/ecm.h"
+#include "model/ecm.h"
 #include "support/test.h"
 
 #include <math.h>

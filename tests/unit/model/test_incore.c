@@ -1,5 +1,5 @@
 /* The loop in assembler code, and its chain; counts and latencies by hand. */
-#include "model/kernel/incore/parts.h"
+#include "model/kernel/incore.h"
 #include "support/test.h"
 
 #include <stdio.h>

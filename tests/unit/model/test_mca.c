@@ -1,7 +1,7 @@
 /* In-core times by the compiler and llvm-mca, against published ones: loads of vector triad, scalar
  * product and five-point stencil on three processors, and their arithmetic on Haswell (cycles per
  * cache line of results with AVX2). */
-#include "model/kernel/incore/incore.h"
+#include "model/kernel/incore.h"
 #include "support/seed.h"
 #include "support/test.h"
 

@@ -1,5 +1,5 @@
 /* Polynomials: arithmetic against numbers, and texts. */
-#include "model/kernel/poly.h"
+#include "model/kernel/kernel.h"
 
 #include "support/seed.h"
 #include "support/test.h"

@@ -1,5 +1,5 @@
 /* Program models against published numbers and hand calculations. */
-#include "model/program/primitive/maximum.h"
+#include "model/program/closed_form.h"
 #include "model/program/program_model.h"
 #include "support/model_text.h"
 #include "support/test.h"

@@ -1,6 +1,6 @@
 /* Closed forms against the simulator where their assumptions hold, and the expected maximum of
  * noise against the simulator's own noise. */
-#include "model/program/primitive/maximum.h"
+#include "model/program/closed_form.h"
 #include "model/program/simulate.h"
 #include "sim/engine/engine.h"
 #include "sim/noise/noise.h"

@@ -1,5 +1,5 @@
 /* Tables from CSV and Extra-P's files: what is read, and how mistakes are told. */
-#include "model/fit/read.h"
+#include "model/fit/measurements.h"
 #include "support/test.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* What a file in a sandbox cannot do: reach anything, run without end, fill the memory. */
-#include "model/lua/sandbox.h"
+#include "model/sandbox.h"
 #include "support/test.h"
 
 #include <lauxlib.h>

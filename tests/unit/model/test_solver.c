@@ -1,6 +1,6 @@
 /* The CG solver of G. Hager, Making Sense of Performance Numbers (2018): each row of the published
  * table, and effects worked out by hand. */
-#include "model/cache/cache.h"
+#include "model/cache.h"
 #include "model/solver/solver.h"
 #include "support/test.h"
 

@@ -1,7 +1,6 @@
 /* What kernels of a solver leave in caches for each other where several cores work, against
  * simulations of all accesses. */
-#include "model/cache/cache.h"
-#include "model/solver/reuse.h"
+#include "model/cache.h"
 #include "model/solver/solver.h"
 #include "support/test.h"
 

@@ -1,0 +1,414 @@
+/* The file: what the library parses, and where in it the loop nest stands. */
+#include "lull_features.h"
+#include "model/kernel/kernel.h"
+
+#if LULL_HAVE_LIBCLANG
+#include "base/file.h"
+#include "model/kernel/reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the text ------------------------------------------------------------------------------ */
+
+static lull_status read_file(struct lull_kernel_reader *reader, char **ret_text)
+{
+    struct lull_mapping mapping;
+    lull_status status = lull_map_file(reader->source->path, &mapping, reader->err);
+    if (status != LULL_OK)
+        return status;
+    if (mapping.size && memchr(mapping.data, 0, mapping.size)) {
+        lull_unmap(&mapping);
+        return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: is no C source: it has a byte 0",
+                         reader->source->path);
+    }
+    *ret_text = lull_arena_strndup(reader->arena, mapping.size ? (const char *)mapping.data : "",
+                                   mapping.size);
+    lull_unmap(&mapping);
+    return LULL_OK;
+}
+
+/* A kernel without a function becomes the body of one, in whose first line sizes and functions are
+ * declared. */
+static void wrap(struct lull_kernel_reader *reader, const char *file)
+{
+    const struct lull_kernel_source *source = reader->source;
+    const char *text = "";
+    for (size_t i = 0; i < source->n_sizes; i++)
+        text = lull_arena_printf(reader->arena, "%sextern long %s; ", text, source->sizes[i].name);
+    for (size_t i = 0; i < source->n_costs; i++)
+        text = lull_arena_printf(reader->arena, "%sdouble %s(); ", text, source->costs[i].name);
+    reader->text =
+        lull_arena_printf(reader->arena, "%svoid lull_kernel(void) {\n%s\n}\n", text, file);
+    reader->lines_before = 1;
+}
+
+/* ---- the library --------------------------------------------------------------------------- */
+
+/* The name in clang's message about one that was never declared; NULL: it is another message. */
+static const char *undeclared(const char *message, struct lull_arena *arena)
+{
+    static const char begin[] = "use of undeclared identifier '";
+    if (strncmp(message, begin, sizeof begin - 1) != 0)
+        return NULL;
+    const char *name = message + sizeof begin - 1;
+    return lull_arena_strndup(arena, name, strcspn(name, "'"));
+}
+
+/* The first error in the file itself: what headers of other compilers have does not matter. Sizes
+ * among undeclared names are found on the way. */
+static lull_status check_messages(struct lull_kernel_reader *reader)
+{
+    lull_status status = LULL_OK;
+    const struct lull_clang *clang = reader->clang;
+    unsigned count = clang->getNumDiagnostics(reader->unit);
+    for (unsigned i = 0; i < count; i++) {
+        CXDiagnostic message = clang->getDiagnostic(reader->unit, i);
+        CXSourceLocation location = clang->getDiagnosticLocation(message);
+        bool counts = clang->getDiagnosticSeverity(message) >= CXDiagnostic_Error &&
+                      clang->Location_isFromMainFile(location);
+        unsigned line = 0;
+        clang->getFileLocation(location, NULL, &line, NULL, NULL);
+        CXString spelling = clang->getDiagnosticSpelling(message);
+        const char *text = lull_arena_strdup(reader->arena, clang->getCString(spelling));
+        clang->disposeString(spelling);
+        clang->disposeDiagnostic(message);
+        line = line > reader->lines_before ? line - reader->lines_before : 1;
+        const char *name = undeclared(text, reader->arena);
+        for (size_t k = 0; name && k < reader->source->n_sizes; k++)
+            if (strcmp(reader->source->sizes[k].name, name) == 0 && !reader->as_macro[k])
+                reader->as_macro[k] = reader->again = true;
+        if (!counts || status != LULL_OK)
+            continue;
+        if (name)
+            status = lull_fail(reader->err, LULL_ERR_FORMAT,
+                               "%s: line %u: '%s' has no value: give it with -D %s=VALUE",
+                               reader->source->path, line, name, name);
+        else if (strstr(text, "function definition is not allowed here"))
+            status =
+                lull_fail(reader->err, LULL_ERR_FORMAT,
+                          "%s: line %u: has functions: name the one with the loops as %s:FUNCTION",
+                          reader->source->path, line, reader->source->path);
+        else
+            status = lull_fail(reader->err, LULL_ERR_FORMAT, "%s: line %u: %s",
+                               reader->source->path, line, text);
+    }
+    return status;
+}
+
+/* Sizes of a source file that its build would give as macros. */
+static const char **all_flags(const struct lull_kernel_reader *reader)
+{
+    const struct lull_kernel_source *source = reader->source;
+    size_t count = 0, n_flags = 0;
+    while (source->flags && source->flags[n_flags])
+        n_flags++;
+    const char **flags =
+        lull_arena_zero(reader->arena, n_flags + source->n_sizes + 4, sizeof *flags);
+    flags[count++] = "-std=gnu17";
+    flags[count++] = "-Wno-implicit-function-declaration";
+    flags[count++] = "-Wno-error";
+    for (size_t i = 0; i < n_flags; i++)
+        flags[count++] = source->flags[i];
+    for (size_t i = 0; i < source->n_sizes; i++)
+        if (reader->as_macro[i])
+            flags[count++] = lull_arena_printf(reader->arena, "-D%s=%.0f", source->sizes[i].name,
+                                               source->sizes[i].value);
+    return flags;
+}
+
+static lull_status parse(struct lull_kernel_reader *reader, CXIndex index)
+{
+    const char **flags = all_flags(reader);
+    int n_flags = 0;
+    while (flags[n_flags])
+        n_flags++;
+    struct CXUnsavedFile file = {
+        .Filename = reader->source->path, .Contents = reader->text, .Length = reader->text_size};
+    /* An ending in .c makes it C, whatever the file is called. */
+    if (!reader->source->place)
+        file.Filename = "lull-kernel.c";
+    if (reader->clang->parseTranslationUnit2(index, file.Filename, flags, n_flags, &file, 1,
+                                             CXTranslationUnit_None,
+                                             &reader->unit) != CXError_Success)
+        return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: libclang cannot read it",
+                         reader->source->path);
+    return check_messages(reader);
+}
+
+/* ---- the nest ------------------------------------------------------------------------------ */
+
+struct search {
+    const struct lull_kernel_reader *reader;
+    const char *function;
+    unsigned line; /* the first loop behind it is wanted; 0: those of the function */
+    CXCursor function_declaration, body, nests[16];
+    bool has_body;
+    size_t count;
+};
+
+static enum CXChildVisitResult find_loops(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+    struct search *search = data;
+    (void)parent;
+    if (search->reader->clang->getCursorKind(cursor) != CXCursor_ForStmt)
+        return CXChildVisit_Recurse;
+    if (lull_reader_line(search->reader, cursor) <= search->line)
+        return CXChildVisit_Recurse; /* the marked one may be inside */
+    if (search->count < sizeof search->nests / sizeof *search->nests)
+        search->nests[search->count++] = cursor;
+    return CXChildVisit_Continue;
+}
+
+static enum CXChildVisitResult find_function(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+    struct search *search = data;
+    const struct lull_clang *clang = search->reader->clang;
+    (void)parent;
+    if (clang->getCursorKind(cursor) != CXCursor_FunctionDecl ||
+        !clang->Location_isFromMainFile(clang->getCursorLocation(cursor)))
+        return CXChildVisit_Continue;
+    struct lull_cursors parts = lull_reader_children(search->reader, cursor);
+    if (parts.count == 0 ||
+        clang->getCursorKind(parts.items[parts.count - 1]) != CXCursor_CompoundStmt)
+        return CXChildVisit_Continue;
+    CXCursor body = parts.items[parts.count - 1];
+    size_t begin, end;
+    lull_reader_extent(search->reader, cursor, &begin, &end);
+    unsigned last = 1;
+    for (size_t i = 0; i < end; i++)
+        last += search->reader->text[i] == '\n';
+    bool wanted = search->function
+                      ? strcmp(lull_reader_spelling(search->reader, cursor), search->function) == 0
+                      : last - search->reader->lines_before > search->line;
+    if (!wanted)
+        return CXChildVisit_Continue;
+    search->function_declaration = cursor;
+    search->body = body;
+    search->has_body = true;
+    clang->visitChildren(body, find_loops, search);
+    return CXChildVisit_Break;
+}
+
+/* The line of `#pragma lull kernel NAME`; 0: there is none. */
+static unsigned find_mark(const struct lull_kernel_reader *reader, const char *mark)
+{
+    unsigned number = 0;
+    for (const char *line = reader->text; line && *line;) {
+        char name[128];
+        number++;
+        if (sscanf(line, " #pragma lull kernel %127s", name) == 1 && strcmp(name, mark) == 0)
+            return number - reader->lines_before;
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+    return 0;
+}
+
+static lull_status find_nest(const struct lull_kernel_reader *reader, struct search *search)
+{
+    const char *path = reader->source->path, *place = reader->source->place;
+    CXCursor file = reader->clang->getTranslationUnitCursor(reader->unit);
+    search->reader = reader;
+    search->function = place ? place : "lull_kernel";
+    reader->clang->visitChildren(file, find_function, search);
+    if (!search->has_body && (search->line = find_mark(reader, place))) {
+        search->function = NULL;
+        reader->clang->visitChildren(file, find_function, search);
+    }
+    if (!search->has_body)
+        return lull_fail(reader->err, LULL_ERR_FORMAT,
+                         "%s: has neither a function '%s' nor a mark #pragma lull kernel %s", path,
+                         place, place);
+    if (search->count == 0)
+        return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: has no for loop%s%s", path,
+                         place ? " in " : "", place ? place : "");
+    if (search->count > 1 && search->line == 0)
+        return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: line %u: a second loop nest: %s", path,
+                         lull_reader_line(reader, search->nests[1]),
+                         place ? "mark the one that is meant with #pragma lull kernel NAME"
+                               : "expected one");
+    return LULL_OK;
+}
+
+/* Integers of the function that are given a value in front of the loops stand for it. */
+static void read_declarations(struct lull_kernel_reader *reader, const struct search *search)
+{
+    struct lull_cursors parts = lull_reader_children(reader, search->body);
+    unsigned first = lull_reader_line(reader, search->nests[0]);
+    struct lull_error *err = reader->err;
+    reader->err = NULL;
+    for (size_t i = 0; i < parts.count; i++) {
+        if (reader->clang->getCursorKind(parts.items[i]) != CXCursor_DeclStmt ||
+            lull_reader_line(reader, parts.items[i]) > first)
+            continue;
+        struct lull_cursors variables = lull_reader_children(reader, parts.items[i]);
+        if (variables.count == 1 && lull_reader_children(reader, variables.items[0]).count == 1 &&
+            lull_reader_is_integer(reader, reader->clang->getCursorType(variables.items[0])) &&
+            lull_reader_statement(reader, parts.items[i]) == LULL_OK)
+            reader->kernel->preamble =
+                lull_arena_printf(reader->arena, "%s%s\n", reader->kernel->preamble,
+                                  lull_reader_source_text(reader, parts.items[i]));
+        reader->kernel->n_accesses = 0;
+    }
+    reader->err = err;
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
+static bool is_symbol(const struct lull_kernel *kernel, const char *name)
+{
+    for (size_t s = 0; s < kernel->n_symbols; s++)
+        if (kernel->symbols[s].is_size && !kernel->symbols[s].divisor &&
+            strcmp(kernel->symbols[s].name, name) == 0)
+            return true;
+    return false;
+}
+
+static lull_status check_given_sizes(const struct lull_kernel_reader *reader)
+{
+    const struct lull_kernel *kernel = reader->kernel;
+    const struct lull_kernel_source *source = reader->source;
+    for (size_t s = 0; s < kernel->n_symbols; s++)
+        if (kernel->symbols[s].is_size && !kernel->symbols[s].has_value)
+            return lull_fail(reader->err, LULL_ERR_FORMAT,
+                             "%s: line %u: '%s' has no value: give it with -D %s=VALUE",
+                             source->path, kernel->symbols[s].line, kernel->symbols[s].name,
+                             kernel->symbols[s].name);
+    for (size_t i = 0; i < source->n_sizes; i++)
+        if (!reader->as_macro[i] && !is_symbol(kernel, source->sizes[i].name))
+            return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: the kernel has no size '%s'",
+                             source->path, source->sizes[i].name);
+    return LULL_OK;
+}
+
+static const char *kernel_name(const struct lull_kernel_source *source, struct lull_arena *arena)
+{
+    const char *slash = strrchr(source->path, '/'), *name = slash ? slash + 1 : source->path;
+    const char *dot = strrchr(name, '.');
+    if (source->place)
+        return lull_arena_strdup(arena, source->place);
+    return lull_arena_strndup(arena, name,
+                              dot && dot != name ? (size_t)(dot - name) : strlen(name));
+}
+
+static lull_status parse_kernel(struct lull_kernel_reader *reader)
+{
+    struct lull_kernel *kernel = reader->kernel;
+    struct search search = {0};
+    size_t begin, end;
+    lull_status status = find_nest(reader, &search);
+    if (status != LULL_OK)
+        return status;
+    read_declarations(reader, &search);
+    lull_reader_extent(reader, search.nests[0], &begin, &end);
+    /* A nest without braces ends before its semicolon. */
+    end += end < reader->text_size && reader->text[end] == ';';
+    kernel->code = lull_arena_strndup(reader->arena, reader->text + begin, end - begin);
+    kernel->code_line = lull_reader_line(reader, search.nests[0]);
+    reader->code_begin = begin;
+    status = lull_reader_statement(reader, search.nests[0]);
+    lull_kernel_divide(kernel);
+    for (size_t i = 0; i < reader->source->n_sizes; i++)
+        if (reader->as_macro[i])
+            kernel->macros =
+                lull_arena_printf(reader->arena, "%s#define %s %.0f\n", kernel->macros,
+                                  reader->source->sizes[i].name, reader->source->sizes[i].value);
+    return status == LULL_OK ? check_given_sizes(reader) : status;
+}
+
+/* The function as the compiler sees it, without macros, takes the place of that in the text. False
+ * where it was named by a mark, which would be lost. */
+static bool expand_macros(struct lull_kernel_reader *reader)
+{
+    struct search search = {0};
+    size_t begin, end;
+    if (find_nest(reader, &search) != LULL_OK || search.line > 0)
+        return false;
+    lull_reader_extent(reader, search.function_declaration, &begin, &end);
+    reader->line_of_text = lull_reader_line(reader, search.nests[0]);
+    CXString printed = reader->clang->getCursorPrettyPrinted(search.function_declaration, NULL);
+    reader->text = lull_arena_printf(reader->arena, "%.*s%s%s", (int)begin, reader->text,
+                                     reader->clang->getCString(printed), reader->text + end);
+    reader->text_size = strlen(reader->text);
+    reader->clang->disposeString(printed);
+    return true;
+}
+
+static lull_status parse_text(struct lull_kernel_reader *reader, CXIndex index)
+{
+    lull_status status = LULL_OK;
+    do {
+        if (reader->unit)
+            reader->clang->disposeTranslationUnit(reader->unit);
+        reader->unit = NULL;
+        reader->again = false;
+        status = parse(reader, index);
+    } while (status != LULL_OK && reader->again);
+    return status == LULL_OK ? parse_kernel(reader) : status;
+}
+
+static lull_status read_with(struct lull_kernel_reader *reader, CXIndex index)
+{
+    struct lull_kernel_reader again = *reader;
+    struct lull_kernel begun = *reader->kernel;
+    lull_status status = parse_text(reader, index);
+    if (status == LULL_ERR_FORMAT && reader->met_macro && expand_macros(reader)) {
+        again.text = reader->text;
+        again.text_size = reader->text_size;
+        again.line_of_text = reader->line_of_text;
+        again.unit = NULL;
+        reader->clang->disposeTranslationUnit(reader->unit);
+        *reader = again;
+        *reader->kernel = begun;
+        status = parse_text(reader, index);
+    }
+    if (reader->unit)
+        reader->clang->disposeTranslationUnit(reader->unit);
+    return status;
+}
+
+lull_status lull_kernel_read(const struct lull_kernel_source *source, struct lull_arena *arena,
+                             struct lull_kernel **ret_kernel, struct lull_error *err)
+{
+    struct lull_kernel_reader reader = {
+        .source = source, .arena = arena, .err = err, .loop = LULL_KERNEL_NONE};
+    char *file;
+    lull_status status = lull_clang_load(&reader.clang, err);
+    if (status == LULL_OK)
+        status = read_file(&reader, &file);
+    if (status != LULL_OK)
+        return status;
+    struct lull_kernel *kernel = lull_arena_zero(arena, 1, sizeof *kernel);
+    *kernel = (struct lull_kernel){.name = kernel_name(source, arena),
+                                   .path = lull_arena_strdup(arena, source->path),
+                                   .preamble = "",
+                                   .macros = "",
+                                   .is_file = source->place != NULL};
+    reader.kernel = kernel;
+    reader.as_macro = lull_arena_zero(arena, source->n_sizes + 1, sizeof *reader.as_macro);
+    if (source->place)
+        reader.text = file;
+    else
+        wrap(&reader, file);
+    reader.text_size = strlen(reader.text);
+    CXIndex index = reader.clang->createIndex(0, 0);
+    status = read_with(&reader, index);
+    reader.clang->disposeIndex(index);
+    if (status == LULL_OK)
+        status = lull_kernel_check(kernel, err);
+    if (status == LULL_OK)
+        *ret_kernel = kernel;
+    return status;
+}
+
+#else
+
+lull_status lull_kernel_read(const struct lull_kernel_source *source, struct lull_arena *arena,
+                             struct lull_kernel **ret_kernel, struct lull_error *err)
+{
+    (void)source, (void)arena, (void)ret_kernel;
+    return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                     "libclang, which reads C, was not found at build time");
+}
+#endif

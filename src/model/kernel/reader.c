@@ -1,0 +1,1129 @@
+#include "model/kernel/reader.h"
+
+#include "lull_features.h"
+#include "model/kernel/kernel.h"
+
+#if LULL_HAVE_LIBCLANG
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static lull_status reader_index(struct lull_kernel_reader *reader, CXCursor cursor,
+                                struct lull_index *ret_index);
+static lull_status reader_access(struct lull_kernel_reader *reader, CXCursor cursor, bool write);
+static lull_status reader_expression(struct lull_kernel_reader *reader, CXCursor cursor);
+
+/* ==== clang =================================================================================== */
+
+/* The one that was there at build time, then what other versions are called, newer ones first. */
+static void *open_libclang(void)
+{
+    enum { NEWEST_CLANG = 30, OLDEST_CLANG = 13 };
+    void *library = dlopen(LULL_LIBCLANG, RTLD_LAZY | RTLD_LOCAL);
+    for (int version = NEWEST_CLANG; !library && version >= OLDEST_CLANG; version--)
+        for (int number = version; !library && number > 0; number = number > 1 ? 1 : 0) {
+            char name[64];
+            snprintf(name, sizeof name, "libclang-%d.so.%d", version, number);
+            library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+        }
+    return library ? library : dlopen("libclang.so.1", RTLD_LAZY | RTLD_LOCAL);
+}
+
+lull_status lull_clang_load(const struct lull_clang **ret_clang, struct lull_error *err)
+{
+    static struct lull_clang clang;
+    static bool loaded;
+    static const struct {
+        const char *name;
+        size_t offset;
+    } functions[] = {
+#define FUNCTION(name) {"clang_" #name, offsetof(struct lull_clang, name)},
+        LULL_CLANG_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+    };
+    void *library = loaded ? NULL : open_libclang();
+    if (!loaded && !library)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "the library libclang, which reads C, was not found");
+    for (size_t i = 0; !loaded && i < sizeof functions / sizeof *functions; i++) {
+        void *symbol = dlsym(library, functions[i].name);
+        if (!symbol)
+            return lull_fail(err, LULL_ERR_UNSUPPORTED, "the library libclang has no %s",
+                             functions[i].name);
+        memcpy((char *)&clang + functions[i].offset, &symbol, sizeof symbol);
+    }
+    loaded = true;
+    *ret_clang = &clang;
+    return LULL_OK;
+}
+
+/* ==== reader ================================================================================== */
+
+void lull_reader_extent(const struct lull_kernel_reader *reader, CXCursor cursor, size_t *ret_begin,
+                        size_t *ret_end)
+{
+    CXSourceRange range = reader->clang->getCursorExtent(cursor);
+    unsigned begin = 0, end = 0;
+    reader->clang->getFileLocation(reader->clang->getRangeStart(range), NULL, NULL, NULL, &begin);
+    reader->clang->getFileLocation(reader->clang->getRangeEnd(range), NULL, NULL, NULL, &end);
+    *ret_begin = begin < reader->text_size ? begin : reader->text_size;
+    *ret_end = end < *ret_begin ? *ret_begin : end < reader->text_size ? end : reader->text_size;
+}
+
+static enum CXChildVisitResult take_child(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+    struct lull_cursors *children = data;
+    (void)parent;
+    children->items = lull_arena_grow(children->arena, children->items, &children->capacity,
+                                      children->count + 1, sizeof *children->items);
+    children->items[children->count++] = cursor;
+    return CXChildVisit_Continue;
+}
+
+/* The library gives the extents of an array inside out: by place in the source they are in order.
+ */
+static void sort_by_place(const struct lull_kernel_reader *reader, struct lull_cursors *children)
+{
+    for (size_t i = 1; i < children->count; i++) {
+        CXCursor moving = children->items[i];
+        size_t begin, other, end, k = i;
+        lull_reader_extent(reader, moving, &begin, &end);
+        for (; k > 0; k--) {
+            lull_reader_extent(reader, children->items[k - 1], &other, &end);
+            if (other <= begin)
+                break;
+            children->items[k] = children->items[k - 1];
+        }
+        children->items[k] = moving;
+    }
+}
+
+struct lull_cursors lull_reader_children(const struct lull_kernel_reader *reader, CXCursor cursor)
+{
+    struct lull_cursors children = {.arena = reader->arena};
+    reader->clang->visitChildren(cursor, take_child, &children);
+    enum CXCursorKind kind = reader->clang->getCursorKind(cursor);
+    if (kind == CXCursor_VarDecl || kind == CXCursor_ParmDecl)
+        sort_by_place(reader, &children);
+    return children;
+}
+
+unsigned lull_reader_line(const struct lull_kernel_reader *reader, CXCursor cursor)
+{
+    unsigned line = 0;
+    reader->clang->getFileLocation(reader->clang->getCursorLocation(cursor), NULL, &line, NULL,
+                                   NULL);
+    line = line > reader->lines_before ? line - reader->lines_before : 1;
+    return reader->line_of_text && line > reader->line_of_text ? reader->line_of_text : line;
+}
+
+const char *lull_reader_spelling(const struct lull_kernel_reader *reader, CXCursor cursor)
+{
+    CXString string = reader->clang->getCursorSpelling(cursor);
+    const char *text = reader->clang->getCString(string);
+    char *copy = lull_arena_strdup(reader->arena, text ? text : "");
+    reader->clang->disposeString(string);
+    return copy;
+}
+
+const char *lull_reader_source_text(const struct lull_kernel_reader *reader, CXCursor cursor)
+{
+    size_t begin, end;
+    lull_reader_extent(reader, cursor, &begin, &end);
+    return lull_arena_strndup(reader->arena, reader->text + begin, end - begin);
+}
+
+static const char *skip_blanks(const char *text, const char *end)
+{
+    while (text < end) {
+        if (isspace((unsigned char)*text) || *text == '\\') {
+            text++;
+        } else if (end - text >= 2 && text[0] == '/' && text[1] == '/') {
+            while (text < end && *text != '\n')
+                text++;
+        } else if (end - text >= 2 && text[0] == '/' && text[1] == '*') {
+            const char *close = strstr(text + 2, "*/");
+            text = close && close + 2 < end ? close + 2 : end;
+        } else {
+            break;
+        }
+    }
+    return text;
+}
+
+static const char *reader_operator(struct lull_kernel_reader *reader, CXCursor cursor)
+{
+    struct lull_cursors operands = lull_reader_children(reader, cursor);
+    size_t begin, end, from, to;
+    lull_reader_extent(reader, cursor, &begin, &end);
+    if (operands.count == 0)
+        return "";
+    lull_reader_extent(reader, operands.items[0], &from, &to);
+    size_t stop = end;
+    if (operands.count == 2) { /* between both */
+        lull_reader_extent(reader, operands.items[1], &stop, &end);
+        from = to;
+    } else if (from > begin) { /* before it */
+        stop = from;
+        from = begin;
+    } else { /* behind it */
+        from = to;
+    }
+    const char *first = skip_blanks(reader->text + from, reader->text + stop);
+    size_t length = strspn(first, "+-*/%=<>!&|^~");
+    reader->met_macro |= length == 0 || first >= reader->text + stop;
+    if (first >= reader->text + stop)
+        return "";
+    if (first + length > reader->text + stop)
+        length = (size_t)(reader->text + stop - first);
+    return lull_arena_strndup(reader->arena, first, length);
+}
+
+static CXCursor reader_strip(const struct lull_kernel_reader *reader, CXCursor cursor)
+{
+    for (;;) {
+        enum CXCursorKind kind = reader->clang->getCursorKind(cursor);
+        if (kind != CXCursor_UnexposedExpr && kind != CXCursor_ParenExpr &&
+            kind != CXCursor_CStyleCastExpr)
+            return cursor;
+        struct lull_cursors children = lull_reader_children(reader, cursor);
+        if (children.count == 0)
+            return cursor;
+        cursor = children.items[children.count - 1]; /* a cast has its type before it */
+    }
+}
+
+static bool reader_is_floating(const struct lull_kernel_reader *reader, CXType type)
+{
+    switch (reader->clang->getCanonicalType(type).kind) {
+    case CXType_Float:
+    case CXType_Double:
+    case CXType_LongDouble:
+    case CXType_Float16:
+    case CXType_Half:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool lull_reader_is_integer(const struct lull_kernel_reader *reader, CXType type)
+{
+    enum CXTypeKind kind = reader->clang->getCanonicalType(type).kind;
+    return (kind >= CXType_Bool && kind <= CXType_Int128) || kind == CXType_Enum;
+}
+
+static lull_status reader_wrong(const struct lull_kernel_reader *reader, CXCursor cursor,
+                                const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: line %u: %s", reader->source->path,
+                     lull_reader_line(reader, cursor), text);
+}
+
+static struct lull_name *reader_find(const struct lull_kernel_reader *reader, CXCursor declaration)
+{
+    for (size_t i = 0; i < reader->n_names; i++)
+        if (reader->clang->equalCursors(reader->names[i].declaration, declaration))
+            return &reader->names[i];
+    return NULL;
+}
+
+static struct lull_name *reader_name(struct lull_kernel_reader *reader, CXCursor declaration,
+                                     enum lull_name_kind kind, size_t number)
+{
+    reader->names = lull_arena_grow(reader->arena, reader->names, &reader->names_capacity,
+                                    reader->n_names + 1, sizeof *reader->names);
+    struct lull_name *name = &reader->names[reader->n_names++];
+    *name = (struct lull_name){.declaration = declaration, .kind = kind, .number = number};
+    name->index.access = LULL_KERNEL_NONE;
+    return name;
+}
+
+static lull_status reader_wrong(const struct lull_kernel_reader *reader, CXCursor cursor,
+                                const char *format, ...) __attribute__((format(printf, 3, 4)));
+static lull_status reader_declare(struct lull_kernel_reader *reader, CXCursor declaration,
+                                  struct lull_name **ret_name);
+
+/* ==== index =================================================================================== */
+
+/* Integer expressions, and the places of array elements. */
+
+static struct lull_index plain_index(struct lull_poly poly)
+{
+    return (struct lull_index){.poly = poly, .access = LULL_KERNEL_NONE};
+}
+
+static bool is_constant(const struct lull_kernel_reader *reader, CXCursor cursor,
+                        int64_t *ret_value)
+{
+    CXEvalResult result = reader->clang->Cursor_Evaluate(cursor);
+    bool is_integer = result && reader->clang->EvalResult_getKind(result) == CXEval_Int;
+    if (is_integer)
+        *ret_value = reader->clang->EvalResult_getAsLongLong(result);
+    if (result)
+        reader->clang->EvalResult_dispose(result);
+    return is_integer;
+}
+
+static bool add_indices(const struct lull_index *a, const struct lull_index *b, int64_t sign,
+                        struct lull_index *ret_sum)
+{
+    struct lull_index sum = a->access != LULL_KERNEL_NONE ? *a : *b;
+    if (a->access != LULL_KERNEL_NONE && b->access != LULL_KERNEL_NONE)
+        return false;
+    const struct lull_poly zero = {0};
+    if (a->access == LULL_KERNEL_NONE && b->access != LULL_KERNEL_NONE &&
+        !lull_poly_add(&zero, &b->factor, sign, &sum.factor))
+        return false;
+    if (!lull_poly_add(&a->poly, &b->poly, sign, &sum.poly))
+        return false;
+    *ret_sum = sum;
+    return true;
+}
+
+static bool multiply(const struct lull_index *a, const struct lull_index *b,
+                     struct lull_index *ret_product)
+{
+    const struct lull_index *indirect = a->access != LULL_KERNEL_NONE ? a : b;
+    const struct lull_index *other = indirect == a ? b : a;
+    struct lull_index product = *indirect;
+    if (other->access != LULL_KERNEL_NONE || !lull_poly_multiply(&a->poly, &b->poly, &product.poly))
+        return false;
+    if (product.access != LULL_KERNEL_NONE &&
+        !lull_poly_multiply(&indirect->factor, &other->poly, &product.factor))
+        return false;
+    *ret_product = product;
+    return true;
+}
+
+/* Sizes alone: the quotient becomes a size. */
+static bool divide_sizes(struct lull_kernel_reader *reader, CXCursor cursor,
+                         const struct lull_poly *a, int64_t divisor, struct lull_poly *ret_quotient)
+{
+    struct lull_kernel *kernel = reader->kernel;
+    for (size_t s = 0; s < kernel->n_symbols; s++)
+        if (lull_poly_contains(a, s) && !kernel->symbols[s].is_size)
+            return false;
+    if (divisor == 0 || kernel->n_symbols == LULL_POLY_SYMBOLS)
+        return false;
+    kernel->symbols[kernel->n_symbols] =
+        (struct lull_kernel_symbol){.name = lull_reader_source_text(reader, cursor),
+                                    .is_size = true,
+                                    .has_value = true,
+                                    .divisor = divisor,
+                                    .dividend = *a};
+    *ret_quotient = lull_poly_symbol(kernel->n_symbols++);
+    return true;
+}
+
+static lull_status read_binary_index(struct lull_kernel_reader *reader, CXCursor cursor,
+                                     struct lull_index *ret_index)
+{
+    struct lull_cursors operands = lull_reader_children(reader, cursor);
+    const char *op = reader_operator(reader, cursor);
+    struct lull_index a, b;
+    int64_t divisor;
+    bool good = false;
+    if (operands.count != 2)
+        return reader_wrong(reader, cursor, "this expression is not understood");
+    lull_status status = reader_index(reader, operands.items[0], &a);
+    if (status == LULL_OK)
+        status = reader_index(reader, operands.items[1], &b);
+    if (status != LULL_OK)
+        return status;
+    if (!*op)
+        return reader_wrong(reader, cursor, "the operator lies within a macro");
+    if (strcmp(op, "+") == 0 || strcmp(op, "-") == 0)
+        good = add_indices(&a, &b, *op == '+' ? 1 : -1, ret_index);
+    else if (strcmp(op, "*") == 0)
+        good = multiply(&a, &b, ret_index);
+    else if (strcmp(op, "/") == 0 && lull_poly_is_constant(&b.poly, &divisor) &&
+             a.access == LULL_KERNEL_NONE && b.access == LULL_KERNEL_NONE) {
+        *ret_index = plain_index((struct lull_poly){0});
+        good = lull_poly_divide(&a.poly, divisor, &ret_index->poly) ||
+               divide_sizes(reader, cursor, &a.poly, divisor, &ret_index->poly);
+    }
+    return good ? LULL_OK
+                : reader_wrong(reader, cursor, "'%s' is not affine",
+                               lull_reader_source_text(reader, cursor));
+}
+
+static lull_status read_unary_index(struct lull_kernel_reader *reader, CXCursor cursor,
+                                    struct lull_index *ret_index)
+{
+    struct lull_cursors operands = lull_reader_children(reader, cursor);
+    const char *op = reader_operator(reader, cursor);
+    const struct lull_index zero = plain_index((struct lull_poly){0});
+    struct lull_index a;
+    if (operands.count != 1 || (strcmp(op, "-") != 0 && strcmp(op, "+") != 0))
+        return reader_wrong(reader, cursor, "'%s' is not affine",
+                            lull_reader_source_text(reader, cursor));
+    lull_status status = reader_index(reader, operands.items[0], &a);
+    if (status == LULL_OK && !add_indices(&zero, &a, *op == '-' ? -1 : 1, ret_index))
+        return reader_wrong(reader, cursor, "'%s' is not affine",
+                            lull_reader_source_text(reader, cursor));
+    return status;
+}
+
+static lull_status read_name(struct lull_kernel_reader *reader, CXCursor cursor,
+                             struct lull_index *ret_index)
+{
+    struct lull_name *name;
+    CXCursor declaration = reader->clang->getCursorReferenced(cursor);
+    if (!lull_reader_is_integer(reader, reader->clang->getCursorType(cursor)))
+        return reader_wrong(reader, cursor, "'%s' is no integer",
+                            lull_reader_spelling(reader, cursor));
+    lull_status status = reader_declare(reader, declaration, &name);
+    if (status == LULL_OK)
+        *ret_index = name->index;
+    return status;
+}
+
+static lull_status reader_index(struct lull_kernel_reader *reader, CXCursor cursor,
+                                struct lull_index *ret_index)
+{
+    int64_t value;
+    cursor = reader_strip(reader, cursor);
+    switch (reader->clang->getCursorKind(cursor)) {
+    case CXCursor_DeclRefExpr:
+        return read_name(reader, cursor, ret_index);
+    case CXCursor_BinaryOperator:
+        return read_binary_index(reader, cursor, ret_index);
+    case CXCursor_ArraySubscriptExpr: {
+        lull_status status = reader_access(reader, cursor, false);
+        *ret_index = (struct lull_index){.access = (int)reader->kernel->n_accesses - 1,
+                                         .factor = lull_poly_constant(1)};
+        return status;
+    }
+    default:
+        break;
+    }
+    if (is_constant(reader, cursor, &value)) {
+        *ret_index = plain_index(lull_poly_constant(value));
+        return LULL_OK;
+    }
+    if (reader->clang->getCursorKind(cursor) == CXCursor_UnaryOperator)
+        return read_unary_index(reader, cursor, ret_index);
+    return reader_wrong(reader, cursor, "'%s' is not affine",
+                        lull_reader_source_text(reader, cursor));
+}
+
+static lull_status reader_poly(struct lull_kernel_reader *reader, CXCursor cursor, const char *what,
+                               struct lull_poly *ret_poly)
+{
+    struct lull_index index;
+    lull_status status = reader_index(reader, cursor, &index);
+    if (status != LULL_OK)
+        return reader_wrong(reader, cursor, "%s is not understood: '%s'", what,
+                            lull_reader_source_text(reader, cursor));
+    if (index.access != LULL_KERNEL_NONE)
+        return reader_wrong(reader, cursor, "%s is unknown: '%s' is read from an array", what,
+                            lull_reader_source_text(reader, cursor));
+    *ret_poly = index.poly;
+    return LULL_OK;
+}
+
+/* ---- places -------------------------------------------------------------------------------- */
+
+/* How far an address has been followed: `used` of the array's dimensions have an index. */
+struct place {
+    size_t array, used;
+    struct lull_index offset; /* elements */
+};
+
+/* Elements in one step of the dimension that comes next. */
+static bool next_step(const struct lull_kernel_array *array, size_t used,
+                      struct lull_poly *ret_step)
+{
+    *ret_step = lull_poly_constant(1);
+    for (size_t i = used + 1; i < array->n_dimensions; i++)
+        if (!lull_poly_multiply(ret_step, &array->extent[i], ret_step))
+            return false;
+    return true;
+}
+
+static bool advance(const struct lull_kernel_reader *reader, struct place *place,
+                    const struct lull_index *index, int64_t sign)
+{
+    struct lull_poly step;
+    struct lull_index part, scaled;
+    if (!next_step(&reader->kernel->arrays[place->array], place->used, &step))
+        return false;
+    scaled = plain_index(step);
+    return multiply(index, &scaled, &part) &&
+           add_indices(&place->offset, &part, sign, &place->offset);
+}
+
+static lull_status follow(struct lull_kernel_reader *reader, CXCursor cursor,
+                          struct place *ret_place);
+
+static lull_status follow_name(struct lull_kernel_reader *reader, CXCursor cursor,
+                               struct place *ret_place)
+{
+    struct lull_name *name;
+    lull_status status = reader_declare(reader, reader->clang->getCursorReferenced(cursor), &name);
+    if (status != LULL_OK)
+        return status;
+    if (name->kind != LULL_NAME_ARRAY)
+        return reader_wrong(reader, cursor, "'%s' is no array",
+                            lull_reader_spelling(reader, cursor));
+    *ret_place = (struct place){.array = name->number};
+    ret_place->offset.access = LULL_KERNEL_NONE;
+    return LULL_OK;
+}
+
+/* a[i], or the address a + i. */
+static lull_status follow_index(struct lull_kernel_reader *reader, CXCursor cursor, CXCursor base,
+                                CXCursor index, bool is_element, int64_t sign,
+                                struct place *ret_place)
+{
+    struct lull_index moved;
+    lull_status status = follow(reader, base, ret_place);
+    if (status == LULL_OK)
+        status = reader_index(reader, index, &moved);
+    if (status != LULL_OK)
+        return status;
+    const char *name = reader->kernel->arrays[ret_place->array].name;
+    if (!advance(reader, ret_place, &moved, sign))
+        return reader_wrong(reader, cursor, "index of '%s' is not affine", name);
+    ret_place->used += is_element;
+    return LULL_OK;
+}
+
+static lull_status follow(struct lull_kernel_reader *reader, CXCursor cursor,
+                          struct place *ret_place)
+{
+    cursor = reader_strip(reader, cursor);
+    struct lull_cursors parts = lull_reader_children(reader, cursor);
+    const char *op;
+    switch (reader->clang->getCursorKind(cursor)) {
+    case CXCursor_DeclRefExpr:
+        return follow_name(reader, cursor, ret_place);
+    case CXCursor_ArraySubscriptExpr:
+        return follow_index(reader, cursor, parts.items[0], parts.items[1], true, 1, ret_place);
+    case CXCursor_BinaryOperator:
+        op = reader_operator(reader, cursor);
+        if (strcmp(op, "+") == 0 || strcmp(op, "-") == 0)
+            return follow_index(reader, cursor, parts.items[0], parts.items[1], false,
+                                *op == '+' ? 1 : -1, ret_place);
+        break;
+    case CXCursor_UnaryOperator:
+        if (strcmp(reader_operator(reader, cursor), "*") == 0) {
+            lull_status status = follow(reader, parts.items[0], ret_place);
+            ret_place->used++;
+            return status;
+        }
+        break;
+    default:
+        break;
+    }
+    return reader_wrong(reader, cursor, "the address '%s' is not understood",
+                        lull_reader_source_text(reader, cursor));
+}
+
+/* At most linear in every loop variable, and no product of two. */
+static bool is_affine(const struct lull_kernel *kernel, const struct lull_poly *offset)
+{
+    for (size_t s = 0; s < kernel->n_symbols; s++) {
+        struct lull_poly factor, rest;
+        if (kernel->symbols[s].is_size)
+            continue;
+        if (!lull_poly_split(offset, s, &factor, &rest))
+            return false;
+        for (size_t other = 0; other < kernel->n_symbols; other++)
+            if (!kernel->symbols[other].is_size && lull_poly_contains(&factor, other))
+                return false;
+    }
+    return true;
+}
+
+static lull_status reader_access(struct lull_kernel_reader *reader, CXCursor cursor, bool write)
+{
+    struct lull_kernel *kernel = reader->kernel;
+    struct place place = {0};
+    lull_status status = follow(reader, cursor, &place);
+    if (status != LULL_OK)
+        return status;
+    const struct lull_kernel_array *array = &kernel->arrays[place.array];
+    if (place.used != array->n_dimensions)
+        return reader_wrong(reader, cursor, "'%s' is no element of '%s'",
+                            lull_reader_source_text(reader, cursor), array->name);
+    if (!is_affine(kernel, &place.offset.poly))
+        return reader_wrong(reader, cursor, "index of '%s' is not affine", array->name);
+    kernel->accesses = lull_arena_grow(reader->arena, kernel->accesses, &reader->accesses_capacity,
+                                       kernel->n_accesses + 1, sizeof *kernel->accesses);
+    kernel->accesses[kernel->n_accesses++] =
+        (struct lull_kernel_access){.array = place.array,
+                                    .loop = reader->loop,
+                                    .write = write,
+                                    .offset = place.offset.poly,
+                                    .index_access = place.offset.access,
+                                    .index_factor = place.offset.factor,
+                                    .line = lull_reader_line(reader, cursor)};
+    return LULL_OK;
+}
+
+/* ==== declare ================================================================================= */
+
+/* Variables that a kernel uses: what they are follows from their declarations. */
+
+static lull_status declare_size(struct lull_kernel_reader *reader, CXCursor declaration,
+                                struct lull_name **ret_name)
+{
+    struct lull_kernel *kernel = reader->kernel;
+    if (kernel->n_symbols == LULL_POLY_SYMBOLS)
+        return reader_wrong(reader, declaration, "more than %d sizes and loop variables",
+                            LULL_POLY_SYMBOLS);
+    struct lull_kernel_symbol *symbol = &kernel->symbols[kernel->n_symbols];
+    *symbol = (struct lull_kernel_symbol){.name = lull_reader_spelling(reader, declaration),
+                                          .is_size = true,
+                                          .line = lull_reader_line(reader, declaration)};
+    for (size_t i = 0; i < reader->source->n_sizes; i++)
+        if (strcmp(reader->source->sizes[i].name, symbol->name) == 0) {
+            symbol->has_value = true;
+            symbol->value = reader->source->sizes[i].value;
+        }
+    struct lull_name *name = reader_name(reader, declaration, LULL_NAME_SYMBOL, kernel->n_symbols);
+    name->index.poly = lull_poly_symbol(kernel->n_symbols++);
+    *ret_name = name;
+    return LULL_OK;
+}
+
+static lull_status declare_scalar(struct lull_kernel_reader *reader, CXCursor declaration,
+                                  struct lull_name **ret_name)
+{
+    struct lull_kernel *kernel = reader->kernel;
+    CXType type = reader->clang->getCursorType(declaration);
+    CXString spelling = reader->clang->getTypeSpelling(type);
+    kernel->scalars = lull_arena_grow(reader->arena, kernel->scalars, &reader->scalars_capacity,
+                                      kernel->n_scalars + 1, sizeof *kernel->scalars);
+    kernel->scalars[kernel->n_scalars] = (struct lull_kernel_scalar){
+        .name = lull_reader_spelling(reader, declaration),
+        .type = lull_arena_strdup(reader->arena, reader->clang->getCString(spelling)),
+        .floating = reader_is_floating(reader, type)};
+    reader->clang->disposeString(spelling);
+    *ret_name = reader_name(reader, declaration, LULL_NAME_SCALAR, kernel->n_scalars++);
+    return LULL_OK;
+}
+
+static bool is_array(CXType type)
+{
+    return type.kind == CXType_ConstantArray || type.kind == CXType_VariableArray ||
+           type.kind == CXType_IncompleteArray;
+}
+
+/* Extents stand in brackets, in the order of the source, before an initialiser. */
+static lull_status read_extents(struct lull_kernel_reader *reader, CXCursor declaration,
+                                struct lull_kernel_array *array)
+{
+    struct lull_cursors children = lull_reader_children(reader, declaration);
+    CXCursor extents[LULL_KERNEL_DIMENSIONS];
+    size_t count = 0;
+    for (size_t i = 0; i < children.count && count < array->n_dimensions; i++)
+        if (reader->clang->isExpression(reader->clang->getCursorKind(children.items[i])))
+            extents[count++] = children.items[i];
+    size_t first = array->n_dimensions - count;
+    if (first > 1)
+        return reader_wrong(reader, declaration, "extents of '%s' are not understood", array->name);
+    array->is_pointer = first == 1;
+    for (size_t i = 0; i < count; i++) {
+        array->extent_text[first + i] = lull_reader_source_text(reader, extents[i]);
+        lull_status status = reader_poly(
+            reader, extents[i], lull_arena_printf(reader->arena, "extent of '%s'", array->name),
+            &array->extent[first + i]);
+        if (status != LULL_OK)
+            return status;
+    }
+    return LULL_OK;
+}
+
+static lull_status declare_array(struct lull_kernel_reader *reader, CXCursor declaration,
+                                 CXType type, struct lull_name **ret_name)
+{
+    const struct lull_clang *clang = reader->clang;
+    struct lull_kernel *kernel = reader->kernel;
+    struct lull_kernel_array array = {.name = lull_reader_spelling(reader, declaration),
+                                      .line = lull_reader_line(reader, declaration)};
+    while (is_array(type) || type.kind == CXType_Pointer) {
+        bool pointer = type.kind == CXType_Pointer;
+        if (array.n_dimensions == LULL_KERNEL_DIMENSIONS)
+            return reader_wrong(reader, declaration, "'%s' has more than %d dimensions", array.name,
+                                LULL_KERNEL_DIMENSIONS);
+        if (pointer && array.n_dimensions > 0)
+            return reader_wrong(reader, declaration,
+                                "'%s' is an array of pointers, which may point anywhere",
+                                array.name);
+        array.n_dimensions++;
+        type = pointer ? clang->getPointeeType(type) : clang->getArrayElementType(type);
+        array.is_const = clang->isConstQualifiedType(type);
+        type = clang->getCanonicalType(type);
+    }
+    array.floating = reader_is_floating(reader, type);
+    if (!array.floating && !lull_reader_is_integer(reader, type))
+        return reader_wrong(reader, declaration, "'%s' is no array of numbers", array.name);
+    array.bytes = (unsigned)clang->Type_getSizeOf(type);
+    CXString spelling = clang->getTypeSpelling(type);
+    const char *element = clang->getCString(spelling);
+    if (array.is_const && strncmp(element, "const ", 6) == 0)
+        element += 6;
+    array.element = lull_arena_strdup(reader->arena, element);
+    clang->disposeString(spelling);
+    lull_status status = read_extents(reader, declaration, &array);
+    if (status != LULL_OK)
+        return status;
+    kernel->arrays = lull_arena_grow(reader->arena, kernel->arrays, &reader->arrays_capacity,
+                                     kernel->n_arrays + 1, sizeof *kernel->arrays);
+    kernel->arrays[kernel->n_arrays] = array;
+    *ret_name = reader_name(reader, declaration, LULL_NAME_ARRAY, kernel->n_arrays++);
+    return LULL_OK;
+}
+
+/* A constant stands for its value. */
+static bool has_value(const struct lull_kernel_reader *reader, CXCursor declaration,
+                      int64_t *ret_value)
+{
+    const struct lull_clang *clang = reader->clang;
+    if (clang->getCursorKind(declaration) == CXCursor_EnumConstantDecl) {
+        *ret_value = clang->getEnumConstantDeclValue(declaration);
+        return true;
+    }
+    if (!clang->isConstQualifiedType(clang->getCursorType(declaration)))
+        return false;
+    CXEvalResult result = clang->Cursor_Evaluate(declaration);
+    bool is_integer = result && clang->EvalResult_getKind(result) == CXEval_Int;
+    if (is_integer)
+        *ret_value = clang->EvalResult_getAsLongLong(result);
+    if (result)
+        clang->EvalResult_dispose(result);
+    return is_integer;
+}
+
+static lull_status reader_declare(struct lull_kernel_reader *reader, CXCursor declaration,
+                                  struct lull_name **ret_name)
+{
+    int64_t value;
+    *ret_name = reader_find(reader, declaration);
+    if (*ret_name)
+        return LULL_OK;
+    CXType type = reader->clang->getCanonicalType(reader->clang->getCursorType(declaration));
+    if (has_value(reader, declaration, &value)) {
+        *ret_name = reader_name(reader, declaration, LULL_NAME_INDEX, 0);
+        (*ret_name)->index.poly = lull_poly_constant(value);
+        return LULL_OK;
+    }
+    if (is_array(type) || type.kind == CXType_Pointer)
+        return declare_array(reader, declaration, type, ret_name);
+    if (lull_reader_is_integer(reader, type))
+        return declare_size(reader, declaration, ret_name);
+    if (reader_is_floating(reader, type))
+        return declare_scalar(reader, declaration, ret_name);
+    return reader_wrong(reader, declaration, "'%s' is neither a number nor an array",
+                        lull_reader_spelling(reader, declaration));
+}
+
+/* ==== statement =============================================================================== */
+
+/* Statements and expressions: what an iteration does. */
+
+static lull_status read_all(struct lull_kernel_reader *reader, const struct lull_cursors *parts,
+                            size_t first)
+{
+    lull_status status = LULL_OK;
+    for (size_t i = first; status == LULL_OK && i < parts->count; i++)
+        status = reader_expression(reader, parts->items[i]);
+    return status;
+}
+
+static void count_operation(struct lull_kernel_reader *reader, CXCursor cursor, char op)
+{
+    if (reader->loop == LULL_KERNEL_NONE ||
+        !reader_is_floating(reader, reader->clang->getCursorType(cursor)))
+        return;
+    struct lull_kernel_flops *flops = &reader->kernel->flops[reader->loop];
+    flops->add += op == '+' || op == '-';
+    flops->multiply += op == '*';
+    flops->divide += op == '/';
+}
+
+/* Whether an expression reads a variable. */
+static bool mentions(const struct lull_kernel_reader *reader, CXCursor cursor, CXCursor declaration)
+{
+    if (reader->clang->getCursorKind(cursor) == CXCursor_DeclRefExpr)
+        return reader->clang->equalCursors(reader->clang->getCursorReferenced(cursor), declaration);
+    struct lull_cursors parts = lull_reader_children(reader, cursor);
+    for (size_t i = 0; i < parts.count; i++)
+        if (mentions(reader, parts.items[i], declaration))
+            return true;
+    return false;
+}
+
+/* `value` NULL: the variable itself is part of its new value, as with +=. */
+static lull_status write_variable(struct lull_kernel_reader *reader, CXCursor cursor,
+                                  const CXCursor *value)
+{
+    CXCursor declaration = reader->clang->getCursorReferenced(cursor);
+    struct lull_name *name;
+    lull_status status = reader_declare(reader, declaration, &name);
+    if (status != LULL_OK)
+        return status;
+    if (name->kind != LULL_NAME_SCALAR)
+        return reader_wrong(reader, cursor, "'%s', an integer or an array, is changed in the loop",
+                            lull_reader_spelling(reader, cursor));
+    struct lull_kernel_scalar *scalar = &reader->kernel->scalars[name->number];
+    scalar->written = true;
+    if (!value || mentions(reader, *value, declaration))
+        reader->kernel->reduces = true;
+    return LULL_OK;
+}
+
+static lull_status write_to(struct lull_kernel_reader *reader, CXCursor target,
+                            const CXCursor *value)
+{
+    target = reader_strip(reader, target);
+    if (reader->clang->getCursorKind(target) == CXCursor_DeclRefExpr)
+        return write_variable(reader, target, value);
+    return reader_access(reader, target, true);
+}
+
+static lull_status read_assignment(struct lull_kernel_reader *reader, CXCursor cursor,
+                                   bool compound)
+{
+    struct lull_cursors parts = lull_reader_children(reader, cursor);
+    const char *op = reader_operator(reader, cursor);
+    if (parts.count != 2 || !*op)
+        return reader_wrong(reader, cursor, "this assignment lies within a macro");
+    lull_status status = reader_expression(reader, parts.items[1]);
+    if (status == LULL_OK && compound) {
+        status = reader_expression(reader, parts.items[0]);
+        count_operation(reader, cursor, *op);
+    }
+    return status == LULL_OK ? write_to(reader, parts.items[0], compound ? NULL : &parts.items[1])
+                             : status;
+}
+
+static lull_status read_binary_expression(struct lull_kernel_reader *reader, CXCursor cursor)
+{
+    struct lull_cursors parts = lull_reader_children(reader, cursor);
+    const char *op = reader_operator(reader, cursor);
+    if (!*op)
+        return reader_wrong(reader, cursor, "the operator lies within a macro");
+    if (strcmp(op, "=") == 0)
+        return read_assignment(reader, cursor, false);
+    count_operation(reader, cursor, op[1] ? ' ' : *op);
+    return read_all(reader, &parts, 0);
+}
+
+static lull_status read_unary_expression(struct lull_kernel_reader *reader, CXCursor cursor)
+{
+    struct lull_cursors parts = lull_reader_children(reader, cursor);
+    const char *op = reader_operator(reader, cursor);
+    if (strcmp(op, "*") == 0)
+        return reader_access(reader, cursor, false);
+    lull_status status = read_all(reader, &parts, 0);
+    if (status != LULL_OK || (strcmp(op, "++") != 0 && strcmp(op, "--") != 0))
+        return status;
+    count_operation(reader, cursor, '+');
+    return write_to(reader, parts.items[0], NULL);
+}
+
+/* ---- calls --------------------------------------------------------------------------------- */
+
+/* What compilers make an instruction or two of; adds and multiplications of one. */
+static const struct {
+    const char *name;
+    double add, multiply;
+} inline_calls[] = {{"fabs", 0, 0}, {"fabsf", 0, 0}, {"fma", 1, 1}, {"fmaf", 1, 1}};
+
+static lull_status read_call(struct lull_kernel_reader *reader, CXCursor cursor)
+{
+    struct lull_kernel *kernel = reader->kernel;
+    struct lull_cursors parts = lull_reader_children(reader, cursor);
+    const char *name = lull_reader_spelling(reader, cursor);
+    lull_status status = read_all(reader, &parts, 1);
+    if (status != LULL_OK)
+        return status;
+    for (size_t i = 0; i < sizeof inline_calls / sizeof *inline_calls; i++)
+        if (strcmp(name, inline_calls[i].name) == 0) {
+            if (reader->loop != LULL_KERNEL_NONE) {
+                kernel->flops[reader->loop].add += inline_calls[i].add;
+                kernel->flops[reader->loop].multiply += inline_calls[i].multiply;
+            }
+            return LULL_OK;
+        }
+    for (size_t i = 0; i < reader->source->n_costs; i++) {
+        if (strcmp(name, reader->source->costs[i].name) != 0)
+            continue;
+        kernel->calls = lull_arena_grow(reader->arena, kernel->calls, &reader->calls_capacity,
+                                        kernel->n_calls + 1, sizeof *kernel->calls);
+        kernel->calls[kernel->n_calls++] =
+            (struct lull_kernel_call){.name = name,
+                                      .loop = reader->loop,
+                                      .line = lull_reader_line(reader, cursor),
+                                      .cycles = reader->source->costs[i].cycles};
+        return LULL_OK;
+    }
+    return reader_wrong(reader, cursor,
+                        "call of '%s' has no cost: give its cycles with --call %s=CYCLES",
+                        *name ? name : "a function pointer", *name ? name : "NAME");
+}
+
+static lull_status reader_expression(struct lull_kernel_reader *reader, CXCursor cursor)
+{
+    struct lull_name *name;
+    cursor = reader_strip(reader, cursor);
+    switch (reader->clang->getCursorKind(cursor)) {
+    case CXCursor_ArraySubscriptExpr:
+        return reader_access(reader, cursor, false);
+    case CXCursor_DeclRefExpr:
+        return reader_declare(reader, reader->clang->getCursorReferenced(cursor), &name);
+    case CXCursor_BinaryOperator:
+        return read_binary_expression(reader, cursor);
+    case CXCursor_CompoundAssignOperator:
+        return read_assignment(reader, cursor, true);
+    case CXCursor_UnaryOperator:
+        return read_unary_expression(reader, cursor);
+    case CXCursor_CallExpr:
+        return read_call(reader, cursor);
+    case CXCursor_ConditionalOperator: {
+        struct lull_cursors parts = lull_reader_children(reader, cursor);
+        return read_all(reader, &parts, 0);
+    }
+    case CXCursor_IntegerLiteral:
+    case CXCursor_FloatingLiteral:
+    case CXCursor_CharacterLiteral:
+    case CXCursor_UnaryExpr: /* sizeof */
+        return LULL_OK;
+    default:
+        break;
+    }
+    return reader_wrong(reader, cursor, "'%s' is not understood",
+                        lull_reader_source_text(reader, cursor));
+}
+
+/* ---- loops --------------------------------------------------------------------------------- */
+
+/* The loop variable: declared in the loop, or assigned to. */
+static lull_status read_begin(struct lull_kernel_reader *reader, CXCursor init,
+                              CXCursor *ret_variable, struct lull_poly *ret_begin)
+{
+    struct lull_cursors parts = lull_reader_children(reader, init);
+    enum CXCursorKind kind = reader->clang->getCursorKind(init);
+    if (kind == CXCursor_DeclStmt && parts.count == 1) {
+        struct lull_cursors inside = lull_reader_children(reader, parts.items[0]);
+        *ret_variable = parts.items[0];
+        if (inside.count > 0)
+            return reader_poly(reader, inside.items[inside.count - 1], "begin of the loop",
+                               ret_begin);
+    }
+    if (kind == CXCursor_BinaryOperator && parts.count == 2 &&
+        strcmp(reader_operator(reader, init), "=") == 0) {
+        *ret_variable = reader->clang->getCursorReferenced(reader_strip(reader, parts.items[0]));
+        return reader_poly(reader, parts.items[1], "begin of the loop", ret_begin);
+    }
+    return reader_wrong(reader, init, "begin of the loop is not understood");
+}
+
+static bool is_variable(const struct lull_kernel_reader *reader, CXCursor cursor, CXCursor variable)
+{
+    cursor = reader_strip(reader, cursor);
+    return reader->clang->getCursorKind(cursor) == CXCursor_DeclRefExpr &&
+           reader->clang->equalCursors(reader->clang->getCursorReferenced(cursor), variable);
+}
+
+/* The bound that is left out: <= n ends at n + 1, >= n at n - 1. */
+static lull_status read_end(struct lull_kernel_reader *reader, CXCursor condition,
+                            CXCursor variable, struct lull_poly *ret_end)
+{
+    struct lull_cursors parts = lull_reader_children(reader, condition);
+    const char *op = reader_operator(reader, condition);
+    if (reader->clang->getCursorKind(condition) != CXCursor_BinaryOperator || parts.count != 2 ||
+        !is_variable(reader, parts.items[0], variable) || !strchr("<>!", *op) || !*op ||
+        (*op == '!' && strcmp(op, "!=") != 0))
+        return reader_wrong(reader, condition, "unknown bound: '%s'",
+                            lull_reader_source_text(reader, condition));
+    lull_status status = reader_poly(reader, parts.items[1], "bound of the loop", ret_end);
+    if (status != LULL_OK || *op == '!' || op[1] != '=')
+        return status;
+    const struct lull_poly one = lull_poly_constant(1);
+    lull_poly_add(ret_end, &one, *op == '<' ? 1 : -1, ret_end);
+    return LULL_OK;
+}
+
+/* i++, i -= 2, i = i + 4. */
+static lull_status read_step(struct lull_kernel_reader *reader, CXCursor change, CXCursor variable,
+                             int64_t *ret_step)
+{
+    struct lull_cursors parts = lull_reader_children(reader, change);
+    const char *op = reader_operator(reader, change);
+    struct lull_poly step = {0};
+    bool good = parts.count > 0 && is_variable(reader, parts.items[0], variable);
+    if (good && (strcmp(op, "++") == 0 || strcmp(op, "--") == 0)) {
+        *ret_step = *op == '+' ? 1 : -1;
+        return LULL_OK;
+    }
+    good = good && parts.count == 2 &&
+           (strcmp(op, "+=") == 0 || strcmp(op, "-=") == 0 || strcmp(op, "=") == 0) &&
+           reader_poly(reader, parts.items[1], "step", &step) == LULL_OK;
+    if (good && *op == '=') {
+        struct lull_name *name = reader_find(reader, variable);
+        good = name && lull_poly_add(&step, &name->index.poly, -1, &step);
+    }
+    if (!good || !lull_poly_is_constant(&step, ret_step) || *ret_step == 0)
+        return reader_wrong(reader, change, "step of the loop is not a constant: '%s'",
+                            lull_reader_source_text(reader, change));
+    if (*op == '-')
+        *ret_step = -*ret_step;
+    return LULL_OK;
+}
+
+/* A variable that two loops use is the same symbol, unless one is inside of the other. */
+static lull_status name_variable(struct lull_kernel_reader *reader, CXCursor cursor,
+                                 CXCursor variable, struct lull_kernel_loop *loop)
+{
+    struct lull_kernel *kernel = reader->kernel;
+    struct lull_name *name = reader_find(reader, variable);
+    if (!name) {
+        lull_status status = reader_declare(reader, variable, &name);
+        if (status != LULL_OK)
+            return status;
+    }
+    if (name->kind != LULL_NAME_SYMBOL)
+        return reader_wrong(reader, cursor, "loop variable '%s' is no plain integer",
+                            lull_reader_spelling(reader, variable));
+    for (int around = reader->loop; around != LULL_KERNEL_NONE;
+         around = kernel->loops[around].parent)
+        if (kernel->loops[around].symbol == name->number)
+            return reader_wrong(reader, cursor, "loop variable '%s' is that of the loop around",
+                                kernel->symbols[name->number].name);
+    kernel->symbols[name->number].is_size = false;
+    loop->symbol = name->number;
+    return LULL_OK;
+}
+
+static size_t add_loop(struct lull_kernel_reader *reader, const struct lull_kernel_loop *loop)
+{
+    struct lull_kernel *kernel = reader->kernel;
+    kernel->loops = lull_arena_grow(reader->arena, kernel->loops, &reader->loops_capacity,
+                                    kernel->n_loops + 1, sizeof *kernel->loops);
+    kernel->flops = lull_arena_grow(reader->arena, kernel->flops, &reader->flops_capacity,
+                                    kernel->n_loops + 1, sizeof *kernel->flops);
+    kernel->loops[kernel->n_loops] = *loop;
+    kernel->flops[kernel->n_loops] = (struct lull_kernel_flops){0};
+    return kernel->n_loops++;
+}
+
+/* Lines of the kernel's code that end before a place in the text. */
+static unsigned lines_of_code(const struct lull_kernel_reader *reader, size_t place)
+{
+    unsigned lines = 0;
+    for (size_t i = reader->code_begin; i < place && i < reader->text_size; i++)
+        lines += reader->text[i] == '\n';
+    return lines;
+}
+
+static lull_status read_loop(struct lull_kernel_reader *reader, CXCursor cursor)
+{
+    struct lull_cursors parts = lull_reader_children(reader, cursor);
+    struct lull_kernel_loop loop = {.parent = reader->loop,
+                                    .first_access = reader->kernel->n_accesses,
+                                    .line = lull_reader_line(reader, cursor)};
+    CXCursor variable;
+    if (parts.count != 4)
+        return reader_wrong(reader, cursor, "unknown bound: expected for (begin; condition; step)");
+    lull_status status = read_begin(reader, parts.items[0], &variable, &loop.first);
+    if (status == LULL_OK)
+        status = name_variable(reader, parts.items[0], variable, &loop);
+    if (status == LULL_OK)
+        status = read_end(reader, reader_strip(reader, parts.items[1]), variable, &loop.end);
+    if (status == LULL_OK)
+        status = read_step(reader, reader_strip(reader, parts.items[2]), variable, &loop.step);
+    if (status != LULL_OK)
+        return status;
+    size_t begin, end;
+    lull_reader_extent(reader, cursor, &begin, &end);
+    loop.first_line = lines_of_code(reader, begin);
+    loop.last_line = lines_of_code(reader, end);
+    int around = reader->loop;
+    reader->loop = (int)add_loop(reader, &loop);
+    status = lull_reader_statement(reader, parts.items[3]);
+    reader->loop = around;
+    return status;
+}
+
+/* ---- statements ---------------------------------------------------------------------------- */
+
+/* An integer that is given its value where it is declared stands for it; other variables are in
+ * registers, or arrays. */
+static lull_status read_declaration(struct lull_kernel_reader *reader, CXCursor cursor)
+{
+    struct lull_cursors parts = lull_reader_children(reader, cursor);
+    CXType type = reader->clang->getCursorType(cursor);
+    struct lull_name *name;
+    struct lull_index index;
+    bool has_value =
+        parts.count > 0 &&
+        reader->clang->isExpression(reader->clang->getCursorKind(parts.items[parts.count - 1]));
+    if (reader->clang->getCursorKind(cursor) != CXCursor_VarDecl)
+        return LULL_OK;
+    if (has_value && lull_reader_is_integer(reader, type)) {
+        lull_status status = reader_index(reader, parts.items[parts.count - 1], &index);
+        if (status == LULL_OK) {
+            name = reader_name(reader, cursor, LULL_NAME_INDEX, 0);
+            name->index = index;
+        }
+        return status;
+    }
+    if (reader_is_floating(reader, type)) { /* of the loop alone: no operand from outside */
+        struct lull_kernel *kernel = reader->kernel;
+        lull_status status = reader_declare(reader, cursor, &name);
+        if (status == LULL_OK && reader->loop != LULL_KERNEL_NONE)
+            kernel->scalars[name->number].type = NULL;
+        return status == LULL_OK && has_value
+                   ? reader_expression(reader, parts.items[parts.count - 1])
+                   : status;
+    }
+    return reader_declare(reader, cursor, &name);
+}
+
+lull_status lull_reader_statement(struct lull_kernel_reader *reader, CXCursor cursor)
+{
+    static const struct {
+        enum CXCursorKind kind;
+        const char *what;
+    } refused[] = {{CXCursor_IfStmt, "a branch, whose cost depends on data,"},
+                   {CXCursor_SwitchStmt, "a switch, whose cost depends on data,"},
+                   {CXCursor_WhileStmt, "unknown bound: a while loop"},
+                   {CXCursor_DoStmt, "unknown bound: a do loop"},
+                   {CXCursor_BreakStmt, "unknown bound: a break"},
+                   {CXCursor_ContinueStmt, "a continue, whose cost depends on data,"},
+                   {CXCursor_GotoStmt, "unknown bound: a goto"},
+                   {CXCursor_ReturnStmt, "unknown bound: a return"}};
+    enum CXCursorKind kind = reader->clang->getCursorKind(cursor);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (kind == refused[i].kind)
+            return reader_wrong(reader, cursor, "%s is not understood", refused[i].what);
+    if (kind == CXCursor_ForStmt)
+        return read_loop(reader, cursor);
+    if (kind == CXCursor_NullStmt)
+        return LULL_OK;
+    if (kind != CXCursor_CompoundStmt && kind != CXCursor_DeclStmt)
+        return reader_expression(reader, cursor);
+    struct lull_cursors parts = lull_reader_children(reader, cursor);
+    lull_status status = LULL_OK;
+    for (size_t i = 0; status == LULL_OK && i < parts.count; i++)
+        status = kind == CXCursor_DeclStmt ? read_declaration(reader, parts.items[i])
+                                           : lull_reader_statement(reader, parts.items[i]);
+    return status;
+}
+#endif
