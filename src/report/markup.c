@@ -17,7 +17,7 @@ static void put_bytes_shown(FILE *out, const char *text, size_t length)
         fprintf(out, "\\x%02x", (unsigned char)text[i]);
 }
 
-static void put_piece(FILE *out, const char *piece, size_t length)
+static void put_escaped_piece(FILE *out, const char *piece, size_t length)
 {
     uint32_t code = 0;
     if (length > 1 && lull_utf8_decode(piece, &code) == length && is_noncharacter(code)) {
@@ -50,6 +50,6 @@ void lull_markup_text(FILE *out, const char *text)
     while (*text) {
         size_t length = lull_utf8_clean(&text, piece);
         piece[length] = '\0';
-        put_piece(out, piece, length);
+        put_escaped_piece(out, piece, length);
     }
 }

@@ -67,8 +67,8 @@ static unsigned share_of(int64_t ns, int64_t all)
 
 /* The cells of one row, ns[n_cells][n], as bytes of planes that begin `apart` bytes apart. Returns
  * the mask of activities that have time. */
-static unsigned put_row(const int64_t *ns, size_t n_cells, uint32_t n, unsigned char *planes,
-                        size_t apart)
+static unsigned put_row_planes(const int64_t *ns, size_t n_cells, uint32_t n, unsigned char *planes,
+                               size_t apart)
 {
     unsigned mask = 0;
     for (size_t cell = 0; cell < n_cells; cell++, ns += n) {
@@ -108,7 +108,7 @@ bool lull_block_tile(const struct lull_picture_timeline *timeline, unsigned leve
     unsigned mask = 0;
     for (uint32_t r = 0; to && r < n_rows; r++) {
         timeline->cells(timeline->data, rows[r], level, 0, bins, ns);
-        mask |= put_row(ns, bins, n, planes + (size_t)bins * r, apart);
+        mask |= put_row_planes(ns, bins, n, planes + (size_t)bins * r, apart);
     }
     if (to) {
         sum_first(planes, mask, apart);
@@ -128,8 +128,8 @@ bool lull_block_tile(const struct lull_picture_timeline *timeline, unsigned leve
 
 /* ---- steps and messages -------------------------------------------------------------------- */
 
-static bool put_piece(const struct lull_picture_timeline *timeline,
-                      const struct lull_picture_piece *piece, struct lull_bytes *bytes)
+static bool put_timeline_piece(const struct lull_picture_timeline *timeline,
+                               const struct lull_picture_piece *piece, struct lull_bytes *bytes)
 {
     int64_t began = piece->begin;
     unsigned char *to = make_room(bytes, 2 * MOST_VARINT);
@@ -164,7 +164,7 @@ bool lull_block_steps(const struct lull_picture_timeline *timeline, uint32_t fir
             take_room(bytes, put_varint(to, n));
         for (uint32_t p = 0; good && p < n; p++) {
             const struct lull_picture_piece piece = timeline->piece(timeline->data, leaf, p);
-            good = put_piece(timeline, &piece, bytes);
+            good = put_timeline_piece(timeline, &piece, bytes);
         }
     }
     return good;

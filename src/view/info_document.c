@@ -12,7 +12,7 @@ struct extent {
     uint32_t threads, streams, nodes;
 };
 
-static struct extent measure(const struct lull_trace *trace, struct lull_arena *arena)
+static struct extent measure_trace(const struct lull_trace *trace, struct lull_arena *arena)
 {
     struct extent extent = {0};
     bool *used = lull_arena_zero(arena, trace->n_nodes + 1, sizeof(*used));
@@ -43,10 +43,10 @@ static struct lull_cell when(int64_t ns, struct lull_arena *arena)
     return lull_cell_text(lull_arena_strdup(arena, text));
 }
 
-static void add_facts(struct lull_document *document, const struct lull_trace *trace,
-                      const char *path, struct lull_arena *arena)
+static void add_trace_facts(struct lull_document *document, const struct lull_trace *trace,
+                            const char *path, struct lull_arena *arena)
 {
-    struct extent extent = measure(trace, arena);
+    struct extent extent = measure_trace(trace, arena);
     lull_document_fact(document, "run", "Run", lull_cell_text(path));
     lull_document_fact(document, "format", "Format", lull_cell_text(trace->format->summary));
     lull_document_fact(document, "producer", "Producer",
@@ -93,8 +93,8 @@ static void add_main_part(struct lull_document *document, const struct lull_trac
                                                                 : to)));
 }
 
-static void add_cores(struct lull_document *document, const struct lull_trace *trace,
-                      struct lull_arena *arena)
+static void add_core_fact(struct lull_document *document, const struct lull_trace *trace,
+                          struct lull_arena *arena)
 {
     const char *text = lull_cores_describe(trace, arena);
     if (text)
@@ -179,8 +179,8 @@ static void add_communication(struct lull_document *document, const struct lull_
     add_transfer(table, "io", "input and output", events[LULL_EVENT_IO], census->io_bytes);
 }
 
-static void add_counters(struct lull_document *document, const struct lull_trace *trace,
-                         const struct lull_census *census)
+static void add_counter_table(struct lull_document *document, const struct lull_trace *trace,
+                              const struct lull_census *census)
 {
     static const char *const roles[] = {[LULL_COUNTER_OTHER] = "",
                                         [LULL_COUNTER_INSTRUCTIONS] = "instructions",
@@ -299,14 +299,14 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
                                     struct lull_arena *arena)
 {
     struct lull_document *document = lull_document_create(arena, "lull-info/1", "");
-    add_facts(document, trace, path, arena);
+    add_trace_facts(document, trace, path, arena);
     add_main_part(document, trace, arena);
     add_kept(document, trace, arena);
     add_disturbed(document, trace, arena);
-    add_cores(document, trace, arena);
+    add_core_fact(document, trace, arena);
     add_events(document, census);
     add_communication(document, census, arena);
-    add_counters(document, trace, census);
+    add_counter_table(document, trace, census);
     add_communicators(document, trace, arena);
     add_left_out(document, trace, arena);
     add_quirks(document, trace, arena);

@@ -13,15 +13,15 @@ static int64_t runtime_of(const struct lull_runs *runs, uint32_t run)
     return runs->runs[run].breakdown->runtime_ns;
 }
 
-static struct lull_cell ratio(int64_t top, int64_t bottom)
+static struct lull_cell runtime_ratio_cell(int64_t top, int64_t bottom)
 {
     return bottom > 0 ? lull_cell_number((double)top / (double)bottom, 3)
                       : lull_cell_absent("no time");
 }
 
 /* One row for each point. */
-static void add_sweep(struct lull_document *document, const struct lull_replay_study *study,
-                      struct lull_arena *arena)
+static void add_replay_sweep(struct lull_document *document, const struct lull_replay_study *study,
+                             struct lull_arena *arena)
 {
     const struct lull_sweep *sweep = study->sweep;
     struct lull_table *table = lull_document_table(document, "sweep", "What if", LULL_BY_COLUMN);
@@ -38,7 +38,7 @@ static void add_sweep(struct lull_document *document, const struct lull_replay_s
             lull_table_set(table, row, axis, lull_cell_text(lull_sweep_value(sweep, p, axis)));
         lull_table_set(table, row, sweep->n_axes, lull_cell_time(point->runtime));
         lull_table_set(table, row, sweep->n_axes + 1,
-                       ratio(runtime_of(&study->runs, 0), point->runtime));
+                       runtime_ratio_cell(runtime_of(&study->runs, 0), point->runtime));
     }
 }
 
@@ -59,7 +59,7 @@ static void add_runtimes(struct lull_document *document, const struct lull_runs 
             lull_table_set(table, error, column,
                            lull_cell_share((double)ns / (double)runtime_of(runs, 0) - 1));
         if (i > 1)
-            lull_table_set(table, speedup, column, ratio(runtime_of(runs, 1), ns));
+            lull_table_set(table, speedup, column, runtime_ratio_cell(runtime_of(runs, 1), ns));
     }
 }
 
@@ -116,8 +116,8 @@ static const char *describe_difference(int64_t measured, int64_t replayed, struc
         percent, replayed < measured ? "less" : "more");
 }
 
-static void add_notes(struct lull_document *document, const struct lull_replay_study *study,
-                      struct lull_arena *arena)
+static void add_replay_notes(struct lull_document *document, const struct lull_replay_study *study,
+                             struct lull_arena *arena)
 {
     int64_t measured = runtime_of(&study->runs, 0), replayed = runtime_of(&study->runs, 1);
     if (is_free(&study->measured))
@@ -138,28 +138,28 @@ static void add_notes(struct lull_document *document, const struct lull_replay_s
 
 /* ---- against a measured run ---------------------------------------------------------------- */
 
-enum { PREDICTED, MEASURED, ERROR, POINTS }; /* columns */
+enum { AGAINST_PREDICTED, AGAINST_MEASURED, AGAINST_ERROR, AGAINST_POINTS }; /* columns */
 
 static struct lull_cell share_cell(double share)
 {
     return isnan(share) ? lull_cell_absent("no time") : lull_cell_share(share);
 }
 
-static void set_times(struct lull_table *table, uint32_t row,
-                      const int64_t times[LULL_AGAINST_SIDES])
+static void set_times_against(struct lull_table *table, uint32_t row,
+                              const int64_t times[LULL_AGAINST_SIDES])
 {
-    lull_table_set(table, row, PREDICTED, lull_cell_time(times[LULL_PREDICTED]));
-    lull_table_set(table, row, MEASURED, lull_cell_time(times[LULL_MEASURED]));
-    lull_table_set(table, row, ERROR, share_cell(lull_against_error(times)));
+    lull_table_set(table, row, AGAINST_PREDICTED, lull_cell_time(times[LULL_PREDICTED]));
+    lull_table_set(table, row, AGAINST_MEASURED, lull_cell_time(times[LULL_MEASURED]));
+    lull_table_set(table, row, AGAINST_ERROR, share_cell(lull_against_error(times)));
 }
 
 static void set_shares(struct lull_table *table, uint32_t row,
                        const double shares[LULL_AGAINST_SIDES])
 {
     const double points = 100 * (shares[LULL_PREDICTED] - shares[LULL_MEASURED]);
-    lull_table_set(table, row, PREDICTED, share_cell(shares[LULL_PREDICTED]));
-    lull_table_set(table, row, MEASURED, share_cell(shares[LULL_MEASURED]));
-    lull_table_set(table, row, POINTS,
+    lull_table_set(table, row, AGAINST_PREDICTED, share_cell(shares[LULL_PREDICTED]));
+    lull_table_set(table, row, AGAINST_MEASURED, share_cell(shares[LULL_MEASURED]));
+    lull_table_set(table, row, AGAINST_POINTS,
                    isnan(points) ? lull_cell_absent("no time") : lull_cell_number(points, 1));
 }
 
@@ -173,7 +173,8 @@ static void add_against(struct lull_document *document, const struct lull_agains
     lull_table_column(table, "measured", "Measured");
     lull_table_column(table, "error", "Error");
     lull_table_column(table, "points", "Percentage points");
-    set_times(table, lull_table_row(table, "runtime", "Runtime", LULL_NO_ROW), against->runtime);
+    set_times_against(table, lull_table_row(table, "runtime", "Runtime", LULL_NO_ROW),
+                      against->runtime);
     set_shares(table, lull_table_row(table, "mpi_share", "Share of MPI", LULL_NO_ROW),
                against->mpi_share);
     for (uint32_t p = 0; p < against->n_processes; p++) {
@@ -181,7 +182,7 @@ static void add_against(struct lull_document *document, const struct lull_agains
         const char *time = lull_arena_printf(arena, "time_%u", process->rank);
         const char *share = lull_arena_printf(arena, "mpi_share_%u", process->rank);
         const char *label = lull_arena_printf(arena, "Time of rank %u", process->rank);
-        set_times(table, lull_table_row(table, time, label, LULL_NO_ROW), process->time);
+        set_times_against(table, lull_table_row(table, time, label, LULL_NO_ROW), process->time);
         label = lull_arena_printf(arena, "Share of MPI of rank %u", process->rank);
         set_shares(table, lull_table_row(table, share, label, LULL_NO_ROW), process->mpi_share);
     }
@@ -214,11 +215,11 @@ struct lull_document *lull_replay_document(const struct lull_replay_study *study
     if (study->words)
         lull_document_attach(document, "supposed", write_words, study->words);
     if (study->sweep)
-        add_sweep(document, study, arena);
+        add_replay_sweep(document, study, arena);
     add_runtimes(document, runs);
     if (study->against)
         add_against(document, study->against, arena);
     lull_table_of_scheme(document, runs, lull_scheme_of(additive, hybrid), arena);
-    add_notes(document, study, arena);
+    add_replay_notes(document, study, arena);
     return document;
 }

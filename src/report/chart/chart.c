@@ -12,12 +12,12 @@
 #include <string.h>
 
 enum {
-    WIDTH = 720,
-    LEFT = 84,
-    RIGHT = 696,
+    CHART_WIDTH = 720,
+    PLOT_LEFT = 84,
+    PLOT_RIGHT = 696,
     TITLE_Y = 26,
     LEGEND_Y = 50,
-    ROW = 18, /* of legend and mark labels */
+    LABEL_ROW = 18, /* of legend and mark labels */
     PLOT_HEIGHT = 320,
     CHARACTER = 7, /* width of one, at 12 px; generous, because fonts differ */
     MARK_ROWS = 3,
@@ -96,9 +96,9 @@ struct frame {
     double top, bottom;
 };
 
-static double x_of(const struct frame *frame, double value)
+static double x_of_value(const struct frame *frame, double value)
 {
-    return LEFT + (RIGHT - LEFT) * lull_axis_share(&frame->chart->x, value);
+    return PLOT_LEFT + (PLOT_RIGHT - PLOT_LEFT) * lull_axis_share(&frame->chart->x, value);
 }
 
 static double y_of(const struct frame *frame, double value)
@@ -108,8 +108,8 @@ static double y_of(const struct frame *frame, double value)
 }
 
 /* `anchor` is "start", "middle" or "end". */
-static void put_label(FILE *out, double x, double y, const char *anchor, const char *style,
-                      const char *text)
+static void put_chart_label(FILE *out, double x, double y, const char *anchor, const char *style,
+                            const char *text)
 {
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>", x, y, anchor, style);
     lull_markup_text(out, text);
@@ -117,7 +117,7 @@ static void put_label(FILE *out, double x, double y, const char *anchor, const c
 }
 
 /* Labels of ticks end at TICK_LABELS; the label of the axis, turned, stands left of the widest. */
-enum { TICK_LABELS = LEFT - 8, AXIS_LABEL = 16 };
+enum { TICK_LABELS = PLOT_LEFT - 8, AXIS_LABEL = 16 };
 
 /* By how much the picture begins further left than at 0, so that they do not touch. */
 static double overhang_of(const struct lull_chart *chart)
@@ -137,7 +137,7 @@ static void draw_head(FILE *out, const struct lull_chart *chart, double height, 
           "aria-label=\"",
           out);
     lull_markup_text(out, chart->title);
-    double left = 0 - overhang_of(chart), width = WIDTH - left;
+    double left = 0 - overhang_of(chart), width = CHART_WIDTH - left;
     fprintf(out,
             "\" viewBox=\"%.0f 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
             "font-family=\"sans-serif\" font-size=\"12\">\n",
@@ -177,18 +177,18 @@ static const char *class_of_area(enum lull_chart_style style)
 /* In rows as wide as the plot; with `out` NULL nothing is drawn. Returns the number of rows. */
 static unsigned draw_legend(FILE *out, const struct lull_chart *chart)
 {
-    double x = LEFT;
+    double x = PLOT_LEFT;
     unsigned row = 0, number = 0, shown = 0; /* colours count from 1 */
     for (const struct lull_chart_layer *series = chart->series; series; series = series->next) {
         number = number_of(series, number);
         if (!*series->label)
             continue;
         double width = 34 + CHARACTER * (double)strlen(series->label) + 14;
-        if (x > LEFT && x + width > RIGHT) {
-            x = LEFT;
+        if (x > PLOT_LEFT && x + width > PLOT_RIGHT) {
+            x = PLOT_LEFT;
             row++;
         }
-        double y = LEGEND_Y + row * ROW;
+        double y = LEGEND_Y + row * LABEL_ROW;
         shown++;
         if (out) {
             bool area = series->style >= LULL_CHART_BAND;
@@ -202,7 +202,7 @@ static unsigned draw_legend(FILE *out, const struct lull_chart *chart)
                         series->style == LULL_CHART_CURVE ? "curve" : "line", x, y - 4);
             if (series->style == LULL_CHART_LINE || series->style == LULL_CHART_POINTS)
                 draw_marker(out, number, x + 11, y - 4);
-            put_label(out, x + 28, y, "start", "", series->label);
+            put_chart_label(out, x + 28, y, "start", "", series->label);
         }
         x += width;
     }
@@ -221,14 +221,15 @@ static unsigned draw_marks(const struct frame *frame, enum mark_part part)
             lull_axis_share(&frame->chart->x, mark->x) < 0 ||
             lull_axis_share(&frame->chart->x, mark->x) > 1)
             continue;
-        double x = x_of(frame, mark->x), half = CHARACTER * (double)strlen(mark->label) / 2 + 3;
-        double middle = fmin(fmax(x, half), WIDTH - half);
+        double x = x_of_value(frame, mark->x),
+               half = CHARACTER * (double)strlen(mark->label) / 2 + 3;
+        double middle = fmin(fmax(x, half), CHART_WIDTH - half);
         unsigned row = 0;
         while (row + 1 < MARK_ROWS && middle - half < ends[row])
             row++;
         ends[row] = middle + half;
         rows = row + 1 > rows ? row + 1 : rows;
-        double y = frame->top - 7 - row * ROW;
+        double y = frame->top - 7 - row * LABEL_ROW;
         if (part == MARK_LINE)
             fprintf(frame->out,
                     "<path class=\"mark\" stroke-dasharray=\"3 3\" d=\"M%.1f %.1fV%.1f\"/>\n", x,
@@ -238,7 +239,7 @@ static unsigned draw_marks(const struct frame *frame, enum mark_part part)
         fprintf(frame->out,
                 "<rect class=\"back\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"15\"/>\n",
                 middle - half, y - 12, 2 * half); /* lines of other marks end behind it */
-        put_label(frame->out, middle, y, "middle", "", mark->label);
+        put_chart_label(frame->out, middle, y, "middle", "", mark->label);
     }
     return rows;
 }
@@ -251,24 +252,25 @@ static void draw_axes(const struct frame *frame)
     size_t count = lull_axis_ticks(&chart->y, 8, ticks);
     for (size_t i = 0; i < count; i++) {
         double y = y_of(frame, ticks[i]);
-        fprintf(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>\n", LEFT, y, RIGHT);
-        put_label(out, TICK_LABELS, y + 4, "end", "",
-                  lull_axis_tick_label(chart, &chart->y, ticks[i]));
+        fprintf(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>\n", PLOT_LEFT, y, PLOT_RIGHT);
+        put_chart_label(out, TICK_LABELS, y + 4, "end", "",
+                        lull_axis_tick_label(chart, &chart->y, ticks[i]));
     }
     count = lull_axis_ticks(&chart->x, 9, ticks);
     for (size_t i = 0; i < count; i++) {
-        double x = x_of(frame, ticks[i]);
+        double x = x_of_value(frame, ticks[i]);
         fprintf(out, "<path class=\"axis\" d=\"M%.1f %.1fv5\"/>\n", x, frame->bottom);
-        put_label(out, x, frame->bottom + 19, "middle", "",
-                  lull_axis_tick_label(chart, &chart->x, ticks[i]));
+        put_chart_label(out, x, frame->bottom + 19, "middle", "",
+                        lull_axis_tick_label(chart, &chart->x, ticks[i]));
     }
-    fprintf(out, "<path class=\"axis\" fill=\"none\" d=\"M%d %.1fV%.1fH%d\"/>\n", LEFT, frame->top,
-            frame->bottom, RIGHT);
-    put_label(out, (LEFT + RIGHT) / 2.0, frame->bottom + 42, "middle", "", chart->x.label);
+    fprintf(out, "<path class=\"axis\" fill=\"none\" d=\"M%d %.1fV%.1fH%d\"/>\n", PLOT_LEFT,
+            frame->top, frame->bottom, PLOT_RIGHT);
+    put_chart_label(out, (PLOT_LEFT + PLOT_RIGHT) / 2.0, frame->bottom + 42, "middle", "",
+                    chart->x.label);
     double x = AXIS_LABEL - overhang_of(chart), y = (frame->top + frame->bottom) / 2;
     const char *turn =
         lull_arena_printf(chart->arena, " transform=\"rotate(-90 %.0f %.1f)\"", x, y);
-    put_label(out, x, y, "middle", turn, chart->y.label);
+    put_chart_label(out, x, y, "middle", turn, chart->y.label);
 }
 
 static void draw_bars(const struct frame *frame, const struct lull_chart_layer *series,
@@ -278,8 +280,9 @@ static void draw_bars(const struct frame *frame, const struct lull_chart_layer *
         const struct lull_chart_point *point = &series->points[i];
         if (!lull_chart_shows(frame->chart, point))
             continue;
-        double x = x_of(frame, point->x);
-        double end = fmin(x_of(frame, lull_axis_bar_end(&frame->chart->x, series, i)), RIGHT);
+        double x = x_of_value(frame, point->x);
+        double end =
+            fmin(x_of_value(frame, lull_axis_bar_end(&frame->chart->x, series, i)), PLOT_RIGHT);
         double y = y_of(frame, point->y);
         fprintf(frame->out,
                 "<rect class=\"bar s%u\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
@@ -297,7 +300,7 @@ static void draw_spans(const struct frame *frame, const struct lull_chart_layer 
             !lull_axis_fits(&frame->chart->y, point->high))
             continue;
         fprintf(frame->out, "<path class=\"s%u span\" d=\"M%.1f %.1fV%.1f\"/>\n", colour_of(number),
-                x_of(frame, point->x), y_of(frame, point->low), y_of(frame, point->high));
+                x_of_value(frame, point->x), y_of(frame, point->low), y_of(frame, point->high));
     }
 }
 
@@ -313,7 +316,7 @@ static void draw_line(const struct frame *frame, const struct lull_chart_layer *
             first = true;
             continue;
         }
-        fprintf(frame->out, "%s%.1f %.1f", first ? "M" : "L", x_of(frame, point->x),
+        fprintf(frame->out, "%s%.1f %.1f", first ? "M" : "L", x_of_value(frame, point->x),
                 y_of(frame, point->y));
         first = false;
     }
@@ -335,7 +338,7 @@ static void draw_band(const struct frame *frame, const struct lull_chart_layer *
             !lull_axis_fits(&frame->chart->y, point->low) ||
             !lull_axis_fits(&frame->chart->y, point->high))
             continue;
-        fprintf(frame->out, "%s%.1f %.1f", step, x_of(frame, point->x),
+        fprintf(frame->out, "%s%.1f %.1f", step, x_of_value(frame, point->x),
                 y_of(frame, upper ? point->high : point->low));
         step = "L";
     }
@@ -346,7 +349,7 @@ static void draw_raster(const struct frame *frame, const struct lull_chart_layer
                         unsigned number)
 {
     const struct lull_chart_raster *raster = &series->raster;
-    const double x[2] = {x_of(frame, raster->left), x_of(frame, raster->right)};
+    const double x[2] = {x_of_value(frame, raster->left), x_of_value(frame, raster->right)};
     const double y[2] = {y_of(frame, raster->bottom), y_of(frame, raster->top)};
     lull_chart_draw_raster(frame->out, raster, colour_of(number), x, y);
 }
@@ -373,7 +376,7 @@ static void draw_series(const struct frame *frame, const struct lull_chart_layer
     draw_spans(frame, series, number);
     for (size_t i = 0; i < series->count; i++)
         if (lull_chart_shows(frame->chart, &series->points[i]))
-            draw_marker(frame->out, number, x_of(frame, series->points[i].x),
+            draw_marker(frame->out, number, x_of_value(frame, series->points[i].x),
                         y_of(frame, series->points[i].y));
 }
 
@@ -390,11 +393,11 @@ static bool has_points(const struct lull_chart *chart)
 static void draw_title(FILE *out, const struct lull_chart *chart)
 {
     double length = (double)strlen(chart->title), size = 15;
-    if (length * 0.62 * size > WIDTH - 24)
-        size = fmax(8, (WIDTH - 24) / (0.62 * length));
+    if (length * 0.62 * size > CHART_WIDTH - 24)
+        size = fmax(8, (CHART_WIDTH - 24) / (0.62 * length));
     const char *style =
         lull_arena_printf(chart->arena, " font-size=\"%.1f\" font-weight=\"bold\"", size);
-    put_label(out, WIDTH / 2.0, TITLE_Y, "middle", style, chart->title);
+    put_chart_label(out, CHART_WIDTH / 2.0, TITLE_Y, "middle", style, chart->title);
 }
 
 static void draw_chart(const struct lull_chart *given, FILE *out, bool styles)
@@ -403,7 +406,7 @@ static void draw_chart(const struct lull_chart *given, FILE *out, bool styles)
     lull_chart_find_ranges(&chart);
     struct frame frame = {&chart, out, LEGEND_Y, LEGEND_Y + PLOT_HEIGHT};
     unsigned legend_rows = draw_legend(NULL, &chart), mark_rows = draw_marks(&frame, MARK_NOTHING);
-    frame.top = LEGEND_Y - 8 + ROW * legend_rows + ROW * mark_rows;
+    frame.top = LEGEND_Y - 8 + LABEL_ROW * legend_rows + LABEL_ROW * mark_rows;
     frame.bottom = frame.top + PLOT_HEIGHT;
 
     draw_head(out, &chart, frame.bottom + 56, styles);
@@ -418,8 +421,8 @@ static void draw_chart(const struct lull_chart *given, FILE *out, bool styles)
         draw_series(&frame, series, number);
     }
     if (!has_points(&chart))
-        put_label(out, (LEFT + RIGHT) / 2.0, (frame.top + frame.bottom) / 2, "middle", "",
-                  "nothing to show");
+        put_chart_label(out, (PLOT_LEFT + PLOT_RIGHT) / 2.0, (frame.top + frame.bottom) / 2,
+                        "middle", "", "nothing to show");
     fputs("</svg>\n", out);
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Percent, and in properties what ends them, are written as their codes. */
-static void put_text(FILE *out, const char *text, const char *special)
+static void put_command_text(FILE *out, const char *text, const char *special)
 {
     while (*text) {
         char piece[LULL_UTF8_PIECE];
@@ -27,13 +27,13 @@ static void write_github(const struct lull_checks *checks, FILE *out)
         fputs(check->status == LULL_CHECK_FAILED ? "::error " : "::warning ", out);
         if (*check->file) {
             fputs("file=", out);
-            put_text(out, check->file, "%:,");
+            put_command_text(out, check->file, "%:,");
             fprintf(out, ",line=%u,", check->line);
         }
         fputs("title=lull check%3A ", out);
-        put_text(out, check->name, "%:,");
+        put_command_text(out, check->name, "%:,");
         fputs("::", out);
-        put_text(out, check->message, "%");
+        put_command_text(out, check->message, "%");
         fputc('\n', out);
     }
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static void put_label(FILE *out, const struct lull_check_label *label)
+static void put_metric_label(FILE *out, const struct lull_check_label *label)
 {
     fprintf(out, "%s=\"", label->name);
     for (const char *text = label->value; *text;) {
@@ -26,7 +26,7 @@ static void write_gitlab(const struct lull_checks *checks, FILE *out)
         fprintf(out, "lull_%s{", checks->values[i].name);
         for (size_t k = 0; k < checks->n_labels; k++) {
             fputs(k ? "," : "", out);
-            put_label(out, &checks->labels[k]);
+            put_metric_label(out, &checks->labels[k]);
         }
         fputs("} ", out);
         lull_json_begin(&json, out, true);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* What Markdown and HTML would read is escaped; the text stays one line. */
-static void put_text(FILE *out, const char *text)
+static void put_markdown_text(FILE *out, const char *text)
 {
     while (*text) {
         char piece[LULL_UTF8_PIECE];
@@ -21,18 +21,18 @@ static void write_markdown(const struct lull_checks *checks, FILE *out)
     fputs("### Performance: ", out);
     fputs(lull_check_word(checks->status), out);
     fputs(" (", out);
-    put_text(out, checks->suite);
+    put_markdown_text(out, checks->suite);
     fputs(")\n\n| fails if | verdict | what was measured |\n| --- | --- | --- |\n", out);
     for (size_t i = 0; i < checks->count; i++) {
         fputs("| ", out);
-        put_text(out, checks->checks[i].name);
+        put_markdown_text(out, checks->checks[i].name);
         fprintf(out, " | %s | ", lull_check_word(checks->checks[i].status));
-        put_text(out, checks->checks[i].message);
+        put_markdown_text(out, checks->checks[i].message);
         fputs(" |\n", out);
     }
     for (size_t i = 0; checks->remarks[i]; i++) {
         fputs(i ? "* " : "\n* ", out);
-        put_text(out, checks->remarks[i]);
+        put_markdown_text(out, checks->remarks[i]);
         fputc('\n', out);
     }
 }

@@ -63,7 +63,7 @@ static const char *title_of(const struct page *page)
     return title;
 }
 
-static void put_head(const struct page *page)
+static void put_page_head(const struct page *page)
 {
     FILE *out = page->out;
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -135,7 +135,7 @@ static bool has_trust(const struct lull_document *document)
            has_part(document, PART_TRUST);
 }
 
-static void put_notes(const struct page *page, enum lull_note_kind kind, const char *class)
+static void put_page_notes(const struct page *page, enum lull_note_kind kind, const char *class)
 {
     const struct lull_document *document = page->document;
     if (!has_notes(document, kind))
@@ -151,7 +151,7 @@ static void put_notes(const struct page *page, enum lull_note_kind kind, const c
     fputs("</ul>\n", page->out);
 }
 
-static void put_part(const struct page *page, enum table_part part)
+static void put_table_part(const struct page *page, enum table_part part)
 {
     const struct lull_document *document = page->document;
     size_t number = 0;
@@ -177,7 +177,7 @@ static void put_trust(const struct page *page)
     fputs("<section id=\"trust\" aria-labelledby=\"trust-title\">\n"
           "<h2 id=\"trust-title\">How far to trust these numbers</h2>\n",
           out);
-    put_notes(page, LULL_NOTE_WARNING, "warnings");
+    put_page_notes(page, LULL_NOTE_WARNING, "warnings");
     if (document->n_facts)
         fputs("<dl>\n", out);
     for (size_t i = 0; i < document->n_facts; i++) {
@@ -189,7 +189,7 @@ static void put_trust(const struct page *page)
     }
     if (document->n_facts)
         fputs("</dl>\n", out);
-    put_part(page, PART_TRUST);
+    put_table_part(page, PART_TRUST);
     fputs("</section>\n", out);
 }
 
@@ -209,10 +209,10 @@ static void put_overview(const struct page *page)
     fputs("<section id=\"overview\" aria-labelledby=\"overview-title\">\n"
           "<h2 id=\"overview-title\">Overview</h2>\n",
           out);
-    put_notes(page, LULL_NOTE_INFO, "notes");
+    put_page_notes(page, LULL_NOTE_INFO, "notes");
     if (has_part(document, PART_TREES)) {
         fputs("<div id=\"trees\">\n", out);
-        put_part(page, PART_TREES);
+        put_table_part(page, PART_TREES);
         fputs("</div>\n", out);
         put_band_legend(out);
     }
@@ -287,7 +287,7 @@ static void put_navigation(const struct page *page)
     fputs("</ul></nav>\n", page->out);
 }
 
-static void put_plain(const struct page *page)
+static void put_plain_page(const struct page *page)
 {
     const struct lull_document *document = page->document;
     FILE *out = page->out;
@@ -309,7 +309,7 @@ static void put_plain(const struct page *page)
         fputs("<section id=\"tables\" aria-labelledby=\"tables-title\">\n"
               "<h2 id=\"tables-title\">Tables</h2>\n",
               out);
-        put_part(page, PART_REST);
+        put_table_part(page, PART_REST);
         fputs("</section>\n", out);
     }
     fputs("</main>\n<footer><p>Written by lull " LULL_VERSION ".</p></footer>\n", out);
@@ -326,8 +326,8 @@ static char *render_plain(const struct lull_document *document,
     if (!out)
         return NULL;
     const struct page page = {document, options, out};
-    put_head(&page);
-    put_plain(&page);
+    put_page_head(&page);
+    put_plain_page(&page);
     bool whole = !ferror(out);
     whole &= fclose(out) == 0;
     if (whole)
@@ -358,8 +358,8 @@ static lull_status check(const struct lull_document *document,
                      need, options->most_bytes);
 }
 
-static void render(const struct lull_document *document, const struct lull_render_options *options,
-                   FILE *out)
+static void render_page(const struct lull_document *document,
+                        const struct lull_render_options *options, FILE *out)
 {
     size_t size = 0;
     char *text = render_plain(document, options, &size);
@@ -369,8 +369,8 @@ static void render(const struct lull_document *document, const struct lull_rende
         fwrite(text, 1, size, out);
     } else { /* no memory for its size */
         const struct page page = {document, options, out};
-        put_head(&page);
-        put_plain(&page);
+        put_page_head(&page);
+        put_plain_page(&page);
     }
     free(text);
     lull_page_data_write(lull_page_data_pack(document, room), out);
@@ -380,4 +380,4 @@ static void render(const struct lull_document *document, const struct lull_rende
 }
 
 const struct lull_renderer lull_renderer_html = {
-    .name = "html", .summary = "one page for a browser", .render = render, .check = check};
+    .name = "html", .summary = "one page for a browser", .render = render_page, .check = check};

@@ -44,8 +44,8 @@ static void put_link(FILE *out, const struct lull_document *document,
                              : "Its place on the timeline");
 }
 
-static void put_text(FILE *out, struct lull_arena *arena, const char *before, const char *text,
-                     const char *after)
+static void put_name_between(FILE *out, struct lull_arena *arena, const char *before,
+                             const char *text, const char *after)
 {
     if (!text)
         return;
@@ -54,30 +54,30 @@ static void put_text(FILE *out, struct lull_arena *arena, const char *before, co
     fputs(after, out);
 }
 
-static void put_facts(FILE *out, const struct lull_document *document,
-                      const struct lull_shown_finding *finding,
-                      const struct lull_render_options *options)
+static void put_evidence_list(FILE *out, const struct lull_document *document,
+                              const struct lull_shown_finding *finding,
+                              const struct lull_render_options *options)
 {
     if (finding->n_facts == 0)
         return;
     fputs("<details><summary>Evidence</summary><dl>", out);
     for (uint32_t i = 0; i < finding->n_facts; i++) {
         const struct lull_shown_fact *fact = &finding->facts[i];
-        put_text(out, document->arena, "<div><dt>", fact->label, "</dt>");
-        put_text(out, document->arena, "<dd>",
-                 lull_text_cell(document->arena, fact->value, options), "</dd></div>");
+        put_name_between(out, document->arena, "<div><dt>", fact->label, "</dt>");
+        put_name_between(out, document->arena, "<dd>",
+                         lull_text_cell(document->arena, fact->value, options), "</dd></div>");
     }
     fputs("</dl></details>", out);
 }
 
-static void put_finding(FILE *out, const struct lull_document *document, uint32_t number,
-                        const struct lull_render_options *options)
+static void put_page_finding(FILE *out, const struct lull_document *document, uint32_t number,
+                             const struct lull_render_options *options)
 {
     const struct lull_shown_finding *finding = &document->findings[number];
     struct lull_arena *arena = document->arena;
     fprintf(out, "<li id=\"finding-%u\"><p>", number + 1);
     if (document->n_timelines > 1)
-        put_text(out, arena, "<b>", finding->run, "</b>: ");
+        put_name_between(out, arena, "<b>", finding->run, "</b>: ");
     lull_markup_text(out, finding->sentence);
     put_link(out, document, finding);
     fputs("</p>", out);
@@ -94,7 +94,7 @@ static void put_finding(FILE *out, const struct lull_document *document, uint32_
         lull_markup_text(out, finding->next);
         fputs("</code></p>", out);
     }
-    put_facts(out, document, finding, options);
+    put_evidence_list(out, document, finding, options);
     fputs("</li>\n", out);
 }
 
@@ -107,13 +107,13 @@ void lull_page_findings(FILE *out, const struct lull_document *document,
           "<h2 id=\"findings-title\">Findings</h2>\n",
           out);
     if (document->n_findings == 0)
-        put_text(out, document->arena, "<p>", document->findings_none, "</p>\n");
+        put_name_between(out, document->arena, "<p>", document->findings_none, "</p>\n");
     else
         fputs("<ol>\n", out);
     for (uint32_t i = 0; i < document->n_findings; i++)
-        put_finding(out, document, i, options);
+        put_page_finding(out, document, i, options);
     if (document->n_findings > 0)
         fputs("</ol>\n", out);
-    put_text(out, document->arena, "<p>", document->findings_about, "</p>\n");
+    put_name_between(out, document->arena, "<p>", document->findings_about, "</p>\n");
     fputs("</section>\n", out);
 }

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { WIDTH = 420, HEIGHT = 16 };
+enum { BAR_WIDTH = 420, BAR_HEIGHT = 16 };
 
 /* Lines across, along and both ways; what is useful is plain. The page's script draws the same. */
 static const char *const hatchings[LULL_PAINTS] = {
@@ -45,13 +45,13 @@ static int64_t row_times(const struct lull_picture_timeline *timeline, uint32_t 
     return sum;
 }
 
-static void put_part(FILE *out, unsigned paint, double begin, double width)
+static void put_bar_part(FILE *out, unsigned paint, double begin, double width)
 {
     fprintf(out, "<rect class=\"paint%u\" x=\"%.2f\" width=\"%.2f\" height=\"%d\"/>", paint, begin,
-            width, HEIGHT);
+            width, BAR_HEIGHT);
     if (hatchings[paint])
         fprintf(out, "<rect fill=\"url(#hatch-%u)\" x=\"%.2f\" width=\"%.2f\" height=\"%d\"/>",
-                paint, begin, width, HEIGHT);
+                paint, begin, width, BAR_HEIGHT);
 }
 
 static void put_stack(FILE *out, const struct lull_picture_timeline *timeline, uint32_t row,
@@ -63,12 +63,12 @@ static void put_stack(FILE *out, const struct lull_picture_timeline *timeline, u
     lull_html_name(out, arena, timeline->rows[row].name);
     fprintf(out,
             "</th><td><svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" aria-hidden=\"true\">",
-            WIDTH, HEIGHT, WIDTH, HEIGHT);
+            BAR_WIDTH, BAR_HEIGHT, BAR_WIDTH, BAR_HEIGHT);
     double at = 0;
     for (uint32_t i = 0; i < timeline->n_activities && sum > 0; i++) {
-        double width = WIDTH * ((double)times[i] / (double)sum);
+        double width = BAR_WIDTH * ((double)times[i] / (double)sum);
         if (times[i] > 0)
-            put_part(out, timeline->activities[i].paint, at, width);
+            put_bar_part(out, timeline->activities[i].paint, at, width);
         at += width;
     }
     fputs("</svg></td>", out);
@@ -78,7 +78,7 @@ static void put_stack(FILE *out, const struct lull_picture_timeline *timeline, u
     fputs("</tr>\n", out);
 }
 
-static unsigned depth_of(const struct lull_picture_timeline *timeline, uint32_t row)
+static unsigned depth_of_timeline_row(const struct lull_picture_timeline *timeline, uint32_t row)
 {
     unsigned depth = 0;
     for (uint32_t up = timeline->rows[row].parent; up != LULL_PICTURE_NO_ROW;
@@ -91,7 +91,7 @@ static unsigned depth_of(const struct lull_picture_timeline *timeline, uint32_t 
 static bool is_in_generation(const struct lull_picture_timeline *timeline, uint32_t row,
                              unsigned generation)
 {
-    unsigned depth = depth_of(timeline, row);
+    unsigned depth = depth_of_timeline_row(timeline, row);
     return depth == generation ||
            (depth < generation && timeline->rows[row].leaf != LULL_PICTURE_NO_ROW);
 }
@@ -107,7 +107,7 @@ static uint32_t count_generation(const struct lull_picture_timeline *timeline, u
 static bool has_deeper(const struct lull_picture_timeline *timeline, unsigned generation)
 {
     for (uint32_t row = 0; row < timeline->n_rows; row++)
-        if (depth_of(timeline, row) > generation)
+        if (depth_of_timeline_row(timeline, row) > generation)
             return true;
     return false;
 }
@@ -119,7 +119,7 @@ static unsigned generation_of_threads(const struct lull_picture_timeline *timeli
     for (uint32_t row = 0; row < timeline->n_rows; row++)
         if (strcmp(timeline->rows[row].kind, "thread") == 0 ||
             strcmp(timeline->rows[row].kind, "device") == 0) {
-            unsigned depth = depth_of(timeline, row);
+            unsigned depth = depth_of_timeline_row(timeline, row);
             least = depth < least ? depth : least;
         }
     return least;
@@ -136,8 +136,8 @@ static unsigned find_generation(const struct lull_picture_timeline *timeline)
     return generation;
 }
 
-static void put_head(FILE *out, const struct lull_picture_timeline *timeline,
-                     struct lull_arena *arena)
+static void put_stack_head(FILE *out, const struct lull_picture_timeline *timeline,
+                           struct lull_arena *arena)
 {
     fputs("<thead><tr><th scope=\"col\">Where</th><th scope=\"col\">Share of the time</th>", out);
     for (uint32_t i = 0; i < timeline->n_activities; i++) {
@@ -168,7 +168,7 @@ void lull_page_stacks(FILE *out, const struct lull_picture_timeline *timeline, s
             number, number);
     lull_html_name(out, arena, timeline->title);
     fputs("</caption>\n", out);
-    put_head(out, timeline, arena);
+    put_stack_head(out, timeline, arena);
     for (uint32_t row = 0; row < timeline->n_rows && shown < LULL_PAGE_STACKS; row++) {
         if (!is_in_generation(timeline, row, generation))
             continue;

@@ -35,7 +35,7 @@ static size_t number_of_reason(struct reasons *reasons, struct lull_arena *arena
 }
 
 /* Lines of a heading. */
-static void put_heading(FILE *out, const struct lull_table *table, const char *heading)
+static void put_html_heading(FILE *out, const struct lull_table *table, const char *heading)
 {
     for (bool first = true; *heading; first = false) {
         size_t length = strcspn(heading, "\n");
@@ -45,14 +45,14 @@ static void put_heading(FILE *out, const struct lull_table *table, const char *h
     }
 }
 
-static void put_head(FILE *out, const struct lull_table *table)
+static void put_table_head(FILE *out, const struct lull_table *table)
 {
     fputs("<thead><tr><th scope=\"col\">", out);
-    put_heading(out, table, *table->corner ? table->corner : "Name");
+    put_html_heading(out, table, *table->corner ? table->corner : "Name");
     fputs("</th>", out);
     for (size_t i = 0; i < table->n_columns; i++) {
         fputs("<th scope=\"col\">", out);
-        put_heading(out, table, table->columns[i].heading);
+        put_html_heading(out, table, table->columns[i].heading);
         fputs("</th>", out);
     }
     fputs("</tr></thead>\n", out);
@@ -82,9 +82,9 @@ static void put_value(FILE *out, struct lull_cell cell)
     }
 }
 
-static void put_cell(FILE *out, const struct lull_table *table, struct lull_cell cell,
-                     struct reasons *reasons, const struct lull_render_options *options,
-                     const struct lull_time_unit *unit)
+static void put_html_cell(FILE *out, const struct lull_table *table, struct lull_cell cell,
+                          struct reasons *reasons, const struct lull_render_options *options,
+                          const struct lull_time_unit *unit)
 {
     static const char *const bands[LULL_BANDS] = {"good", "look", "poor"};
     if (cell.kind == LULL_CELL_EFFICIENCY)
@@ -102,7 +102,7 @@ static void put_cell(FILE *out, const struct lull_table *table, struct lull_cell
     fputs("</td>", out);
 }
 
-static unsigned depth_of(const struct lull_table *table, size_t row)
+static unsigned depth_of_table_row(const struct lull_table *table, size_t row)
 {
     unsigned depth = 0;
     for (size_t up = table->rows[row].parent; up != LULL_NO_ROW; up = table->rows[up].parent)
@@ -110,13 +110,13 @@ static unsigned depth_of(const struct lull_table *table, size_t row)
     return depth;
 }
 
-static void put_row(FILE *out, const struct lull_table *table, size_t number,
-                    struct reasons *reasons, const struct lull_render_options *options,
-                    const struct lull_time_unit *const *units)
+static void put_html_row(FILE *out, const struct lull_table *table, size_t number,
+                         struct reasons *reasons, const struct lull_render_options *options,
+                         const struct lull_time_unit *const *units)
 {
     enum { MOST_DEPTH = 9 };
     const struct lull_row *row = &table->rows[number];
-    unsigned depth = depth_of(table, number);
+    unsigned depth = depth_of_table_row(table, number);
     fprintf(out, "<tr%s><th scope=\"row\" class=\"depth%u\">", row->rule ? " class=\"rule\"" : "",
             depth < MOST_DEPTH ? depth : MOST_DEPTH);
     lull_html_name(out, table->arena, row->label);
@@ -134,8 +134,8 @@ static void put_row(FILE *out, const struct lull_table *table, size_t number,
     const struct lull_time_unit *of_row =
         table->axis == LULL_BY_ROW ? lull_table_time_unit(table, number, 0) : NULL;
     for (size_t column = 0; column < table->n_columns; column++)
-        put_cell(out, table, lull_table_get(table, number, column), reasons, options,
-                 of_row ? of_row : units[column]);
+        put_html_cell(out, table, lull_table_get(table, number, column), reasons, options,
+                      of_row ? of_row : units[column]);
     fputs("</tr>\n", out);
 }
 
@@ -171,10 +171,10 @@ void lull_page_table(FILE *out, const struct lull_table *table, const char *id,
             lull_page_is_tree(table) ? "tree" : "plain", id);
     lull_html_name(out, table->arena, *table->title ? table->title : table->id);
     fputs("</caption>\n", out);
-    put_head(out, table);
+    put_table_head(out, table);
     fputs("<tbody>\n", out);
     for (size_t row = 0; row < table->n_rows && row < LULL_PAGE_ROWS; row++)
-        put_row(out, table, row, &reasons, options, units);
+        put_html_row(out, table, row, &reasons, options, units);
     fputs("</tbody></table></div>\n", out);
     put_rest(out, table, &reasons);
 }

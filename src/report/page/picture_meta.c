@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_text(struct lull_json *json, const char *key, const char *value,
-                     struct lull_arena *arena)
+static void put_meta_text(struct lull_json *json, const char *key, const char *value,
+                          struct lull_arena *arena)
 {
     lull_json_key(json, key);
     lull_json_string(json, value ? lull_page_name(arena, value) : NULL);
@@ -19,14 +19,14 @@ static void put_count(struct lull_json *json, const char *key, uint64_t value)
     lull_json_uint(json, value);
 }
 
-static void put_time(struct lull_json *json, const char *key, int64_t value)
+static void put_meta_time(struct lull_json *json, const char *key, int64_t value)
 {
     lull_json_key(json, key);
     lull_json_int(json, value);
 }
 
 /* -1 where there is none. */
-static void put_index(struct lull_json *json, uint32_t index)
+static void put_index_or_none(struct lull_json *json, uint32_t index)
 {
     lull_json_int(json, index == LULL_PICTURE_NO_ROW ? -1 : (int64_t)index);
 }
@@ -36,8 +36,8 @@ static void begin_named(struct lull_json *json, const char *id, const char *labe
                         struct lull_arena *arena)
 {
     lull_json_object_begin(json);
-    put_text(json, "id", id, arena);
-    put_text(json, "label", label, arena);
+    put_meta_text(json, "id", id, arena);
+    put_meta_text(json, "label", label, arena);
 }
 
 static void put_kinds(struct lull_json *json, const struct lull_picture_timeline *timeline,
@@ -63,8 +63,8 @@ static void put_kinds(struct lull_json *json, const struct lull_picture_timeline
 enum row_field { ROW_NAME, ROW_KIND, ROW_PARENT, ROW_LEAVES, ROW_LEAF, ROW_LEVEL, ROW_FIELDS };
 
 /* One array per field, which deflates better than one object per row. */
-static void put_rows(struct lull_json *json, const struct lull_picture_timeline *timeline,
-                     struct lull_arena *arena)
+static void put_timeline_rows(struct lull_json *json, const struct lull_picture_timeline *timeline,
+                              struct lull_arena *arena)
 {
     static const char *const keys[ROW_FIELDS] = {"name",   "kind", "parent",
                                                  "leaves", "leaf", "level"};
@@ -84,7 +84,7 @@ static void put_rows(struct lull_json *json, const struct lull_picture_timeline 
             else if (field == ROW_KIND)
                 lull_json_string(json, row->kind);
             else
-                put_index(json, numbers[field]);
+                put_index_or_none(json, numbers[field]);
         }
         lull_json_array_end(json);
     }
@@ -140,12 +140,12 @@ static void put_places(struct lull_json *json, const struct lull_picture_timelin
     for (uint32_t i = 0; i < timeline->n_places; i++) {
         const struct lull_picture_place *place = &timeline->places[i];
         lull_json_object_begin(json);
-        put_time(json, "begin", place->begin - timeline->begin);
-        put_time(json, "end", place->end - timeline->begin);
+        put_meta_time(json, "begin", place->begin - timeline->begin);
+        put_meta_time(json, "end", place->end - timeline->begin);
         put_count(json, "leaf", place->leaf);
         put_count(json, "activity", place->activity);
         lull_json_key(json, "region");
-        put_index(json, place->region);
+        put_index_or_none(json, place->region);
         lull_json_object_end(json);
     }
     lull_json_array_end(json);
@@ -157,8 +157,8 @@ static void put_timeline(struct lull_json *json, const struct lull_page_picture 
     const struct lull_picture_timeline *timeline = picture->timeline;
     lull_json_key(json, "command");
     lull_json_string(json, lull_display_clean(arena, timeline->command));
-    put_time(json, "begin", timeline->begin);
-    put_time(json, "end", timeline->end);
+    put_meta_time(json, "begin", timeline->begin);
+    put_meta_time(json, "end", timeline->end);
     put_count(json, "steps", timeline->n_steps);
     put_count(json, "messages", timeline->n_messages);
     lull_json_key(json, "all_steps");
@@ -166,7 +166,7 @@ static void put_timeline(struct lull_json *json, const struct lull_page_picture 
     lull_json_key(json, "all_messages");
     lull_json_bool(json, timeline->all_messages);
     put_kinds(json, timeline, arena);
-    put_rows(json, timeline, arena);
+    put_timeline_rows(json, timeline, arena);
     put_regions(json, picture, arena);
     put_places(json, timeline);
 }
@@ -184,16 +184,16 @@ static void put_names(struct lull_json *json, const char *key, const char *const
 static void put_matrix(struct lull_json *json, const struct lull_picture_matrix *matrix,
                        struct lull_arena *arena)
 {
-    put_text(json, "about", matrix->about, arena);
-    put_text(json, "row_axis", matrix->row_axis, arena);
-    put_text(json, "column_axis", matrix->column_axis, arena);
+    put_meta_text(json, "about", matrix->about, arena);
+    put_meta_text(json, "row_axis", matrix->row_axis, arena);
+    put_meta_text(json, "column_axis", matrix->column_axis, arena);
     put_names(json, "row_names", matrix->row_names, matrix->n_rows, arena);
     put_names(json, "column_names", matrix->column_names, matrix->n_columns, arena);
     lull_json_key(json, "layers");
     lull_json_array_begin(json);
     for (uint32_t i = 0; i < matrix->n_layers; i++) {
         begin_named(json, matrix->layers[i].id, matrix->layers[i].label, arena);
-        put_text(json, "unit", matrix->layers[i].unit, arena);
+        put_meta_text(json, "unit", matrix->layers[i].unit, arena);
         lull_json_object_end(json);
     }
     lull_json_array_end(json);
@@ -236,9 +236,10 @@ const char *lull_page_picture_meta(const struct lull_page_picture *picture,
     const char *absent = picture->timeline ? picture->timeline->absent : picture->matrix->absent;
     lull_json_begin(&json, out, true);
     lull_json_object_begin(&json);
-    put_text(&json, "id", picture->timeline ? picture->timeline->id : picture->matrix->id, arena);
-    put_text(&json, "title", title, arena);
-    put_text(&json, "absent", absent, arena);
+    put_meta_text(&json, "id", picture->timeline ? picture->timeline->id : picture->matrix->id,
+                  arena);
+    put_meta_text(&json, "title", title, arena);
+    put_meta_text(&json, "absent", absent, arena);
     if (!absent && picture->timeline)
         put_timeline(&json, picture, arena);
     else if (!absent)

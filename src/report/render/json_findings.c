@@ -1,19 +1,19 @@
 #include "report/render/json_findings.h"
 
-static void put_text(struct lull_json *json, const char *key, const char *text)
+static void put_finding_string(struct lull_json *json, const char *key, const char *text)
 {
     lull_json_key(json, key);
     lull_json_string(json, text);
 }
 
-static void put_number(struct lull_json *json, const char *key, double number)
+static void put_fact_number(struct lull_json *json, const char *key, double number)
 {
     lull_json_key(json, key);
     lull_json_number(json, number);
 }
 
 /* Negative: not one. */
-static void put_index(struct lull_json *json, const char *key, int64_t index)
+static void put_place_index(struct lull_json *json, const char *key, int64_t index)
 {
     lull_json_key(json, key);
     if (index < 0)
@@ -22,7 +22,7 @@ static void put_index(struct lull_json *json, const char *key, int64_t index)
         lull_json_int(json, index);
 }
 
-static void put_time(struct lull_json *json, const char *key, bool there, int64_t ns)
+static void put_seconds(struct lull_json *json, const char *key, bool there, int64_t ns)
 {
     lull_json_key(json, key);
     if (there)
@@ -36,12 +36,12 @@ static void put_gain(struct lull_json *json, const struct lull_shown_gain *gain)
     lull_json_key(json, "gain");
     lull_json_object_begin(json);
     if (gain->absent) {
-        put_text(json, "absent", gain->absent);
+        put_finding_string(json, "absent", gain->absent);
     } else {
-        put_number(json, "seconds", (double)gain->ns / 1e9);
-        put_number(json, "factor", gain->factor);
-        put_number(json, "low", (double)gain->low_ns / 1e9);
-        put_number(json, "high", (double)gain->high_ns / 1e9);
+        put_fact_number(json, "seconds", (double)gain->ns / 1e9);
+        put_fact_number(json, "factor", gain->factor);
+        put_fact_number(json, "low", (double)gain->low_ns / 1e9);
+        put_fact_number(json, "high", (double)gain->high_ns / 1e9);
         lull_json_key(json, "too_small");
         lull_json_bool(json, gain->too_small);
     }
@@ -52,13 +52,13 @@ static void put_place(struct lull_json *json, const struct lull_shown_finding *f
 {
     lull_json_key(json, "place");
     lull_json_object_begin(json);
-    put_index(json, "process", finding->rank);
-    put_text(json, "node", finding->node);
-    put_index(json, "thread", finding->thread);
-    put_text(json, "region", finding->region);
-    put_text(json, "site", finding->site);
-    put_time(json, "begin", finding->end > 0, finding->begin);
-    put_time(json, "end", finding->end > 0, finding->end);
+    put_place_index(json, "process", finding->rank);
+    put_finding_string(json, "node", finding->node);
+    put_place_index(json, "thread", finding->thread);
+    put_finding_string(json, "region", finding->region);
+    put_finding_string(json, "site", finding->site);
+    put_seconds(json, "begin", finding->end > 0, finding->begin);
+    put_seconds(json, "end", finding->end > 0, finding->end);
     lull_json_object_end(json);
 }
 
@@ -69,9 +69,9 @@ static void put_evidence(struct lull_json *json, const struct lull_shown_finding
     for (uint32_t i = 0; i < finding->n_facts; i++) {
         const struct lull_shown_fact *fact = &finding->facts[i];
         lull_json_object_begin(json);
-        put_text(json, "id", fact->id);
-        put_text(json, "label", fact->label);
-        put_text(json, "unit", lull_cell_unit(fact->value, "ratio"));
+        put_finding_string(json, "id", fact->id);
+        put_finding_string(json, "label", fact->label);
+        put_finding_string(json, "unit", lull_cell_unit(fact->value, "ratio"));
         lull_json_key(json, "value");
         lull_json_cell(json, fact->value);
         lull_json_object_end(json);
@@ -88,15 +88,15 @@ void lull_json_findings(struct lull_json *json, const struct lull_document *docu
     for (uint32_t i = 0; i < document->n_findings; i++) {
         const struct lull_shown_finding *finding = &document->findings[i];
         lull_json_object_begin(json);
-        put_text(json, "run", finding->run);
-        put_text(json, "rule", finding->rule);
-        put_text(json, "sentence", finding->sentence);
-        put_number(json, "seconds", (double)finding->lost_ns / 1e9);
+        put_finding_string(json, "run", finding->run);
+        put_finding_string(json, "rule", finding->rule);
+        put_finding_string(json, "sentence", finding->sentence);
+        put_fact_number(json, "seconds", (double)finding->lost_ns / 1e9);
         put_gain(json, &finding->gain);
         put_place(json, finding);
-        put_text(json, "cause", finding->cause);
+        put_finding_string(json, "cause", finding->cause);
         put_evidence(json, finding);
-        put_text(json, "next", finding->next);
+        put_finding_string(json, "next", finding->next);
         lull_json_object_end(json);
     }
     lull_json_array_end(json);

@@ -151,7 +151,8 @@ static void write_row_cells(struct lull_json *json, const struct lull_picture_ti
     lull_json_object_end(json);
 }
 
-static void write_cells(struct lull_json *json, const struct lull_picture_timeline *timeline)
+static void write_timeline_cells(struct lull_json *json,
+                                 const struct lull_picture_timeline *timeline)
 {
     int64_t *ns = malloc(((size_t)timeline->n_activities << LULL_PICTURE_COARSE) * sizeof *ns + 1);
     const bool all = timeline->n_rows <= MOST_ROWS_WITH_CELLS;
@@ -238,7 +239,7 @@ void lull_json_pictures(struct lull_json *json, const struct lull_document *docu
             lull_json_object_begin(json);
             write_head(json, document->timelines[i]);
             if (!document->timelines[i]->absent)
-                write_cells(json, document->timelines[i]);
+                write_timeline_cells(json, document->timelines[i]);
             lull_json_object_end(json);
         }
         lull_json_array_end(json);

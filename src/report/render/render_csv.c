@@ -28,7 +28,7 @@ static void put_field(FILE *out, const char *text)
         fputc('"', out);
 }
 
-static void put_number(FILE *out, double value)
+static void put_csv_number(FILE *out, double value)
 {
     if (!isfinite(value))
         return;
@@ -37,7 +37,7 @@ static void put_number(FILE *out, double value)
     lull_json_number(&json, value);
 }
 
-static void put_cell(FILE *out, struct lull_cell cell)
+static void put_csv_cell(FILE *out, struct lull_cell cell)
 {
     switch (cell.kind) {
     case LULL_CELL_TEXT:
@@ -48,13 +48,13 @@ static void put_cell(FILE *out, struct lull_cell cell)
         fprintf(out, "%" PRIu64, cell.count);
         return;
     case LULL_CELL_TIME:
-        put_number(out, (double)cell.ns / 1e9);
+        put_csv_number(out, (double)cell.ns / 1e9);
         return;
     case LULL_CELL_NUMBER:
     case LULL_CELL_QUANTITY:
     case LULL_CELL_SHARE:
     case LULL_CELL_EFFICIENCY:
-        put_number(out, cell.number);
+        put_csv_number(out, cell.number);
         return;
     case LULL_CELL_EMPTY:
     case LULL_CELL_ABSENT:
@@ -72,7 +72,7 @@ static bool same_columns(const struct lull_table *a, const struct lull_table *b)
     return true;
 }
 
-static void put_facts(FILE *out, const struct lull_document *document)
+static void put_csv_facts(FILE *out, const struct lull_document *document)
 {
     fputs("table,id,label,value\n", out);
     for (size_t i = 0; i < document->n_facts; i++) {
@@ -82,7 +82,7 @@ static void put_facts(FILE *out, const struct lull_document *document)
         fputc(',', out);
         put_field(out, fact->label);
         fputc(',', out);
-        put_cell(out, fact->value);
+        put_csv_cell(out, fact->value);
         fputc('\n', out);
     }
 }
@@ -97,7 +97,7 @@ static void put_header(FILE *out, const struct lull_table *table)
     fputc('\n', out);
 }
 
-static void put_rows(FILE *out, const struct lull_table *table)
+static void put_csv_rows(FILE *out, const struct lull_table *table)
 {
     for (size_t row = 0; row < table->n_rows; row++) {
         put_field(out, table->id);
@@ -107,18 +107,18 @@ static void put_rows(FILE *out, const struct lull_table *table)
         put_field(out, table->rows[row].label);
         for (size_t column = 0; column < table->n_columns; column++) {
             fputc(',', out);
-            put_cell(out, lull_table_get(table, row, column));
+            put_csv_cell(out, lull_table_get(table, row, column));
         }
         fputc('\n', out);
     }
 }
 
-static void render(const struct lull_document *document, const struct lull_render_options *options,
-                   FILE *out)
+static void render_csv(const struct lull_document *document,
+                       const struct lull_render_options *options, FILE *out)
 {
     (void)options;
     if (document->n_facts)
-        put_facts(out, document);
+        put_csv_facts(out, document);
     const struct lull_table *before = NULL;
     for (const struct lull_table *table = document->tables; table; table = table->next) {
         if (!same_columns(before, table)) {
@@ -126,10 +126,10 @@ static void render(const struct lull_document *document, const struct lull_rende
                 fputc('\n', out);
             put_header(out, table);
         }
-        put_rows(out, table);
+        put_csv_rows(out, table);
         before = table;
     }
 }
 
 const struct lull_renderer lull_renderer_csv = {
-    .name = "csv", .summary = "all digits, for spreadsheets", .render = render};
+    .name = "csv", .summary = "all digits, for spreadsheets", .render = render_csv};

@@ -121,7 +121,7 @@ static void write_columns(struct lull_json *json, const struct lull_table *table
     lull_json_array_end(json);
 }
 
-static void write_cells(struct lull_json *json, const struct lull_table *table, size_t row)
+static void write_table_cells(struct lull_json *json, const struct lull_table *table, size_t row)
 {
     bool absent = false;
     bool compact = json->compact;
@@ -166,15 +166,15 @@ static void write_table(struct lull_json *json, const struct lull_table *table)
             write_text(json, "unit", row_unit(table, i));
         if (*row->about)
             write_text(json, "about", row->about);
-        write_cells(json, table, i);
+        write_table_cells(json, table, i);
         lull_json_object_end(json);
     }
     lull_json_array_end(json);
     lull_json_object_end(json);
 }
 
-static void render(const struct lull_document *document, const struct lull_render_options *options,
-                   FILE *out)
+static void render_json(const struct lull_document *document,
+                        const struct lull_render_options *options, FILE *out)
 {
     (void)options;
     struct lull_json json;
@@ -200,4 +200,4 @@ static void render(const struct lull_document *document, const struct lull_rende
 }
 
 const struct lull_renderer lull_renderer_json = {
-    .name = "json", .summary = "all digits, for programs", .render = render};
+    .name = "json", .summary = "all digits, for programs", .render = render_json};

@@ -16,8 +16,8 @@ static void put_padding(FILE *out, size_t columns)
         fputc(' ', out);
 }
 
-static void put_facts(FILE *out, const struct lull_document *document,
-                      const struct lull_render_options *options)
+static void put_fact_lines(FILE *out, const struct lull_document *document,
+                           const struct lull_render_options *options)
 {
     size_t widest = 0;
     for (size_t i = 0; i < document->n_facts; i++) {
@@ -37,7 +37,7 @@ static void put_facts(FILE *out, const struct lull_document *document,
     }
 }
 
-static void put_notes(FILE *out, const struct lull_document *document, size_t width)
+static void put_note_paragraphs(FILE *out, const struct lull_document *document, size_t width)
 {
     bool first = true;
     for (size_t i = 0; i < document->n_notes; i++) {
@@ -62,15 +62,15 @@ static bool has_efficiencies(const struct lull_document *document)
     return false;
 }
 
-static void render(const struct lull_document *document, const struct lull_render_options *options,
-                   FILE *out)
+static void render_text(const struct lull_document *document,
+                        const struct lull_render_options *options, FILE *out)
 {
     if (*document->title)
         lull_text_title(out, lull_display_clean(document->arena, document->title), options);
     if (document->n_facts) {
         if (*document->title)
             fputc('\n', out);
-        put_facts(out, document, options);
+        put_fact_lines(out, document, options);
     }
     bool first = !document->n_facts && !*document->title;
     for (const struct lull_table *table = document->tables; table; table = table->next) {
@@ -90,8 +90,8 @@ static void render(const struct lull_document *document, const struct lull_rende
         fputc('\n', out);
         lull_text_timeline(out, document->arena, document->timelines[i], options);
     }
-    put_notes(out, document, options->width ? options->width : PLAIN_WIDTH);
+    put_note_paragraphs(out, document, options->width ? options->width : PLAIN_WIDTH);
 }
 
 const struct lull_renderer lull_renderer_text = {
-    .name = "text", .summary = "tables for people", .render = render};
+    .name = "text", .summary = "tables for people", .render = render_text};

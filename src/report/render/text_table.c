@@ -210,7 +210,8 @@ static void put_padding(FILE *out, size_t columns)
 }
 
 /* Pads on the right only where something follows, so that lines have no trailing blanks. */
-static void put_piece(FILE *out, const struct piece *piece, size_t width, bool left, bool last)
+static void put_padded_piece(FILE *out, const struct piece *piece, size_t width, bool left,
+                             bool last)
 {
     size_t padding = width - piece->width;
     if (!left)
@@ -231,21 +232,21 @@ static void put_rule(const struct layout *layout, FILE *out, size_t width)
 }
 
 /* Cells [begin, end) of a line; those at the end that are empty are left out. */
-static void put_line(const struct layout *layout, FILE *out, const struct piece *label,
-                     const struct piece *pieces, size_t begin, size_t end)
+static void put_cell_line(const struct layout *layout, FILE *out, const struct piece *label,
+                          const struct piece *pieces, size_t begin, size_t end)
 {
     while (end > begin && pieces[end - 1].width == 0)
         end--;
-    put_piece(out, label, layout->label_width, true, begin == end);
+    put_padded_piece(out, label, layout->label_width, true, begin == end);
     for (size_t column = begin; column < end; column++) {
         put_padding(out, GAP);
-        put_piece(out, &pieces[column], layout->widths[column], layout->left[column],
-                  column + 1 == end);
+        put_padded_piece(out, &pieces[column], layout->widths[column], layout->left[column],
+                         column + 1 == end);
     }
     fputc('\n', out);
 }
 
-static void put_heading(const struct layout *layout, FILE *out, size_t begin, size_t end)
+static void put_heading_lines(const struct layout *layout, FILE *out, size_t begin, size_t end)
 {
     const struct lull_table *table = layout->table;
     struct piece *pieces = lull_arena_zero(layout->arena, table->n_columns + 1, sizeof(*pieces));
@@ -257,7 +258,7 @@ static void put_heading(const struct layout *layout, FILE *out, size_t begin, si
                 heading_line(layout, table->columns[column].heading, i, layout->widths[column]);
             pieces[column] = (struct piece){text, lull_display_width(text), ""};
         }
-        put_line(layout, out, &label, pieces, begin, end);
+        put_cell_line(layout, out, &label, pieces, begin, end);
     }
 }
 
@@ -277,17 +278,18 @@ static size_t part_end(const struct layout *layout, size_t begin, size_t *ret_wi
     return end;
 }
 
-static void put_part(const struct layout *layout, FILE *out, size_t begin, size_t end, size_t width)
+static void put_column_range(const struct layout *layout, FILE *out, size_t begin, size_t end,
+                             size_t width)
 {
     const struct lull_table *table = layout->table;
-    put_heading(layout, out, begin, end);
+    put_heading_lines(layout, out, begin, end);
     if (layout->heading_lines)
         put_rule(layout, out, width);
     for (size_t row = 0; row < table->n_rows; row++) {
         if (table->rows[row].rule)
             put_rule(layout, out, width);
-        put_line(layout, out, &layout->labels[row], &layout->pieces[row * table->n_columns], begin,
-                 end);
+        put_cell_line(layout, out, &layout->labels[row], &layout->pieces[row * table->n_columns],
+                      begin, end);
     }
 }
 
@@ -339,7 +341,7 @@ void lull_text_table(FILE *out, const struct lull_table *table,
             fputc('\n', out);
         size_t width;
         size_t end = part_end(&layout, begin, &width);
-        put_part(&layout, out, begin, end, width);
+        put_column_range(&layout, out, begin, end, width);
         begin = end;
     } while (begin < table->n_columns);
     put_reasons(&layout, out);

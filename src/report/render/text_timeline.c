@@ -13,7 +13,7 @@ enum {
     MOST_LINES = 20,
     LEAST_LABEL = 9,
     MOST_LABEL = 24,
-    MARGIN = 7, /* a blank before the cells, the percentage behind them */
+    CELL_MARGIN = 7, /* a blank before the cells, the percentage behind them */
     USUAL_WIDTH = 100,
     MOST_LEVEL = 7
 };
@@ -129,7 +129,7 @@ static void put_coloured(struct drawing *drawing, unsigned eighths, enum lull_pi
 }
 
 /* Without: a shade where most is useful, else the letter of most of the rest. */
-static void put_plain(struct drawing *drawing, double share, enum lull_picture_paint rest)
+static void put_plain_cell(struct drawing *drawing, double share, enum lull_picture_paint rest)
 {
     static const char *const shades[2][3] = {{"+", "*", "#"}, {"\u2592", "\u2593", "\u2588"}};
     const unsigned shade = share >= 0.9 ? 2 : share >= 0.7 ? 1 : 0;
@@ -139,7 +139,7 @@ static void put_plain(struct drawing *drawing, double share, enum lull_picture_p
         fputc(paints[rest].letter, drawing->out);
 }
 
-static void put_cell(struct drawing *drawing, const int64_t *cell)
+static void put_time_cell(struct drawing *drawing, const int64_t *cell)
 {
     int64_t all;
     const int64_t useful = useful_of(drawing, cell, &all);
@@ -158,10 +158,10 @@ static void put_cell(struct drawing *drawing, const int64_t *cell)
     if (drawing->options->colour && drawing->options->unicode)
         put_coloured(drawing, eighths, rest);
     else
-        put_plain(drawing, share, rest);
+        put_plain_cell(drawing, share, rest);
 }
 
-static void put_label(struct drawing *drawing, const char *label)
+static void put_row_label(struct drawing *drawing, const char *label)
 {
     label = lull_display_shorten(drawing->arena, lull_display_clean(drawing->arena, label),
                                  drawing->label, drawing->options->unicode);
@@ -170,8 +170,8 @@ static void put_label(struct drawing *drawing, const char *label)
         fputc(' ', drawing->out);
 }
 
-static void put_line(struct drawing *drawing, const char *label, const uint32_t *rows,
-                     uint32_t n_rows)
+static void put_timeline_line(struct drawing *drawing, const char *label, const uint32_t *rows,
+                              uint32_t n_rows)
 {
     const struct lull_picture_timeline *timeline = drawing->timeline;
     const size_t n = timeline->n_activities, width = n * bins_of(drawing);
@@ -181,11 +181,11 @@ static void put_line(struct drawing *drawing, const char *label, const uint32_t 
         for (size_t i = 0; i < width; i++)
             drawing->sum[i] += drawing->ns[i];
     }
-    put_label(drawing, label);
+    put_row_label(drawing, label);
     drawing->colour = 0;
     int64_t useful = 0, all = 0, of_cell;
     for (uint32_t bin = 0; bin < bins_of(drawing); bin++) {
-        put_cell(drawing, drawing->sum + n * bin);
+        put_time_cell(drawing, drawing->sum + n * bin);
         useful += useful_of(drawing, drawing->sum + n * bin, &of_cell);
         all += of_cell;
     }
@@ -218,7 +218,7 @@ static void put_lines(struct drawing *drawing)
     for (uint32_t i = 0; i < drawing->n_picked; i += drawing->per_line) {
         uint32_t n = drawing->n_picked - i;
         n = n < drawing->per_line ? n : drawing->per_line;
-        put_line(drawing, label_of(drawing, i, n), drawing->picked + i, n);
+        put_timeline_line(drawing, label_of(drawing, i, n), drawing->picked + i, n);
     }
     const struct lull_picture_timeline *timeline = drawing->timeline;
     bool first = true;
@@ -232,7 +232,7 @@ static void put_lines(struct drawing *drawing)
         if (first)
             fputs("those that differ most:\n", drawing->out);
         first = false;
-        put_line(drawing, timeline->rows[row].name, &row, 1);
+        put_timeline_line(drawing, timeline->rows[row].name, &row, 1);
     }
 }
 
@@ -305,7 +305,7 @@ static void lay_out(struct drawing *drawing)
     for (uint32_t i = 0; i < drawing->n_picked; i++)
         if (drawing->timeline->rows[drawing->picked[i]].level < drawing->level)
             drawing->level = drawing->timeline->rows[drawing->picked[i]].level;
-    while (drawing->level > 3 && bins_of(drawing) + LEAST_LABEL + MARGIN > width)
+    while (drawing->level > 3 && bins_of(drawing) + LEAST_LABEL + CELL_MARGIN > width)
         drawing->level--;
     for (uint32_t i = 0; i < drawing->n_picked; i += drawing->per_line) {
         uint32_t n = drawing->n_picked - i;
@@ -313,7 +313,7 @@ static void lay_out(struct drawing *drawing)
         size_t columns = lull_display_width(lull_display_clean(drawing->arena, label));
         drawing->label = columns > drawing->label ? columns : drawing->label;
     }
-    const size_t taken = bins_of(drawing) + MARGIN;
+    const size_t taken = bins_of(drawing) + CELL_MARGIN;
     const size_t room = taken + LEAST_LABEL < width ? width - taken : LEAST_LABEL;
     const size_t most = room < MOST_LABEL ? room : MOST_LABEL;
     drawing->label = drawing->label < LEAST_LABEL ? LEAST_LABEL : drawing->label;

@@ -44,8 +44,8 @@ static const char *verdict_of(const struct lull_diff *diff, const struct lull_di
     return change > 0 ? "more" : "less";
 }
 
-static void add_facts(struct lull_document *document, const struct lull_diff *diff,
-                      struct lull_arena *arena)
+static void add_diff_facts(struct lull_document *document, const struct lull_diff *diff,
+                           struct lull_arena *arena)
 {
     const double change = diff->after_s - diff->before_s;
     lull_document_fact(document, "before", "A",
@@ -76,8 +76,8 @@ static void add_facts(struct lull_document *document, const struct lull_diff *di
                        lull_cell_quantity(diff->runtime.high, "s"));
 }
 
-static void add_difference(struct lull_table *table, uint32_t row, const struct lull_diff *diff,
-                           const struct lull_diff_row *of)
+static void add_cause_difference(struct lull_table *table, uint32_t row,
+                                 const struct lull_diff *diff, const struct lull_diff_row *of)
 {
     const struct lull_difference *found = &of->difference;
     if (!of->part)
@@ -91,15 +91,15 @@ static void add_difference(struct lull_table *table, uint32_t row, const struct 
     lull_table_set(table, row, 9, lull_cell_text(verdict_of(diff, found, (double)change_of(of))));
 }
 
-static void set_times(struct lull_table *table, uint32_t row, int64_t before, int64_t after)
+static void set_times_of_both(struct lull_table *table, uint32_t row, int64_t before, int64_t after)
 {
     lull_table_set(table, row, 2, lull_cell_time(before));
     lull_table_set(table, row, 3, lull_cell_time(after));
     lull_table_set(table, row, 4, lull_cell_time(after - before));
 }
 
-static void add_row(struct lull_table *table, const struct lull_diff *diff,
-                    const struct lull_diff_row *of, int64_t *sum, struct lull_arena *arena)
+static void add_diff_row(struct lull_table *table, const struct lull_diff *diff,
+                         const struct lull_diff_row *of, int64_t *sum, struct lull_arena *arena)
 {
     const struct lull_part *part = of->part;
     const char *nowhere = diff->by_activity ? "all regions" : "outside of regions";
@@ -111,13 +111,13 @@ static void add_row(struct lull_table *table, const struct lull_diff *diff,
         lull_table_set(table, row, 1, lull_cell_text(part->site));
     }
     *sum += change_of(of);
-    set_times(table, row, of->before_ns, of->after_ns);
+    set_times_of_both(table, row, of->before_ns, of->after_ns);
     lull_table_set(table, row, 5, lull_cell_time(*sum));
-    add_difference(table, row, diff, of);
+    add_cause_difference(table, row, diff, of);
 }
 
-static void add_rows(struct lull_document *document, const struct lull_diff *diff,
-                     struct lull_arena *arena)
+static void add_diff_rows(struct lull_document *document, const struct lull_diff *diff,
+                          struct lull_arena *arena)
 {
     static const char *const columns[][2] = {
         {"cause", "time in"}, {"site", "called from"}, {"before", "A"},      {"after", "B"},
@@ -130,10 +130,10 @@ static void add_rows(struct lull_document *document, const struct lull_diff *dif
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         lull_table_column(table, columns[i][0], columns[i][1]);
     for (uint32_t r = 0; r < diff->n_rows; r++)
-        add_row(table, diff, &diff->rows[r], &sum, arena);
+        add_diff_row(table, diff, &diff->rows[r], &sum, arena);
     lull_table_rule(table);
     const uint32_t row = lull_table_row(table, "all", "all", LULL_NO_ROW);
-    set_times(table, row, diff->before_ns, diff->after_ns);
+    set_times_of_both(table, row, diff->before_ns, diff->after_ns);
 }
 
 static void add_computation(struct lull_document *document, const struct lull_diff *diff)
@@ -167,8 +167,8 @@ struct lull_document *lull_diff_document(const struct lull_diff *diff,
 {
     struct lull_document *document = lull_document_create(arena, "lull-diff/1", "");
     lull_document_add_notices(document, notices);
-    add_facts(document, diff, arena);
-    add_rows(document, diff, arena);
+    add_diff_facts(document, diff, arena);
+    add_diff_rows(document, diff, arena);
     add_computation(document, diff);
     if (diff->by_activity)
         lull_document_note(document, LULL_NOTE_INFO,
@@ -188,10 +188,10 @@ struct lull_document *lull_diff_document(const struct lull_diff *diff,
 
 static const char *step_label(const struct lull_diff_row *row, struct lull_arena *arena)
 {
-    enum { MOST = 56 };
+    enum { MOST_LABEL_COLUMNS = 56 };
     const char *label = row->part ? lull_part_describe(row->part, arena) : "smaller parts";
     size_t length = 0, shown = 0;
-    while (label[length] && shown < MOST)
+    while (label[length] && shown < MOST_LABEL_COLUMNS)
         shown += ((unsigned char)label[++length] & 0xc0) != 0x80;
     return label[length] ? lull_arena_printf(arena, "%.*s...", (int)length, label) : label;
 }

@@ -31,18 +31,18 @@ static void add_measurements(struct lull_chart *chart, const struct lull_fit_ser
 static void add_curve(struct lull_chart *chart, const struct lull_fit *fit, double last,
                       struct lull_arena *arena)
 {
-    enum { STEPS = 200 };
+    enum { CURVE_STEPS = 200 };
     const struct lull_fit_model *best = &fit->models[fit->best];
-    struct lull_chart_point curve[STEPS + 1];
-    for (int i = 0; i <= STEPS; i++) {
-        double x = fit->low[0] * pow(last / fit->low[0], (double)i / STEPS);
+    struct lull_chart_point curve[CURVE_STEPS + 1];
+    for (int i = 0; i <= CURVE_STEPS; i++) {
+        double x = fit->low[0] * pow(last / fit->low[0], (double)i / CURVE_STEPS);
         struct lull_fit_prediction prediction = lull_fit_predict(best, &x);
         curve[i] = (struct lull_chart_point){x, prediction.value, prediction.low, prediction.high};
     }
-    lull_chart_series(chart, best->law->name, LULL_CHART_CURVE, curve, STEPS + 1);
+    lull_chart_series(chart, best->law->name, LULL_CHART_CURVE, curve, CURVE_STEPS + 1);
     lull_chart_series(
         chart, lull_arena_printf(arena, "%g %% of further measurements", 100 * fit->confidence),
-        LULL_CHART_BAND, curve, STEPS + 1);
+        LULL_CHART_BAND, curve, CURVE_STEPS + 1);
 }
 
 const struct lull_chart *lull_fit_chart(const struct lull_fit_study *study,

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-struct drawing {
+struct fit_drawing {
     struct lull_document *document;
     const struct lull_fit_study *study;
     const struct lull_fit *fit;
@@ -19,7 +19,7 @@ struct drawing {
 /* ---- cells ---------------------------------------------------------------------------------- */
 
 /* "4" or "4, 100". */
-static const char *place_text(const struct drawing *drawing, const double *x)
+static const char *place_text(const struct fit_drawing *drawing, const double *x)
 {
     const char *text = "";
     for (size_t p = 0; p < drawing->fit->n_params; p++)
@@ -27,7 +27,7 @@ static const char *place_text(const struct drawing *drawing, const double *x)
     return text;
 }
 
-static const char *parameters_text(const struct drawing *drawing)
+static const char *parameters_text(const struct fit_drawing *drawing)
 {
     const char *text = "";
     for (size_t p = 0; p < drawing->fit->n_params; p++)
@@ -38,7 +38,7 @@ static const char *parameters_text(const struct drawing *drawing)
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-static void add_facts(const struct drawing *drawing)
+static void add_fit_facts(const struct fit_drawing *drawing)
 {
     const struct lull_fit *fit = drawing->fit;
     struct lull_document *document = drawing->document;
@@ -60,7 +60,7 @@ static void add_facts(const struct drawing *drawing)
                            lull_number_cell(lull_fit_reach(fit, drawing->arena)));
 }
 
-static void add_law(const struct drawing *drawing, struct lull_table *table,
+static void add_law(const struct fit_drawing *drawing, struct lull_table *table,
                     const struct lull_fit_model *model)
 {
     const struct lull_fit_series *series = drawing->fit->series;
@@ -89,7 +89,7 @@ static void add_law(const struct drawing *drawing, struct lull_table *table,
     }
 }
 
-static void add_laws(const struct drawing *drawing)
+static void add_laws(const struct fit_drawing *drawing)
 {
     struct lull_table *table =
         lull_document_table(drawing->document, "laws", "Laws", LULL_BY_COLUMN);
@@ -103,7 +103,7 @@ static void add_laws(const struct drawing *drawing)
         add_law(drawing, table, &drawing->fit->models[m]);
 }
 
-static void add_points(const struct drawing *drawing)
+static void add_points(const struct fit_drawing *drawing)
 {
     const struct lull_fit_series *series = drawing->fit->series;
     struct lull_table *table =
@@ -129,7 +129,7 @@ static void add_points(const struct drawing *drawing)
 }
 
 /* Intervals without width are no certainty. */
-static void tell_exact(const struct drawing *drawing)
+static void tell_exact(const struct fit_drawing *drawing)
 {
     static const double rounding = 1e-9;
     const struct lull_fit_series *series = drawing->fit->series;
@@ -143,7 +143,8 @@ static void tell_exact(const struct drawing *drawing)
                        "which does not say that it holds where nothing was measured.");
 }
 
-static void add_prediction(const struct drawing *drawing, struct lull_table *table, const double *x)
+static void add_prediction(const struct fit_drawing *drawing, struct lull_table *table,
+                           const double *x)
 {
     const char *unit = drawing->fit->series->unit, *place = place_text(drawing, x);
     const char *why = lull_fit_not_borne(drawing->fit, x, drawing->arena);
@@ -164,7 +165,7 @@ static void add_prediction(const struct drawing *drawing, struct lull_table *tab
     lull_table_set(table, row, 2, lull_value_cell(prediction.high, unit));
 }
 
-static void add_predictions(const struct drawing *drawing)
+static void add_predictions(const struct fit_drawing *drawing)
 {
     double reach = drawing->fit->n_params == 1 ? lull_fit_reach(drawing->fit, drawing->arena) : 0;
     if (drawing->show->n_at == 0 && !(2 * drawing->fit->high[0] <= reach))
@@ -186,7 +187,7 @@ static void add_predictions(const struct drawing *drawing)
 
 /* ---- the parts ------------------------------------------------------------------------------ */
 
-static struct lull_cell turning_cell(const struct drawing *drawing, double x, double reach)
+static struct lull_cell turning_cell(const struct fit_drawing *drawing, double x, double reach)
 {
     if (isfinite(x))
         return lull_number_cell(x);
@@ -195,12 +196,12 @@ static struct lull_cell turning_cell(const struct drawing *drawing, double x, do
 }
 
 /* Regions are parts of the whole where the whole is in front. */
-static bool has_shares(const struct drawing *drawing)
+static bool has_shares(const struct fit_drawing *drawing)
 {
     return !*drawing->fit->series->region && drawing->fit->series->kind == LULL_FIT_TIME;
 }
 
-static void add_part(const struct drawing *drawing, struct lull_table *table,
+static void add_part(const struct fit_drawing *drawing, struct lull_table *table,
                      const struct lull_fit_part *part, bool turns)
 {
     const char *name = *part->series->region ? part->series->region : part->series->metric;
@@ -228,7 +229,7 @@ static void add_part(const struct drawing *drawing, struct lull_table *table,
     lull_table_set(table, row, 5, turning_cell(drawing, turning.peak, reach));
 }
 
-static void tell_first_stop(const struct drawing *drawing)
+static void tell_first_stop(const struct fit_drawing *drawing)
 {
     const struct lull_fit_study *study = drawing->study;
     if (study->stops_first == study->n_parts) {
@@ -245,7 +246,7 @@ static void tell_first_stop(const struct drawing *drawing)
                        fit->series->region, study->table->params[0], half);
 }
 
-static void add_parts(const struct drawing *drawing)
+static void add_fitted_parts(const struct fit_drawing *drawing)
 {
     const struct lull_fit_study *study = drawing->study;
     bool turns = study->table->n_params == 1 && strcmp(study->table->params[0], "size") != 0;
@@ -272,19 +273,19 @@ struct lull_document *lull_fit_document(const struct lull_fit_study *study,
                                         const struct lull_fit_show *show,
                                         struct lull_notices *notices, struct lull_arena *arena)
 {
-    const struct drawing drawing = {.document = lull_document_create(arena, "lull-fit/1", ""),
-                                    .study = study,
-                                    .fit = study->fit,
-                                    .best = &study->fit->models[study->fit->best],
-                                    .show = show,
-                                    .notices = notices,
-                                    .arena = arena};
-    add_facts(&drawing);
+    const struct fit_drawing drawing = {.document = lull_document_create(arena, "lull-fit/1", ""),
+                                        .study = study,
+                                        .fit = study->fit,
+                                        .best = &study->fit->models[study->fit->best],
+                                        .show = show,
+                                        .notices = notices,
+                                        .arena = arena};
+    add_fit_facts(&drawing);
     add_laws(&drawing);
     add_points(&drawing);
     tell_exact(&drawing);
     add_predictions(&drawing);
-    add_parts(&drawing);
+    add_fitted_parts(&drawing);
     lull_document_add_notices(drawing.document, notices);
     return drawing.document;
 }

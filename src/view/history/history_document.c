@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-static const char *time_of(const struct lull_history_entry *entry, struct lull_arena *arena)
+static const char *time_of_entry(const struct lull_history_entry *entry, struct lull_arena *arena)
 {
     char text[32];
     return lull_arena_strdup(arena, lull_history_time_text(entry->time, text));
@@ -28,15 +28,15 @@ static void add_key(struct lull_document *document, const struct lull_history *s
     lull_document_fact(document, "runs", "Runs", lull_cell_count(series->count));
 }
 
-static struct lull_cell change_cell(const struct lull_history_level *level)
+static struct lull_cell level_change_cell(const struct lull_history_level *level)
 {
     if (level[-1].median == 0)
         return lull_cell_absent("the level before is 0");
     return lull_cell_share(level->median / level[-1].median - 1);
 }
 
-static void add_levels(struct lull_document *document, const struct lull_history *series,
-                       const char *metric, struct lull_arena *arena)
+static void add_history_levels(struct lull_document *document, const struct lull_history *series,
+                               const char *metric, struct lull_arena *arena)
 {
     static const char *const columns[][2] = {
         {"commit", "commit"}, {"runs", "runs"}, {"median", "median"}, {"change", "change"}};
@@ -50,13 +50,13 @@ static void add_levels(struct lull_document *document, const struct lull_history
         lull_table_column(table, columns[i][0], columns[i][1]);
     for (uint32_t i = 0; i < count; i++) {
         const struct lull_history_entry *first = &series->entries[levels[i].first];
-        const char *time = time_of(first, arena);
+        const char *time = time_of_entry(first, arena);
         const uint32_t row = lull_table_row(table, time, time, LULL_NO_ROW);
         lull_table_set(table, row, 0, lull_cell_text(first->commit));
         lull_table_set(table, row, 1, lull_cell_count(levels[i].runs));
         lull_table_set(table, row, 2, lull_metric_cell(metric, levels[i].median));
         if (i)
-            lull_table_set(table, row, 3, change_cell(&levels[i]));
+            lull_table_set(table, row, 3, level_change_cell(&levels[i]));
     }
 }
 
@@ -71,7 +71,7 @@ static void add_runs(struct lull_document *document, const struct lull_history *
         lull_table_column(table, metrics[m], metrics[m]);
     for (uint32_t i = 0; i < series->count; i++) {
         const struct lull_history_entry *entry = &series->entries[i];
-        const char *time = time_of(entry, arena);
+        const char *time = time_of_entry(entry, arena);
         const uint32_t row = lull_table_row(table, time, time, LULL_NO_ROW);
         lull_table_set(table, row, 0, lull_cell_text(entry->commit));
         lull_table_set(table, row, 1, lull_cell_text(entry->run));
@@ -88,7 +88,7 @@ struct lull_document *lull_history_document(const struct lull_history *series,
     struct lull_document *document = lull_document_create(arena, "lull-series/1", "");
     add_key(document, series);
     for (size_t m = 0; m < n_metrics; m++)
-        add_levels(document, series, metrics[m], arena);
+        add_history_levels(document, series, metrics[m], arena);
     add_runs(document, series, metrics, n_metrics, arena);
     for (size_t m = 0; m < n_metrics; m++)
         lull_document_chart(document, lull_arena_printf(arena, "chart:%s", metrics[m]),
@@ -121,7 +121,7 @@ const struct lull_chart *lull_history_chart(const struct lull_history *series, c
         if (i)
             lull_chart_mark(chart, levels[i].first + 1,
                             *first->commit ? lull_arena_strndup(arena, first->commit, 10)
-                                           : time_of(first, arena));
+                                           : time_of_entry(first, arena));
     }
     return chart;
 }

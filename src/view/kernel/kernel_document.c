@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct drawing {
+struct kernel_drawing {
     struct lull_document *document;
     const struct lull_kernel_prediction *prediction; /* of the nest, or one of its loops */
     const char *id, *place; /* "_2" and "Loop 2, line 7: " of a loop among several; else "" */
@@ -30,7 +30,7 @@ static const char *sizes_text(const struct lull_kernel *kernel, struct lull_aren
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
-static void add_facts(const struct drawing *drawing)
+static void add_kernel_facts(const struct kernel_drawing *drawing)
 {
     const struct lull_kernel_prediction *prediction = drawing->prediction;
     struct lull_arena *arena = drawing->arena;
@@ -81,7 +81,7 @@ static void add_facts(const struct drawing *drawing)
                        lull_cell_text(lull_kernel_bottleneck_text(&prediction->roofline, arena)));
 }
 
-static struct lull_table *add_table(const struct drawing *drawing, const char *id,
+static struct lull_table *add_table(const struct kernel_drawing *drawing, const char *id,
                                     const char *title)
 {
     struct lull_arena *arena = drawing->arena;
@@ -92,7 +92,7 @@ static struct lull_table *add_table(const struct drawing *drawing, const char *i
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-static void add_levels(const struct drawing *drawing)
+static void add_cache_levels(const struct kernel_drawing *drawing)
 {
     const struct lull_kernel_prediction *prediction = drawing->prediction;
     struct lull_table *table =
@@ -133,7 +133,7 @@ static void add_levels(const struct drawing *drawing)
     }
 }
 
-static const char *held_text(const struct drawing *drawing,
+static const char *held_text(const struct kernel_drawing *drawing,
                              const struct lull_layer_condition *condition,
                              const struct lull_layer_held *held)
 {
@@ -149,7 +149,7 @@ static const char *held_text(const struct drawing *drawing,
     return text;
 }
 
-static void add_conditions(const struct drawing *drawing)
+static void add_conditions(const struct kernel_drawing *drawing)
 {
     const struct lull_layers *layers = &drawing->prediction->layers;
     if (layers->n_conditions == 0)
@@ -181,7 +181,7 @@ static void add_conditions(const struct drawing *drawing)
     }
 }
 
-static void add_roofline(const struct drawing *drawing)
+static void add_roofline(const struct kernel_drawing *drawing)
 {
     const struct lull_kernel_prediction *prediction = drawing->prediction;
     const struct lull_roofline *roofline = &prediction->roofline;
@@ -223,7 +223,7 @@ static void add_roofline(const struct drawing *drawing)
     }
 }
 
-static void add_cores(const struct drawing *drawing)
+static void add_core_scaling(const struct kernel_drawing *drawing)
 {
     const struct lull_kernel_prediction *prediction = drawing->prediction;
     if (prediction->n_points < 2)
@@ -245,7 +245,7 @@ static void add_cores(const struct drawing *drawing)
     }
 }
 
-static void add_ports(const struct drawing *drawing)
+static void add_ports(const struct kernel_drawing *drawing)
 {
     const struct lull_incore *incore = &drawing->prediction->incore;
     if (!drawing->show->ports || !incore->assembly)
@@ -268,7 +268,7 @@ static void add_ports(const struct drawing *drawing)
 
 /* ---- measurement ---------------------------------------------------------------------------- */
 
-static void add_measured(const struct drawing *drawing)
+static void add_kernel_measured(const struct kernel_drawing *drawing)
 {
     const struct lull_kernel_prediction *prediction = drawing->prediction;
     const struct lull_kernel_measured *measured = drawing->show->measured;
@@ -312,7 +312,7 @@ static void add_measured(const struct drawing *drawing)
 
 /* ---- notes ---------------------------------------------------------------------------------- */
 
-static void tell_disagreements(const struct drawing *drawing)
+static void tell_disagreements(const struct kernel_drawing *drawing)
 {
     const struct lull_kernel_prediction *prediction = drawing->prediction;
     for (size_t i = 0; i < prediction->layers.n_levels; i++) {
@@ -330,7 +330,7 @@ static void tell_disagreements(const struct drawing *drawing)
     }
 }
 
-static void tell_loop(const struct drawing *drawing)
+static void tell_loop(const struct kernel_drawing *drawing)
 {
     const struct lull_kernel_prediction *prediction = drawing->prediction;
     for (size_t i = 0; i < prediction->incore.n_notes; i++)
@@ -357,7 +357,7 @@ static void add_shares(const double *shares, size_t far, bool is_cache, char *te
     }
 }
 
-static void tell_overlap(const struct drawing *drawing)
+static void tell_overlap(const struct kernel_drawing *drawing)
 {
     const struct lull_kernel_prediction *prediction = drawing->prediction;
     const struct lull_ecm_overlap *overlap = &prediction->overlap;
@@ -381,7 +381,7 @@ static void tell_overlap(const struct drawing *drawing)
                        text);
 }
 
-static void tell_notes(const struct drawing *drawing)
+static void tell_notes(const struct kernel_drawing *drawing)
 {
     const struct lull_kernel_prediction *prediction = drawing->prediction;
     tell_overlap(drawing);
@@ -395,21 +395,22 @@ static void tell_notes(const struct drawing *drawing)
 
 /* ---- the document --------------------------------------------------------------------------- */
 
-static void add_loop(const struct drawing *drawing)
+static void add_loop(const struct kernel_drawing *drawing)
 {
-    add_levels(drawing);
+    add_cache_levels(drawing);
     add_conditions(drawing);
     add_roofline(drawing);
 }
 
 /* `draw` for each innermost loop, or for the only one. */
-static void for_each_loop(const struct drawing *drawing, void (*draw)(const struct drawing *))
+static void for_each_loop(const struct kernel_drawing *drawing,
+                          void (*draw)(const struct kernel_drawing *))
 {
     struct lull_arena *arena = drawing->arena;
     if (drawing->prediction->n_loops == 0)
         draw(drawing);
     for (size_t l = 0; l < drawing->prediction->n_loops; l++) {
-        struct drawing loop = *drawing;
+        struct kernel_drawing loop = *drawing;
         loop.prediction = &drawing->prediction->loops[l];
         loop.id = lull_arena_printf(arena, "_%zu", lull_kernel_number(loop.prediction->kernel));
         loop.place =
@@ -422,20 +423,20 @@ struct lull_document *lull_kernel_document(const struct lull_kernel_prediction *
                                            const struct lull_kernel_show *show,
                                            struct lull_notices *notices, struct lull_arena *arena)
 {
-    const struct drawing drawing = {.document =
-                                        lull_document_create(arena, "lull-model-kernel/1", ""),
-                                    .prediction = prediction,
-                                    .id = "",
-                                    .place = "",
-                                    .show = show,
-                                    .notices = notices,
-                                    .arena = arena};
-    add_facts(&drawing);
+    const struct kernel_drawing drawing = {
+        .document = lull_document_create(arena, "lull-model-kernel/1", ""),
+        .prediction = prediction,
+        .id = "",
+        .place = "",
+        .show = show,
+        .notices = notices,
+        .arena = arena};
+    add_kernel_facts(&drawing);
     lull_kernel_add_loops(drawing.document, prediction, arena);
     for_each_loop(&drawing, add_loop);
-    add_cores(&drawing);
+    add_core_scaling(&drawing);
     for_each_loop(&drawing, add_ports);
-    add_measured(&drawing);
+    add_kernel_measured(&drawing);
     for_each_loop(&drawing, tell_loop);
     tell_notes(&drawing);
     lull_document_add_notices(drawing.document, notices);

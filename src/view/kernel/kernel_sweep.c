@@ -64,9 +64,9 @@ static void add_columns(struct lull_table *table, const char *size,
     }
 }
 
-static void add_row(struct lull_table *table, double value,
-                    const struct lull_kernel_prediction *prediction,
-                    const struct lull_kernel_measured *measured, struct lull_arena *arena)
+static void add_sweep_row(struct lull_table *table, double value,
+                          const struct lull_kernel_prediction *prediction,
+                          const struct lull_kernel_measured *measured, struct lull_arena *arena)
 {
     const struct lull_ecm *ecm = &prediction->ecm;
     const char *id = lull_arena_printf(arena, "%.0f", value);
@@ -142,7 +142,7 @@ struct lull_document *lull_kernel_sweep_document(const struct lull_kernel_predic
         lull_document_table(document, "sweep", "Cycles per unit of work", LULL_BY_COLUMN);
     add_columns(table, size, &predictions[0], measured, arena);
     for (size_t p = 0; p < count; p++)
-        add_row(table, values[p], &predictions[p], measured ? &measured[p] : NULL, arena);
+        add_sweep_row(table, values[p], &predictions[p], measured ? &measured[p] : NULL, arena);
     for (int l = 0; l < (int)predictions[0].kernel->n_loops; l++)
         tell_in_core(document, predictions, count, l, several, arena);
     tell_units(document, predictions, values, count, size);

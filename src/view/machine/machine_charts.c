@@ -10,12 +10,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct drawing {
+struct machine_drawing {
     struct lull_arena *arena;
     const struct lull_machine *machine;
 };
 
-static const char *what_machine(const struct drawing *drawing)
+static const char *what_machine(const struct machine_drawing *drawing)
 {
     const struct lull_machine *machine = drawing->machine;
     return machine->name        ? machine->name
@@ -36,7 +36,7 @@ static const char *short_size(uint64_t bytes, struct lull_arena *arena)
     return lull_arena_printf(arena, "%g%s", number, unit);
 }
 
-static void mark_caches(struct lull_chart *chart, const struct drawing *drawing)
+static void mark_caches(struct lull_chart *chart, const struct machine_drawing *drawing)
 {
     for (size_t i = 0; i < drawing->machine->n_caches; i++) {
         const struct lull_machine_cache *cache = &drawing->machine->caches[i];
@@ -47,8 +47,9 @@ static void mark_caches(struct lull_chart *chart, const struct drawing *drawing)
     }
 }
 
-static void add_series(struct lull_chart *chart, const struct lull_series *series,
-                       const char *label, enum lull_chart_style style, struct lull_arena *arena)
+static void add_machine_series(struct lull_chart *chart, const struct lull_series *series,
+                               const char *label, enum lull_chart_style style,
+                               struct lull_arena *arena)
 {
     struct lull_chart_point *points = lull_arena_zero(arena, series->n_points + 1, sizeof *points);
     for (size_t i = 0; i < series->n_points; i++)
@@ -57,7 +58,7 @@ static void add_series(struct lull_chart *chart, const struct lull_series *serie
     lull_chart_series(chart, label, style, points, series->n_points);
 }
 
-static struct lull_chart *draw_sweep(const struct drawing *drawing)
+static struct lull_chart *draw_sweep(const struct machine_drawing *drawing)
 {
     const struct lull_series *series = lull_machine_series(drawing->machine, "sweep.load.1");
     if (!series || series->n_points == 0)
@@ -67,7 +68,7 @@ static struct lull_chart *draw_sweep(const struct drawing *drawing)
         lull_arena_printf(drawing->arena, "Load bandwidth of one core, %s", what_machine(drawing)));
     lull_chart_x_axis(chart, "working set", "B", LULL_CHART_SIZES);
     lull_chart_y_axis(chart, "bandwidth", "B/s", LULL_CHART_LINEAR);
-    add_series(chart, series, "load", LULL_CHART_LINE, drawing->arena);
+    add_machine_series(chart, series, "load", LULL_CHART_LINE, drawing->arena);
     mark_caches(chart, drawing);
     return chart;
 }
@@ -81,7 +82,7 @@ static int by_x(const void *a, const void *b)
 }
 
 /* All numbers "<base>.<threads>". */
-static size_t gather(const struct drawing *drawing, const char *base,
+static size_t gather(const struct machine_drawing *drawing, const char *base,
                      struct lull_chart_point *points)
 {
     size_t count = 0, length = strlen(base);
@@ -101,7 +102,7 @@ static size_t gather(const struct drawing *drawing, const char *base,
     return count;
 }
 
-static struct lull_chart *draw_cores(const struct drawing *drawing)
+static struct lull_chart *draw_cores(const struct machine_drawing *drawing)
 {
     static const char *const kernels[] = {"load", "copy", "triad", "ntstore"};
     struct lull_chart *chart = lull_chart_create(
@@ -137,18 +138,18 @@ static double message_time(const struct lull_network_level *level, double bytes)
 static void add_fit(struct lull_chart *chart, const struct lull_network_level *level, double low,
                     double high, struct lull_arena *arena)
 {
-    enum { STEPS = 200 };
-    struct lull_chart_point points[STEPS + 1];
-    for (int i = 0; i <= STEPS; i++) {
-        double bytes = low * pow(high / low, (double)i / STEPS);
+    enum { FIT_STEPS = 200 };
+    struct lull_chart_point points[FIT_STEPS + 1];
+    for (int i = 0; i <= FIT_STEPS; i++) {
+        double bytes = low * pow(high / low, (double)i / FIT_STEPS);
         points[i] = (struct lull_chart_point){bytes, message_time(level, bytes), NAN, NAN};
     }
     lull_chart_series(chart, lull_arena_printf(arena, "%s, fit", level->name), LULL_CHART_CURVE,
-                      points, STEPS + 1);
+                      points, FIT_STEPS + 1);
 }
 
 /* Curves "pingpong.<level>" of the time of a message over its size, with the fits of the levels. */
-static struct lull_chart *draw_messages(const struct drawing *drawing)
+static struct lull_chart *draw_messages(const struct machine_drawing *drawing)
 {
     struct lull_chart *chart =
         lull_chart_create(drawing->arena, lull_arena_printf(drawing->arena, "Time of a message, %s",
@@ -163,7 +164,7 @@ static struct lull_chart *draw_messages(const struct drawing *drawing)
         if (!series || series->n_points < 2)
             continue;
         any = true;
-        add_series(chart, series, level->name, LULL_CHART_POINTS, drawing->arena);
+        add_machine_series(chart, series, level->name, LULL_CHART_POINTS, drawing->arena);
         add_fit(chart, level, fmax(1, series->points[0].x), series->points[series->n_points - 1].x,
                 drawing->arena);
         if (level->has_eager_limit)
@@ -175,7 +176,7 @@ static struct lull_chart *draw_messages(const struct drawing *drawing)
     return any ? chart : NULL;
 }
 
-static struct lull_chart *draw_noise(const struct drawing *drawing)
+static struct lull_chart *draw_noise(const struct machine_drawing *drawing)
 {
     struct lull_chart *chart =
         lull_chart_create(drawing->arena, lull_arena_printf(drawing->arena, "Detours by length, %s",
@@ -203,12 +204,12 @@ size_t lull_machine_charts(const struct lull_machine *machine, struct lull_arena
 {
     static const struct {
         const char *name;
-        struct lull_chart *(*draw)(const struct drawing *); /* NULL: there are no numbers */
+        struct lull_chart *(*draw)(const struct machine_drawing *); /* NULL: there are no numbers */
     } charts[LULL_MACHINE_CHARTS] = {{"bandwidth-working-set", draw_sweep},
                                      {"memory-cores", draw_cores},
                                      {"messages", draw_messages},
                                      {"noise", draw_noise}};
-    const struct drawing drawing = {arena, machine};
+    const struct machine_drawing drawing = {arena, machine};
     size_t count = 0;
     for (size_t i = 0; i < LULL_MACHINE_CHARTS; i++) {
         const struct lull_chart *chart = charts[i].draw(&drawing);

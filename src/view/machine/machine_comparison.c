@@ -64,8 +64,8 @@ struct outcome {
     double stated;         /* how many are expected inside */
 };
 
-static void add_row(struct lull_table *table, const struct lull_number *a,
-                    const struct lull_number *b)
+static void add_compared_number(struct lull_table *table, const struct lull_number *a,
+                                const struct lull_number *b)
 {
     uint32_t row = lull_table_row(table, a->name, a->name, LULL_NO_ROW);
     lull_table_set(table, row, 0, lull_cell_quantity(a->value, a->unit));
@@ -143,7 +143,7 @@ static void find_pairs(const struct lull_machine *a, const struct lull_machine *
     }
 }
 
-static void add_notes(struct lull_document *document, const struct outcome *outcome)
+static void add_comparison_notes(struct lull_document *document, const struct outcome *outcome)
 {
     if (outcome->n_tested > 0)
         lull_document_note(
@@ -180,7 +180,7 @@ struct lull_document *lull_bench_comparison(const struct lull_machine *a, const 
             continue;
         different++;
         table = table ? table : make_table(document, a_name, b_name);
-        add_row(table, outcome.pairs[i].a, outcome.pairs[i].b);
+        add_compared_number(table, outcome.pairs[i].a, outcome.pairs[i].b);
     }
     lull_document_fact(document, "different", "Different", lull_cell_count(different));
     lull_document_fact(document, "same", "Not told apart",
@@ -188,6 +188,6 @@ struct lull_document *lull_bench_comparison(const struct lull_machine *a, const 
     lull_document_fact(document, "only_a", "Only in the first", lull_cell_count(outcome.only_a));
     lull_document_fact(document, "only_b", "Only in the second",
                        lull_cell_count(b->numbers.count - outcome.n_pairs));
-    add_notes(document, &outcome);
+    add_comparison_notes(document, &outcome);
     return document;
 }

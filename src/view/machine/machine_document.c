@@ -184,8 +184,8 @@ static void add_network(struct lull_document *document, const struct lull_machin
     }
 }
 
-static void add_noise(struct lull_document *document, const struct lull_machine *machine,
-                      struct lull_arena *arena)
+static void add_machine_noise(struct lull_document *document, const struct lull_machine *machine,
+                              struct lull_arena *arena)
 {
     if (machine->n_noise == 0)
         return;
@@ -320,7 +320,7 @@ struct lull_document *lull_bench_document(const struct lull_machine *machine,
     for (size_t i = 0; i < SECTIONS; i++)
         add_section(document, machine, i);
     add_network(document, machine, arena);
-    add_noise(document, machine, arena);
+    add_machine_noise(document, machine, arena);
     add_curves(document, machine, arena);
     add_verdicts(document, machine);
     return document;

@@ -18,8 +18,8 @@ static void add_file(struct lull_table *table, const struct lull_file_use *use)
     lull_table_set(table, row, 7, lull_cell_time(use->ns));
 }
 
-static void add_files(struct lull_document *document, const struct lull_run *run,
-                      struct lull_arena *arena)
+static void add_file_table(struct lull_document *document, const struct lull_run *run,
+                           struct lull_arena *arena)
 {
     static const char *const columns[][2] = {
         {"kind", "kind"},           {"opens", "opens"},   {"reads", "reads"},
@@ -50,7 +50,7 @@ void lull_tables_by_file(struct lull_document *document, const struct lull_runs 
                                "does with them, and MPI's files always.",
                                run->name);
         else
-            add_files(document, run, arena);
+            add_file_table(document, run, arena);
         if (run->files && run->trace && lull_has_part(run->trace->events))
             lull_document_note(document, LULL_NOTE_INFO,
                                "%s: its files are those of the events that there are.", run->name);

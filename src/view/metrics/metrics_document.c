@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const struct lull_metrics_part parts[] = {
+static const struct lull_metrics_part metrics_parts[] = {
     {"region", true, false, false, lull_tables_by_region},
     {"callsite", true, false, false, lull_tables_by_callsite},
     {"process", false, false, false, lull_tables_by_process},
@@ -16,9 +16,9 @@ static const struct lull_metrics_part parts[] = {
 
 const struct lull_metrics_part *lull_metrics_part_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strcmp(parts[i].name, name) == 0)
-            return &parts[i];
+    for (size_t i = 0; i < sizeof metrics_parts / sizeof *metrics_parts; i++)
+        if (strcmp(metrics_parts[i].name, name) == 0)
+            return &metrics_parts[i];
     return NULL;
 }
 

@@ -125,7 +125,7 @@ static void add_rates(struct lull_table *table, const struct lull_runs *runs)
 
 /* Beside Transfer and Serialisation, which stand on a replay: how far it misses the runtime, if it
  * does so of any run. */
-static void add_difference(struct lull_table *table, const struct lull_runs *runs)
+static void add_replay_difference(struct lull_table *table, const struct lull_runs *runs)
 {
     bool misses = false;
     for (uint32_t i = 0; i < runs->count; i++)
@@ -180,7 +180,7 @@ void lull_table_of_scheme(struct lull_document *document, const struct lull_runs
     if (scheme == LULL_SCHEME_DEVICE)
         return;
     add_rates(table, runs);
-    add_difference(table, runs);
+    add_replay_difference(table, runs);
 }
 
 static struct lull_cell seconds_cell(double seconds)

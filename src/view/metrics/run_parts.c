@@ -95,8 +95,8 @@ static void add_region_columns(struct lull_table *table)
         lull_table_column(table, columns[i][0], columns[i][1]);
 }
 
-static void add_regions(struct lull_document *document, const struct lull_run *run,
-                        struct lull_arena *arena)
+static void add_region_table(struct lull_document *document, const struct lull_run *run,
+                             struct lull_arena *arena)
 {
     struct lull_region_breakdown *regions;
     uint32_t count = whole_regions(run->breakdown, arena, &regions);
@@ -185,7 +185,7 @@ void lull_tables_by_region(struct lull_document *document, const struct lull_run
                            struct lull_arena *arena)
 {
     for (uint32_t i = 0; i < runs->count; i++) {
-        add_regions(document, &runs->runs[i], arena);
+        add_region_table(document, &runs->runs[i], arena);
         add_parallel_regions(document, &runs->runs[i], arena);
     }
 }
@@ -223,9 +223,10 @@ static void add_activity_columns(struct lull_table *table, const struct activiti
 }
 
 /* The sums of `count` threads, as one row. */
-static void set_times(struct lull_table *table, uint32_t row, const struct activities *activities,
-                      const struct lull_thread_breakdown *threads, uint32_t count,
-                      int64_t window_ns)
+static void set_thread_times(struct lull_table *table, uint32_t row,
+                             const struct activities *activities,
+                             const struct lull_thread_breakdown *threads, uint32_t count,
+                             int64_t window_ns)
 {
     int64_t useful = 0;
     for (uint32_t i = 0; i < activities->count; i++) {
@@ -263,8 +264,8 @@ void lull_tables_by_process(struct lull_document *document, const struct lull_ru
             uint32_t row =
                 lull_table_row(table, lull_arena_printf(arena, "%u", process->rank),
                                lull_arena_printf(arena, "rank %u", process->rank), LULL_NO_ROW);
-            set_times(table, row, &activities, &breakdown->threads[process->first_thread],
-                      process->n_cpu_threads, process->window_ns);
+            set_thread_times(table, row, &activities, &breakdown->threads[process->first_thread],
+                             process->n_cpu_threads, process->window_ns);
         }
     }
 }
@@ -289,7 +290,7 @@ void lull_tables_by_thread(struct lull_document *document, const struct lull_run
                                lull_arena_printf(arena, "rank %u %s %u", process->rank,
                                                  device ? "stream" : "thread", thread->number),
                                LULL_NO_ROW);
-            set_times(table, row, &activities, thread, 1, process->window_ns);
+            set_thread_times(table, row, &activities, thread, 1, process->window_ns);
         }
     }
 }

@@ -14,7 +14,8 @@ static const char *rank_of(const struct lull_trace *trace, uint32_t process,
                : "several";
 }
 
-static const char *region_of(const struct lull_trace *trace, const struct lull_wait_place *place)
+static const char *region_of_place(const struct lull_trace *trace,
+                                   const struct lull_wait_place *place)
 {
     if (place->in_mpi)
         return "(MPI itself)";
@@ -37,8 +38,8 @@ static double share_of(int64_t part, int64_t whole)
     return whole > 0 ? (double)part / (double)whole : 0;
 }
 
-static const char *thread_of(const struct lull_trace *trace, uint32_t location,
-                             struct lull_arena *arena)
+static const char *thread_of_location(const struct lull_trace *trace, uint32_t location,
+                                      struct lull_arena *arena)
 {
     return location < trace->n_locations
                ? lull_arena_printf(arena, "%u", trace->locations[location].number)
@@ -79,9 +80,9 @@ static void add_charge(struct lull_table *table, const struct lull_run *run,
     const struct lull_wait_place *place = &charge->place;
     const struct lull_location *waited = &trace->locations[charge->longest.location];
     const char *rank = rank_of(trace, place->process, arena);
-    const char *region = region_of(trace, place), *call = call_of(trace, place->call, arena);
+    const char *region = region_of_place(trace, place), *call = call_of(trace, place->call, arena);
     const char *kind = lull_wait_kind_name(charge->kind);
-    const char *thread = thread_of(trace, place->thread, arena);
+    const char *thread = thread_of_location(trace, place->thread, arena);
     const char *waiter = rank_of(trace, waited->process, arena);
     const uint32_t row =
         lull_table_row(table, id_of(rank, thread, region, call, kind, arena), rank, LULL_NO_ROW);

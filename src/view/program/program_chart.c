@@ -3,7 +3,7 @@
 #include <math.h>
 
 /* From here on an axis is logarithmic. */
-static const double wide_range = 32;
+static const double wide_sweep_range = 32;
 
 struct view {
     const struct lull_program_study *study;
@@ -68,7 +68,7 @@ static const char *title_of(const struct lull_program_study *study, bool of_term
 }
 
 /* False where single terms were not kept. */
-static bool add_terms(const struct view *view)
+static bool add_term_series(const struct view *view)
 {
     const struct lull_program_model *model = view->study->model;
     const struct lull_model_sweep *sweep = &view->study->sweep;
@@ -110,7 +110,7 @@ const struct lull_chart *lull_program_chart(const struct lull_program_study *stu
         .chart = lull_chart_create(arena, title_of(study, drawing == LULL_DRAW_TERMS, arena)),
         .points = lull_arena_zero(arena, sweep->n_points, sizeof *view.points)};
     double first = view.axis->values[0], last = view.axis->values[sweep->n_points - 1];
-    bool is_wide = first > 0 && last / first > wide_range;
+    bool is_wide = first > 0 && last / first > wide_sweep_range;
     bool is_time = drawing == LULL_DRAW_TIME || drawing == LULL_DRAW_TERMS;
     bool is_plain = parameter->unit[0] == '1' && parameter->unit[1] == '\0';
     lull_chart_x_axis(view.chart, parameter->name, is_plain ? "" : parameter->unit,
@@ -119,7 +119,7 @@ const struct lull_chart *lull_program_chart(const struct lull_program_study *stu
                       is_wide && drawing != LULL_DRAW_EFFICIENCY ? LULL_CHART_LOG
                                                                  : LULL_CHART_LINEAR);
     if (drawing == LULL_DRAW_TERMS)
-        return add_terms(&view) ? view.chart : NULL;
+        return add_term_series(&view) ? view.chart : NULL;
     add_variants(&view);
     if (drawing == LULL_DRAW_SPEEDUP && is_processes)
         add_ideal(&view);

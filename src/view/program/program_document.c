@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-struct drawing {
+struct program_drawing {
     struct lull_document *document;
     const struct lull_program_study *study;
     const struct lull_program_model *model;
@@ -36,7 +36,7 @@ struct lull_cell lull_times_cell(double number)
                                                       : lull_number_cell(number);
 }
 
-static const char *point_text(const struct drawing *drawing, size_t point)
+static const char *point_text(const struct program_drawing *drawing, size_t point)
 {
     const struct lull_model_sweep *sweep = drawing->sweep;
     const char *text = "";
@@ -52,7 +52,7 @@ static const char *point_text(const struct drawing *drawing, size_t point)
     return text;
 }
 
-static const char *axes_text(const struct drawing *drawing)
+static const char *axes_text(const struct program_drawing *drawing)
 {
     const char *text = "";
     for (size_t a = 0; a < drawing->sweep->n_axes; a++)
@@ -63,7 +63,7 @@ static const char *axes_text(const struct drawing *drawing)
 }
 
 /* "2-D", or what stands for the only variant. */
-static const char *variant_name(const struct drawing *drawing, uint32_t variant)
+static const char *variant_name(const struct program_drawing *drawing, uint32_t variant)
 {
     const char *name = drawing->sweep->variants[variant].name;
     return *name ? name : "all";
@@ -91,7 +91,7 @@ void lull_program_set_interval(struct lull_table *table, uint32_t row, uint32_t 
                             : lull_cell_absent(why));
 }
 
-static void tell_interval(const struct drawing *drawing)
+static void tell_interval(const struct program_drawing *drawing)
 {
     if (drawing->model->has_uncertainty)
         lull_document_note(drawing->document, LULL_NOTE_INFO,
@@ -101,7 +101,7 @@ static void tell_interval(const struct drawing *drawing)
 
 /* ---- parameters ----------------------------------------------------------------------------- */
 
-static bool is_swept(const struct drawing *drawing, uint32_t parameter)
+static bool is_swept(const struct program_drawing *drawing, uint32_t parameter)
 {
     for (size_t a = 0; a < drawing->sweep->n_axes; a++)
         if (drawing->sweep->axes[a].parameter == parameter)
@@ -109,7 +109,7 @@ static bool is_swept(const struct drawing *drawing, uint32_t parameter)
     return false;
 }
 
-static const char *source_text(const struct drawing *drawing, uint32_t index)
+static const char *source_text(const struct program_drawing *drawing, uint32_t index)
 {
     const struct lull_model_parameter *parameter = &drawing->model->parameters[index];
     if (is_swept(drawing, index))
@@ -126,7 +126,7 @@ static const char *source_text(const struct drawing *drawing, uint32_t index)
     }
 }
 
-static const char *choices_text(const struct drawing *drawing,
+static const char *choices_text(const struct program_drawing *drawing,
                                 const struct lull_model_parameter *parameter)
 {
     const char *text = "";
@@ -149,7 +149,7 @@ static void set_interval(struct lull_table *table, uint32_t row,
                             : lull_cell_absent(why));
 }
 
-static void add_parameters(const struct drawing *drawing)
+static void add_program_parameters(const struct program_drawing *drawing)
 {
     struct lull_table *table =
         lull_document_table(drawing->document, "parameters", "Parameters", LULL_BY_ROW);
@@ -184,38 +184,38 @@ static void add_parameters(const struct drawing *drawing)
 /* ---- one point ------------------------------------------------------------------------------ */
 
 enum {
-    TIME,
-    SHARE,
-    LIMIT,
-    SPEEDUP,
-    EFFICIENCY,
-    MESSAGES,
-    BYTES,
-    COLLECTIVES,
-    SIMULATED,
-    DIFFERENCE
+    COLUMN_TIME,
+    COLUMN_SHARE,
+    COLUMN_LIMIT,
+    COLUMN_SPEEDUP,
+    COLUMN_EFFICIENCY,
+    COLUMN_MESSAGES,
+    COLUMN_BYTES,
+    COLUMN_COLLECTIVES,
+    COLUMN_SIMULATED,
+    COLUMN_DIFFERENCE
 };
 
 static void set_cost(struct lull_table *table, uint32_t row, const struct lull_term_cost *cost)
 {
-    lull_table_set(table, row, TIME, lull_cell_quantity(cost->seconds, "s"));
+    lull_table_set(table, row, COLUMN_TIME, lull_cell_quantity(cost->seconds, "s"));
     if (cost->seconds > 0)
-        lull_table_set(table, row, LIMIT,
+        lull_table_set(table, row, COLUMN_LIMIT,
                        lull_cell_text(lull_resource_name(lull_model_limit(cost))));
-    lull_table_set(table, row, MESSAGES, lull_times_cell(cost->messages));
-    lull_table_set(table, row, BYTES, lull_times_cell(cost->bytes));
-    lull_table_set(table, row, COLLECTIVES, lull_times_cell(cost->collectives));
+    lull_table_set(table, row, COLUMN_MESSAGES, lull_times_cell(cost->messages));
+    lull_table_set(table, row, COLUMN_BYTES, lull_times_cell(cost->bytes));
+    lull_table_set(table, row, COLUMN_COLLECTIVES, lull_times_cell(cost->collectives));
 }
 
 static void set_simulated(struct lull_table *table, uint32_t row, double seconds, double closed)
 {
-    lull_table_set(table, row, SIMULATED, lull_cell_quantity(seconds, "s"));
+    lull_table_set(table, row, COLUMN_SIMULATED, lull_cell_quantity(seconds, "s"));
     if (closed > 0)
-        lull_table_set(table, row, DIFFERENCE, lull_cell_share(seconds / closed - 1));
+        lull_table_set(table, row, COLUMN_DIFFERENCE, lull_cell_share(seconds / closed - 1));
 }
 
-static void add_terms(const struct drawing *drawing, struct lull_table *table, uint32_t variant,
-                      uint32_t parent)
+static void add_term_rows(const struct program_drawing *drawing, struct lull_table *table,
+                          uint32_t variant, uint32_t parent)
 {
     const struct lull_program_model *model = drawing->model;
     const struct lull_model_point *point = &drawing->sweep->points[variant][0];
@@ -228,7 +228,7 @@ static void add_terms(const struct drawing *drawing, struct lull_table *table, u
         uint32_t row = lull_table_row(table, id, model->terms[t].name, parent);
         set_cost(table, row, cost);
         if (point->total.seconds > 0)
-            lull_table_set(table, row, SHARE,
+            lull_table_set(table, row, COLUMN_SHARE,
                            lull_cell_share(cost->seconds / point->total.seconds));
         if (drawing->study->simulations)
             set_simulated(table, row, drawing->study->simulations[variant][0].terms[t],
@@ -236,7 +236,7 @@ static void add_terms(const struct drawing *drawing, struct lull_table *table, u
     }
 }
 
-static void add_point(const struct drawing *drawing)
+static void add_program_point(const struct program_drawing *drawing)
 {
     struct lull_table *table = lull_document_table(
         drawing->document, "terms",
@@ -262,20 +262,20 @@ static void add_point(const struct drawing *drawing)
         const char *name = variant_name(drawing, v);
         uint32_t row = lull_table_row(table, name, name, LULL_NO_ROW);
         set_cost(table, row, &point->total);
-        lull_table_set(table, row, SPEEDUP, lull_number_cell(point->speedup));
-        lull_table_set(table, row, EFFICIENCY, lull_cell_efficiency(point->efficiency));
+        lull_table_set(table, row, COLUMN_SPEEDUP, lull_number_cell(point->speedup));
+        lull_table_set(table, row, COLUMN_EFFICIENCY, lull_cell_efficiency(point->efficiency));
         if (drawing->study->simulations)
             set_simulated(table, row, drawing->study->simulations[v][0].seconds,
                           point->total.seconds);
         if (drawing->model->has_uncertainty)
-            lull_program_set_interval(table, row,
-                                      drawing->study->simulations ? DIFFERENCE + 1 : SIMULATED,
-                                      point->total.seconds, point->uncertainty);
-        add_terms(drawing, table, v, row);
+            lull_program_set_interval(
+                table, row, drawing->study->simulations ? COLUMN_DIFFERENCE + 1 : COLUMN_SIMULATED,
+                point->total.seconds, point->uncertainty);
+        add_term_rows(drawing, table, v, row);
     }
 }
 
-static void add_resources(const struct drawing *drawing)
+static void add_resources(const struct program_drawing *drawing)
 {
     struct lull_table *table = lull_document_table(drawing->document, "resources",
                                                    "What the time is spent on", LULL_BY_COLUMN);
@@ -299,7 +299,7 @@ static void add_resources(const struct drawing *drawing)
 
 /* ---- a sweep -------------------------------------------------------------------------------- */
 
-static void add_sweep_columns(const struct drawing *drawing, struct lull_table *table)
+static void add_sweep_columns(const struct program_drawing *drawing, struct lull_table *table)
 {
     static const struct {
         const char *id, *heading;
@@ -322,7 +322,7 @@ static void add_sweep_columns(const struct drawing *drawing, struct lull_table *
         lull_table_column(table, "best", "Best");
 }
 
-static void add_sweep(const struct drawing *drawing)
+static void add_program_sweep(const struct program_drawing *drawing)
 {
     const struct lull_model_sweep *sweep = drawing->sweep;
     struct lull_table *table = lull_document_table(
@@ -355,7 +355,7 @@ static void add_sweep(const struct drawing *drawing)
     }
 }
 
-static void add_changes(const struct drawing *drawing)
+static void add_changes(const struct program_drawing *drawing)
 {
     const struct lull_model_sweep *sweep = drawing->sweep;
     if (sweep->n_changes == 0)
@@ -387,13 +387,13 @@ static void add_changes(const struct drawing *drawing)
 
 /* ---- what matters most ---------------------------------------------------------------------- */
 
-static struct lull_cell change_cell(double factor)
+static struct lull_cell factor_change_cell(double factor)
 {
     return isnan(factor) ? lull_cell_absent("the model has no value there")
                          : lull_cell_share(factor - 1);
 }
 
-static void add_sensitivities(const struct drawing *drawing)
+static void add_sensitivities(const struct program_drawing *drawing)
 {
     const struct lull_model_sweep *sweep = drawing->sweep;
     size_t last = sweep->n_points - 1;
@@ -413,14 +413,14 @@ static void add_sensitivities(const struct drawing *drawing)
         const struct lull_model_sensitivity *sensitivity = &drawing->study->sensitivities[i];
         const char *parameter = drawing->model->parameters[sensitivity->parameter].name;
         uint32_t row = lull_table_row(table, parameter, parameter, LULL_NO_ROW);
-        lull_table_set(table, row, 0, change_cell(sensitivity->doubled));
-        lull_table_set(table, row, 1, change_cell(sensitivity->halved));
+        lull_table_set(table, row, 0, factor_change_cell(sensitivity->doubled));
+        lull_table_set(table, row, 1, factor_change_cell(sensitivity->halved));
     }
 }
 
 /* ---- the document --------------------------------------------------------------------------- */
 
-static void add_facts(const struct drawing *drawing)
+static void add_program_facts(const struct program_drawing *drawing)
 {
     const struct lull_model_sweep *sweep = drawing->sweep;
     lull_document_fact(drawing->document, "model", "Model", lull_cell_text(drawing->model->title));
@@ -432,7 +432,7 @@ static void add_facts(const struct drawing *drawing)
                            lull_cell_text(sweep->variants[sweep->best[0]].name));
 }
 
-static void tell_replaced(const struct drawing *drawing)
+static void tell_replaced(const struct program_drawing *drawing)
 {
     if (!drawing->study->simulations)
         return;
@@ -449,21 +449,21 @@ struct lull_document *lull_program_document(const struct lull_program_study *stu
                                             const struct lull_notices *notices,
                                             struct lull_arena *arena)
 {
-    const struct drawing drawing = {.document =
-                                        lull_document_create(arena, "lull-model-program/1", ""),
-                                    .study = study,
-                                    .model = study->model,
-                                    .sweep = &study->sweep,
-                                    .arena = arena};
-    add_facts(&drawing);
-    add_parameters(&drawing);
+    const struct program_drawing drawing = {
+        .document = lull_document_create(arena, "lull-model-program/1", ""),
+        .study = study,
+        .model = study->model,
+        .sweep = &study->sweep,
+        .arena = arena};
+    add_program_facts(&drawing);
+    add_program_parameters(&drawing);
     if (study->n_against > 0)
         lull_program_add_runs(drawing.document, study, arena);
     if (study->sweep.n_axes == 0) {
-        add_point(&drawing);
+        add_program_point(&drawing);
         add_resources(&drawing);
     } else {
-        add_sweep(&drawing);
+        add_program_sweep(&drawing);
         add_changes(&drawing);
     }
     add_sensitivities(&drawing);

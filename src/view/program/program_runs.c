@@ -2,15 +2,15 @@
 
 #include <math.h>
 
-enum { PREDICTED, MEASURED, ERROR, LOW };
+enum { RUN_PREDICTED, RUN_MEASURED, RUN_ERROR, RUN_LOW };
 
 static void set_pair(struct lull_table *table, uint32_t row, struct lull_cell predicted,
                      struct lull_cell measured, double error)
 {
-    lull_table_set(table, row, PREDICTED, predicted);
-    lull_table_set(table, row, MEASURED, measured);
+    lull_table_set(table, row, RUN_PREDICTED, predicted);
+    lull_table_set(table, row, RUN_MEASURED, measured);
     if (isfinite(error))
-        lull_table_set(table, row, ERROR, lull_cell_share(error));
+        lull_table_set(table, row, RUN_ERROR, lull_cell_share(error));
 }
 
 static const char *why_not_measured(const struct lull_program_model *model, uint32_t term)
@@ -39,7 +39,7 @@ static void add_times(struct lull_table *table, const struct lull_program_model 
     }
     uint32_t row = lull_table_row(table, lull_arena_printf(arena, "%s#rest", run->name),
                                   "outside of all terms", parent);
-    lull_table_set(table, row, MEASURED, lull_cell_quantity(rest, "s"));
+    lull_table_set(table, row, RUN_MEASURED, lull_cell_quantity(rest, "s"));
 }
 
 static void add_count(struct lull_table *table, const struct lull_model_run *run, const char *key,
@@ -63,7 +63,7 @@ static void add_run(struct lull_table *table, const struct lull_program_model *m
     set_pair(table, row, lull_cell_quantity(total.seconds, "s"),
              lull_cell_quantity(run->seconds, "s"), total.seconds / run->seconds - 1);
     if (model->has_uncertainty)
-        lull_program_set_interval(table, row, LOW, total.seconds, run->uncertainty);
+        lull_program_set_interval(table, row, RUN_LOW, total.seconds, run->uncertainty);
     add_times(table, model, run, row, arena);
     if (!run->has_messages)
         return;

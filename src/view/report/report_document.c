@@ -67,8 +67,8 @@ static struct lull_breakdown *with_few_regions(const struct lull_breakdown *brea
     return few;
 }
 
-static void add_parts(struct lull_document *document, const struct lull_report *report,
-                      struct lull_arena *arena)
+static void add_run_parts(struct lull_document *document, const struct lull_report *report,
+                          struct lull_arena *arena)
 {
     struct lull_runs few = report->runs;
     bool sites = false, processes = true;
@@ -122,8 +122,8 @@ static struct lull_file_uses *with_few_files(const struct lull_file_uses *uses,
 }
 
 /* Of the runs that have any: most programs are recorded without. */
-static void add_files(struct lull_document *document, const struct lull_runs *runs,
-                      struct lull_arena *arena)
+static void add_file_tables(struct lull_document *document, const struct lull_runs *runs,
+                            struct lull_arena *arena)
 {
     struct lull_runs some = *runs;
     bool left_out = false;
@@ -145,7 +145,7 @@ static void add_files(struct lull_document *document, const struct lull_runs *ru
 
 /* ---- the document -------------------------------------------------------------------------- */
 
-static void add_facts(struct lull_document *document, const struct lull_report_wish *wish)
+static void add_report_facts(struct lull_document *document, const struct lull_report_wish *wish)
 {
     if (wish->region)
         lull_document_fact(document, "region", "Only inside of", lull_cell_text(wish->region));
@@ -161,18 +161,18 @@ struct lull_document *lull_report_document(const struct lull_report *report,
     const struct lull_runs *runs = &report->runs;
     struct lull_document *document = lull_document_create(arena, "lull-report/1", "");
     const bool additive = shows_additive(report, wish);
-    add_facts(document, wish);
+    add_report_facts(document, wish);
     lull_report_add_trust(document, runs, arena);
     add_tree(document, report, additive, arena);
     if (lull_runs_have_devices(runs))
         lull_table_of_scheme(document, runs, LULL_SCHEME_DEVICE, arena);
     lull_note_of_loss(document, runs, lull_scheme_of(additive, lull_runs_are_hybrid(runs)), arena);
-    add_files(document, runs, arena);
+    add_file_tables(document, runs, arena);
     lull_document_details(document);
     add_tree(document, report, !additive, arena);
     lull_table_of_times(document, runs, arena);
     lull_table_of_activities(document, runs, arena);
-    add_parts(document, report, arena);
+    add_run_parts(document, report, arena);
     lull_tables_of_charges(document, runs, arena);
     for (uint32_t i = 0; i < runs->count; i++) {
         lull_report_add_timeline(document, &runs->runs[i], &report->of[i], wish, arena);

@@ -49,7 +49,7 @@ static uint32_t row_of(const struct lull_timeline *timeline, const struct lull_f
 
 /* ---- one finding --------------------------------------------------------------------------- */
 
-static struct lull_cell cell_of(const struct lull_finding_fact *fact)
+static struct lull_cell cell_of_fact(const struct lull_finding_fact *fact)
 {
     switch (fact->kind) {
     case LULL_FACT_COUNT:
@@ -81,7 +81,7 @@ static int64_t index_of(uint32_t index)
     return index == LULL_NONE ? -1 : (int64_t)index;
 }
 
-static int64_t thread_of(const struct lull_run *run, const struct lull_finding_place *place)
+static int64_t thread_of_finding(const struct lull_run *run, const struct lull_finding_place *place)
 {
     return place->location == LULL_NONE ? -1
                                         : (int64_t)run->trace->locations[place->location].number;
@@ -97,7 +97,7 @@ static void show(struct lull_shown_finding *shown, const struct lull_report *rep
     struct lull_shown_fact *facts = lull_arena_zero(arena, LULL_FINDING_FACTS, sizeof *facts);
     for (uint32_t f = 0; f < finding->n_facts; f++)
         facts[f] = (struct lull_shown_fact){finding->facts[f].id, finding->facts[f].label,
-                                            cell_of(&finding->facts[f])};
+                                            cell_of_fact(&finding->facts[f])};
     *shown = (struct lull_shown_finding){.run = run->name,
                                          .rule = lull_finding_rule_id(finding),
                                          .sentence = finding->sentence,
@@ -106,7 +106,7 @@ static void show(struct lull_shown_finding *shown, const struct lull_report *rep
                                          .lost_ns = finding->lost_ns,
                                          .gain = gain_of(&finding->gain, finding->fixed),
                                          .rank = index_of(place->rank),
-                                         .thread = thread_of(run, place),
+                                         .thread = thread_of_finding(run, place),
                                          .node = place->node_name,
                                          .region = place->region,
                                          .site = place->site,

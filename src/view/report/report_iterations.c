@@ -5,9 +5,18 @@
 
 /* Rows, and columns, and cells; neighbours are joined to their mean beyond that. So many cells of a
  * noisy run fit into the part of a page of the usual size that one layer of a matrix may take. */
-enum { MOST = 1024, MOST_CELLS = 1 << 18 };
+enum { MOST_MATRIX_ROWS = 1024, MOST_CELLS = 1 << 18 };
 
-enum { TIME, WORK, WAIT, TIMES, INSTRUCTIONS = TIMES, IPC, FREQUENCY, LAYERS };
+enum {
+    ITERATION_TIME,
+    ITERATION_WORK,
+    ITERATION_WAIT,
+    ITERATION_TIMES,
+    ITERATION_INSTRUCTIONS = ITERATION_TIMES,
+    ITERATION_IPC,
+    ITERATION_FREQUENCY,
+    ITERATION_LAYERS
+};
 
 /* Those of a process, which stand together in the timeline. */
 struct leaves {
@@ -43,12 +52,12 @@ static int64_t begin_of(const struct lull_wave_row *row, uint32_t iteration)
     return iteration > 0 ? row->cells[iteration - 1].end : row->begin;
 }
 
-static double time_of(const struct lull_wave_row *row, uint32_t iteration, int layer)
+static double time_of_iteration(const struct lull_wave_row *row, uint32_t iteration, int layer)
 {
     const struct lull_wave_cell *cell = &row->cells[iteration];
-    return 1e-9 * (double)(layer == TIME   ? cell->end - begin_of(row, iteration)
-                           : layer == WORK ? lull_wave_work(row, iteration)
-                                           : cell->wait);
+    return 1e-9 * (double)(layer == ITERATION_TIME   ? cell->end - begin_of(row, iteration)
+                           : layer == ITERATION_WORK ? lull_wave_work(row, iteration)
+                                                     : cell->wait);
 }
 
 /* What a rank counted in an iteration, in all of its threads. */
@@ -69,27 +78,28 @@ static double ratio(double above, double below)
 
 /* Of all ranks and iterations of a cell. */
 static void fill_cell(const struct shape *shape, uint32_t row, uint32_t column,
-                      double ret_values[LAYERS])
+                      double ret_values[ITERATION_LAYERS])
 {
     const struct lull_wave_field *field = shape->field;
     const uint32_t rank_end = first_of(row + 1, shape->n_rows, field->n_ranks);
     const uint32_t end = first_of(column + 1, shape->n_columns, field->n_iterations);
     struct lull_timeline_counted counted = {0};
-    double sums[TIMES] = {0}, count = 0;
+    double sums[ITERATION_TIMES] = {0}, count = 0;
     for (uint32_t rank = first_of(row, shape->n_rows, field->n_ranks); rank < rank_end; rank++)
         for (uint32_t i = first_of(column, shape->n_columns, field->n_iterations); i < end; i++) {
-            for (int layer = 0; layer < TIMES; layer++)
-                sums[layer] += time_of(&field->rows[rank], i, layer);
+            for (int layer = 0; layer < ITERATION_TIMES; layer++)
+                sums[layer] += time_of_iteration(&field->rows[rank], i, layer);
             if (shape->leaves)
                 add_counted(shape, rank, i, &counted);
             count++;
         }
-    for (int layer = 0; layer < TIMES; layer++)
+    for (int layer = 0; layer < ITERATION_TIMES; layer++)
         ret_values[layer] = ratio(sums[layer], count);
     const double *counts = counted.counts;
-    ret_values[INSTRUCTIONS] = ratio(counts[LULL_TIMELINE_INSTRUCTIONS], count);
-    ret_values[IPC] = ratio(counts[LULL_TIMELINE_INSTRUCTIONS], counts[LULL_TIMELINE_CYCLES]);
-    ret_values[FREQUENCY] = ratio(counts[LULL_TIMELINE_CYCLES], counted.useful_ns);
+    ret_values[ITERATION_INSTRUCTIONS] = ratio(counts[LULL_TIMELINE_INSTRUCTIONS], count);
+    ret_values[ITERATION_IPC] =
+        ratio(counts[LULL_TIMELINE_INSTRUCTIONS], counts[LULL_TIMELINE_CYCLES]);
+    ret_values[ITERATION_FREQUENCY] = ratio(counts[LULL_TIMELINE_CYCLES], counted.useful_ns);
 }
 
 /* Ranks are the processes of the application in order. NULL: nothing was counted. */
@@ -117,37 +127,38 @@ static struct leaves *find_leaves(const struct lull_timeline *timeline, uint32_t
 static struct shape shape_of(const struct lull_report_run *of, struct lull_arena *arena)
 {
     const struct lull_wave_field *field = of->field;
-    const uint32_t n_rows = field->n_ranks < MOST ? field->n_ranks : MOST;
-    const uint32_t room = n_rows ? MOST_CELLS / n_rows : MOST, most = room < MOST ? room : MOST;
+    const uint32_t n_rows = field->n_ranks < MOST_MATRIX_ROWS ? field->n_ranks : MOST_MATRIX_ROWS;
+    const uint32_t room = n_rows ? MOST_CELLS / n_rows : MOST_MATRIX_ROWS,
+                   most = room < MOST_MATRIX_ROWS ? room : MOST_MATRIX_ROWS;
     return (struct shape){field, n_rows, field->n_iterations < most ? field->n_iterations : most,
                           of->timeline, find_leaves(of->timeline, field->n_ranks, arena)};
 }
 
-static bool has_layer(const struct shape *shape, int layer)
+static bool has_iteration_layer(const struct shape *shape, int layer)
 {
-    if (layer < TIMES || !shape->leaves)
-        return layer < TIMES;
+    if (layer < ITERATION_TIMES || !shape->leaves)
+        return layer < ITERATION_TIMES;
     const bool *counts = shape->timeline->has_counts;
-    return (layer == FREQUENCY || counts[LULL_TIMELINE_INSTRUCTIONS]) &&
-           (layer == INSTRUCTIONS || counts[LULL_TIMELINE_CYCLES]);
+    return (layer == ITERATION_FREQUENCY || counts[LULL_TIMELINE_INSTRUCTIONS]) &&
+           (layer == ITERATION_INSTRUCTIONS || counts[LULL_TIMELINE_CYCLES]);
 }
 
 static void fill(const struct lull_report_run *of, struct lull_picture_matrix *matrix,
                  struct lull_arena *arena)
 {
-    static const struct lull_picture_layer about[LAYERS] = {
-        [TIME] = {"time", "Time of the iteration", "s", NULL},
-        [WORK] = {"work", "Time outside of its waits", "s", NULL},
-        [WAIT] = {"wait", "Time in calls that wait for messages", "s", NULL},
-        [INSTRUCTIONS] = {"instructions", "Instructions in useful time", "count", NULL},
-        [IPC] = {"ipc", "Instructions per cycle", "", NULL},
-        [FREQUENCY] = {"frequency", "Cycles per useful nanosecond", "GHz", NULL}};
+    static const struct lull_picture_layer about[ITERATION_LAYERS] = {
+        [ITERATION_TIME] = {"time", "Time of the iteration", "s", NULL},
+        [ITERATION_WORK] = {"work", "Time outside of its waits", "s", NULL},
+        [ITERATION_WAIT] = {"wait", "Time in calls that wait for messages", "s", NULL},
+        [ITERATION_INSTRUCTIONS] = {"instructions", "Instructions in useful time", "count", NULL},
+        [ITERATION_IPC] = {"ipc", "Instructions per cycle", "", NULL},
+        [ITERATION_FREQUENCY] = {"frequency", "Cycles per useful nanosecond", "GHz", NULL}};
     const struct shape shape = shape_of(of, arena);
     const size_t n_cells = (size_t)shape.n_rows * shape.n_columns;
-    struct lull_picture_layer *layers = lull_arena_zero(arena, LAYERS, sizeof *layers);
-    double *values[LAYERS], cell[LAYERS];
-    for (int l = 0; l < LAYERS; l++) {
-        if (!has_layer(&shape, l))
+    struct lull_picture_layer *layers = lull_arena_zero(arena, ITERATION_LAYERS, sizeof *layers);
+    double *values[ITERATION_LAYERS], cell[ITERATION_LAYERS];
+    for (int l = 0; l < ITERATION_LAYERS; l++) {
+        if (!has_iteration_layer(&shape, l))
             continue;
         values[l] = lull_arena_alloc(arena, (n_cells + 1) * sizeof *values[l]);
         layers[matrix->n_layers] = about[l];
@@ -155,8 +166,8 @@ static void fill(const struct lull_report_run *of, struct lull_picture_matrix *m
     }
     for (size_t i = 0; i < n_cells; i++) {
         fill_cell(&shape, (uint32_t)(i / shape.n_columns), (uint32_t)(i % shape.n_columns), cell);
-        for (int l = 0; l < LAYERS; l++)
-            if (has_layer(&shape, l))
+        for (int l = 0; l < ITERATION_LAYERS; l++)
+            if (has_iteration_layer(&shape, l))
                 values[l][i] = cell[l];
     }
     matrix->layers = layers;

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { BINS = 1 << LULL_TIMELINE_COARSE, MOST_ROWS = 1024, CLASSES = 10 };
+enum { LOAD_BINS = 1 << LULL_TIMELINE_COARSE, MOST_ROWS = 1024, CLASSES = 10 };
 
-enum { USEFUL, INSTRUCTIONS, IPC, FREQUENCY, LAYERS };
+enum { LOAD_USEFUL, LOAD_INSTRUCTIONS, LOAD_IPC, LOAD_FREQUENCY, LOAD_LAYERS };
 
 /* ---- rows over time ------------------------------------------------------------------------ */
 
@@ -37,75 +37,76 @@ static double ratio(double above, double below)
     return below > 0 ? above / below : NAN;
 }
 
-static void fill_row(const struct lull_timeline *timeline, uint32_t row, double *values[LAYERS])
+static void fill_row(const struct lull_timeline *timeline, uint32_t row,
+                     double *values[LOAD_LAYERS])
 {
-    int64_t ns[BINS * LULL_STEP_ACTIVITIES];
-    uint64_t counts[LULL_TIMELINE_COUNTS][BINS];
-    lull_timeline_cells(timeline, row, LULL_TIMELINE_COARSE, 0, BINS, ns);
+    int64_t ns[LOAD_BINS * LULL_STEP_ACTIVITIES];
+    uint64_t counts[LULL_TIMELINE_COUNTS][LOAD_BINS];
+    lull_timeline_cells(timeline, row, LULL_TIMELINE_COARSE, 0, LOAD_BINS, ns);
     for (int which = 0; which < LULL_TIMELINE_COUNTS; which++) {
         memset(counts[which], 0, sizeof counts[which]);
         lull_timeline_counts(timeline, row, which, counts[which]);
     }
-    for (uint32_t bin = 0; bin < BINS; bin++) {
+    for (uint32_t bin = 0; bin < LOAD_BINS; bin++) {
         const double useful = (double)ns[bin * LULL_STEP_ACTIVITIES + LULL_USEFUL];
         const double all = (double)timeline->rows[row].n_leaves *
                            (double)(lull_timeline_edge(timeline, LULL_TIMELINE_COARSE, bin + 1) -
                                     lull_timeline_edge(timeline, LULL_TIMELINE_COARSE, bin));
         const double instructions = (double)(int64_t)counts[LULL_TIMELINE_INSTRUCTIONS][bin];
         const double cycles = (double)(int64_t)counts[LULL_TIMELINE_CYCLES][bin];
-        values[USEFUL][bin] = ratio(useful, all);
-        values[INSTRUCTIONS][bin] = instructions;
-        values[IPC][bin] = ratio(instructions, cycles);
-        values[FREQUENCY][bin] = ratio(cycles, useful);
+        values[LOAD_USEFUL][bin] = ratio(useful, all);
+        values[LOAD_INSTRUCTIONS][bin] = instructions;
+        values[LOAD_IPC][bin] = ratio(instructions, cycles);
+        values[LOAD_FREQUENCY][bin] = ratio(cycles, useful);
     }
 }
 
 static const char *const *bin_names(const struct lull_timeline *timeline, struct lull_arena *arena)
 {
-    const char **names = lull_arena_zero(arena, BINS, sizeof *names);
-    for (uint32_t bin = 0; bin < BINS; bin++)
+    const char **names = lull_arena_zero(arena, LOAD_BINS, sizeof *names);
+    for (uint32_t bin = 0; bin < LOAD_BINS; bin++)
         names[bin] = lull_arena_printf(
             arena, "%.4g s",
             1e-9 * (double)lull_timeline_edge(timeline, LULL_TIMELINE_COARSE, bin));
     return names;
 }
 
-static bool has_layer(const struct lull_timeline *timeline, int layer)
+static bool has_load_layer(const struct lull_timeline *timeline, int layer)
 {
     const bool instructions = timeline->has_counts[LULL_TIMELINE_INSTRUCTIONS];
     const bool cycles = timeline->has_counts[LULL_TIMELINE_CYCLES];
-    return layer == USEFUL || (layer == INSTRUCTIONS && instructions) ||
-           (layer == IPC && instructions && cycles) || (layer == FREQUENCY && cycles);
+    return layer == LOAD_USEFUL || (layer == LOAD_INSTRUCTIONS && instructions) ||
+           (layer == LOAD_IPC && instructions && cycles) || (layer == LOAD_FREQUENCY && cycles);
 }
 
 static void add_map(struct lull_document *document, const struct lull_run *run,
                     const struct lull_timeline *timeline, struct lull_arena *arena)
 {
-    static const struct lull_picture_layer about[LAYERS] = {
-        [USEFUL] = {"useful", "Share of the time that is useful", "ratio", NULL},
-        [INSTRUCTIONS] = {"instructions", "Instructions in useful time", "count", NULL},
-        [IPC] = {"ipc", "Instructions per cycle", "", NULL},
-        [FREQUENCY] = {"frequency", "Cycles per useful nanosecond", "GHz", NULL}};
+    static const struct lull_picture_layer about[LOAD_LAYERS] = {
+        [LOAD_USEFUL] = {"useful", "Share of the time that is useful", "ratio", NULL},
+        [LOAD_INSTRUCTIONS] = {"instructions", "Instructions in useful time", "count", NULL},
+        [LOAD_IPC] = {"ipc", "Instructions per cycle", "", NULL},
+        [LOAD_FREQUENCY] = {"frequency", "Cycles per useful nanosecond", "GHz", NULL}};
     struct lull_picture_matrix *matrix = lull_arena_zero(arena, 1, sizeof *matrix);
-    struct lull_picture_layer *layers = lull_arena_zero(arena, LAYERS, sizeof *layers);
+    struct lull_picture_layer *layers = lull_arena_zero(arena, LOAD_LAYERS, sizeof *layers);
     const char **names = lull_arena_zero(arena, timeline->n_rows, sizeof *names);
     const uint8_t kind = shown_kind(timeline);
-    double *values[LAYERS], *at[LAYERS];
+    double *values[LOAD_LAYERS], *at[LOAD_LAYERS];
     for (uint32_t r = 0; r < timeline->n_rows; r++)
         if (is_shown(timeline, r, kind))
             names[matrix->n_rows++] = lull_report_row_name(timeline, r, arena);
-    for (int l = 0; l < LAYERS; l++)
+    for (int l = 0; l < LOAD_LAYERS; l++)
         at[l] = values[l] =
-            lull_arena_zero(arena, (size_t)matrix->n_rows * BINS, sizeof *values[l]);
+            lull_arena_zero(arena, (size_t)matrix->n_rows * LOAD_BINS, sizeof *values[l]);
     for (uint32_t r = 0; r < timeline->n_rows; r++) {
         if (!is_shown(timeline, r, kind))
             continue;
         fill_row(timeline, r, at);
-        for (int l = 0; l < LAYERS; l++)
-            at[l] += BINS;
+        for (int l = 0; l < LOAD_LAYERS; l++)
+            at[l] += LOAD_BINS;
     }
-    for (int l = 0; l < LAYERS; l++) {
-        if (!has_layer(timeline, l))
+    for (int l = 0; l < LOAD_LAYERS; l++) {
+        if (!has_load_layer(timeline, l))
             continue;
         layers[matrix->n_layers] = about[l];
         layers[matrix->n_layers++].values = values[l];
@@ -119,7 +120,7 @@ static void add_map(struct lull_document *document, const struct lull_run *run,
     matrix->column_axis = "time";
     matrix->row_names = names;
     matrix->column_names = bin_names(timeline, arena);
-    matrix->n_columns = BINS;
+    matrix->n_columns = LOAD_BINS;
     matrix->layers = layers;
     lull_document_matrix(document, matrix);
 }

@@ -129,13 +129,13 @@ static void read_cells(const void *data, uint32_t row, unsigned level, uint32_t 
 
 static void read_counts(const void *data, uint32_t leaf, double *ret_counts)
 {
-    enum { BINS = 1 << LULL_TIMELINE_COARSE };
+    enum { COUNT_BINS = 1 << LULL_TIMELINE_COARSE };
     const struct adapter *adapter = data;
     for (uint32_t i = 0; i < adapter->n_counts; i++) {
-        uint64_t counts[BINS] = {0};
+        uint64_t counts[COUNT_BINS] = {0};
         lull_timeline_counts(adapter->timeline, adapter->timeline->leaves[leaf].row,
                              adapter->counts[i], counts);
-        for (uint32_t bin = 0; bin < BINS; bin++)
+        for (uint32_t bin = 0; bin < COUNT_BINS; bin++)
             *ret_counts++ = (double)(int64_t)counts[bin];
     }
 }
@@ -153,7 +153,7 @@ static struct lull_picture_piece read_piece(const void *data, uint32_t leaf, uin
     return (struct lull_picture_piece){from->begin, from->count, from->steps};
 }
 
-static uint32_t region_of(const struct adapter *adapter, uint32_t region)
+static uint32_t region_in_picture(const struct adapter *adapter, uint32_t region)
 {
     return region == LULL_NONE ? LULL_PICTURE_NO_ROW : adapter->regions[region];
 }
@@ -163,7 +163,7 @@ static struct lull_picture_step read_step(const void *data, const struct lull_pi
 {
     const struct adapter *adapter = data;
     const struct lull_timeline_step *from = (const struct lull_timeline_step *)piece->steps + step;
-    return (struct lull_picture_step){from->end, region_of(adapter, from->region),
+    return (struct lull_picture_step){from->end, region_in_picture(adapter, from->region),
                                       adapter->numbers[from->activity]};
 }
 
@@ -186,8 +186,8 @@ static void add_activities(struct adapter *adapter, struct lull_picture_timeline
     picture->n_activities = adapter->n_activities;
 }
 
-static void add_counters(struct adapter *adapter, struct lull_picture_timeline *picture,
-                         struct lull_arena *arena)
+static void add_timeline_counters(struct adapter *adapter, struct lull_picture_timeline *picture,
+                                  struct lull_arena *arena)
 {
     static const struct lull_picture_counter about[LULL_TIMELINE_COUNTS] = {
         [LULL_TIMELINE_INSTRUCTIONS] = {"instructions", "instructions"},
@@ -204,8 +204,8 @@ static void add_counters(struct adapter *adapter, struct lull_picture_timeline *
     picture->n_counters = adapter->n_counts;
 }
 
-static void add_rows(const struct lull_timeline *timeline, struct lull_picture_timeline *picture,
-                     struct lull_arena *arena)
+static void add_timeline_rows(const struct lull_timeline *timeline,
+                              struct lull_picture_timeline *picture, struct lull_arena *arena)
 {
     struct lull_picture_row *rows = lull_arena_zero(arena, timeline->n_rows, sizeof *rows);
     for (uint32_t r = 0; r < timeline->n_rows; r++) {
@@ -236,8 +236,8 @@ static void use_region(struct adapter *adapter, struct lull_picture_timeline *pi
 }
 
 /* Those of the steps and waits that are kept, in the order of their first use. */
-static void add_regions(struct adapter *adapter, struct lull_picture_timeline *picture,
-                        struct lull_arena *arena)
+static void add_timeline_regions(struct adapter *adapter, struct lull_picture_timeline *picture,
+                                 struct lull_arena *arena)
 {
     const struct lull_timeline *timeline = adapter->timeline;
     const uint32_t n = timeline->trace->n_regions;
@@ -264,7 +264,7 @@ static void add_places(const struct adapter *adapter, struct lull_picture_timeli
     for (uint32_t p = 0; p < timeline->n_places; p++) {
         const struct lull_timeline_place *from = &timeline->places[p];
         places[p] = (struct lull_picture_place){from->begin, from->end, from->leaf,
-                                                region_of(adapter, from->region),
+                                                region_in_picture(adapter, from->region),
                                                 adapter->numbers[from->activity]};
     }
     picture->places = places;
@@ -324,9 +324,9 @@ void lull_report_add_timeline(struct lull_document *document, const struct lull_
     picture->n_steps = timeline->n_steps;
     picture->all_steps = timeline->all_steps;
     add_activities(adapter, picture, arena);
-    add_counters(adapter, picture, arena);
-    add_rows(timeline, picture, arena);
-    add_regions(adapter, picture, arena);
+    add_timeline_counters(adapter, picture, arena);
+    add_timeline_rows(timeline, picture, arena);
+    add_timeline_regions(adapter, picture, arena);
     add_places(adapter, picture, arena);
     add_messages(timeline, picture, arena);
     add_differing(of, picture, arena);

@@ -72,7 +72,7 @@ static double *no_values(size_t count, struct lull_arena *arena)
 
 /* ---- the matrix ---------------------------------------------------------------------------- */
 
-enum { BYTES, COUNT, WAIT, LAYERS };
+enum { TRAFFIC_BYTES, TRAFFIC_COUNT, TRAFFIC_WAIT, TRAFFIC_LAYERS };
 
 static void add_to(double *value, double amount)
 {
@@ -82,14 +82,14 @@ static void add_to(double *value, double amount)
 static void fill_matrix(const struct lull_timeline *timeline, const struct sides *sides,
                         struct lull_picture_matrix *matrix, struct lull_arena *arena)
 {
-    static const struct lull_picture_layer about[LAYERS] = {
-        [BYTES] = {"bytes", "Bytes sent", "B", NULL},
-        [COUNT] = {"messages", "Messages sent", "count", NULL},
-        [WAIT] = {"wait", "Time the receiver was in MPI until they were there", "s", NULL}};
-    struct lull_picture_layer *layers = lull_arena_zero(arena, LAYERS, sizeof *layers);
+    static const struct lull_picture_layer about[TRAFFIC_LAYERS] = {
+        [TRAFFIC_BYTES] = {"bytes", "Bytes sent", "B", NULL},
+        [TRAFFIC_COUNT] = {"messages", "Messages sent", "count", NULL},
+        [TRAFFIC_WAIT] = {"wait", "Time the receiver was in MPI until they were there", "s", NULL}};
+    struct lull_picture_layer *layers = lull_arena_zero(arena, TRAFFIC_LAYERS, sizeof *layers);
     const size_t n = sides->count;
-    double *values[LAYERS];
-    for (int l = 0; l < LAYERS; l++) {
+    double *values[TRAFFIC_LAYERS];
+    for (int l = 0; l < TRAFFIC_LAYERS; l++) {
         values[l] = no_values(n * n, arena);
         layers[l] = about[l];
         layers[l].values = values[l];
@@ -97,14 +97,14 @@ static void fill_matrix(const struct lull_timeline *timeline, const struct sides
     for (size_t i = 0; i < timeline->n_traffic; i++) {
         const struct lull_timeline_traffic *traffic = &timeline->traffic[i];
         const size_t at = sides->of[traffic->source] * n + sides->of[traffic->target];
-        add_to(&values[BYTES][at], (double)traffic->sent_bytes);
-        add_to(&values[COUNT][at], (double)traffic->sent);
-        add_to(&values[WAIT][at], 1e-9 * (double)traffic->wait_ns);
+        add_to(&values[TRAFFIC_BYTES][at], (double)traffic->sent_bytes);
+        add_to(&values[TRAFFIC_COUNT][at], (double)traffic->sent);
+        add_to(&values[TRAFFIC_WAIT][at], 1e-9 * (double)traffic->wait_ns);
     }
     matrix->row_names = matrix->column_names = sides->names;
     matrix->n_rows = matrix->n_columns = sides->count;
     matrix->layers = layers;
-    matrix->n_layers = LAYERS;
+    matrix->n_layers = TRAFFIC_LAYERS;
 }
 
 static struct lull_picture_matrix *create_matrix(struct lull_document *document, const char *id,

@@ -4,7 +4,7 @@
 
 static const struct {
     const char *id, *label;
-} parts[LULL_PATH_PARTS] = {
+} path_parts[LULL_PATH_PARTS] = {
     [LULL_PATH_COMPUTE] = {"compute", "Computation"},
     [LULL_PATH_NOISE] = {"noise", "Noise and delays"},
     [LULL_PATH_OVERHEAD] = {"overhead", "Overhead of messages"},
@@ -55,7 +55,7 @@ static void add_path(struct lull_document *document, const struct lull_simulate_
     uint32_t time = lull_table_column(table, "time", "Time");
     uint32_t part = lull_table_column(table, "share", "Share");
     for (unsigned p = 0; p < LULL_PATH_PARTS; p++) {
-        uint32_t row = lull_table_row(table, parts[p].id, parts[p].label, LULL_NO_ROW);
+        uint32_t row = lull_table_row(table, path_parts[p].id, path_parts[p].label, LULL_NO_ROW);
         lull_table_set(table, row, time, lull_cell_time(result->path[p]));
         lull_table_set(table, row, part, lull_cell_share(share(result->path[p], result->runtime)));
         for (uint32_t r = 0;
@@ -110,7 +110,7 @@ static int64_t measure_of(const struct lull_sim_rank *rank, unsigned measure)
     }
 }
 
-static struct lull_cell cell_of(int64_t value, unsigned measure)
+static struct lull_cell cell_of_measure(int64_t value, unsigned measure)
 {
     return measure < SENT    ? lull_cell_time(value)
            : measure == SENT ? lull_cell_count((uint64_t)value)
@@ -136,9 +136,10 @@ static void add_summary(struct lull_document *document, const struct lull_sim_re
             sum += (double)value;
         }
         uint32_t row = lull_table_row(table, measures[m].id, measures[m].label, LULL_NO_ROW);
-        lull_table_set(table, row, least, cell_of(low, m));
-        lull_table_set(table, row, mean, cell_of((int64_t)(sum / result->n_ranks + 0.5), m));
-        lull_table_set(table, row, most, cell_of(high, m));
+        lull_table_set(table, row, least, cell_of_measure(low, m));
+        lull_table_set(table, row, mean,
+                       cell_of_measure((int64_t)(sum / result->n_ranks + 0.5), m));
+        lull_table_set(table, row, most, cell_of_measure(high, m));
         lull_table_set(table, row, where, lull_cell_count(at));
     }
 }
@@ -155,7 +156,7 @@ static void add_ranks(struct lull_document *document, const struct lull_sim_resu
         const char *name = lull_arena_printf(arena, "%u", r);
         uint32_t row = lull_table_row(table, name, name, LULL_NO_ROW);
         for (unsigned m = 0; m < MEASURES; m++)
-            lull_table_set(table, row, m, cell_of(measure_of(&result->ranks[r], m), m));
+            lull_table_set(table, row, m, cell_of_measure(measure_of(&result->ranks[r], m), m));
     }
 }
 
@@ -208,8 +209,9 @@ static void write_points(struct lull_json *json, const void *data)
     lull_json_array_end(json);
 }
 
-static void add_point(struct lull_table *table, const struct lull_sweep *sweep, uint64_t number,
-                      const struct lull_simulate_point *points, bool path, struct lull_arena *arena)
+static void add_simulated_point(struct lull_table *table, const struct lull_sweep *sweep,
+                                uint64_t number, const struct lull_simulate_point *points,
+                                bool path, struct lull_arena *arena)
 {
     const struct lull_sim_result *result = &points[number].result;
     const char *id = lull_arena_printf(arena, "%llu", (unsigned long long)number);
@@ -245,9 +247,9 @@ struct lull_document *lull_simulate_sweep(const struct lull_simulate_inputs *inp
     lull_table_column(table, "runtime", "Runtime");
     lull_table_column(table, "ratio", "Ratio");
     for (unsigned p = 0; inputs->path && p < LULL_PATH_PARTS; p++)
-        lull_table_column(table, parts[p].id, parts[p].id);
+        lull_table_column(table, path_parts[p].id, path_parts[p].id);
     for (uint64_t p = 0; p < sweep->n_points; p++)
-        add_point(table, sweep, p, points, inputs->path, arena);
+        add_simulated_point(table, sweep, p, points, inputs->path, arena);
     struct sweep_data *data = lull_arena_zero(arena, 1, sizeof *data);
     *data = (struct sweep_data){inputs, points};
     lull_document_attach(document, "points", write_points, data);

@@ -50,9 +50,9 @@ static uint32_t add(struct lull_table *table, const char *id, const char *name, 
     return row;
 }
 
-static void add_parameters(struct lull_table *table, const char *class, uint32_t row,
-                           const struct lull_parameter *parameters, uint32_t count,
-                           struct lull_arena *arena)
+static void add_class_parameters(struct lull_table *table, const char *class, uint32_t row,
+                                 const struct lull_parameter *parameters, uint32_t count,
+                                 struct lull_arena *arena)
 {
     for (uint32_t p = 0; p < count; p++)
         add(table, lull_arena_printf(arena, "%s.%s", class, parameters[p].name), parameters[p].name,
@@ -65,7 +65,8 @@ static void add_networks(struct lull_document *document, struct lull_arena *aren
     for (unsigned n = 0; lull_networks[n]; n++) {
         const struct lull_network_class *class = lull_networks[n];
         uint32_t row = add(table, class->name, class->name, LULL_NO_ROW, "", class->summary);
-        add_parameters(table, class->name, row, class->parameters, class->n_parameters, arena);
+        add_class_parameters(table, class->name, row, class->parameters, class->n_parameters,
+                             arena);
     }
 }
 
@@ -75,7 +76,8 @@ static void add_noises(struct lull_document *document, struct lull_arena *arena)
     for (unsigned n = 0; n < lull_n_noise_classes; n++) {
         const struct lull_noise_class *class = lull_noise_classes[n];
         uint32_t row = add(table, class->name, class->name, LULL_NO_ROW, "", class->summary);
-        add_parameters(table, class->name, row, class->parameters, class->n_parameters, arena);
+        add_class_parameters(table, class->name, row, class->parameters, class->n_parameters,
+                             arena);
     }
 }
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-static struct lull_cell seconds_cell(double seconds)
+static struct lull_cell cell_of_seconds(double seconds)
 {
     return lull_cell_time(llround(seconds * 1e9));
 }
@@ -19,8 +19,8 @@ static const struct lull_solver_scale *last_scale(const struct lull_solver_predi
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
-static void add_facts(struct lull_document *document, const struct lull_solver_study *study,
-                      struct lull_arena *arena)
+static void add_solver_facts(struct lull_document *document, const struct lull_solver_study *study,
+                             struct lull_arena *arena)
 {
     const struct lull_solver_prediction *prediction = study->prediction;
     const struct lull_solver *solver = prediction->solver;
@@ -154,8 +154,8 @@ static struct lull_cell sync_cell(const struct lull_solver_prediction *predictio
                                   : lull_cell_absent("cost of a barrier unknown");
 }
 
-static void add_cores(struct lull_document *document, const struct lull_solver_study *study,
-                      struct lull_arena *arena)
+static void add_solver_cores(struct lull_document *document, const struct lull_solver_study *study,
+                             struct lull_arena *arena)
 {
     const struct lull_solver_prediction *prediction = study->prediction;
     size_t levels = prediction->solver->kernels[0].n_lines;
@@ -179,8 +179,8 @@ static void add_cores(struct lull_document *document, const struct lull_solver_s
         uint32_t row = lull_table_row(table, cores, cores, LULL_NO_ROW);
         lull_table_set(table, row, 0, lull_cell_text(level_name(scale->level, levels, arena)));
         lull_table_set(table, row, 1, lull_cell_number(scale->cycles, 1));
-        lull_table_set(table, row, 2, seconds_cell(scale->seconds));
-        lull_table_set(table, row, 3, seconds_cell(scale->latency));
+        lull_table_set(table, row, 2, cell_of_seconds(scale->seconds));
+        lull_table_set(table, row, 3, cell_of_seconds(scale->latency));
         lull_table_set(table, row, 4,
                        lull_cell_number(prediction->scales[0].seconds / scale->seconds, 2));
         lull_table_set(table, row, 5,
@@ -192,8 +192,8 @@ static void add_cores(struct lull_document *document, const struct lull_solver_s
     }
 }
 
-static void add_sweep(struct lull_document *document, const struct lull_solver_study *study,
-                      struct lull_arena *arena)
+static void add_solver_sweep(struct lull_document *document, const struct lull_solver_study *study,
+                             struct lull_arena *arena)
 {
     struct lull_table *table = lull_document_table(
         document, "sweep", lull_arena_printf(arena, "Over %s", study->swept), LULL_BY_COLUMN);
@@ -214,8 +214,8 @@ static void add_sweep(struct lull_document *document, const struct lull_solver_s
             table, row, 0,
             lull_cell_text(level_name(all->level, prediction->solver->kernels[0].n_lines, arena)));
         lull_table_set(table, row, 1, lull_cell_number(one->cycles, 1));
-        lull_table_set(table, row, 2, seconds_cell(one->seconds));
-        lull_table_set(table, row, 3, seconds_cell(all->seconds));
+        lull_table_set(table, row, 2, cell_of_seconds(one->seconds));
+        lull_table_set(table, row, 3, cell_of_seconds(all->seconds));
         lull_table_set(table, row, 4, lull_cell_number(one->seconds / all->seconds, 2));
         lull_table_set(table, row, 5, sync_cell(prediction, all));
     }
@@ -227,12 +227,12 @@ struct lull_document *lull_solver_document(const struct lull_solver_study *study
     const struct lull_solver_prediction *prediction = study->prediction;
     struct lull_document *document =
         lull_document_create(arena, "lull-model-solver/1", prediction->solver->title);
-    add_facts(document, study, arena);
+    add_solver_facts(document, study, arena);
     add_kernels(document, study, arena);
     add_lines(document, study, arena);
-    add_cores(document, study, arena);
+    add_solver_cores(document, study, arena);
     if (study->swept)
-        add_sweep(document, study, arena);
+        add_solver_sweep(document, study, arena);
     if (!prediction->sync_known)
         lull_document_note(document, LULL_NOTE_WARNING,
                            "the machine file does not say what barriers and parallel regions cost: "

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-struct drawing {
+struct spmv_drawing {
     struct lull_document *document;
     const struct lull_spmv_study *study;
     struct lull_arena *arena;
@@ -16,7 +16,7 @@ static struct lull_cell rate_cell(double flops)
                            : lull_cell_absent("nothing comes from memory");
 }
 
-static void add_facts(const struct drawing *drawing)
+static void add_spmv_facts(const struct spmv_drawing *drawing)
 {
     const struct lull_spmv_study *study = drawing->study;
     const struct lull_spmv_shape *shape = &study->shape;
@@ -42,8 +42,8 @@ static void add_facts(const struct drawing *drawing)
 
 /* ---- intensity ------------------------------------------------------------------------------ */
 
-static uint32_t add_alpha(const struct drawing *drawing, struct lull_table *table, const char *id,
-                          const char *label, double alpha)
+static uint32_t add_alpha(const struct spmv_drawing *drawing, struct lull_table *table,
+                          const char *id, const char *label, double alpha)
 {
     const struct lull_spmv_shape *shape = &drawing->study->shape;
     double once = lull_spmv_alpha_once(shape);
@@ -59,7 +59,7 @@ static uint32_t add_alpha(const struct drawing *drawing, struct lull_table *tabl
 }
 
 /* Of bytes that were measured, or follow from a time at the bandwidth of memory. */
-static void add_measured_alpha(const struct drawing *drawing, struct lull_table *table,
+static void add_measured_alpha(const struct spmv_drawing *drawing, struct lull_table *table,
                                const char *id, const char *label, double bytes)
 {
     double alpha = lull_spmv_alpha(&drawing->study->shape, bytes);
@@ -73,7 +73,7 @@ static void add_measured_alpha(const struct drawing *drawing, struct lull_table 
                                     "they stay in cache"));
 }
 
-static void add_intensity(const struct drawing *drawing)
+static void add_intensity(const struct spmv_drawing *drawing)
 {
     const struct lull_spmv_study *study = drawing->study;
     struct lull_arena *arena = drawing->arena;
@@ -117,8 +117,9 @@ static void add_intensity(const struct drawing *drawing)
 
 /* ---- performance ---------------------------------------------------------------------------- */
 
-static void add_measured(struct lull_table *table, uint32_t row, uint32_t column,
-                         const struct lull_spmv_study *study, const struct lull_spmv_point *point)
+static void add_spmv_measured(struct lull_table *table, uint32_t row, uint32_t column,
+                              const struct lull_spmv_study *study,
+                              const struct lull_spmv_point *point)
 {
     double measured = study->shape.nonzeros * study->shape.flops / point->measured;
     lull_table_set(table, row, column, rate_cell(measured));
@@ -129,7 +130,7 @@ static void add_measured(struct lull_table *table, uint32_t row, uint32_t column
                    lull_cell_share(point->prediction.ecm_naive / measured - 1));
 }
 
-static void add_performance(const struct drawing *drawing)
+static void add_performance(const struct spmv_drawing *drawing)
 {
     const struct lull_spmv_study *study = drawing->study;
     bool measured = false;
@@ -164,11 +165,11 @@ static void add_performance(const struct drawing *drawing)
         lull_table_set(table, row, 4, rate_cell(prediction->ecm_latency));
         lull_table_set(table, row, 5, lull_cell_time(llround(prediction->seconds * 1e9)));
         if (!isnan(study->points[i].measured))
-            add_measured(table, row, 6, study, &study->points[i]);
+            add_spmv_measured(table, row, 6, study, &study->points[i]);
     }
 }
 
-static void add_ecm(const struct drawing *drawing)
+static void add_ecm(const struct spmv_drawing *drawing)
 {
     const struct lull_spmv_study *study = drawing->study;
     const struct lull_ecm *first = &study->points[0].prediction.ecm;
@@ -205,7 +206,7 @@ static const struct lull_spmv_prediction *last_point(const struct lull_spmv_stud
     return &study->points[study->n_points - 1].prediction;
 }
 
-static void add_order(const struct drawing *drawing, struct lull_table *table, const char *id,
+static void add_order(const struct spmv_drawing *drawing, struct lull_table *table, const char *id,
                       const char *label, uint32_t bandwidth, double alpha)
 {
     const struct lull_spmv_study *study = drawing->study;
@@ -220,7 +221,7 @@ static void add_order(const struct drawing *drawing, struct lull_table *table, c
                                    1));
 }
 
-static void add_reordered(const struct drawing *drawing)
+static void add_reordered(const struct spmv_drawing *drawing)
 {
     const struct lull_spmv_study *study = drawing->study;
     const struct lull_spmv_prediction *last = last_point(study);
@@ -242,11 +243,11 @@ static void add_reordered(const struct drawing *drawing)
 struct lull_document *lull_spmv_document(const struct lull_spmv_study *study,
                                          struct lull_arena *arena)
 {
-    const struct drawing drawing = {
+    const struct spmv_drawing drawing = {
         .document = lull_document_create(arena, "lull-model-spmv/1", "Sparse matrix times vector"),
         .study = study,
         .arena = arena};
-    add_facts(&drawing);
+    add_spmv_facts(&drawing);
     add_intensity(&drawing);
     if (study->n_points) {
         add_performance(&drawing);
@@ -259,11 +260,11 @@ struct lull_document *lull_spmv_document(const struct lull_spmv_study *study,
 
 /* ---- chart and list ------------------------------------------------------------------------- */
 
-static void add_series(struct lull_chart *chart, const struct lull_spmv_study *study,
-                       const char *label, enum lull_chart_style style,
-                       double (*value)(const struct lull_spmv_study *study,
-                                       const struct lull_spmv_point *point),
-                       struct lull_arena *arena)
+static void add_spmv_series(struct lull_chart *chart, const struct lull_spmv_study *study,
+                            const char *label, enum lull_chart_style style,
+                            double (*value)(const struct lull_spmv_study *study,
+                                            const struct lull_spmv_point *point),
+                            struct lull_arena *arena)
 {
     struct lull_chart_point *points = lull_arena_zero(arena, study->n_points, sizeof *points);
     bool any = false;
@@ -307,10 +308,11 @@ const struct lull_chart *lull_spmv_chart(const struct lull_spmv_study *study,
                                  study->shape.transposed ? "y = A^T x" : "y = A x"));
     lull_chart_x_axis(chart, "cores", "", LULL_CHART_WHOLE);
     lull_chart_y_axis(chart, "performance", "flop/s", LULL_CHART_LINEAR);
-    add_series(chart, study, "Roofline, simulated traffic", LULL_CHART_LINE, roofline_of, arena);
-    add_series(chart, study, "ECM", LULL_CHART_LINE, ecm_of, arena);
-    add_series(chart, study, "ECM with latency penalty", LULL_CHART_LINE, latency_of, arena);
-    add_series(chart, study, "measured", LULL_CHART_POINTS, measured_of, arena);
+    add_spmv_series(chart, study, "Roofline, simulated traffic", LULL_CHART_LINE, roofline_of,
+                    arena);
+    add_spmv_series(chart, study, "ECM", LULL_CHART_LINE, ecm_of, arena);
+    add_spmv_series(chart, study, "ECM with latency penalty", LULL_CHART_LINE, latency_of, arena);
+    add_spmv_series(chart, study, "measured", LULL_CHART_POINTS, measured_of, arena);
     return chart;
 }
 

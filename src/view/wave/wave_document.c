@@ -62,7 +62,7 @@ static void add_specs(struct lull_document *document, const struct lull_wave_inp
         lull_document_fact(document, "repeat", "Simulated runs", lull_cell_count(inputs->repeat));
 }
 
-static void add_noise(struct lull_document *document, const struct lull_wave_case *result)
+static void add_wave_noise(struct lull_document *document, const struct lull_wave_case *result)
 {
     double decay = result->decay.value;
     lull_document_fact(document, "cycle_silent_s", "Iteration, no noise (T)",
@@ -181,7 +181,7 @@ struct lull_document *lull_wave_case_document(const struct lull_wave_inputs *inp
         return document;
     }
     add_looked_for(document, &result->scene);
-    add_noise(document, result);
+    add_wave_noise(document, result);
     if (result->texts[LULL_SIMULATE_MEMORY])
         add_memory(document, result);
     add_waves(document, inputs, result, arena);

@@ -24,7 +24,7 @@ struct quantity {
     bool time;
 };
 
-static struct lull_cell cell_of(const struct quantity *quantity, double value)
+static struct lull_cell cell_of_quantity(const struct quantity *quantity, double value)
 {
     if (isnan(value))
         return (struct lull_cell){.kind = LULL_CELL_EMPTY};
@@ -34,22 +34,23 @@ static struct lull_cell cell_of(const struct quantity *quantity, double value)
                           : lull_cell_number(value, quantity->digits);
 }
 
-static void add_row(const struct sheet *sheet, const struct quantity *quantity, double predicted,
-                    struct lull_wave_value found, struct lull_wave_value replayed)
+static void add_quantity_row(const struct sheet *sheet, const struct quantity *quantity,
+                             double predicted, struct lull_wave_value found,
+                             struct lull_wave_value replayed)
 {
     if (isnan(predicted) && isnan(found.value))
         return;
     uint32_t row = lull_table_row(sheet->table, quantity->id, quantity->label, sheet->parent);
     if (quantity->unit)
         lull_table_row_unit(sheet->table, row, quantity->unit);
-    lull_table_set(sheet->table, row, PREDICTED, cell_of(quantity, predicted));
-    lull_table_set(sheet->table, row, FOUND, cell_of(quantity, found.value));
-    lull_table_set(sheet->table, row, LOW, cell_of(quantity, found.low));
-    lull_table_set(sheet->table, row, HIGH, cell_of(quantity, found.high));
+    lull_table_set(sheet->table, row, PREDICTED, cell_of_quantity(quantity, predicted));
+    lull_table_set(sheet->table, row, FOUND, cell_of_quantity(quantity, found.value));
+    lull_table_set(sheet->table, row, LOW, cell_of_quantity(quantity, found.low));
+    lull_table_set(sheet->table, row, HIGH, cell_of_quantity(quantity, found.high));
     if (predicted != 0 && isfinite(predicted) && isfinite(found.value))
         lull_table_set(sheet->table, row, DIFFERENCE, lull_cell_share(found.value / predicted - 1));
     if (sheet->replayed)
-        lull_table_set(sheet->table, row, REPLAYED, cell_of(quantity, replayed.value));
+        lull_table_set(sheet->table, row, REPLAYED, cell_of_quantity(quantity, replayed.value));
 }
 
 static void add_cell(const struct sheet *sheet, const char *id, const char *label,
@@ -86,11 +87,12 @@ static void add_direction(const struct sheet *sheet, const struct lull_wave_show
     struct lull_wave_value found = front ? front->ranks_per_iteration : no_value;
     if (shown->repeated)
         found = up ? shown->repeated->up : shown->repeated->down;
-    add_row(sheet, &speeds[up][0], up ? predicted->up.value : predicted->down.value, found,
-            replayed ? replayed->ranks_per_iteration : no_value);
-    add_row(sheet, &speeds[up][1], up ? predicted->up_per_second : predicted->down_per_second,
-            front ? front->ranks_per_second : no_value,
-            replayed ? replayed->ranks_per_second : no_value);
+    add_quantity_row(sheet, &speeds[up][0], up ? predicted->up.value : predicted->down.value, found,
+                     replayed ? replayed->ranks_per_iteration : no_value);
+    add_quantity_row(sheet, &speeds[up][1],
+                     up ? predicted->up_per_second : predicted->down_per_second,
+                     front ? front->ranks_per_second : no_value,
+                     replayed ? replayed->ranks_per_second : no_value);
 }
 
 /* What all that were found have in common with their delay. */
@@ -141,22 +143,24 @@ void lull_wave_table(struct lull_document *document, const struct lull_wave_show
         add_origin(&sheet, wave);
     add_direction(&sheet, shown, true);
     add_direction(&sheet, shown, false);
-    add_row(&sheet, &hops, NAN, wave ? wave->hops_per_iteration : no_value,
-            shown->replayed ? shown->replayed->hops_per_iteration : no_value);
+    add_quantity_row(&sheet, &hops, NAN, wave ? wave->hops_per_iteration : no_value,
+                     shown->replayed ? shown->replayed->hops_per_iteration : no_value);
     struct lull_wave_value found = shown->repeated ? shown->repeated->decay
                                    : wave          ? wave->decay
                                                    : no_value;
-    add_row(&sheet, &decay, shown->predicted->decay, found,
-            shown->replayed ? shown->replayed->decay : no_value);
-    add_row(&sheet, &survival, shown->predicted->survival,
-            wave && was_lost(wave) ? (struct lull_wave_value){reached_distance(wave), NAN, NAN}
-                                   : no_value,
-            no_value);
+    add_quantity_row(&sheet, &decay, shown->predicted->decay, found,
+                     shown->replayed ? shown->replayed->decay : no_value);
+    add_quantity_row(&sheet, &survival, shown->predicted->survival,
+                     wave && was_lost(wave)
+                         ? (struct lull_wave_value){reached_distance(wave), NAN, NAN}
+                         : no_value,
+                     no_value);
     if (wave) {
         add_cell(&sheet, "end_up", "End up", lull_cell_text(lull_wave_end_words(&wave->up, arena)));
         add_cell(&sheet, "end_down", "End down",
                  lull_cell_text(lull_wave_end_words(&wave->down, arena)));
-        add_row(&sheet, &cost, NAN, (struct lull_wave_value){shown->cost, NAN, NAN}, no_value);
+        add_quantity_row(&sheet, &cost, NAN, (struct lull_wave_value){shown->cost, NAN, NAN},
+                         no_value);
     }
 }
 
