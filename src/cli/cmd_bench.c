@@ -7,8 +7,7 @@
 #include "cli/options.h"
 #include "launch/installed.h"
 #include "machine/noise_trace.h"
-#include "view/machine/machine_charts.h"
-#include "view/machine/machine_document.h"
+#include "view/machine_document.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
-#include "view/history/check_document.h"
+#include "view/history_document.h"
 
 /* Exit statuses of a check besides those of every command. */
 enum { EXIT_FAILS = 3, EXIT_UNKNOWN = 4 };

@@ -2,7 +2,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
-#include "view/diff/diff_document.h"
+#include "view/diff_document.h"
 
 #include <string.h>
 

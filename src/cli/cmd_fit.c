@@ -3,7 +3,7 @@
 #include "cli/message.h"
 #include "cli/options.h"
 #include "study/model/fit_study.h"
-#include "view/fit/fit_chart.h"
+#include "view/fit_document.h"
 
 /* What the user typed. */
 static struct lull_fit_texts fit_texts;

@@ -4,7 +4,7 @@
 #include "cli/message.h"
 #include "cli/options.h"
 #include "study/history/gate.h"
-#include "view/history/history_document.h"
+#include "view/history_document.h"
 
 #include <stdio.h>
 

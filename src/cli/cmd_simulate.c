@@ -4,7 +4,7 @@
 #include "cli/options.h"
 #include "sim/goal/goal.h"
 #include "study/simulated.h"
-#include "view/simulation/simulation_document.h"
+#include "view/simulation_document.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -5,9 +5,8 @@
 #include "cli/message.h"
 #include "cli/options.h"
 #include "study/wave/wave_study.h"
-#include "view/simulation/simulation_document.h"
-#include "view/wave/wave_charts.h"
-#include "view/wave/wave_document.h"
+#include "view/simulation_document.h"
+#include "view/wave_document.h"
 
 enum { MOST_REPEATS = 10000 };
 

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "report/terminal.h"
+#include "report/display.h"
 
 #include <string.h>
 #include <unistd.h>

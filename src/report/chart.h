@@ -9,9 +9,12 @@
 #include "base/arena.h"
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+/* ==== chart =================================================================================== */
 
 enum lull_chart_scale {
     LULL_CHART_LINEAR,  /* from 0 where all values are positive */
@@ -71,5 +74,39 @@ lull_status lull_chart_save(const char *path, const struct lull_chart *chart,
 /* The same to stand inside of a page that has lull_asset_chart_style (report/asset.h) once for all
  * of its charts: without rules and attributes of style. */
 void lull_chart_write_inline(const struct lull_chart *chart, FILE *out);
+
+/* ==== axis ==================================================================================== */
+
+/* The inside of a chart, and its axes: ranges, ticks and labels. Internal to the report room. */
+
+struct lull_axis {
+    const char *label, *unit;
+    enum lull_chart_scale scale;
+    double low, high; /* found from the points */
+};
+
+/* One series of a chart, or one raster. */
+struct lull_chart_layer {
+    struct lull_chart_layer *next;
+    const char *label;
+    enum lull_chart_style style;
+    struct lull_chart_point *points; /* of a raster: two of its corners */
+    size_t count;
+    struct lull_chart_raster raster;
+};
+
+struct lull_mark {
+    struct lull_mark *next;
+    double x;
+    const char *label;
+};
+
+struct lull_chart {
+    struct lull_arena *arena;
+    const char *title;
+    struct lull_axis x, y;
+    struct lull_chart_layer *series, **series_end;
+    struct lull_mark *marks, **marks_end;
+};
 
 #endif

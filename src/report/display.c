@@ -2,7 +2,47 @@
 
 #include "base/text.h"
 
+#include <langinfo.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* ==== terminal ================================================================================ */
+
+static bool wants_colour(bool terminal, enum lull_colour colour)
+{
+    if (colour == LULL_COLOUR_ALWAYS || colour == LULL_COLOUR_NEVER)
+        return colour == LULL_COLOUR_ALWAYS;
+    const char *no_colour = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+    return terminal && !(no_colour && *no_colour) && !(term && strcmp(term, "dumb") == 0);
+}
+
+static unsigned width_of(int fd)
+{
+    const char *columns = getenv("COLUMNS");
+    uint64_t value;
+    if (columns && lull_parse_u64(columns, strlen(columns), &value) == LULL_OK && value > 0 &&
+        value <= 10000)
+        return (unsigned)value;
+    struct winsize size;
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0)
+        return size.ws_col;
+    return 0;
+}
+
+struct lull_render_options lull_terminal_options(int fd, enum lull_colour colour)
+{
+    bool terminal = isatty(fd);
+    return (struct lull_render_options){
+        .colour = wants_colour(terminal, colour),
+        .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+        .width = terminal ? width_of(fd) : 0,
+    };
+}
+
+/* ==== display ================================================================================= */
 
 struct range {
     uint32_t first, last;
@@ -14,6 +54,7 @@ static const struct range no_columns[] = {
     {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200d}, {0x20d0, 0x20ff},
     {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0xfeff, 0xfeff},
 };
+
 static const struct range two_columns[] = {
     {0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0x33ff},   {0x3400, 0x4dbf},
     {0x4e00, 0x9fff},   {0xa000, 0xa4cf},   {0xa960, 0xa97f},   {0xac00, 0xd7a3},

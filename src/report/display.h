@@ -3,10 +3,13 @@
 #define LULL_REPORT_DISPLAY_H
 
 #include "base/arena.h"
+#include "report/document.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+
+/* ==== display ================================================================================= */
 
 /* Names from trace files may hold anything. A copy in which control characters and bytes that are
  * not UTF-8 are written as "\x1b", so that they neither reach the terminal nor upset the columns.
@@ -26,5 +29,17 @@ void lull_display_wrap(FILE *out, const char *text, size_t width, size_t indent)
 /* The text if it fits into `width` >= 4 columns, otherwise its begin and end around an ellipsis. */
 const char *lull_display_shorten(struct lull_arena *arena, const char *text, size_t width,
                                  bool unicode);
+
+/* ==== terminal ================================================================================ */
+
+/* What can be shown where a document goes. */
+
+/* Auto is what nothing said means, too: colours on a terminal, unless NO_COLOR is set
+ * (https://no-color.org) or TERM is "dumb". */
+enum lull_colour { LULL_COLOUR_NOT_SAID, LULL_COLOUR_AUTO, LULL_COLOUR_ALWAYS, LULL_COLOUR_NEVER };
+
+/* Colours, characters and width: those of the locale and of the terminal that `fd` is; a file, or
+ * -1, is none and has no width. $COLUMNS is asked before the terminal. */
+struct lull_render_options lull_terminal_options(int fd, enum lull_colour colour);
 
 #endif

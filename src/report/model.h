@@ -3,7 +3,6 @@
 #define LULL_REPORT_MODEL_H
 
 #include "report/document.h"
-#include "report/findings.h"
 #include "report/pictures.h"
 
 struct lull_fact {

@@ -3,8 +3,8 @@
 #include "base/text.h"
 #include "study/interference.h"
 #include "study/replay/replayed_run.h"
+#include "view/document_parts.h"
 #include "view/metrics/metrics_tables.h"
-#include "view/notices_document.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* Tables of measurements of any content. What is accepted goes through everything that takes a
  * table: every law, the choice, predictions, documents. */
 #include "model/fit/measurements.h"
-#include "view/fit/fit_chart.h"
+#include "view/fit_document.h"
 
 #include <stdint.h>
 #include <stdlib.h>

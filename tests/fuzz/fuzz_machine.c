@@ -2,7 +2,7 @@
  * goes through all that takes a machine: reports, networks, noise. */
 #include "machine/noise_trace.h"
 #include "sim/network/machine.h"
-#include "view/machine/machine_document.h"
+#include "view/machine_document.h"
 
 #include <stdint.h>
 #include <stdlib.h>

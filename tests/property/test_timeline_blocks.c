@@ -1,7 +1,7 @@
 /* What the page embeds of random timelines, decoded as docs/formats/report.md says: shares are
  * those of the spans to 1/255, nothing vanishes, and steps and messages are the same. */
 #include "report/model.h"
-#include "report/timeline_blocks.h"
+#include "report/page/timeline_blocks.h"
 #include "support/branches.h"
 #include "support/memory_trace.h"
 #include "support/random_windows.h"

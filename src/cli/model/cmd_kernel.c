@@ -1,6 +1,6 @@
 #include "cli/command.h"
 #include "cli/message.h"
-#include "view/kernel/kernel_document.h"
+#include "view/kernel_document.h"
 
 /* What the user typed. */
 static struct lull_kernel_texts kernel_texts;

@@ -5,8 +5,7 @@
 #include "cli/options.h"
 #include "study/model/derive_study.h"
 #include "study/model/program_study.h"
-#include "view/program/program_chart.h"
-#include "view/program/program_document.h"
+#include "view/program_document.h"
 
 /* What the user typed; lists are NULL or ended by NULL. */
 static struct lull_program_texts program_texts;

@@ -1,6 +1,6 @@
 #include "cli/command.h"
 #include "cli/message.h"
-#include "view/solver/solver_document.h"
+#include "view/solver_document.h"
 
 /* What the user typed. */
 static struct lull_solver_texts solver_texts;

@@ -1,7 +1,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
-#include "view/spmv/spmv_document.h"
+#include "view/spmv_document.h"
 
 /* What the user typed. */
 static struct lull_spmv_texts spmv_texts;

@@ -4,16 +4,499 @@
 #include "report/asset.h"
 #include "report/cell_text.h"
 #include "report/markup.h"
+#include "report/model.h"
 #include "report/page/base64.h"
-#include "report/page/html.h"
 #include "report/page/page_data.h"
-#include "report/page/page_findings.h"
-#include "report/page/page_stacks.h"
-#include "report/page/page_table.h"
+#include "report/pictures.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ==== page findings =========================================================================== */
+
+/* The findings of a document on the page: sentences with links to the timeline. Internal to the
+ * report room. */
+
+/* As much time again on both sides of what is shown. */
+enum { MARGINS = 1 };
+
+/* The number of a timeline among those that are drawn; SIZE_MAX: it is not. */
+static size_t drawn(const struct lull_document *document, size_t timeline)
+{
+    size_t number = 0;
+    if (timeline >= document->n_timelines || document->timelines[timeline]->absent)
+        return SIZE_MAX;
+    for (size_t i = 0; i < timeline; i++)
+        number += !document->timelines[i]->absent;
+    return number;
+}
+
+/* A view of the timeline, as assets/fragment.js reads it. */
+static void put_link(FILE *out, const struct lull_document *document,
+                     const struct lull_shown_finding *finding)
+{
+    const size_t number = drawn(document, finding->timeline);
+    if (number == SIZE_MAX)
+        return;
+    const struct lull_picture_timeline *timeline = document->timelines[finding->timeline];
+    const int64_t longest = timeline->end - timeline->begin;
+    int64_t from = 0, to = longest, at = longest / 2;
+    if (finding->end > 0) {
+        const int64_t margin = MARGINS * (finding->end - finding->begin);
+        from = finding->begin - timeline->begin - margin;
+        to = finding->end - timeline->begin + margin;
+        at = finding->begin + (finding->end - finding->begin) / 2 - timeline->begin;
+    }
+    fprintf(out,
+            " <a href=\"#view?runs=%zu&amp;from=%" PRId64 "&amp;to=%" PRId64
+            "&amp;in=0&amp;row=%u&amp;at=%" PRId64 "\">%s</a>",
+            number, from > 0 ? from : 0, to < longest ? to : longest, finding->row, at > 0 ? at : 0,
+            finding->end > 0 ? "Its longest instance on the timeline"
+                             : "Its place on the timeline");
+}
+
+static void put_name_between(FILE *out, struct lull_arena *arena, const char *before,
+                             const char *text, const char *after)
+{
+    if (!text)
+        return;
+    fputs(before, out);
+    lull_html_name(out, arena, text);
+    fputs(after, out);
+}
+
+static void put_evidence_list(FILE *out, const struct lull_document *document,
+                              const struct lull_shown_finding *finding,
+                              const struct lull_render_options *options)
+{
+    if (finding->n_facts == 0)
+        return;
+    fputs("<details><summary>Evidence</summary><dl>", out);
+    for (uint32_t i = 0; i < finding->n_facts; i++) {
+        const struct lull_shown_fact *fact = &finding->facts[i];
+        put_name_between(out, document->arena, "<div><dt>", fact->label, "</dt>");
+        put_name_between(out, document->arena, "<dd>",
+                         lull_text_cell(document->arena, fact->value, options), "</dd></div>");
+    }
+    fputs("</dl></details>", out);
+}
+
+static void put_page_finding(FILE *out, const struct lull_document *document, uint32_t number,
+                             const struct lull_render_options *options)
+{
+    const struct lull_shown_finding *finding = &document->findings[number];
+    struct lull_arena *arena = document->arena;
+    fprintf(out, "<li id=\"finding-%u\"><p>", number + 1);
+    if (document->n_timelines > 1)
+        put_name_between(out, arena, "<b>", finding->run, "</b>: ");
+    lull_markup_text(out, finding->sentence);
+    put_link(out, document, finding);
+    fputs("</p>", out);
+    if (finding->cause) {
+        fputs("<p>", out);
+        lull_markup_text(out, finding->cause);
+        fputs("</p>", out);
+    }
+    fputs("<p>", out);
+    lull_markup_text(out, lull_gain_text(&finding->gain, arena));
+    fputs("</p>", out);
+    if (finding->next) {
+        fputs("<p>Next: <code>", out);
+        lull_markup_text(out, finding->next);
+        fputs("</code></p>", out);
+    }
+    put_evidence_list(out, document, finding, options);
+    fputs("</li>\n", out);
+}
+
+static void page_findings(FILE *out, const struct lull_document *document,
+                          const struct lull_render_options *options)
+{
+    if (!document->findings_none)
+        return;
+    fputs("<section id=\"findings\" aria-labelledby=\"findings-title\">\n"
+          "<h2 id=\"findings-title\">Findings</h2>\n",
+          out);
+    if (document->n_findings == 0)
+        put_name_between(out, document->arena, "<p>", document->findings_none, "</p>\n");
+    else
+        fputs("<ol>\n", out);
+    for (uint32_t i = 0; i < document->n_findings; i++)
+        put_page_finding(out, document, i, options);
+    if (document->n_findings > 0)
+        fputs("</ol>\n", out);
+    put_name_between(out, document->arena, "<p>", document->findings_about, "</p>\n");
+    fputs("</section>\n", out);
+}
+
+/* ==== page stacks ============================================================================= */
+
+/* Stacks of activities: one bar per process, as far as they fit. Internal to the report room. */
+
+/* What the rows of a timeline spent their time on; `number` is that of the timeline on the page.
+ * Goes as deep into the rows as PAGE_STACKS bars allow, to processes. */
+enum { PAGE_STACKS = 48 };
+
+enum { BAR_WIDTH = 420, BAR_HEIGHT = 16 };
+
+/* Lines across, along and both ways; what is useful is plain. The page's script draws the same. */
+static const char *const hatchings[LULL_PAINTS] = {
+    [LULL_PAINT_MESSAGES] = "M0 8L8 0",
+    [LULL_PAINT_COLLECTIVE] = "M0 0L8 8",
+    [LULL_PAINT_MPI] = "M4 0V8",
+    [LULL_PAINT_SYNC] = "M0 0L8 8M0 8L8 0",
+    [LULL_PAINT_SCHEDULE] = "M0 4H8",
+    [LULL_PAINT_LOCK] = "M0 4H8M4 0V8",
+    [LULL_PAINT_DEVICE] = "M2 2h1v1h-1zM6 6h1v1h-1z",
+    [LULL_PAINT_IO] = "M0 2H8M0 6H8",
+    [LULL_PAINT_TRACER] = "M2 0V8M6 0V8",
+};
+
+/* The hatchings of all kinds of activities, for page_stacks; once per page. */
+static void page_hatchings(FILE *out)
+{
+    fputs("<svg class=\"hatchings\" aria-hidden=\"true\" width=\"0\" height=\"0\"><defs>\n", out);
+    for (unsigned i = 0; i < LULL_PAINTS; i++)
+        if (hatchings[i])
+            fprintf(out,
+                    "<pattern id=\"hatch-%u\" width=\"8\" height=\"8\" "
+                    "patternUnits=\"userSpaceOnUse\"><path class=\"hatch\" d=\"%s\"/></pattern>\n",
+                    i, hatchings[i]);
+    fputs("</defs></svg>\n", out);
+}
+
+/* What a row spent on each activity, in ns. */
+static int64_t row_times(const struct lull_picture_timeline *timeline, uint32_t row,
+                         int64_t times[LULL_PICTURE_ACTIVITIES])
+{
+    int64_t sum = 0;
+    timeline->cells(timeline->data, row, 0, 0, 1, times);
+    for (uint32_t i = 0; i < timeline->n_activities; i++)
+        sum += times[i];
+    return sum;
+}
+
+static void put_bar_part(FILE *out, unsigned paint, double begin, double width)
+{
+    fprintf(out, "<rect class=\"paint%u\" x=\"%.2f\" width=\"%.2f\" height=\"%d\"/>", paint, begin,
+            width, BAR_HEIGHT);
+    if (hatchings[paint])
+        fprintf(out, "<rect fill=\"url(#hatch-%u)\" x=\"%.2f\" width=\"%.2f\" height=\"%d\"/>",
+                paint, begin, width, BAR_HEIGHT);
+}
+
+static void put_stack(FILE *out, const struct lull_picture_timeline *timeline, uint32_t row,
+                      struct lull_arena *arena)
+{
+    int64_t times[LULL_PICTURE_ACTIVITIES];
+    int64_t sum = row_times(timeline, row, times);
+    fputs("<tr><th scope=\"row\">", out);
+    lull_html_name(out, arena, timeline->rows[row].name);
+    fprintf(out,
+            "</th><td><svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" aria-hidden=\"true\">",
+            BAR_WIDTH, BAR_HEIGHT, BAR_WIDTH, BAR_HEIGHT);
+    double at = 0;
+    for (uint32_t i = 0; i < timeline->n_activities && sum > 0; i++) {
+        double width = BAR_WIDTH * ((double)times[i] / (double)sum);
+        if (times[i] > 0)
+            put_bar_part(out, timeline->activities[i].paint, at, width);
+        at += width;
+    }
+    fputs("</svg></td>", out);
+    for (uint32_t i = 0; i < timeline->n_activities; i++)
+        fprintf(out, times[i] > 0 ? "<td>%.1f</td>" : "<td>%.0f</td>",
+                times[i] > 0 ? 100 * ((double)times[i] / (double)sum) : 0);
+    fputs("</tr>\n", out);
+}
+
+static unsigned depth_of_timeline_row(const struct lull_picture_timeline *timeline, uint32_t row)
+{
+    unsigned depth = 0;
+    for (uint32_t up = timeline->rows[row].parent; up != LULL_PICTURE_NO_ROW;
+         up = timeline->rows[up].parent)
+        depth++;
+    return depth;
+}
+
+/* Rows of that depth, and leaves above it. */
+static bool is_in_generation(const struct lull_picture_timeline *timeline, uint32_t row,
+                             unsigned generation)
+{
+    unsigned depth = depth_of_timeline_row(timeline, row);
+    return depth == generation ||
+           (depth < generation && timeline->rows[row].leaf != LULL_PICTURE_NO_ROW);
+}
+
+static uint32_t count_generation(const struct lull_picture_timeline *timeline, unsigned generation)
+{
+    uint32_t count = 0;
+    for (uint32_t row = 0; row < timeline->n_rows; row++)
+        count += is_in_generation(timeline, row, generation);
+    return count;
+}
+
+static bool has_deeper(const struct lull_picture_timeline *timeline, unsigned generation)
+{
+    for (uint32_t row = 0; row < timeline->n_rows; row++)
+        if (depth_of_timeline_row(timeline, row) > generation)
+            return true;
+    return false;
+}
+
+/* Where threads begin. */
+static unsigned generation_of_threads(const struct lull_picture_timeline *timeline)
+{
+    unsigned least = UINT_MAX;
+    for (uint32_t row = 0; row < timeline->n_rows; row++)
+        if (strcmp(timeline->rows[row].kind, "thread") == 0 ||
+            strcmp(timeline->rows[row].kind, "device") == 0) {
+            unsigned depth = depth_of_timeline_row(timeline, row);
+            least = depth < least ? depth : least;
+        }
+    return least;
+}
+
+/* As deep as the bars allow, to processes; to threads where there is one process. */
+static unsigned find_generation(const struct lull_picture_timeline *timeline)
+{
+    unsigned generation = 0, threads = generation_of_threads(timeline);
+    while (has_deeper(timeline, generation) &&
+           count_generation(timeline, generation + 1) <= PAGE_STACKS &&
+           (generation + 1 < threads || count_generation(timeline, generation) == 1))
+        generation++;
+    return generation;
+}
+
+static void put_stack_head(FILE *out, const struct lull_picture_timeline *timeline,
+                           struct lull_arena *arena)
+{
+    fputs("<thead><tr><th scope=\"col\">Where</th><th scope=\"col\">Share of the time</th>", out);
+    for (uint32_t i = 0; i < timeline->n_activities; i++) {
+        unsigned paint = timeline->activities[i].paint;
+        fprintf(out,
+                "<th scope=\"col\"><svg class=\"key\" viewBox=\"0 0 16 16\" width=\"16\" "
+                "height=\"16\" aria-hidden=\"true\"><rect class=\"paint%u\" width=\"16\" "
+                "height=\"16\"/>",
+                paint);
+        if (hatchings[paint])
+            fprintf(out, "<rect fill=\"url(#hatch-%u)\" width=\"16\" height=\"16\"/>", paint);
+        fputs("</svg><br>", out);
+        lull_html_name(out, arena, timeline->activities[i].label);
+        fputs("</th>", out);
+    }
+    fputs("</tr></thead>\n<tbody>\n", out);
+}
+
+static void page_stacks(FILE *out, const struct lull_picture_timeline *timeline, size_t number,
+                        struct lull_arena *arena)
+{
+    const unsigned generation = find_generation(timeline);
+    uint32_t shown = 0, count = count_generation(timeline, generation);
+    fprintf(out,
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+            "aria-labelledby=\"stacks-%zu\"><table class=\"plain stacks\">\n"
+            "<caption id=\"stacks-%zu\">What the time was spent on, in %%: ",
+            number, number);
+    lull_html_name(out, arena, timeline->title);
+    fputs("</caption>\n", out);
+    put_stack_head(out, timeline, arena);
+    for (uint32_t row = 0; row < timeline->n_rows && shown < PAGE_STACKS; row++) {
+        if (!is_in_generation(timeline, row, generation))
+            continue;
+        put_stack(out, timeline, row, arena);
+        shown++;
+    }
+    fputs("</tbody></table></div>\n", out);
+    if (count > shown)
+        fprintf(out, "<p>%" PRIu32 " more rows are in the timeline.</p>\n", count - shown);
+}
+
+/* ==== page table ============================================================================== */
+
+/* Tables and single values as HTML. Internal to the report room. */
+
+/* The table in a region that can be scrolled, and below it the reasons of values that are absent.
+ * `id` is that of the element. Rows beyond PAGE_ROWS are counted and left out. */
+enum { PAGE_ROWS = 1000 };
+
+/* A tree of efficiencies: has rows below rows, and coloured cells. */
+static bool page_is_tree(const struct lull_table *table)
+{
+    bool below = false, coloured = false;
+    for (size_t row = 0; row < table->n_rows; row++) {
+        below |= table->rows[row].parent != LULL_NO_ROW;
+        for (size_t column = 0; column < table->rows[row].n_cells; column++)
+            coloured |= table->rows[row].cells[column].kind == LULL_CELL_EFFICIENCY;
+    }
+    return below && coloured;
+}
+
+/* Each reason has one number per table. */
+struct reasons {
+    const char **list;
+    size_t count, capacity;
+};
+
+static size_t number_of_reason(struct reasons *reasons, struct lull_arena *arena, const char *why)
+{
+    for (size_t i = 0; i < reasons->count; i++)
+        if (strcmp(reasons->list[i], why) == 0)
+            return i + 1;
+    reasons->list = lull_arena_grow(arena, reasons->list, &reasons->capacity, reasons->count + 1,
+                                    sizeof *reasons->list);
+    reasons->list[reasons->count++] = why;
+    return reasons->count;
+}
+
+/* Lines of a heading. */
+static void put_html_heading(FILE *out, const struct lull_table *table, const char *heading)
+{
+    for (bool first = true; *heading; first = false) {
+        size_t length = strcspn(heading, "\n");
+        fputs(first ? "" : "<br>", out);
+        lull_html_name(out, table->arena, lull_arena_strndup(table->arena, heading, length));
+        heading += length + (heading[length] == '\n');
+    }
+}
+
+static void put_table_head(FILE *out, const struct lull_table *table)
+{
+    fputs("<thead><tr><th scope=\"col\">", out);
+    put_html_heading(out, table, *table->corner ? table->corner : "Name");
+    fputs("</th>", out);
+    for (size_t i = 0; i < table->n_columns; i++) {
+        fputs("<th scope=\"col\">", out);
+        put_html_heading(out, table, table->columns[i].heading);
+        fputs("</th>", out);
+    }
+    fputs("</tr></thead>\n", out);
+}
+
+/* What a script sorts by. */
+static void put_value(FILE *out, struct lull_cell cell)
+{
+    switch (cell.kind) {
+    case LULL_CELL_COUNT:
+    case LULL_CELL_BYTES:
+        fprintf(out, " data-value=\"%" PRIu64 "\"", cell.count);
+        break;
+    case LULL_CELL_TIME:
+        fprintf(out, " data-value=\"%" PRId64 "\"", cell.ns);
+        break;
+    case LULL_CELL_NUMBER:
+    case LULL_CELL_QUANTITY:
+    case LULL_CELL_SHARE:
+    case LULL_CELL_EFFICIENCY:
+        fprintf(out, " data-value=\"%.9g\"", cell.number);
+        break;
+    case LULL_CELL_EMPTY:
+    case LULL_CELL_TEXT:
+    case LULL_CELL_ABSENT:
+        break;
+    }
+}
+
+static void put_html_cell(FILE *out, const struct lull_table *table, struct lull_cell cell,
+                          struct reasons *reasons, const struct lull_render_options *options,
+                          const struct lull_time_unit *unit)
+{
+    static const char *const bands[LULL_BANDS] = {"good", "look", "poor"};
+    if (cell.kind == LULL_CELL_EFFICIENCY)
+        fprintf(out, "<td class=\"%s\"", bands[lull_efficiency_band(cell.number)]);
+    else
+        fputs(cell.kind == LULL_CELL_TEXT && table->axis == LULL_BY_COLUMN ? "<td class=\"words\""
+                                                                           : "<td",
+              out);
+    put_value(out, cell);
+    fputc('>', out);
+    if (cell.kind == LULL_CELL_ABSENT)
+        fprintf(out, "[%zu]", number_of_reason(reasons, table->arena, cell.text));
+    else
+        lull_html_name(out, table->arena, lull_cell_format(table->arena, cell, options, unit));
+    fputs("</td>", out);
+}
+
+static unsigned depth_of_table_row(const struct lull_table *table, size_t row)
+{
+    unsigned depth = 0;
+    for (size_t up = table->rows[row].parent; up != LULL_NO_ROW; up = table->rows[up].parent)
+        depth++;
+    return depth;
+}
+
+static void put_html_row(FILE *out, const struct lull_table *table, size_t number,
+                         struct reasons *reasons, const struct lull_render_options *options,
+                         const struct lull_time_unit *const *units)
+{
+    enum { MOST_DEPTH = 9 };
+    const struct lull_row *row = &table->rows[number];
+    unsigned depth = depth_of_table_row(table, number);
+    fprintf(out, "<tr%s><th scope=\"row\" class=\"depth%u\">", row->rule ? " class=\"rule\"" : "",
+            depth < MOST_DEPTH ? depth : MOST_DEPTH);
+    lull_html_name(out, table->arena, row->label);
+    if (*row->unit) {
+        fputs(" (", out);
+        lull_html_name(out, table->arena, row->unit);
+        fputc(')', out);
+    }
+    if (*row->about) {
+        fputs("<small>", out);
+        lull_html_name(out, table->arena, row->about);
+        fputs("</small>", out);
+    }
+    fputs("</th>", out);
+    const struct lull_time_unit *of_row =
+        table->axis == LULL_BY_ROW ? lull_table_time_unit(table, number, 0) : NULL;
+    for (size_t column = 0; column < table->n_columns; column++)
+        put_html_cell(out, table, lull_table_get(table, number, column), reasons, options,
+                      of_row ? of_row : units[column]);
+    fputs("</tr>\n", out);
+}
+
+static void put_rest(FILE *out, const struct lull_table *table, const struct reasons *reasons)
+{
+    if (table->n_rows > PAGE_ROWS)
+        fprintf(out,
+                "<p>%zu more rows are not on this page; <code>--format json</code> has all.</p>\n",
+                table->n_rows - PAGE_ROWS);
+    if (!reasons->count)
+        return;
+    fputs("<ul class=\"reasons\">\n", out);
+    for (size_t i = 0; i < reasons->count; i++) {
+        fprintf(out, "<li>[%zu] ", i + 1);
+        lull_html_name(out, table->arena, reasons->list[i]);
+        fputs("</li>\n", out);
+    }
+    fputs("</ul>\n", out);
+}
+
+static void page_table(FILE *out, const struct lull_table *table, const char *id,
+                       const struct lull_render_options *options)
+{
+    struct reasons reasons = {0};
+    const struct lull_time_unit **units =
+        lull_arena_zero(table->arena, table->n_columns + 1, sizeof *units);
+    for (size_t column = 0; table->axis == LULL_BY_COLUMN && column < table->n_columns; column++)
+        units[column] = lull_table_time_unit(table, 0, column);
+    fprintf(out,
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"%s-title\">",
+            id);
+    fprintf(out, "<table class=\"%s\">\n<caption id=\"%s-title\">",
+            page_is_tree(table) ? "tree" : "plain", id);
+    lull_html_name(out, table->arena, *table->title ? table->title : table->id);
+    fputs("</caption>\n", out);
+    put_table_head(out, table);
+    fputs("<tbody>\n", out);
+    for (size_t row = 0; row < table->n_rows && row < PAGE_ROWS; row++)
+        put_html_row(out, table, row, &reasons, options, units);
+    fputs("</tbody></table></div>\n", out);
+    put_rest(out, table, &reasons);
+}
+
+/* ==== page ==================================================================================== */
 
 struct page {
     const struct lull_document *document;
@@ -102,14 +585,14 @@ enum table_part { PART_TRUST, PART_TREES, PART_REST };
 
 static enum table_part part_of(const struct lull_document *document, const struct lull_table *table)
 {
-    if (lull_page_is_tree(table))
+    if (page_is_tree(table))
         return PART_TREES;
     const struct lull_table *other = table;
-    while (other && !lull_page_is_tree(other))
+    while (other && !page_is_tree(other))
         other = other->next;
     bool before = other != NULL;
     for (other = document->tables; other != table; other = other->next)
-        before &= !lull_page_is_tree(other);
+        before &= !page_is_tree(other);
     return before ? PART_TRUST : PART_REST;
 }
 
@@ -162,7 +645,7 @@ static void put_table_part(const struct page *page, enum table_part part)
         char id[32];
         snprintf(id, sizeof id, "table-%zu", number);
         fprintf(page->out, "<div class=\"table\" id=\"%s\">\n", id);
-        lull_page_table(page->out, table, id, page->options);
+        page_table(page->out, table, id, page->options);
         fputs("</div>\n", page->out);
     }
 }
@@ -227,7 +710,7 @@ static void put_overview(const struct page *page)
         fputs("</div>\n", out);
     for (size_t i = 0; i < document->n_timelines; i++)
         if (!document->timelines[i]->absent)
-            lull_page_stacks(out, document->timelines[i], i, document->arena);
+            page_stacks(out, document->timelines[i], i, document->arena);
     fputs("</section>\n", out);
 }
 
@@ -296,9 +779,9 @@ static void put_plain_page(const struct page *page)
     fputs("</h1>\n", out);
     put_navigation(page);
     fputs("</header>\n<main>\n", out);
-    lull_page_hatchings(out);
+    page_hatchings(out);
     put_trust(page);
-    lull_page_findings(out, document, page->options);
+    page_findings(out, document, page->options);
     put_overview(page);
     if (has_timeline(document))
         put_mount(page, "timelines", "Timeline", "The timeline is");

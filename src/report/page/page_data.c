@@ -1,12 +1,292 @@
 #include "report/page/page_data.h"
 
+#include "report/display.h"
+#include "report/markup.h"
+#include "report/model.h"
 #include "report/page/base64.h"
 #include "report/page/picture_fold.h"
-#include "report/page/picture_meta.h"
-#include "report/timeline_blocks.h"
+#include "report/page/timeline_blocks.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ==== picture meta ============================================================================ */
+
+/* Pictures of a page while it is decided what of them fits. Internal to the report room. */
+
+struct page_block {
+    const char *kind;      /* "tile", "messages", "counts", "steps" or "layer" */
+    unsigned level;        /* of a tile */
+    const uint32_t *rows;  /* of a tile, [count] */
+    uint32_t first, count; /* leaves of steps and counts, number of a layer */
+    const char *base64;
+    size_t length;
+};
+
+/* A timeline or a matrix. */
+struct page_picture {
+    const struct lull_picture_timeline *timeline;
+    const struct lull_picture_matrix *matrix;
+    struct page_block *blocks;
+    size_t n_blocks, capacity;
+    uint32_t kept_leaves;    /* whose steps are in blocks: those before this one */
+    const char *left_out[6]; /* what did not fit, as sentences; NULL at the end */
+};
+
+static void put_meta_text(struct lull_json *json, const char *key, const char *value,
+                          struct lull_arena *arena)
+{
+    lull_json_key(json, key);
+    lull_json_string(json, value ? lull_page_name(arena, value) : NULL);
+}
+
+static void put_count(struct lull_json *json, const char *key, uint64_t value)
+{
+    lull_json_key(json, key);
+    lull_json_uint(json, value);
+}
+
+static void put_meta_time(struct lull_json *json, const char *key, int64_t value)
+{
+    lull_json_key(json, key);
+    lull_json_int(json, value);
+}
+
+/* -1 where there is none. */
+static void put_index_or_none(struct lull_json *json, uint32_t index)
+{
+    lull_json_int(json, index == LULL_PICTURE_NO_ROW ? -1 : (int64_t)index);
+}
+
+/* The begin of an object that stands for something with a name. */
+static void begin_named(struct lull_json *json, const char *id, const char *label,
+                        struct lull_arena *arena)
+{
+    lull_json_object_begin(json);
+    put_meta_text(json, "id", id, arena);
+    put_meta_text(json, "label", label, arena);
+}
+
+static void put_kinds(struct lull_json *json, const struct lull_picture_timeline *timeline,
+                      struct lull_arena *arena)
+{
+    lull_json_key(json, "activities");
+    lull_json_array_begin(json);
+    for (uint32_t i = 0; i < timeline->n_activities; i++) {
+        begin_named(json, timeline->activities[i].id, timeline->activities[i].label, arena);
+        put_count(json, "paint", timeline->activities[i].paint);
+        lull_json_object_end(json);
+    }
+    lull_json_array_end(json);
+    lull_json_key(json, "counters");
+    lull_json_array_begin(json);
+    for (uint32_t i = 0; i < timeline->n_counters; i++) {
+        begin_named(json, timeline->counters[i].id, timeline->counters[i].label, arena);
+        lull_json_object_end(json);
+    }
+    lull_json_array_end(json);
+}
+
+enum row_field { ROW_NAME, ROW_KIND, ROW_PARENT, ROW_LEAVES, ROW_LEAF, ROW_LEVEL, ROW_FIELDS };
+
+/* One array per field, which deflates better than one object per row. */
+static void put_timeline_rows(struct lull_json *json, const struct lull_picture_timeline *timeline,
+                              struct lull_arena *arena)
+{
+    static const char *const keys[ROW_FIELDS] = {"name",   "kind", "parent",
+                                                 "leaves", "leaf", "level"};
+    lull_json_key(json, "rows");
+    lull_json_object_begin(json);
+    for (unsigned field = 0; field < ROW_FIELDS; field++) {
+        lull_json_key(json, keys[field]);
+        lull_json_array_begin(json);
+        for (uint32_t i = 0; i < timeline->n_rows; i++) {
+            const struct lull_picture_row *row = &timeline->rows[i];
+            const uint32_t numbers[ROW_FIELDS] = {[ROW_PARENT] = row->parent,
+                                                  [ROW_LEAVES] = row->n_leaves,
+                                                  [ROW_LEAF] = row->leaf,
+                                                  [ROW_LEVEL] = row->level};
+            if (field == ROW_NAME)
+                lull_json_string(json, lull_page_name(arena, row->name));
+            else if (field == ROW_KIND)
+                lull_json_string(json, row->kind);
+            else
+                put_index_or_none(json, numbers[field]);
+        }
+        lull_json_array_end(json);
+    }
+    lull_json_object_end(json);
+}
+
+/* The regions that places and kept steps name. */
+static bool *find_used_regions(const struct page_picture *picture, struct lull_arena *arena)
+{
+    const struct lull_picture_timeline *timeline = picture->timeline;
+    bool *used = lull_arena_zero(arena, (size_t)timeline->n_regions + 1, sizeof *used);
+    for (uint32_t i = 0; i < timeline->n_places; i++)
+        if (timeline->places[i].region != LULL_PICTURE_NO_ROW)
+            used[timeline->places[i].region] = true;
+    for (uint32_t leaf = 0; leaf < picture->kept_leaves; leaf++) {
+        uint32_t pieces = timeline->pieces(timeline->data, leaf);
+        for (uint32_t p = 0; p < pieces; p++) {
+            struct lull_picture_piece piece = timeline->piece(timeline->data, leaf, p);
+            for (size_t i = 0; i < piece.count; i++) {
+                uint32_t region = timeline->step(timeline->data, &piece, i).region;
+                if (region != LULL_PICTURE_NO_ROW)
+                    used[region] = true;
+            }
+        }
+    }
+    return used;
+}
+
+/* Each as [index, name, place in the source]. */
+static void put_regions(struct lull_json *json, const struct page_picture *picture,
+                        struct lull_arena *arena)
+{
+    const struct lull_picture_timeline *timeline = picture->timeline;
+    const bool *used = find_used_regions(picture, arena);
+    lull_json_key(json, "regions");
+    lull_json_array_begin(json);
+    for (uint32_t i = 0; i < timeline->n_regions; i++) {
+        if (!used[i])
+            continue;
+        lull_json_array_begin(json);
+        lull_json_uint(json, i);
+        lull_json_string(json, lull_page_name(arena, timeline->regions[i].name));
+        lull_json_string(json, lull_page_name(arena, timeline->regions[i].site));
+        lull_json_array_end(json);
+    }
+    lull_json_array_end(json);
+}
+
+static void put_places(struct lull_json *json, const struct lull_picture_timeline *timeline)
+{
+    lull_json_key(json, "places");
+    lull_json_array_begin(json);
+    for (uint32_t i = 0; i < timeline->n_places; i++) {
+        const struct lull_picture_place *place = &timeline->places[i];
+        lull_json_object_begin(json);
+        put_meta_time(json, "begin", place->begin - timeline->begin);
+        put_meta_time(json, "end", place->end - timeline->begin);
+        put_count(json, "leaf", place->leaf);
+        put_count(json, "activity", place->activity);
+        lull_json_key(json, "region");
+        put_index_or_none(json, place->region);
+        lull_json_object_end(json);
+    }
+    lull_json_array_end(json);
+}
+
+static void put_timeline(struct lull_json *json, const struct page_picture *picture,
+                         struct lull_arena *arena)
+{
+    const struct lull_picture_timeline *timeline = picture->timeline;
+    lull_json_key(json, "command");
+    lull_json_string(json, lull_display_clean(arena, timeline->command));
+    put_meta_time(json, "begin", timeline->begin);
+    put_meta_time(json, "end", timeline->end);
+    put_count(json, "steps", timeline->n_steps);
+    put_count(json, "messages", timeline->n_messages);
+    lull_json_key(json, "all_steps");
+    lull_json_bool(json, timeline->all_steps);
+    lull_json_key(json, "all_messages");
+    lull_json_bool(json, timeline->all_messages);
+    put_kinds(json, timeline, arena);
+    put_timeline_rows(json, timeline, arena);
+    put_regions(json, picture, arena);
+    put_places(json, timeline);
+}
+
+static void put_names(struct lull_json *json, const char *key, const char *const *names,
+                      uint32_t count, struct lull_arena *arena)
+{
+    lull_json_key(json, key);
+    lull_json_array_begin(json);
+    for (uint32_t i = 0; i < count; i++)
+        lull_json_string(json, lull_page_name(arena, names[i]));
+    lull_json_array_end(json);
+}
+
+static void put_matrix(struct lull_json *json, const struct lull_picture_matrix *matrix,
+                       struct lull_arena *arena)
+{
+    put_meta_text(json, "about", matrix->about, arena);
+    put_meta_text(json, "row_axis", matrix->row_axis, arena);
+    put_meta_text(json, "column_axis", matrix->column_axis, arena);
+    put_names(json, "row_names", matrix->row_names, matrix->n_rows, arena);
+    put_names(json, "column_names", matrix->column_names, matrix->n_columns, arena);
+    lull_json_key(json, "layers");
+    lull_json_array_begin(json);
+    for (uint32_t i = 0; i < matrix->n_layers; i++) {
+        begin_named(json, matrix->layers[i].id, matrix->layers[i].label, arena);
+        put_meta_text(json, "unit", matrix->layers[i].unit, arena);
+        lull_json_object_end(json);
+    }
+    lull_json_array_end(json);
+}
+
+static void put_blocks(struct lull_json *json, const struct page_picture *picture)
+{
+    lull_json_key(json, "blocks");
+    lull_json_array_begin(json);
+    for (size_t i = 0; i < picture->n_blocks; i++) {
+        const struct page_block *block = &picture->blocks[i];
+        lull_json_object_begin(json);
+        lull_json_key(json, "kind");
+        lull_json_string(json, block->kind);
+        put_count(json, "level", block->level);
+        put_count(json, "first", block->first);
+        put_count(json, "count", block->count);
+        if (block->rows) {
+            lull_json_key(json, "rows");
+            lull_json_array_begin(json);
+            for (uint32_t r = 0; r < block->count; r++)
+                lull_json_uint(json, block->rows[r]);
+            lull_json_array_end(json);
+        }
+        lull_json_object_end(json);
+    }
+    lull_json_array_end(json);
+}
+
+/* What the script knows of the picture beside the bytes of its blocks, as JSON in the arena. */
+static const char *page_picture_meta(const struct page_picture *picture, struct lull_arena *arena)
+{
+    char *text;
+    size_t size;
+    struct lull_json json;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    const char *title = picture->timeline ? picture->timeline->title : picture->matrix->title;
+    const char *absent = picture->timeline ? picture->timeline->absent : picture->matrix->absent;
+    lull_json_begin(&json, out, true);
+    lull_json_object_begin(&json);
+    put_meta_text(&json, "id", picture->timeline ? picture->timeline->id : picture->matrix->id,
+                  arena);
+    put_meta_text(&json, "title", title, arena);
+    put_meta_text(&json, "absent", absent, arena);
+    if (!absent && picture->timeline)
+        put_timeline(&json, picture, arena);
+    else if (!absent)
+        put_matrix(&json, picture->matrix, arena);
+    put_blocks(&json, picture);
+    lull_json_key(&json, "left_out");
+    lull_json_array_begin(&json);
+    for (size_t i = 0; picture->left_out[i]; i++)
+        lull_json_string(&json, picture->left_out[i]);
+    lull_json_array_end(&json);
+    lull_json_object_end(&json);
+    bool whole = !ferror(out);
+    whole &= fclose(out) == 0;
+    const char *kept = whole ? lull_arena_strndup(arena, text, size) : NULL;
+    free(text);
+    return kept;
+}
+
+/* ==== page data =============================================================================== */
 
 enum {
     COARSE = 6,            /* level of the cells that all leaves have */
@@ -19,13 +299,13 @@ enum {
 
 struct lull_page_data {
     struct lull_arena *arena;
-    uint64_t room, size;                /* size of what is packed so far */
-    struct lull_page_picture *pictures; /* timelines, then matrices */
-    const char **metas;                 /* in base64 */
+    uint64_t room, size;           /* size of what is packed so far */
+    struct page_picture *pictures; /* timelines, then matrices */
+    const char **metas;            /* in base64 */
     size_t n_timelines, n_pictures;
 };
 
-static void leave_out(struct lull_page_picture *picture, const char *sentence)
+static void leave_out(struct page_picture *picture, const char *sentence)
 {
     size_t i = 0;
     while (picture->left_out[i] && picture->left_out[i] != sentence)
@@ -35,8 +315,8 @@ static void leave_out(struct lull_page_picture *picture, const char *sentence)
 }
 
 /* Adds a block if it fits, or must be there. */
-static bool add_block(struct lull_page_data *data, struct lull_page_picture *picture,
-                      struct lull_page_block block, const struct lull_bytes *bytes, bool must)
+static bool add_block(struct lull_page_data *data, struct page_picture *picture,
+                      struct page_block block, const struct lull_bytes *bytes, bool must)
 {
     const enum lull_deflate deflate = picture->matrix ? LULL_DEFLATE_RUNS : LULL_DEFLATE_REPEATS;
     block.base64 =
@@ -66,14 +346,14 @@ static uint32_t list_rows(const struct lull_picture_timeline *timeline, bool fin
     return count;
 }
 
-static bool add_tiles(struct lull_page_data *data, struct lull_page_picture *picture,
+static bool add_tiles(struct lull_page_data *data, struct page_picture *picture,
                       const uint32_t *rows, uint32_t n_rows, unsigned level, bool must)
 {
     const uint32_t most = TILE_CELLS >> level;
     for (uint32_t first = 0; first < n_rows; first += most) {
         struct lull_bytes bytes = {0};
         uint32_t count = n_rows - first < most ? n_rows - first : most;
-        struct lull_page_block block = {
+        struct page_block block = {
             .kind = "tile", .level = level, .rows = rows + first, .count = count};
         bool added = lull_block_tile(picture->timeline, level, rows + first, count, &bytes) &&
                      add_block(data, picture, block, &bytes, must);
@@ -84,7 +364,7 @@ static bool add_tiles(struct lull_page_data *data, struct lull_page_picture *pic
     return true;
 }
 
-static bool is_there(const struct lull_page_picture *picture)
+static bool is_there(const struct page_picture *picture)
 {
     return picture->timeline ? !picture->timeline->absent : !picture->matrix->absent;
 }
@@ -92,7 +372,7 @@ static bool is_there(const struct lull_page_picture *picture)
 static void add_coarse(struct lull_page_data *data)
 {
     for (size_t i = 0; i < data->n_timelines; i++) {
-        struct lull_page_picture *picture = &data->pictures[i];
+        struct page_picture *picture = &data->pictures[i];
         uint32_t *rows;
         if (!is_there(picture))
             continue;
@@ -110,7 +390,7 @@ static bool add_fine_of(struct lull_page_data *data, unsigned level)
     size_t *counts = lull_arena_zero(data->arena, data->n_timelines + 1, sizeof *counts);
     bool fits = true;
     for (size_t i = 0; i < data->n_timelines; i++) {
-        struct lull_page_picture *picture = &data->pictures[i];
+        struct page_picture *picture = &data->pictures[i];
         uint32_t *rows;
         counts[i] = picture->n_blocks;
         if (!fits || !is_there(picture) || picture->timeline->level <= COARSE)
@@ -143,10 +423,10 @@ static void add_fine(struct lull_page_data *data)
 
 /* ---- steps, messages, layers --------------------------------------------------------------- */
 
-static void add_messages(struct lull_page_data *data, struct lull_page_picture *picture)
+static void add_messages(struct lull_page_data *data, struct page_picture *picture)
 {
     struct lull_bytes bytes = {0};
-    struct lull_page_block block = {.kind = "messages"};
+    struct page_block block = {.kind = "messages"};
     if (!is_there(picture) || picture->timeline->n_kept_messages == 0)
         return;
     if (!lull_block_messages(picture->timeline, &bytes) ||
@@ -182,11 +462,12 @@ static bool has_steps(const struct lull_picture_timeline *timeline, uint32_t fir
 
 static const struct by_leaves counts = {"counts", "counters of some rows", 64, has_counters,
                                         lull_block_counts};
+
 static const struct by_leaves steps = {"steps", "steps of some locations", 16, has_steps,
                                        lull_block_steps};
 
 /* As long as the page is smaller than `most`. Returns how many leaves are there. */
-static uint32_t add_by_leaves(struct lull_page_data *data, struct lull_page_picture *picture,
+static uint32_t add_by_leaves(struct lull_page_data *data, struct page_picture *picture,
                               const struct by_leaves *what, uint64_t most)
 {
     const struct lull_picture_timeline *timeline = picture->timeline;
@@ -198,7 +479,7 @@ static uint32_t add_by_leaves(struct lull_page_data *data, struct lull_page_pict
         if (!what->has_any(timeline, first, count))
             continue;
         struct lull_bytes bytes = {0};
-        const struct lull_page_block block = {.kind = what->kind, .first = first, .count = count};
+        const struct page_block block = {.kind = what->kind, .first = first, .count = count};
         const bool added = data->size < most && what->pack(timeline, first, count, &bytes) &&
                            add_block(data, picture, block, &bytes, false);
         lull_bytes_free(&bytes);
@@ -210,7 +491,7 @@ static uint32_t add_by_leaves(struct lull_page_data *data, struct lull_page_pict
     return timeline->n_leaves;
 }
 
-static void add_layers(struct lull_page_data *data, struct lull_page_picture *picture)
+static void add_layers(struct lull_page_data *data, struct page_picture *picture)
 {
     const struct lull_picture_matrix *matrix = picture->matrix;
     if (!is_there(picture))
@@ -218,7 +499,7 @@ static void add_layers(struct lull_page_data *data, struct lull_page_picture *pi
     const size_t count = (size_t)matrix->n_rows * matrix->n_columns;
     for (uint32_t i = 0; i < matrix->n_layers; i++) {
         struct lull_bytes bytes = {0};
-        struct lull_page_block block = {.kind = "layer", .first = i};
+        struct page_block block = {.kind = "layer", .first = i};
         uint64_t size = data->size;
         const bool added = lull_block_layer(matrix->layers[i].values, count, &bytes) &&
                            add_block(data, picture, block, &bytes, false);
@@ -239,7 +520,7 @@ static void add_metas(struct lull_page_data *data)
     data->size = 0;
     for (size_t i = 0; i < data->n_pictures; i++) {
         size_t length = 0;
-        const char *meta = lull_page_picture_meta(&data->pictures[i], data->arena);
+        const char *meta = page_picture_meta(&data->pictures[i], data->arena);
         if (meta)
             data->metas[i] = lull_base64_deflated(data->arena, meta, strlen(meta),
                                                   LULL_DEFLATE_REPEATS, &length);
@@ -255,8 +536,10 @@ struct cut {
     unsigned depth; /* of rows; 0: no timeline */
     bool matrices;
 };
+
 static const struct cut cuts[] = {{UINT_MAX, true}, {3, true},  {2, true},
                                   {1, true},        {1, false}, {0, false}};
+
 enum { CUTS = sizeof cuts / sizeof *cuts };
 
 static const struct lull_picture_timeline *
@@ -278,7 +561,7 @@ static struct lull_page_data *begin_data(const struct lull_document *document,
     data->n_pictures = document->n_timelines + document->n_matrices;
     data->pictures = lull_arena_zero(arena, data->n_pictures + 1, sizeof *data->pictures);
     for (size_t i = 0; i < document->n_timelines; i++) {
-        struct lull_page_picture *picture = &data->pictures[i];
+        struct page_picture *picture = &data->pictures[i];
         picture->timeline = cut_timeline(document->timelines[i], cut, arena);
         if (picture->timeline != document->timelines[i])
             leave_out(picture,
@@ -287,7 +570,7 @@ static struct lull_page_data *begin_data(const struct lull_document *document,
                           : "the timeline");
     }
     for (size_t i = 0; i < document->n_matrices; i++) {
-        struct lull_page_picture *picture = &data->pictures[document->n_timelines + i];
+        struct page_picture *picture = &data->pictures[document->n_timelines + i];
         const struct lull_picture_matrix *matrix = document->matrices[i];
         picture->matrix = cut->matrices ? matrix : lull_page_without_matrix(matrix, arena);
         if (picture->matrix != matrix)
@@ -338,15 +621,10 @@ uint64_t lull_page_data_least(const struct lull_document *document)
     return begin_data(document, &cuts[CUTS - 1])->size;
 }
 
-uint64_t lull_page_data_size(const struct lull_page_data *data)
-{
-    return data->size;
-}
-
 void lull_page_data_write(const struct lull_page_data *data, FILE *out)
 {
     for (size_t i = 0; i < data->n_pictures; i++) {
-        const struct lull_page_picture *picture = &data->pictures[i];
+        const struct page_picture *picture = &data->pictures[i];
         bool timeline = picture->timeline != NULL;
         size_t number = timeline ? i : i - data->n_timelines;
         const char *name = timeline ? "timeline" : "matrix";

@@ -1,8 +1,8 @@
 /* What the script of the page draws: timelines and matrices, in elements that browsers do not run.
  * Each is deflated JSON that lists its blocks, and blocks as docs/formats/report.md describes them.
  * Internal to the report room. */
-#ifndef LULL_REPORT_PAGE_DATA_H
-#define LULL_REPORT_PAGE_DATA_H
+#ifndef LULL_REPORT_PAGE_PAGE_DATA_H
+#define LULL_REPORT_PAGE_PAGE_DATA_H
 
 #include "report/model.h"
 
@@ -14,6 +14,5 @@ struct lull_page_data *lull_page_data_pack(const struct lull_document *document,
 /* The smallest size that it can have: of titles, and why there is nothing else. */
 uint64_t lull_page_data_least(const struct lull_document *document);
 void lull_page_data_write(const struct lull_page_data *data, FILE *out);
-uint64_t lull_page_data_size(const struct lull_page_data *data); /* of what is written */
 
 #endif

@@ -2,8 +2,692 @@
 
 #include "study/replay/replayed_run.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ==== run parts =============================================================================== */
+
+/* Tables of the parts of a run: regions, processes, threads. */
+
+static struct lull_table *table_of_parts(struct lull_document *document, const char *what,
+                                         const char *title, const char *corner,
+                                         const struct lull_run *run, struct lull_arena *arena)
+{
+    struct lull_table *table =
+        lull_document_table(document, lull_arena_printf(arena, "%s:%s", what, run->name),
+                            lull_arena_printf(arena, "%s of %s", title, run->name), LULL_BY_COLUMN);
+    lull_table_corner(table, corner);
+    return table;
+}
+
+static int by_exclusive_time(const void *left, const void *right)
+{
+    const struct lull_region_breakdown *a = left, *b = right;
+    if (a->exclusive_ns != b->exclusive_ns)
+        return a->exclusive_ns < b->exclusive_ns ? 1 : -1;
+    int order = strcmp(a->name, b->name);
+    return order ? order : strcmp(a->site, b->site);
+}
+
+/* Length of the windows of all threads: what shares refer to. */
+static double time_of_threads(const struct lull_breakdown *breakdown)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < breakdown->n_processes; i++)
+        sum += (double)breakdown->processes[i].window_ns * breakdown->processes[i].n_cpu_threads;
+    return sum > 0 ? sum : 1;
+}
+
+/* Calls from all places together: they have one name, and are neighbours. */
+static uint32_t whole_regions(const struct lull_breakdown *breakdown, struct lull_arena *arena,
+                              struct lull_region_breakdown **ret_regions)
+{
+    struct lull_region_breakdown *regions =
+        lull_arena_zero(arena, breakdown->n_regions + 1, sizeof(*regions));
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < breakdown->n_regions; i++) {
+        const struct lull_region_breakdown *from = &breakdown->regions[i];
+        struct lull_region_breakdown *to = count ? &regions[count - 1] : NULL;
+        if (!to || strcmp(to->name, from->name) != 0) {
+            regions[count++] = *from;
+            continue;
+        }
+        to->visits += from->visits;
+        to->inclusive_ns += from->inclusive_ns;
+        to->exclusive_ns += from->exclusive_ns;
+        to->useful_ns += from->useful_ns;
+    }
+    *ret_regions = regions;
+    return count;
+}
+
+static uint32_t sites_of(const struct lull_breakdown *breakdown, struct lull_arena *arena,
+                         struct lull_region_breakdown **ret_regions)
+{
+    struct lull_region_breakdown *regions =
+        lull_arena_zero(arena, breakdown->n_regions + 1, sizeof(*regions));
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < breakdown->n_regions; i++)
+        if (*breakdown->regions[i].site)
+            regions[count++] = breakdown->regions[i];
+    *ret_regions = regions;
+    return count;
+}
+
+/* `first` text columns belong to the caller; the rest is the same for all such tables. */
+static void set_region(struct lull_table *table, uint32_t row, uint32_t first,
+                       const struct lull_region_breakdown *region,
+                       const struct lull_breakdown *breakdown)
+{
+    double share = (double)region->exclusive_ns / time_of_threads(breakdown);
+    lull_table_set(table, row, first, lull_cell_text(lull_activity_name(region->activity)));
+    lull_table_set(table, row, first + 1, lull_cell_count(region->visits));
+    lull_table_set(table, row, first + 2,
+                   breakdown->from_sums ? lull_cell_absent("needs events; there are sums only")
+                                        : lull_cell_time(region->inclusive_ns));
+    lull_table_set(table, row, first + 3, lull_cell_time(region->exclusive_ns));
+    lull_table_set(table, row, first + 4, lull_cell_share(share));
+}
+
+static void add_region_columns(struct lull_table *table)
+{
+    static const char *const columns[][2] = {{"activity", "counts as"},
+                                             {"visits", "visits"},
+                                             {"inclusive", "inclusive"},
+                                             {"exclusive", "exclusive"},
+                                             {"share", "share"}};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        lull_table_column(table, columns[i][0], columns[i][1]);
+}
+
+static void add_region_table(struct lull_document *document, const struct lull_run *run,
+                             struct lull_arena *arena)
+{
+    struct lull_region_breakdown *regions;
+    uint32_t count = whole_regions(run->breakdown, arena, &regions);
+    if (count > 1)
+        qsort(regions, count, sizeof(*regions), by_exclusive_time);
+    struct lull_table *table = table_of_parts(document, "regions", "Regions", "Region", run, arena);
+    add_region_columns(table);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!regions[i].visits)
+            continue;
+        uint32_t row = lull_table_row(table, regions[i].name, regions[i].name, LULL_NO_ROW);
+        set_region(table, row, 0, &regions[i], run->breakdown);
+    }
+}
+
+static void add_call_sites(struct lull_document *document, const struct lull_run *run,
+                           struct lull_arena *arena)
+{
+    struct lull_region_breakdown *regions;
+    uint32_t count = sites_of(run->breakdown, arena, &regions);
+    if (count == 0) {
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%s has no call sites: lull record writes them, other tracers may not.",
+                           run->name);
+        return;
+    }
+    qsort(regions, count, sizeof(*regions), by_exclusive_time);
+    struct lull_table *table =
+        table_of_parts(document, "call_sites", "Call sites", "Call", run, arena);
+    lull_table_column(table, "site", "called from");
+    add_region_columns(table);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *id = lull_arena_printf(arena, "%s @ %s", regions[i].name, regions[i].site);
+        uint32_t row = lull_table_row(table, id, regions[i].name, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_text(regions[i].site));
+        set_region(table, row, 1, &regions[i], run->breakdown);
+    }
+}
+
+static bool has_parallel_time(const struct lull_breakdown *breakdown)
+{
+    for (uint32_t t = 0; t < breakdown->n_threads; t++)
+        for (unsigned activity = 0; activity < LULL_ACTIVITIES; activity++)
+            if (breakdown->threads[t].times.ns[activity][1] > 0)
+                return true;
+    return false;
+}
+
+static void add_parallel_regions(struct lull_document *document, const struct lull_run *run,
+                                 struct lull_arena *arena)
+{
+    static const char *const columns[][2] = {{"executions", "executions"},
+                                             {"loss", "loss"},
+                                             {"imbalance", "imbalance"},
+                                             {"schedule", "fork, join,\nschedule"},
+                                             {"lock", "locks"},
+                                             {"mpi", "MPI"},
+                                             {"rest", "other"}};
+    struct lull_pop_parallel *parallels;
+    uint32_t count = lull_pop_parallels(run->breakdown, arena, &parallels);
+    if (run->breakdown->from_sums && has_parallel_time(run->breakdown))
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%s: the OpenMP parallel regions are not told apart by cause, which "
+                           "needs events.",
+                           run->name);
+    if (!count)
+        return;
+    struct lull_table *table =
+        table_of_parts(document, "parallel_regions",
+                       "OpenMP parallel regions (loss as share of the time of all threads)",
+                       "Parallel region", run, arena);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        lull_table_column(table, columns[i][0], columns[i][1]);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct lull_pop_parallel *parallel = &parallels[i];
+        const double shares[] = {parallel->loss, parallel->imbalance, parallel->schedule,
+                                 parallel->lock, parallel->mpi,       parallel->rest};
+        uint32_t row = lull_table_row(table, parallel->name, parallel->name, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_count(parallel->executions));
+        for (uint32_t k = 0; k < sizeof shares / sizeof *shares; k++)
+            lull_table_set(table, row, k + 1, lull_cell_share(shares[k]));
+    }
+}
+
+void lull_tables_by_region(struct lull_document *document, const struct lull_runs *runs,
+                           struct lull_arena *arena)
+{
+    for (uint32_t i = 0; i < runs->count; i++) {
+        add_region_table(document, &runs->runs[i], arena);
+        add_parallel_regions(document, &runs->runs[i], arena);
+    }
+}
+
+/* The activities that any thread of the run spent time in, useful first. */
+struct activities {
+    unsigned list[LULL_ACTIVITIES];
+    uint32_t count;
+};
+
+static int64_t time_in(const struct lull_thread_breakdown *thread, unsigned activity)
+{
+    return thread->times.ns[activity][0] + thread->times.ns[activity][1];
+}
+
+static struct activities activities_of(const struct lull_breakdown *breakdown)
+{
+    struct activities activities = {.count = 0};
+    for (unsigned activity = 0; activity < LULL_ACTIVITIES; activity++) {
+        bool any = activity == LULL_USEFUL;
+        for (uint32_t i = 0; i < breakdown->n_threads && !any; i++)
+            any = time_in(&breakdown->threads[i], activity) != 0;
+        if (any)
+            activities.list[activities.count++] = activity;
+    }
+    return activities;
+}
+
+static void add_activity_columns(struct lull_table *table, const struct activities *activities)
+{
+    lull_table_column(table, "share", "useful\nshare");
+    for (uint32_t i = 0; i < activities->count; i++)
+        lull_table_column(table, lull_activity_id(activities->list[i]),
+                          lull_activity_name(activities->list[i]));
+}
+
+/* The sums of `count` threads, as one row. */
+static void set_thread_times(struct lull_table *table, uint32_t row,
+                             const struct activities *activities,
+                             const struct lull_thread_breakdown *threads, uint32_t count,
+                             int64_t window_ns)
+{
+    int64_t useful = 0;
+    for (uint32_t i = 0; i < activities->count; i++) {
+        int64_t sum = 0;
+        for (uint32_t k = 0; k < count; k++)
+            sum += time_in(&threads[k], activities->list[i]);
+        lull_table_set(table, row, i + 1, lull_cell_time(sum));
+        useful += activities->list[i] == LULL_USEFUL ? sum : 0;
+    }
+    double all = (double)window_ns * count;
+    if (all > 0)
+        lull_table_set(table, row, 0, lull_cell_share((double)useful / all));
+}
+
+void lull_tables_by_callsite(struct lull_document *document, const struct lull_runs *runs,
+                             struct lull_arena *arena)
+{
+    for (uint32_t i = 0; i < runs->count; i++)
+        if (runs->runs[i].breakdown->regions)
+            add_call_sites(document, &runs->runs[i], arena);
+}
+
+void lull_tables_by_process(struct lull_document *document, const struct lull_runs *runs,
+                            struct lull_arena *arena)
+{
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_breakdown *breakdown = runs->runs[i].breakdown;
+        struct activities activities = activities_of(breakdown);
+        struct lull_table *table =
+            table_of_parts(document, "processes", "Processes (sums over their threads)", "Process",
+                           &runs->runs[i], arena);
+        add_activity_columns(table, &activities);
+        for (uint32_t p = 0; p < breakdown->n_processes; p++) {
+            const struct lull_process_breakdown *process = &breakdown->processes[p];
+            uint32_t row =
+                lull_table_row(table, lull_arena_printf(arena, "%u", process->rank),
+                               lull_arena_printf(arena, "rank %u", process->rank), LULL_NO_ROW);
+            set_thread_times(table, row, &activities, &breakdown->threads[process->first_thread],
+                             process->n_cpu_threads, process->window_ns);
+        }
+    }
+}
+
+void lull_tables_by_thread(struct lull_document *document, const struct lull_runs *runs,
+                           struct lull_arena *arena)
+{
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_breakdown *breakdown = runs->runs[i].breakdown;
+        struct activities activities = activities_of(breakdown);
+        struct lull_table *table =
+            table_of_parts(document, "threads", "Threads", "Thread", &runs->runs[i], arena);
+        add_activity_columns(table, &activities);
+        for (uint32_t t = 0; t < breakdown->n_threads; t++) {
+            const struct lull_thread_breakdown *thread = &breakdown->threads[t];
+            const struct lull_process_breakdown *process = &breakdown->processes[thread->process];
+            bool device = thread->kind == LULL_LOCATION_DEVICE;
+            uint32_t row =
+                lull_table_row(table,
+                               lull_arena_printf(arena, "%u.%s%u", process->rank, device ? "d" : "",
+                                                 thread->number),
+                               lull_arena_printf(arena, "rank %u %s %u", process->rank,
+                                                 device ? "stream" : "thread", thread->number),
+                               LULL_NO_ROW);
+            set_thread_times(table, row, &activities, thread, 1, process->window_ns);
+        }
+    }
+}
+
+/* ==== wait parts ============================================================================== */
+
+/* The tables of waits: who made others wait, and where the time of each process in MPI went. */
+
+enum { MOST_CHARGES = 20 }; /* in text; the rest becomes one row */
+
+static const char *rank_of(const struct lull_trace *trace, uint32_t process,
+                           struct lull_arena *arena)
+{
+    return process < trace->n_processes
+               ? lull_arena_printf(arena, "%u", trace->processes[process].rank)
+               : "several";
+}
+
+static const char *region_of_place(const struct lull_trace *trace,
+                                   const struct lull_wait_place *place)
+{
+    if (place->in_mpi)
+        return "(MPI itself)";
+    if (place->region < trace->n_regions)
+        return trace->regions[place->region].name;
+    return place->region == LULL_WAIT_ELSEWHERE ? "(elsewhere)" : "(no region)";
+}
+
+static const char *call_of(const struct lull_trace *trace, uint32_t call, struct lull_arena *arena)
+{
+    if (call >= trace->n_regions)
+        return "";
+    const struct lull_region *region = &trace->regions[call];
+    return *region->site ? lull_arena_printf(arena, "%s, %s", region->name, region->site)
+                         : region->name;
+}
+
+static double share_of(int64_t part, int64_t whole)
+{
+    return whole > 0 ? (double)part / (double)whole : 0;
+}
+
+static const char *thread_of_location(const struct lull_trace *trace, uint32_t location,
+                                      struct lull_arena *arena)
+{
+    return location < trace->n_locations
+               ? lull_arena_printf(arena, "%u", trace->locations[location].number)
+               : "";
+}
+
+/* Whether it is known which threads were late. */
+static bool has_threads(const struct lull_wait_result *waits)
+{
+    for (uint32_t i = 0; i < waits->n_charges; i++)
+        if (waits->charges[i].place.thread != LULL_NONE)
+            return true;
+    return false;
+}
+
+/* Whether threads wait for others of their process. */
+static bool threads_wait(const struct lull_wait_result *waits)
+{
+    for (uint32_t i = 0; i < waits->n_charges; i++)
+        if (waits->charges[i].kind >= LULL_WAIT_MPI_KINDS)
+            return true;
+    return false;
+}
+
+static const char *id_of(const char *rank, const char *thread, const char *region, const char *call,
+                         const char *kind, struct lull_arena *arena)
+{
+    return *thread ? lull_arena_printf(arena, "%s.%s/%s/%s/%s", rank, thread, region, call, kind)
+                   : lull_arena_printf(arena, "%s/%s/%s/%s", rank, region, call, kind);
+}
+
+/* `threads`: there is a column of them. */
+static void add_charge(struct lull_table *table, const struct lull_run *run,
+                       const struct lull_wait_charge *charge, bool threads,
+                       struct lull_arena *arena)
+{
+    const struct lull_trace *trace = run->trace;
+    const struct lull_wait_place *place = &charge->place;
+    const struct lull_location *waited = &trace->locations[charge->longest.location];
+    const char *rank = rank_of(trace, place->process, arena);
+    const char *region = region_of_place(trace, place), *call = call_of(trace, place->call, arena);
+    const char *kind = lull_wait_kind_name(charge->kind);
+    const char *thread = thread_of_location(trace, place->thread, arena);
+    const char *waiter = rank_of(trace, waited->process, arena);
+    const uint32_t row =
+        lull_table_row(table, id_of(rank, thread, region, call, kind, arena), rank, LULL_NO_ROW);
+    uint32_t column = 0;
+    if (threads)
+        lull_table_set(table, row, column++, lull_cell_text(thread));
+    if (place->thread != LULL_NONE)
+        waiter = lull_arena_printf(arena, "%s.%u", waiter, waited->number);
+    lull_table_set(table, row, column++, lull_cell_text(region));
+    lull_table_set(table, row, column++, lull_cell_text(call));
+    lull_table_set(table, row, column++, lull_cell_text(kind));
+    lull_table_set(table, row, column++, lull_cell_time(charge->ns));
+    lull_table_set(table, row, column++,
+                   lull_cell_share(share_of(charge->ns, run->waits->waited_ns)));
+    lull_table_set(table, row, column++, lull_cell_time(charge->passed_ns));
+    lull_table_set(table, row, column++, lull_cell_count(charge->waits));
+    lull_table_set(table, row, column++, lull_cell_time(charge->longest.ns));
+    lull_table_set(table, row, column++, lull_cell_text(waiter));
+    lull_table_set(table, row, column++, lull_cell_time(charge->longest.begin));
+}
+
+static void add_rest(struct lull_table *table, const struct lull_wait_result *waits, uint32_t from,
+                     bool threads, struct lull_arena *arena)
+{
+    struct lull_wait_charge rest = {0};
+    for (uint32_t i = from; i < waits->n_charges; i++) {
+        rest.ns += waits->charges[i].ns;
+        rest.passed_ns += waits->charges[i].passed_ns;
+        rest.waits += waits->charges[i].waits;
+    }
+    const char *label = lull_arena_printf(arena, "(%u others)", waits->n_charges - from);
+    const uint32_t row = lull_table_row(table, "others", label, LULL_NO_ROW);
+    lull_table_set(table, row, threads + 3u, lull_cell_time(rest.ns));
+    lull_table_set(table, row, threads + 4u, lull_cell_share(share_of(rest.ns, waits->waited_ns)));
+    lull_table_set(table, row, threads + 5u, lull_cell_time(rest.passed_ns));
+    lull_table_set(table, row, threads + 6u, lull_cell_count(rest.waits));
+}
+
+/* The first `shown` of them, and the others in one row. */
+static void add_charges(struct lull_document *document, const char *what, const char *title,
+                        const struct lull_run *run, uint32_t shown, struct lull_arena *arena)
+{
+    static const char *const columns[][2] = {
+        {"region", "was long in"},  {"call", "until its call"},   {"kind", "kind of wait"},
+        {"time", "others\nwaited"}, {"share", "share"},           {"passed", "of that\npassed on"},
+        {"waits", "waits"},         {"longest", "longest\nwait"}, {"longest_rank", "of\nrank"},
+        {"longest_begin", "from"}};
+    struct lull_table *table =
+        lull_document_table(document, lull_arena_printf(arena, "%s:%s", what, run->name),
+                            lull_arena_printf(arena, "%s %s", title, run->name), LULL_BY_COLUMN);
+    const bool threads = has_threads(run->waits);
+    lull_table_corner(table, "Rank");
+    if (threads)
+        lull_table_column(table, "thread", "thread");
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        lull_table_column(table, columns[i][0], columns[i][1]);
+    for (uint32_t i = 0; i < shown; i++)
+        add_charge(table, run, &run->waits->charges[i], threads, arena);
+    if (shown < run->waits->n_charges)
+        add_rest(table, run->waits, shown, threads, arena);
+}
+
+static bool has_more(const struct lull_run *run)
+{
+    return run->waits && run->waits->n_charges > MOST_CHARGES + 1;
+}
+
+/* ---- where the time in MPI went ------------------------------------------------------------ */
+
+static void set_location(struct lull_table *table, uint32_t row,
+                         const struct lull_wait_location *sums)
+{
+    lull_table_set(table, row, 0, lull_cell_time(sums->mpi_ns));
+    for (unsigned k = 0; k < LULL_WAIT_MPI_KINDS; k++)
+        lull_table_set(table, row, 1 + k, lull_cell_time(sums->waited_ns[k]));
+    lull_table_set(table, row, 1 + LULL_WAIT_MPI_KINDS, lull_cell_time(sums->transfer_ns));
+    lull_table_set(table, row, 2 + LULL_WAIT_MPI_KINDS, lull_cell_time(sums->unmatched_ns));
+}
+
+static void add_location(struct lull_wait_location *sums, const struct lull_wait_location *more)
+{
+    sums->mpi_ns += more->mpi_ns;
+    for (unsigned k = 0; k < LULL_WAIT_MPI_KINDS; k++)
+        sums->waited_ns[k] += more->waited_ns[k];
+    sums->transfer_ns += more->transfer_ns;
+    sums->unmatched_ns += more->unmatched_ns;
+}
+
+static void add_processes(struct lull_document *document, const struct lull_run *run,
+                          struct lull_arena *arena)
+{
+    const struct lull_trace *trace = run->trace;
+    struct lull_wait_location all = {0};
+    struct lull_table *table = lull_document_table(
+        document, lull_arena_printf(arena, "mpi_time:%s", run->name),
+        lull_arena_printf(arena, "Time of %s in MPI: waits for others, transfer, and the rest",
+                          run->name),
+        LULL_BY_COLUMN);
+    lull_table_corner(table, "Rank");
+    lull_table_column(table, "mpi", "in MPI");
+    for (unsigned k = 0; k < LULL_WAIT_MPI_KINDS; k++) {
+        const char *name = lull_wait_kind_name(k);
+        char *heading = lull_arena_strdup(arena, name), *blank = strchr(heading, ' ');
+        if (blank)
+            *blank = '\n';
+        lull_table_column(table, name, heading);
+    }
+    lull_table_column(table, "transfer", "transfer");
+    lull_table_column(table, "unmatched", "not\nmatched");
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        if (trace->processes[p].n_locations == 0)
+            continue;
+        struct lull_wait_location sums = {0};
+        const char *rank = rank_of(trace, p, arena);
+        for (uint32_t t = 0; t < trace->processes[p].n_threads; t++)
+            add_location(&sums, &run->waits->locations[trace->processes[p].first_location + t]);
+        if (sums.mpi_ns == 0)
+            continue;
+        set_location(table, lull_table_row(table, rank, rank, LULL_NO_ROW), &sums);
+        add_location(&all, &sums);
+    }
+    lull_table_rule(table);
+    set_location(table, lull_table_row(table, "all", "all", LULL_NO_ROW), &all);
+}
+
+/* ---- where the time of threads that wait for each other went ----------------------------------
+ */
+
+static void set_thread(struct lull_table *table, uint32_t row,
+                       const struct lull_wait_location *sums)
+{
+    uint32_t column = 0;
+    lull_table_set(table, row, column++, lull_cell_time(sums->threads_ns));
+    for (unsigned k = LULL_WAIT_MPI_KINDS; k < LULL_WAIT_KINDS; k++)
+        lull_table_set(table, row, column++, lull_cell_time(sums->waited_ns[k]));
+    lull_table_set(table, row, column, lull_cell_time(sums->threads_rest_ns));
+}
+
+static void add_threads(struct lull_document *document, const struct lull_run *run,
+                        struct lull_arena *arena)
+{
+    const struct lull_trace *trace = run->trace;
+    struct lull_wait_location all = {0};
+    struct lull_table *table = lull_document_table(
+        document, lull_arena_printf(arena, "thread_time:%s", run->name),
+        lull_arena_printf(arena, "Time of threads of %s in barriers, joins and for locks",
+                          run->name),
+        LULL_BY_COLUMN);
+    lull_table_corner(table, "Thread");
+    lull_table_column(table, "all", "in all");
+    lull_table_column(table, lull_wait_kind_name(LULL_WAIT_THREAD_BARRIER),
+                      "for the last\nat a "
+                      "barrier");
+    lull_table_column(table, lull_wait_kind_name(LULL_WAIT_LOCK), "for who\nhas a lock");
+    lull_table_column(table, lull_wait_kind_name(LULL_WAIT_THREAD_JOIN),
+                      "for the end\nof a thread");
+    lull_table_column(table, "rest", "for nobody,\nor not told");
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        const struct lull_wait_location *sums = &run->waits->locations[l];
+        const struct lull_location *location = &trace->locations[l];
+        if (sums->threads_ns == 0)
+            continue;
+        const char *name = lull_arena_printf(
+            arena, "%s.%u", rank_of(trace, location->process, arena), location->number);
+        set_thread(table, lull_table_row(table, name, name, LULL_NO_ROW), sums);
+        all.threads_ns += sums->threads_ns;
+        all.threads_rest_ns += sums->threads_rest_ns;
+        for (unsigned k = LULL_WAIT_MPI_KINDS; k < LULL_WAIT_KINDS; k++)
+            all.waited_ns[k] += sums->waited_ns[k];
+    }
+    lull_table_rule(table);
+    set_thread(table, lull_table_row(table, "all", "all", LULL_NO_ROW), &all);
+}
+
+static bool uses_mpi(const struct lull_run *run)
+{
+    for (uint32_t l = 0; l < run->trace->n_locations; l++)
+        if (run->waits->locations[l].mpi_ns > 0)
+            return true;
+    return false;
+}
+
+static void note_of_unmatched(struct lull_document *document, const struct lull_run *run)
+{
+    const struct lull_wait_result *waits = run->waits;
+    if (waits->unmatched_operations > 0)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%s: of %" PRIu64
+                           " receives and collective operations the trace has no sender or not all "
+                           "members; what they waited for is not known.",
+                           run->name, waits->unmatched_operations);
+    if (waits->unmatched_sends > 0)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%s: %" PRIu64 " messages have no receive in the trace.", run->name,
+                           waits->unmatched_sends);
+}
+
+void lull_tables_by_wait(struct lull_document *document, const struct lull_runs *runs,
+                         struct lull_arena *arena)
+{
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_run *run = &runs->runs[i];
+        const struct lull_wait_result *waits = run->waits;
+        if (!waits) {
+            lull_document_note(document, LULL_NOTE_INFO,
+                               "%s has no waits: they need events, and there are sums only.",
+                               run->name);
+        } else if (waits->absent) {
+            lull_document_note(document, LULL_NOTE_INFO, "%s has no waits: %s.", run->name,
+                               waits->absent);
+        } else if (waits->waited_ns == 0) {
+            lull_document_note(document, LULL_NOTE_INFO,
+                               "%s has no waits: no process or thread waits for another one.",
+                               run->name);
+        } else {
+            add_charges(document, "waits", "Who made others wait in", run,
+                        has_more(run) ? MOST_CHARGES : waits->n_charges, arena);
+            if (uses_mpi(run))
+                add_processes(document, run, arena);
+            if (threads_wait(waits))
+                add_threads(document, run, arena);
+            note_of_unmatched(document, run);
+        }
+    }
+    lull_document_details(document);
+    for (uint32_t i = 0; i < runs->count; i++)
+        if (has_more(&runs->runs[i]))
+            add_charges(document, "all_waits", "All who made others wait in", &runs->runs[i],
+                        runs->runs[i].waits->n_charges, arena);
+}
+
+void lull_tables_of_charges(struct lull_document *document, const struct lull_runs *runs,
+                            struct lull_arena *arena)
+{
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_run *run = &runs->runs[i];
+        if (run->waits && !run->waits->absent && run->waits->waited_ns > 0)
+            add_charges(document, "waits", "Who made others wait in", run,
+                        has_more(run) ? MOST_CHARGES : run->waits->n_charges, arena);
+    }
+}
+
+/* ==== file parts ============================================================================== */
+
+/* The table of files. */
+
+static void add_file(struct lull_table *table, const struct lull_file_use *use)
+{
+    const bool known = *use->name != '\0';
+    const uint32_t row =
+        lull_table_row(table, use->name, known ? use->name : "(not known)", LULL_NO_ROW);
+    lull_table_set(table, row, 0,
+                   known ? lull_cell_text(lull_file_kind_name(use->kind))
+                         : lull_cell_absent("the trace does not say which file it was"));
+    lull_table_set(table, row, 1, lull_cell_count(use->opens));
+    lull_table_set(table, row, 2, lull_cell_count(use->reads));
+    lull_table_set(table, row, 3, lull_cell_bytes(use->bytes_read));
+    lull_table_set(table, row, 4, lull_cell_count(use->writes));
+    lull_table_set(table, row, 5, lull_cell_bytes(use->bytes_written));
+    lull_table_set(table, row, 6, lull_cell_count(use->others));
+    lull_table_set(table, row, 7, lull_cell_time(use->ns));
+}
+
+static void add_file_table(struct lull_document *document, const struct lull_run *run,
+                           struct lull_arena *arena)
+{
+    static const char *const columns[][2] = {
+        {"kind", "kind"},           {"opens", "opens"},   {"reads", "reads"},
+        {"bytes_read", "read"},     {"writes", "writes"}, {"bytes_written", "written"},
+        {"others", "other\ncalls"}, {"time", "time"}};
+    struct lull_table *table = lull_document_table(
+        document, lull_arena_printf(arena, "files:%s", run->name),
+        lull_arena_printf(arena, "Files of %s (sums over all threads)", run->name), LULL_BY_COLUMN);
+    lull_table_corner(table, "File");
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        lull_table_column(table, columns[i][0], columns[i][1]);
+    for (uint32_t i = 0; i < run->files->count; i++)
+        add_file(table, &run->files->uses[i]);
+}
+
+void lull_tables_by_file(struct lull_document *document, const struct lull_runs *runs,
+                         struct lull_arena *arena)
+{
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_run *run = &runs->runs[i];
+        if (!run->files)
+            lull_document_note(document, LULL_NOTE_INFO,
+                               "%s has no files: they need events, and there are sums only.",
+                               run->name);
+        else if (run->files->count == 0)
+            lull_document_note(document, LULL_NOTE_INFO,
+                               "%s has no files: lull record --files records what the C library "
+                               "does with them, and MPI's files always.",
+                               run->name);
+        else
+            add_file_table(document, run, arena);
+        if (run->files && run->trace && lull_has_part(run->trace->events))
+            lull_document_note(document, LULL_NOTE_INFO,
+                               "%s: its files are those of the events that there are.", run->name);
+    }
+}
+
+/* ==== metrics tables ========================================================================== */
 
 bool lull_choice_is_additive(enum lull_scheme_choice choice, bool hybrid)
 {

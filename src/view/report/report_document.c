@@ -1,9 +1,648 @@
+#include "view/report/report_document.h"
+
+#include "base/text.h"
+#include "metrics/pop.h"
+#include "study/replay/replayed_run.h"
+#include "view/document_parts.h"
 #include "view/report/report_parts.h"
 
-#include "view/notices_document.h"
-
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ==== report trust ============================================================================ */
+
+/* The trust box: what the reader of a report should know of how it was measured, as numbers. */
+
+static const char no_trace[] = "a saved profile does not tell";
+
+/* Of such a run no tracer could tell more. */
+static bool is_simulated(const struct lull_run *run)
+{
+    return run->trace && lull_trace_is_simulated(run->trace);
+}
+
+static struct lull_cell clock_cell(const struct lull_run *run, struct lull_arena *arena)
+{
+    (void)arena;
+    if (run->processes == 1 || is_simulated(run))
+        return lull_cell_text("one clock");
+    if (!run->trace)
+        return lull_cell_absent(no_trace);
+    if (run->trace->clock_error < 0)
+        return lull_cell_absent("the tracer does not tell how far the clocks are apart");
+    return lull_cell_time(llround(run->trace->clock_error));
+}
+
+/* A replay is made where it could change what is said of the run. */
+static struct lull_cell replay_cell(const struct lull_run *run, struct lull_arena *arena)
+{
+    const struct lull_breakdown *breakdown = run->breakdown;
+    const double difference = lull_replay_difference(breakdown);
+    const double saved = (double)(breakdown->runtime_ns - breakdown->ideal_runtime_ns);
+    if (isfinite(difference))
+        return lull_cell_share(difference);
+    if (breakdown->ideal_absent)
+        return lull_cell_absent(breakdown->ideal_absent);
+    if (run->processes == 1)
+        return lull_cell_absent("one process waits for no other");
+    if (breakdown->ideal_runtime_ns > 0 &&
+        saved <= LULL_REPLAY_MISSES_MOST * (double)breakdown->runtime_ns)
+        return lull_cell_absent(
+            lull_arena_printf(arena,
+                              "not replayed, because even an ideal network would save less than "
+                              "%g %% of the runtime",
+                              100 * LULL_REPLAY_MISSES_MOST));
+    return lull_cell_absent("not replayed here; lull replay does it");
+}
+
+static struct lull_cell tracer_cell(const struct lull_run *run, struct lull_arena *arena)
+{
+    (void)arena;
+    return lull_cell_share(run->input->flush_share);
+}
+
+/* Calls that the tracer left out because they were too short. */
+static struct lull_cell left_out_cell(const struct lull_run *run, struct lull_arena *arena)
+{
+    (void)arena;
+    uint64_t calls = 0;
+    if (!run->trace)
+        return lull_cell_absent(no_trace);
+    for (uint32_t i = 0; i < run->trace->n_left_out; i++)
+        calls += run->trace->left_out[i].calls;
+    return lull_cell_count(calls);
+}
+
+/* Locations whose events are not all there. */
+static struct lull_cell lost_cell(const struct lull_run *run, struct lull_arena *arena)
+{
+    (void)arena;
+    uint64_t lost = 0;
+    if (!run->trace)
+        return lull_cell_absent(no_trace);
+    for (uint32_t l = 0; l < run->trace->n_locations; l++)
+        lost +=
+            run->trace->locations[l].cut != LULL_CUT_NOT || lull_trace_is_left_out(run->trace, l);
+    return lull_cell_count(lost);
+}
+
+static struct lull_cell oddities_cell(const struct lull_run *run, struct lull_arena *arena)
+{
+    struct lull_quirk *quirks;
+    return run->trace ? lull_cell_count(lull_trace_quirks(run->trace, arena, &quirks))
+                      : lull_cell_absent(no_trace);
+}
+
+/* Of the time in which threads could have run, that in which they had no core. */
+static struct lull_cell cores_cell(const struct lull_run *run, struct lull_arena *arena)
+{
+    (void)arena;
+    double on = 0, off = 0;
+    for (uint32_t l = 0; run->trace && l < run->trace->n_locations; l++) {
+        on += (double)run->trace->locations[l].cores.on;
+        off += (double)run->trace->locations[l].cores.off;
+    }
+    if (is_simulated(run))
+        return lull_cell_absent("a simulated rank has a core of its own");
+    if (on <= 0)
+        return lull_cell_absent("the tracer does not tell whether threads had cores");
+    return lull_cell_share(off / (on + off));
+}
+
+static struct lull_cell counters_cell(const struct lull_run *run, struct lull_arena *arena)
+{
+    (void)arena;
+    const bool instructions = isfinite(run->input->instructions);
+    const bool cycles = isfinite(run->input->cycles);
+    if (!instructions && !cycles && is_simulated(run))
+        return lull_cell_absent("a simulation counts no instructions and cycles");
+    if (!instructions && !cycles)
+        return lull_cell_absent("no counters of instructions and cycles were recorded");
+    return lull_cell_text(instructions && cycles ? "instructions, cycles"
+                          : instructions         ? "instructions, no cycles"
+                                                 : "cycles, no instructions");
+}
+
+static struct lull_cell disturbed_cell(const struct lull_run *run, struct lull_arena *arena)
+{
+    (void)arena;
+    return run->trace ? lull_cell_text(run->trace->disturbed ? "yes" : "no")
+                      : lull_cell_absent(no_trace);
+}
+
+static const struct item {
+    const char *id, *label, *about;
+    struct lull_cell (*cell)(const struct lull_run *run, struct lull_arena *arena);
+} items[] = {
+    {"clock_error", "Clocks apart by up to", "bound of the error between the clocks of locations",
+     clock_cell},
+    {"replay_difference", "Replay against measured",
+     "T_replayed / T - 1, on the network that the messages show; how uncertain Transfer and "
+     "Serialisation are",
+     replay_cell},
+    {"tracer", "Tracer's writing",
+     "largest share of the runtime in which the tracer wrote the buffer of a thread", tracer_cell},
+    {"lost", "Locations with lost events", "killed, damaged, or beyond a size budget", lost_cell},
+    {"left_out", "Calls left out as too short", "their time counts as that of what is around them",
+     left_out_cell},
+    {"oddities", "Oddities of the trace", "kinds of what was put right, see lull info",
+     oddities_cell},
+    {"without_core", "Time without a core",
+     "of the time in which threads could have run; more than a few percent: oversubscribed",
+     cores_cell},
+    {"counters", "Hardware counters", "without them work and speed cannot be told apart",
+     counters_cell},
+    {"disturbed", "Disturbed on purpose", "lull record --inject", disturbed_cell},
+};
+
+void lull_report_add_trust(struct lull_document *document, const struct lull_runs *runs,
+                           struct lull_arena *arena)
+{
+    struct lull_table *table = lull_table_of_runs(document, "trust", "How far to trust this",
+                                                  "Quality of the data", runs, arena);
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+        uint32_t row = lull_table_row(table, items[i].id, items[i].label, LULL_NO_ROW);
+        lull_table_row_about(table, row, items[i].about);
+        for (uint32_t r = 0; r < runs->count; r++)
+            lull_table_set(table, row, r, items[i].cell(&runs->runs[r], arena));
+    }
+}
+
+/* ==== report charts =========================================================================== */
+
+/* The runs along the x axis: all threads of each. */
+static struct lull_chart *chart_of_runs(struct lull_arena *arena, const char *title,
+                                        const char *what, const char *unit)
+{
+    struct lull_chart *chart = lull_chart_create(arena, title);
+    lull_chart_x_axis(chart, "threads of all processes", "", LULL_CHART_WHOLE);
+    lull_chart_y_axis(chart, what, unit, LULL_CHART_LINEAR);
+    return chart;
+}
+
+static struct lull_chart_point *points_of_metric(const struct lull_runs *runs, int metric,
+                                                 struct lull_arena *arena)
+{
+    struct lull_chart_point *points = lull_arena_zero(arena, runs->count, sizeof *points);
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_metric_value *value = &runs->runs[i].values[metric];
+        points[i] = (struct lull_chart_point){runs->runs[i].threads,
+                                              value->absent ? NAN : value->value, NAN, NAN};
+    }
+    return points;
+}
+
+static void add_speedup(struct lull_document *document, const struct lull_runs *runs,
+                        struct lull_arena *arena)
+{
+    const int metric = lull_metric_find("speedup");
+    const uint32_t least = runs->runs[runs->reference].threads;
+    struct lull_chart *chart = chart_of_runs(arena, "Speedup", "speedup", "");
+    struct lull_chart_point *ideal = lull_arena_zero(arena, runs->count, sizeof *ideal);
+    lull_chart_series(chart, "measured", LULL_CHART_LINE, points_of_metric(runs, metric, arena),
+                      runs->count);
+    for (uint32_t i = 0; i < runs->count; i++)
+        ideal[i] = (struct lull_chart_point){runs->runs[i].threads,
+                                             (double)runs->runs[i].threads / least, NAN, NAN};
+    lull_chart_series(chart, "ideal", LULL_CHART_CURVE, ideal, runs->count);
+    lull_document_chart(document, "speedup", chart);
+}
+
+static void add_efficiencies(struct lull_document *document, const struct lull_runs *runs,
+                             struct lull_arena *arena)
+{
+    static const char *const ids[] = {"global_efficiency", "parallel_efficiency",
+                                      "computation_scaling"};
+    struct lull_chart *chart = chart_of_runs(arena, "Efficiencies", "1 is ideal", "");
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        const int metric = lull_metric_find(ids[i]);
+        if (metric >= 0)
+            lull_chart_series(chart, lull_metric_defs[metric].label, LULL_CHART_LINE,
+                              points_of_metric(runs, metric, arena), runs->count);
+    }
+    lull_document_chart(document, "efficiencies", chart);
+}
+
+/* ---- lost core time ------------------------------------------------------------------------ */
+
+enum loss { LOSS_MESSAGES, LOSS_MPI, LOSS_OPENMP, LOSS_IDLE, LOSS_REST, LOSS_LONGER, LOSSES };
+
+static const char *const loss_labels[LOSSES] = {
+    [LOSS_MESSAGES] = "MPI messages",   [LOSS_MPI] = "other MPI",
+    [LOSS_OPENMP] = "OpenMP",           [LOSS_IDLE] = "idle",
+    [LOSS_REST] = "I/O, tracer, other", [LOSS_LONGER] = "longer computation",
+};
+
+static enum loss loss_of(unsigned activity)
+{
+    switch (activity) {
+    case LULL_MPI_P2P:
+        return LOSS_MESSAGES;
+    case LULL_MPI_COLLECTIVE:
+    case LULL_MPI_ONE_SIDED:
+    case LULL_MPI_IO:
+    case LULL_MPI_OTHER:
+        return LOSS_MPI;
+    case LULL_OMP_SYNC:
+    case LULL_OMP_SCHEDULE:
+    case LULL_OMP_LOCK:
+        return LOSS_OPENMP;
+    case LULL_IDLE:
+        return LOSS_IDLE;
+    default:
+        return LOSS_REST;
+    }
+}
+
+/* Seconds of all CPU threads that were not useful, by cause; returns the useful ones. */
+static double find_losses(const struct lull_breakdown *breakdown, double losses[LOSSES])
+{
+    double useful = 0;
+    for (uint32_t t = 0; t < breakdown->n_threads; t++) {
+        const struct lull_thread_breakdown *thread = &breakdown->threads[t];
+        if (thread->kind == LULL_LOCATION_DEVICE)
+            continue;
+        for (unsigned activity = 0; activity < LULL_ACTIVITIES; activity++) {
+            double s =
+                1e-9 * (double)(thread->times.ns[activity][0] + thread->times.ns[activity][1]);
+            if (activity == LULL_USEFUL)
+                useful += s;
+            else
+                losses[loss_of(activity)] += s;
+        }
+    }
+    return useful;
+}
+
+/* Stacked. Useful time beyond that of the reference is lost as well where the problem is the same.
+ */
+static void add_losses(struct lull_document *document, const struct lull_runs *runs,
+                       struct lull_arena *arena)
+{
+    double(*losses)[LOSSES] = lull_arena_zero(arena, runs->count, sizeof *losses);
+    double *bottom = lull_arena_zero(arena, runs->count, sizeof *bottom);
+    double *useful = lull_arena_zero(arena, runs->count, sizeof *useful);
+    for (uint32_t i = 0; i < runs->count; i++)
+        useful[i] = find_losses(runs->runs[i].breakdown, losses[i]);
+    for (uint32_t i = 0; i < runs->count; i++)
+        if (runs->scaling == LULL_SCALING_STRONG)
+            losses[i][LOSS_LONGER] = fmax(0, useful[i] - useful[runs->reference]);
+    struct lull_chart *chart =
+        chart_of_runs(arena, "Lost time of all threads, by cause", "core-seconds", "");
+    for (unsigned loss = 0; loss < LOSSES; loss++) {
+        struct lull_chart_point *points = lull_arena_zero(arena, runs->count, sizeof *points);
+        double most = 0;
+        for (uint32_t i = 0; i < runs->count; i++) {
+            double top = bottom[i] + losses[i][loss];
+            points[i] = (struct lull_chart_point){runs->runs[i].threads, top, bottom[i], top};
+            bottom[i] = top;
+            most = fmax(most, losses[i][loss]);
+        }
+        if (most > 0)
+            lull_chart_series(chart, loss_labels[loss], LULL_CHART_AREA, points, runs->count);
+    }
+    lull_document_chart(document, "losses", chart);
+}
+
+void lull_report_add_charts(struct lull_document *document, const struct lull_runs *runs,
+                            struct lull_arena *arena)
+{
+    bool differ = false;
+    for (uint32_t i = 1; i < runs->count; i++)
+        differ |= runs->runs[i].threads != runs->runs[0].threads;
+    if (!differ)
+        return;
+    add_speedup(document, runs, arena);
+    add_efficiencies(document, runs, arena);
+    add_losses(document, runs, arena);
+}
+
+/* ==== report findings ========================================================================= */
+
+/* The findings of all runs, as the document carries them. */
+
+struct ranked {
+    const struct lull_finding *finding;
+    uint32_t run, place; /* of the run: which of its findings */
+    double worth;        /* core time, ns */
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    if (x->worth != y->worth)
+        return x->worth > y->worth ? -1 : 1;
+    if (x->run != y->run)
+        return x->run < y->run ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* ---- where it is on the timeline ----------------------------------------------------------- */
+
+static bool is_row_of(const struct lull_timeline *timeline, const struct lull_timeline_row *row,
+                      const struct lull_finding_place *place, uint32_t process)
+{
+    if (place->location != LULL_NONE)
+        return timeline->leaves[row->first_leaf].location == place->location && row->n_leaves == 1;
+    if (place->node != LULL_NONE)
+        return row->kind == LULL_TIMELINE_NODE && row->node == place->node;
+    return row->kind == LULL_TIMELINE_PROCESS && row->process == process;
+}
+
+/* The first row that shows it, or the first of all. */
+static uint32_t row_of(const struct lull_timeline *timeline, const struct lull_finding_place *place)
+{
+    const uint32_t process = place->process == LULL_NONE ? place->instance : place->process;
+    for (uint32_t row = 0; row < timeline->n_rows; row++)
+        if (is_row_of(timeline, &timeline->rows[row], place, process))
+            return row;
+    for (uint32_t row = 0; row < timeline->n_rows; row++) { /* one thread: no row of the process */
+        const uint32_t leaf = timeline->rows[row].first_leaf;
+        if (timeline->trace->locations[timeline->leaves[leaf].location].process == process &&
+            timeline->rows[row].n_leaves == 1)
+            return row;
+    }
+    return 0;
+}
+
+/* ---- one finding --------------------------------------------------------------------------- */
+
+static struct lull_cell cell_of_fact(const struct lull_finding_fact *fact)
+{
+    switch (fact->kind) {
+    case LULL_FACT_COUNT:
+        return lull_cell_count((uint64_t)fact->value);
+    case LULL_FACT_TIME:
+        return lull_cell_time((int64_t)fact->value);
+    case LULL_FACT_SHARE:
+        return lull_cell_share(fact->value);
+    case LULL_FACT_BYTES:
+        return lull_cell_bytes((uint64_t)fact->value);
+    default:
+        return lull_cell_number(fact->value, 2);
+    }
+}
+
+static struct lull_shown_gain gain_of(const struct lull_finding_gain *gain, const char *fixed)
+{
+    return (struct lull_shown_gain){.fixed = fixed,
+                                    .absent = gain->absent,
+                                    .ns = gain->ns,
+                                    .low_ns = gain->low_ns,
+                                    .high_ns = gain->high_ns,
+                                    .factor = gain->factor,
+                                    .too_small = gain->too_small};
+}
+
+static int64_t index_of(uint32_t index)
+{
+    return index == LULL_NONE ? -1 : (int64_t)index;
+}
+
+static int64_t thread_of_finding(const struct lull_run *run, const struct lull_finding_place *place)
+{
+    return place->location == LULL_NONE ? -1
+                                        : (int64_t)run->trace->locations[place->location].number;
+}
+
+static void show(struct lull_shown_finding *shown, const struct lull_report *report,
+                 const struct ranked *ranked, struct lull_arena *arena)
+{
+    const struct lull_finding *finding = ranked->finding;
+    const struct lull_finding_place *place = &finding->place;
+    const struct lull_run *run = &report->runs.runs[ranked->run];
+    const struct lull_timeline *timeline = report->of[ranked->run].timeline;
+    struct lull_shown_fact *facts = lull_arena_zero(arena, LULL_FINDING_FACTS, sizeof *facts);
+    for (uint32_t f = 0; f < finding->n_facts; f++)
+        facts[f] = (struct lull_shown_fact){finding->facts[f].id, finding->facts[f].label,
+                                            cell_of_fact(&finding->facts[f])};
+    *shown = (struct lull_shown_finding){.run = run->name,
+                                         .rule = lull_finding_rule_id(finding),
+                                         .sentence = finding->sentence,
+                                         .cause = finding->cause,
+                                         .next = finding->next,
+                                         .lost_ns = finding->lost_ns,
+                                         .gain = gain_of(&finding->gain, finding->fixed),
+                                         .rank = index_of(place->rank),
+                                         .thread = thread_of_finding(run, place),
+                                         .node = place->node_name,
+                                         .region = place->region,
+                                         .site = place->site,
+                                         .begin = place->begin,
+                                         .end = place->end,
+                                         .facts = facts,
+                                         .n_facts = finding->n_facts,
+                                         .timeline = SIZE_MAX};
+    if (!timeline || timeline->begin >= timeline->end)
+        return;
+    shown->timeline = ranked->run;
+    shown->row = row_of(timeline, place);
+}
+
+/* ---- all of them --------------------------------------------------------------------------- */
+
+static struct ranked *rank_all(const struct lull_report *report, struct lull_arena *arena,
+                               uint32_t *ret_count)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < report->runs.count; i++)
+        count += report->of[i].diagnosis.count;
+    struct ranked *ranked = lull_arena_zero(arena, count + (size_t)1, sizeof *ranked);
+    *ret_count = count;
+    count = 0;
+    for (uint32_t i = 0; i < report->runs.count; i++) {
+        const struct lull_diagnosis *diagnosis = &report->of[i].diagnosis;
+        for (uint32_t f = 0; f < diagnosis->count; f++) {
+            const struct lull_finding *finding = &diagnosis->findings[f];
+            const double worth = lull_finding_worth(finding, diagnosis->cores) * diagnosis->cores;
+            ranked[count++] = (struct ranked){finding, i, f, worth};
+        }
+    }
+    qsort(ranked, count, sizeof *ranked, compare_ranked);
+    return ranked;
+}
+
+static const char *append(const char *text, const char *more, struct lull_arena *arena)
+{
+    return text ? lull_arena_printf(arena, "%s %s", text, more) : more;
+}
+
+/* What all fixes of a run together would save, where several have a price. */
+static const char *tell_together(const struct lull_diagnosis *diagnosis, const char *of,
+                                 struct lull_arena *arena)
+{
+    const struct lull_shown_gain gain = gain_of(&diagnosis->together, NULL);
+    return lull_arena_printf(arena, "%sAll that have a price at once (they do not add): %s", of,
+                             lull_gain_text(&gain, arena));
+}
+
+/* Why findings on waits may be missing; NULL: they are not. */
+static const char *tell_missing(const struct lull_run *run, const struct lull_report_run *of,
+                                struct lull_arena *arena)
+{
+    if (run->waits && !run->waits->absent)
+        return NULL;
+    const char *why = run->waits     ? run->waits->absent
+                      : of->timeline ? "it was not followed (--no-waits)"
+                                     : "that needs events, and there are sums only";
+    return lull_arena_printf(arena, "%s: who made others wait is not known: %s.", run->name, why);
+}
+
+/* What holds for all findings; NULL: nothing. */
+static const char *about(const struct lull_report *report, struct lull_arena *arena)
+{
+    const char *text = NULL;
+    for (uint32_t i = 0; i < report->runs.count; i++) {
+        const struct lull_run *run = &report->runs.runs[i];
+        const struct lull_diagnosis *diagnosis = &report->of[i].diagnosis;
+        const char *of = report->runs.count > 1 ? lull_arena_printf(arena, "%s: ", run->name) : "";
+        const char *missing = tell_missing(run, &report->of[i], arena);
+        if (!diagnosis->together.absent)
+            text = append(text, tell_together(diagnosis, of, arena), arena);
+        if (missing)
+            text = append(text, missing, arena);
+    }
+    return text;
+}
+
+void lull_report_add_findings(struct lull_document *document, const struct lull_report *report,
+                              struct lull_arena *arena)
+{
+    uint32_t count;
+    bool any = false, complete = true;
+    for (uint32_t i = 0; i < report->runs.count; i++) {
+        any |= report->of[i].diagnosis.cores > 0;
+        complete = complete && !tell_missing(&report->runs.runs[i], &report->of[i], arena);
+    }
+    if (!any) /* of a region nothing is said */
+        return;
+    const struct ranked *ranked = rank_all(report, arena, &count);
+    struct lull_shown_finding *shown = lull_arena_zero(arena, count + (size_t)1, sizeof *shown);
+    for (uint32_t i = 0; i < count; i++)
+        show(&shown[i], report, &ranked[i], arena);
+    lull_document_findings(
+        document, shown, count, about(report, arena),
+        lull_arena_printf(arena,
+                          "No findings%s: nothing%s costs more than %.0f %% of the core time.",
+                          complete ? "" : " but for waits, which are not known",
+                          complete ? "" : " else", 100 * LULL_FINDING_LEAST));
+}
+
+/* ==== report remarks ========================================================================== */
+
+/* What stands below the pictures: who differs, who waited longest, and what to do next. */
+
+/* "heat-2: " where there are several runs. */
+static const char *prefix_of(const struct lull_report *report, uint32_t run,
+                             struct lull_arena *arena)
+{
+    return report->runs.count > 1 ? lull_arena_printf(arena, "%s: ", report->runs.runs[run].name)
+                                  : "";
+}
+
+static void tell_difference(struct lull_document *document, const struct lull_report *report,
+                            uint32_t run, const struct lull_report_difference *difference,
+                            struct lull_arena *arena)
+{
+    const struct lull_report_run *of = &report->of[run];
+    char useful[32], median[32];
+    lull_format_time(difference->useful_ns, useful, sizeof useful);
+    lull_format_time(difference->median_ns, median, sizeof median);
+    const char *name = lull_report_row_name(of->timeline, difference->row, arena);
+    const char *times =
+        difference->median_ns > 0
+            ? lull_arena_printf(arena, "%.2f x the median of all %ss",
+                                (double)difference->useful_ns / (double)difference->median_ns,
+                                of->peers)
+            : "where the median does not";
+    lull_document_note(document, LULL_NOTE_INFO, "%s%s computes %s: %s, median %s.",
+                       prefix_of(report, run, arena), name, times, useful, median);
+}
+
+static void tell_differences(struct lull_document *document, const struct lull_report *report,
+                             uint32_t run, struct lull_arena *arena)
+{
+    const struct lull_report_run *of = &report->of[run];
+    for (uint32_t d = 0; d < of->n_differences; d++)
+        tell_difference(document, report, run, &of->differences[d], arena);
+    if (of->peers && of->n_differences == 0)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%sNo %s's useful time is more than %.0f %% of the run away from the "
+                           "median.",
+                           prefix_of(report, run, arena), of->peers,
+                           100 * LULL_REPORT_DIFFERS_LEAST);
+}
+
+/* The call; where it is a region of the user's (as of a barrier without one of its own), both. */
+static const char *what_waits(const struct lull_timeline *timeline,
+                              const struct lull_timeline_place *wait, struct lull_arena *arena)
+{
+    const char *activity = lull_activity_name(wait->activity);
+    if (wait->region == LULL_NONE)
+        return activity;
+    const struct lull_region *region = &timeline->trace->regions[wait->region];
+    return region->activity == wait->activity
+               ? region->name
+               : lull_arena_printf(arena, "%s (%s)", activity, region->name);
+}
+
+/* The longest wait, with as much time again on both sides where the run has it. */
+static void tell_wait(struct lull_document *document, const struct lull_report *report,
+                      uint32_t run, const struct lull_report_wish *wish, struct lull_arena *arena)
+{
+    const struct lull_timeline *timeline = report->of[run].timeline;
+    if (timeline->n_places == 0)
+        return;
+    const struct lull_timeline_place *wait = &timeline->places[0];
+    const int64_t length = wait->end - wait->begin;
+    const int64_t from = wait->begin - length > 0 ? wait->begin - length : 0;
+    const int64_t duration = timeline->trace->duration;
+    const int64_t to = length < duration - wait->end ? wait->end + length : duration;
+    char took[32], when[32];
+    lull_format_time(length, took, sizeof took);
+    lull_format_time(wait->begin, when, sizeof when);
+    lull_document_note(document, LULL_NOTE_INFO,
+                       "%sThe longest wait: %s in %s of %s, from %s on. Closer: %s %.9gs:%.9gs",
+                       prefix_of(report, run, arena), took, what_waits(timeline, wait, arena),
+                       lull_report_row_name(timeline, timeline->leaves[wait->leaf].row, arena),
+                       when, lull_report_command(&report->runs.runs[run], wish, arena),
+                       1e-9 * (double)from, 1e-9 * (double)to);
+}
+
+static void tell_kept(struct lull_document *document, const struct lull_report *report,
+                      uint32_t run, struct lull_arena *arena)
+{
+    const struct lull_timeline *timeline = report->of[run].timeline;
+    if (!timeline->all_steps)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%sOf %llu steps those around the longest waits are kept one by one; a "
+                           "report of a --window keeps more.",
+                           prefix_of(report, run, arena), (unsigned long long)timeline->n_steps);
+    if (!timeline->all_messages)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%s%llu messages are counted, not kept one by one; a report of a "
+                           "--window keeps them.",
+                           prefix_of(report, run, arena), (unsigned long long)timeline->n_messages);
+}
+
+void lull_report_add_remarks(struct lull_document *document, const struct lull_report *report,
+                             const struct lull_report_wish *wish, struct lull_arena *arena)
+{
+    for (uint32_t run = 0; run < report->runs.count; run++) {
+        const struct lull_timeline *timeline = report->of[run].timeline;
+        if (!timeline || timeline->begin == timeline->end)
+            continue;
+        tell_differences(document, report, run, arena);
+        tell_wait(document, report, run, wish, arena);
+        tell_kept(document, report, run, arena);
+    }
+    lull_document_note(document, LULL_NOTE_HINT,
+                       "-o report.html makes a page of this, with all tables, in which one can "
+                       "zoom.");
+}
+
+/* ==== report document ========================================================================= */
 
 enum {
     MOST_REGIONS = 300,   /* with most time; the rest of a run becomes one row */

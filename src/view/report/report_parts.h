@@ -2,7 +2,7 @@
 #ifndef LULL_VIEW_REPORT_REPORT_PARTS_H
 #define LULL_VIEW_REPORT_REPORT_PARTS_H
 
-#include "report/findings.h"
+#include "report/document.h"
 #include "report/pictures.h"
 #include "view/report/report_document.h"
 

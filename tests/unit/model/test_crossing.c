@@ -108,7 +108,7 @@ static void rows_of_any_length(void **state)
                                "            b[p][r][i + 1] = a[p][r][i] + a[p][r][i + 2];\n";
     (void)state;
     folder_make();
-    const char *path = folder_path("crossing.c");
+    const char *path = folder_path("predict.c");
     folder_write(path, nest, sizeof nest - 1);
     for (long columns = 64; columns < 81; columns++) {
         struct lull_arena *arena = lull_arena_create(NULL);

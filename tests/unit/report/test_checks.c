@@ -1,5 +1,5 @@
 /* The forms of checks: what is special in each of them is escaped. */
-#include "report/checks/checks.h"
+#include "report/checks.h"
 #include "support/test.h"
 
 #include <stddef.h>

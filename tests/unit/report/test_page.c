@@ -2,7 +2,6 @@
  * format says. */
 #include "report/markup.h"
 #include "report/page/base64.h"
-#include "report/page/html.h"
 #include "support/page_case.h"
 #include "support/seed.h"
 #include "support/test.h"

@@ -1,6 +1,6 @@
 /* Machine files compared by the visits of their numbers. */
 #include "support/test.h"
-#include "view/machine/machine_document.h"
+#include "view/machine_document.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,0 +1,20 @@
+/* What runs spend more or less than others, as a document and as a picture. */
+#ifndef LULL_VIEW_DIFF_DOCUMENT_H
+#define LULL_VIEW_DIFF_DOCUMENT_H
+
+#include "report/document.h"
+#include "report/waterfall.h"
+#include "study/diff_study.h"
+#include "study/notices.h"
+
+/* The document "lull-diff/1". */
+struct lull_document *lull_diff_document(const struct lull_diff *diff,
+                                         const struct lull_notices *notices,
+                                         struct lull_arena *arena);
+
+/* From the time of all threads before to that after; the largest differences, and the others
+ * together. */
+const struct lull_waterfall *lull_diff_waterfall(const struct lull_diff *diff,
+                                                 struct lull_arena *arena);
+
+#endif

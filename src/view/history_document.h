@@ -1,0 +1,34 @@
+/* A series of a history: its runs and the levels of its metrics. */
+#ifndef LULL_VIEW_HISTORY_DOCUMENT_H
+#define LULL_VIEW_HISTORY_DOCUMENT_H
+
+#include "report/chart.h"
+#include "report/checks.h"
+#include "report/document.h"
+#include "study/history/check.h"
+#include "study/history/history.h"
+
+/* ==== history document ======================================================================== */
+
+/* The document "lull-series/1"; the metrics are ids. */
+struct lull_document *lull_history_document(const struct lull_history *series,
+                                            const char *const *metrics, size_t n_metrics,
+                                            struct lull_arena *arena);
+
+/* The values of a metric over the runs, with a mark where the level changed. */
+const struct lull_chart *lull_history_chart(const struct lull_history *series, const char *metric,
+                                            struct lull_arena *arena);
+
+/* ==== check document ========================================================================== */
+
+/* What a gate found, as a document and for the programs that watch over development. */
+
+/* The document "lull-check/1". */
+struct lull_document *lull_check_document(const struct lull_check_study *study,
+                                          const struct lull_notices *notices,
+                                          struct lull_arena *arena);
+
+const struct lull_checks *lull_check_checks(const struct lull_check_study *study,
+                                            struct lull_arena *arena);
+
+#endif
