@@ -15,5 +15,5 @@ endforeach()
 file(SHA256 "${OUTPUT}.txt" digest)
 string(REGEX REPLACE "(................................)" "\\1\n    " text "${text}")
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," text "${text}")
-file(WRITE "${OUTPUT}" "#include \"report/asset.h\"\n\nstatic const unsigned char text[] = {\n    ${text}0};\n\n"
-     "const struct lull_asset lull_asset_${NAME} = {(const char *)text, ${size}, \"${digest}\"};\n")
+file(WRITE "${OUTPUT}" "#include \"report/asset.h\"\n\nstatic const unsigned char ${NAME}[] = {\n    ${text}0};\n\n"
+     "const struct lull_asset lull_asset_${NAME} = {(const char *)${NAME}, ${size}, \"${digest}\"};\n")
