@@ -26,9 +26,6 @@ enum { FUNCTION_SHIFT = 3 };
  * bytes from there to where the stack of the function begins that the place is in, and this bit. */
 enum { PLACE_INLINED = 1, PLACE_KNOWN = 2 };
 
-struct throttle;
-static struct throttle throttle;
-
 /* The thread has called it REC_THROTTLE.calls times, which took so many ticks. */
 struct throttle {
     uint64_t calls; /* 0: no function is left out */
