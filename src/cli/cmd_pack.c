@@ -1,7 +1,7 @@
 #include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "trace/format/tape/pack/pack.h"
+#include "trace/pack.h"
 
 static struct {
     char *out;

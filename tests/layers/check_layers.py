@@ -9,7 +9,9 @@ usage: check_layers.py [ROOT]
     stay in the folder of that format: the scan and other formats know none by name.
  3. Libraries are those listed here, all of them usable in a BSD-licensed program.
  4. Only cli prints and ends the process.
- 5. No source file has 700 lines.
+ 5. Inside a room files form no circle of includes, a file and its header being one. Those that are still there are
+    in CIRCLES, a list that may only become shorter.
+ 6. A header has users: a file outside of src/, or one that is not its own.
 
 Prints one line per violation and exits with status 1 if there is any.
 """
@@ -83,7 +85,28 @@ MAY_LEAVE = {
     ("base/arena.c", "abort"): "the default of what happens when memory runs out",
     ("record/file/streams.c", "stdout"): "the stream of the program's that puts and printf write to",
 }
-MOST_LINES = 700
+# Circles of files in a room that are still there, by the files without their suffixes.
+CIRCLES = {
+    "activity": ["interpreter pass"],
+    "cli": ["command message output"],
+    "record": ["core counters/counters file/file function inject libraries next node omp/team report site/site "
+               "store/buffer store/container store/definitions store/file store/sums thread/cores thread/locks "
+               "thread/pause thread/waits"],
+    "replay": ["ideal/crew ideal/epochs ideal/gather ideal/ideal ideal/mail ideal/share ideal/stream"],
+    "report": ["document model pictures"],
+    "sim": ["engine/engine engine/graph engine/run"],
+    "study": ["replay/replayed_run runs"],
+    "team": ["chaos team"],
+    "timeline": ["builder timeline"],
+    "trace": ["format nesting open_trace scan trace",
+              "format/otf2/otf2 format/otf2/otf2_definitions format/otf2/otf2_writer",
+              "format/otf2/otf2_events format/otf2/otf2_stream",
+              "format/tape/read/tape_definitions format/tape/read/tape_source format/tape/read/tape_sums "
+              "format/tape/tape format/tape/tape_share"],
+    "view": ["report/report_document report/report_parts"],
+    "wait": ["crew ledger letters stream wait"],
+}
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 
 
 def without_comments_and_strings(text):
@@ -146,9 +169,63 @@ def check_file(src, path):
             word = match.group(1) or match.group(2)
             if (name, word) not in MAY_LEAVE:
                 yield f"src/{name}:{number}: {word}: only cli prints and ends the process"
-    lines = text.count("\n")
-    if lines >= MOST_LINES:
-        yield f"src/{name}: {lines} lines; split it before it has {MOST_LINES}"
+
+
+def circles_of(graph):
+    """The sets of files of which each can be reached from each (Tarjan)."""
+    order, low, stack, found = {}, {}, [], []
+
+    def visit(file):
+        order[file] = low[file] = len(order)
+        stack.append(file)
+        for other in graph[file]:
+            if other not in order:
+                visit(other)
+                low[file] = min(low[file], low[other])
+            elif other in stack:
+                low[file] = min(low[file], order[other])
+        if low[file] == order[file]:
+            circle = stack[stack.index(file):]
+            del stack[stack.index(file):]
+            if len(circle) > 1:
+                found.append(sorted(circle))
+
+    for file in graph:
+        if file not in order:
+            visit(file)
+    return found
+
+
+def check_files(src):
+    """Circles of files inside rooms, and headers without users."""
+    texts = {path.relative_to(src).as_posix(): path.read_text(encoding="utf-8") for path in sorted(src.rglob("*.[ch]"))}
+    graphs, used = {}, set()
+    for name, text in texts.items():
+        room = name.split("/")[0]
+        own = name.removeprefix(room + "/")[:-2]
+        edges = graphs.setdefault(room, {}).setdefault(own, set())
+        for included in INCLUDE.findall(text):
+            if included[:-2] != name[:-2]:
+                used.add(included)
+            other = included.removeprefix(room + "/")[:-2]
+            if included.startswith(room + "/") and included in texts and other != own:
+                edges.add(other)
+    for room, graph in graphs.items():
+        for edges in graph.values():
+            edges &= graph.keys()
+        allowed = [set(line.split()) for line in CIRCLES.get(room, [])]
+        for circle in circles_of(graph):
+            if not any(set(circle) <= files for files in allowed):
+                yield f"src/{room}: a circle of files: {' '.join(circle)}"
+    outside = [src.parent / folder for folder in ("tests", "bench", "examples")]
+    for folder in outside:
+        for path in folder.rglob("*.[ch]"):
+            used.update(INCLUDE.findall(path.read_text(encoding="utf-8", errors="replace")))
+    for path in src.rglob("generate.py"):
+        used.update(re.findall(r'"([\w/]+\.h)', path.read_text(encoding="utf-8")))
+    for name in texts:
+        if name.endswith(".h") and name not in used:
+            yield f"src/{name}: nobody but its own file includes this header"
 
 
 def linked(room):
@@ -182,6 +259,7 @@ def violations(root):
     src = root / "src"
     for path in sorted(src.rglob("*.[ch]")):
         yield from check_file(src, path)
+    yield from check_files(src)
     yield from check_links(root)
 
 

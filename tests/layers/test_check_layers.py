@@ -10,7 +10,8 @@ import check_layers
 GOOD = {
     "CMakeLists.txt": "lull_room(trace SEES base tape USES ZLIB::ZLIB)\n",
     "src/base/text.h": "/* Text. */\n",
-    "src/base/arena.c": "static void (*out_of_memory)(void) = abort;\n",
+    "src/base/arena.c": '#include "base/text.h"\n'
+    "static void (*out_of_memory)(void) = abort;\n",
     "src/base/clock.h": "/* Time. */\n",
     "src/tape/layout.h": '#include <stdint.h>\n/* see "trace/trace.h" */\n',
     "src/record/write.c": '#include "base/clock.h"\n#include "tape/layout.h"\n',
@@ -22,6 +23,10 @@ GOOD = {
     '#include "trace/shared.h"\n',
     "src/trace/scan.c": '#include "trace/shared.h"\n#include "trace/format/reader.h"\n'
     '#include "tape/layout.h"\nint g(void) { return snprintf(0, 0, "exit(1) stderr"); }\n',
+    # Each header keeps a user, whatever is changed.
+    "tests/unit/all.c": "".join('#include "%s"\n' % header for header in (
+        "base/text.h", "base/clock.h", "tape/layout.h", "trace/shared.h", "trace/trace.h", "trace/format/tape/tape.h",
+        "trace/format/reader.h", "base/arena.h", "sim/program.h")),
     "src/cli/main.c": '#include "trace/trace.h"\nint main(void) { printf("x"); exit(1); }\n',
 }
 
@@ -92,9 +97,16 @@ class Rules(unittest.TestCase):
     def test_abort_elsewhere(self):
         self.check({"src/base/text.c": "void f(void) { abort(); }\n"}, "abort")
 
-    def test_long_file(self):
-        self.check({"src/base/text.c": "\n" * 700}, "700 lines")
-        self.check({"src/base/text.c": "\n" * 699})
+    def test_circle_of_files(self):
+        a, b = '#include "base/b.h"\n', '#include "base/a.h"\n'
+        self.check({"src/base/a.h": "/* A. */\n", "src/base/a.c": a + b, "src/base/b.h": "/* B. */\n" + b,
+                    "src/base/b.c": a}, "a circle of files: a b")
+        self.check({"src/base/a.h": "/* A. */\n", "src/base/a.c": b, "src/base/b.h": "/* B. */\n" + b,
+                    "src/base/c.c": a})
+
+    def test_header_without_users(self):
+        self.check({"src/base/a.h": "/* A. */\n", "src/base/a.c": '#include "base/a.h"\n'}, "includes this header")
+        self.check({"src/base/a.h": "/* A. */\n", "tests/unit/base/test_a.c": '#include "base/a.h"\n'})
 
     def test_link_that_climbs(self):
         self.check(

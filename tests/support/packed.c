@@ -6,7 +6,7 @@
 #include "support/same_trace.h"
 #include "support/test.h"
 #include "trace/format/tape/pack/blocks.h"
-#include "trace/format/tape/pack/pack.h"
+#include "trace/pack.h"
 
 #include <dirent.h>
 #include <stdio.h>

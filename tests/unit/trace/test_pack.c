@@ -7,7 +7,7 @@
 #include "support/tape_run.h"
 #include "support/test.h"
 #include "tape/layout.h"
-#include "trace/format/tape/pack/pack.h"
+#include "trace/pack.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "support/folder.h"
 #include "support/tape_run.h"
 #include "support/test.h"
-#include "trace/format/tape/pack/pack.h"
+#include "trace/pack.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Packing a run: which of its files go to which node. */
-#include "trace/format/tape/pack/pack.h"
+#include "trace/pack.h"
 
 #include "base/array.h"
 #include "base/file.h"

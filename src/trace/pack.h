@@ -1,7 +1,7 @@
 /* Packing: the files of a tape's processes become one file for each node, and the other way
  * round. */
-#ifndef LULL_TRACE_FORMAT_TAPE_PACK_PACK_H
-#define LULL_TRACE_FORMAT_TAPE_PACK_PACK_H
+#ifndef LULL_TRACE_PACK_H
+#define LULL_TRACE_PACK_H
 
 #include "base/error.h"
 
