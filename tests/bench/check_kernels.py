@@ -10,19 +10,14 @@ import re
 import subprocess
 import sys
 
-FILES = {"latency": "chase"}  # kernels whose file has another name
-
-
 def disassemble(objdump, archive):
-    """{(file, function): [(address, instruction, operands)]}, from objdump of GNU or LLVM."""
+    """{function: [(address, instruction, operands)]}, from objdump of GNU or LLVM."""
     text = subprocess.run([objdump, "-d", "--no-show-raw-insn", archive], check=True,
                           capture_output=True, text=True).stdout
-    functions, member, lines = {}, None, None
+    functions, lines = {}, None
     for line in text.splitlines():
-        if match := re.match(r"(?:.*[(/])?(\w+)\.c\.o\)?:\s+file format", line):
-            member = match.group(1)
-        elif match := re.match(r"[0-9a-f]+ <([^>]+)>:", line):
-            lines = functions.setdefault((member, match.group(1)), [])
+        if match := re.match(r"[0-9a-f]+ <([^>]+)>:", line):
+            lines = functions.setdefault(match.group(1), [])
         elif match := re.match(r"\s+([0-9a-f]+):\s+(\S+)\s*(.*)", line):
             operands = re.sub(r"\s*(#|<).*", "", match.group(3))
             name = re.sub(r"^(add|mov|movnti)q$", r"\1", match.group(2))
@@ -92,8 +87,7 @@ def count(body):
 def check(functions, claims):
     """Lines that say what is wrong."""
     for kernel, function, kind, loads, stores, flops in claims:
-        member = FILES.get(kernel, kernel).replace("-", "_")
-        bodies = loops(functions.get((member, function), []))
+        bodies = loops(functions.get(function, []))
         counted = [count(body) for body in bodies]
         if kind == "stream":
             want = lambda c: (c["elements"] > 0 and c["load"] == 8 * loads * c["elements"]
@@ -114,6 +108,7 @@ def read_claims(program):
     text = subprocess.run([program], check=True, capture_output=True, text=True).stdout
     for line in text.splitlines():
         words = line.split()
+        words[1] = words[1].replace("-", "_")
         yield words[:3] + [int(word) for word in words[3:]]
 
 
@@ -121,8 +116,8 @@ def check_checker(functions, claims):
     """The checker itself: each function without one of its arithmetic or memory instructions has to
     be found out."""
     for claim in claims:
-        key = (FILES.get(claim[0], claim[0]).replace("-", "_"), claim[1])
-        lines = functions[key]
+        key = claim[1]
+        lines = functions.get(key, [])
         in_loops = [line for body in loops(lines) for line in body[:-1]]
         victims = [line for line in in_loops if re.match(r"v?(add|mul|div|fm|mov)", line[1])
                    and "$" not in line[2] and "(%rsp" not in line[2] and "(%rbp" not in line[2]]
@@ -130,12 +125,12 @@ def check_checker(functions, claims):
         victims = [line for line in victims if
                    (kind == "chase") == (line[1] == "mov") or kind == "chain"]
         if not victims:
-            yield "%s: %s: nothing to remove" % key
+            yield "%s: nothing to remove" % key
             continue
         cut = dict(functions)
         cut[key] = [line for line in lines if line is not victims[len(victims) // 2]]
         if not list(check(cut, [claim])):
-            yield "%s: %s: a removed instruction is not noticed: %s" % (*key, victims[len(victims) // 2])
+            yield "%s: a removed instruction is not noticed: %s" % (key, victims[len(victims) // 2])
 
 
 def main():

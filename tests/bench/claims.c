@@ -12,16 +12,16 @@ int main(void)
         for (int simd = 0; simd < LULL_SIMD_WIDTHS; simd++) {
             const char *width = lull_simd_name((enum lull_simd)simd);
             if (kernel->stream[simd])
-                printf("%s run_%s stream %u %u %u\n", kernel->name, width, kernel->loads,
-                       kernel->stores, kernel->flops);
+                printf("%s %s_%s stream %u %u %u\n", kernel->name, kernel->name, width,
+                       kernel->loads, kernel->stores, kernel->flops);
             else if (kernel->compute[simd] && kernel->compute[1])
-                printf("%s run_%s compute 0 0 %.0f\n", kernel->name, width,
+                printf("%s %s_%s compute 0 0 %.0f\n", kernel->name, kernel->name, width,
                        kernel->operations[simd]);
         }
         if (kernel->chase)
-            printf("%s run chase %u 0 0\n", kernel->name, kernel->chase_loads);
+            printf("%s chase_cycle chase %u 0 0\n", kernel->name, kernel->chase_loads);
         else if (kernel->compute[0] && !kernel->compute[1])
-            printf("%s run chain 0 0 %.0f\n", kernel->name, kernel->operations[0]);
+            printf("%s add_registers chain 0 0 %.0f\n", kernel->name, kernel->operations[0]);
     }
     return 0;
 }
