@@ -19,7 +19,7 @@ int main(void)
                        kernel->operations[simd]);
         }
         if (kernel->chase)
-            printf("%s chase_cycle chase %u 0 0\n", kernel->name, kernel->chase_loads);
+            printf("%s follow_pointers chase %u 0 0\n", kernel->name, kernel->chase_loads);
         else if (kernel->compute[0] && !kernel->compute[1])
             printf("%s add_registers chain 0 0 %.0f\n", kernel->name, kernel->operations[0]);
     }
