@@ -4,21 +4,6 @@
 
 #include <stdbool.h>
 
-/* A wait that completed `count` requests from `first` on as they were posted. */
-static inline unsigned tape_put_wait_range(union lull_tape_slot *slot, uint64_t time,
-                                           uint32_t region, uint32_t duration, uint32_t first,
-                                           uint32_t count)
-{
-    slot[0].record.time = time;
-    slot[0].record.head = lull_tape_head(LULL_TAPE_CALL_WAIT, 1, region);
-    slot[0].record.value = duration;
-    slot[1].u32[0] = first;
-    slot[1].u32[1] = count;
-    slot[1].u32[2] = 0;
-    slot[1].u32[3] = 0;
-    return 2;
-}
-
 static uint64_t end_of(const union lull_tape_slot *slots, size_t count)
 {
     const struct lull_tape_record *record = &slots->record;
@@ -34,7 +19,8 @@ static uint64_t end_of(const union lull_tape_slot *slots, size_t count)
     return record->time + (span || call ? record->value : 0);
 }
 
-/* Of two in the wrong order the first is damaged if the second would do behind the one before. */
+/* Where a record is earlier than the one before it, one of the two is damaged. It is the first if
+ * the second is not earlier than the record before both. */
 bool lull_tape_span_chunk(const union lull_tape_slot *slots, size_t count,
                           struct lull_tape_span *span)
 {

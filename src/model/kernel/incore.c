@@ -549,6 +549,9 @@ static const char *incore_c_source(const struct lull_kernel *kernel, bool consta
 /* ==== incore ================================================================================== */
 
 static void incore_note(struct lull_incore *incore, struct lull_arena *arena, const char *format,
+                        ...) __attribute__((format(printf, 3, 4)));
+
+static void incore_note(struct lull_incore *incore, struct lull_arena *arena, const char *format,
                         ...)
 {
     char text[512];
@@ -899,6 +902,3 @@ lull_status lull_incore_find(const struct lull_kernel *kernel, const struct lull
         *ret_incore = incore;
     return status;
 }
-
-static void incore_note(struct lull_incore *incore, struct lull_arena *arena, const char *format,
-                        ...) __attribute__((format(printf, 3, 4)));

@@ -220,6 +220,9 @@ bool lull_reader_is_integer(const struct lull_kernel_reader *reader, CXType type
 }
 
 static lull_status reader_wrong(const struct lull_kernel_reader *reader, CXCursor cursor,
+                                const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static lull_status reader_wrong(const struct lull_kernel_reader *reader, CXCursor cursor,
                                 const char *format, ...)
 {
     char text[512];
@@ -250,8 +253,6 @@ static struct lull_name *reader_name(struct lull_kernel_reader *reader, CXCursor
     return name;
 }
 
-static lull_status reader_wrong(const struct lull_kernel_reader *reader, CXCursor cursor,
-                                const char *format, ...) __attribute__((format(printf, 3, 4)));
 static lull_status reader_declare(struct lull_kernel_reader *reader, CXCursor declaration,
                                   struct lull_name **ret_name);
 
