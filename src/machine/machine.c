@@ -51,19 +51,7 @@ struct lull_number lull_number_plain(double value, const char *unit, const char 
     return number;
 }
 
-struct lull_shape;
-static const struct lull_shape machine_shape;
-struct lull_shape;
-static void shape_clear(const struct lull_shape *shape, void *item);
-
-struct lull_machine *lull_machine_create(struct lull_arena *arena)
-{
-    struct lull_machine *machine = lull_arena_zero(arena, 1, sizeof *machine);
-    shape_clear(&machine_shape, machine);
-    return machine;
-}
-
-/* Hundreds of numbers, asked for a few times: a walk through them will do. */
+/* A machine has hundreds of numbers, and few are asked for, so a linear search is fast enough. */
 const struct lull_number *lull_machine_find(const struct lull_machine *machine, const char *name)
 {
     for (size_t i = 0; i < machine->numbers.count; i++)
@@ -138,7 +126,7 @@ const struct lull_machine_cache *lull_machine_cache(const struct lull_machine *m
 
 /* ==== schema ================================================================================== */
 
-/* The shape of a machine file, internal: one table for reading and for writing. */
+/* The shape of a machine file: tables of its fields, for both reading and writing. */
 
 enum field_kind {
     LULL_FIELD_TEXT,    /* const char *; missing: NULL */
@@ -414,9 +402,16 @@ static void shape_clear(const struct lull_shape *shape, void *item)
     }
 }
 
+struct lull_machine *lull_machine_create(struct lull_arena *arena)
+{
+    struct lull_machine *machine = lull_arena_zero(arena, 1, sizeof *machine);
+    shape_clear(&machine_shape, machine);
+    return machine;
+}
+
 /* ==== check =================================================================================== */
 
-/* Whether the parts of a machine fit together; internal. */
+/* Whether the parts of a machine fit together. */
 
 struct report {
     char *text;
@@ -433,7 +428,7 @@ report_unsound(const struct report *report, const char *format, ...)
     return false;
 }
 
-/* An interval encloses its value, and what is measured is not negative. */
+/* Whether the interval encloses the value, and the value is not negative. */
 static bool number_is_sound(const struct lull_number *number, const char *place, const char *name,
                             const struct report *report)
 {
@@ -565,8 +560,8 @@ static bool machine_is_sound(const struct lull_machine *machine, char *problem, 
 
 /* ==== read ==================================================================================== */
 
-/* Reading a machine file with jansson: the table in schema.c says what is expected. A step (what is
- * read now, linked to what surrounds it) becomes the place in the message. */
+/* Reading a machine file with jansson, by the tables above. A struct lull_json_step names what is
+ * read now and is linked to the step around it; together they make the place in a message. */
 
 struct reader {
     const char *path;
@@ -664,7 +659,8 @@ static lull_status read_simple(const struct reader *reader, const struct lull_fi
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* The document is in memory already, so an array of its length is no more than a few times that. */
+/* The length of an array in the file cannot ask for too much memory: the document is in memory
+ * already, and an array of structs is at most a few times as large. */
 static lull_status make_room(const struct reader *reader, size_t count, size_t size, void *item,
                              const struct lull_field *field, char **ret_items)
 {
@@ -776,7 +772,7 @@ static lull_status read_field(const struct reader *reader, const struct lull_fie
     }
 }
 
-/* Misspelt keys would otherwise be numbers that silently are not there. */
+/* Refuses unknown keys: a number with a misspelt key would otherwise be missing silently. */
 static lull_status refuse_unknown(const struct reader *reader, const struct lull_shape *shape,
                                   json_t *object, const struct lull_json_step *up)
 {
@@ -864,8 +860,6 @@ lull_status lull_machine_read(const char *path, struct lull_arena *arena,
 }
 
 /* ==== write =================================================================================== */
-
-/* Writing a machine file: the table in schema.c says what there is. */
 
 static void write_fields(struct lull_json *json, const struct lull_shape *shape, const void *item);
 
@@ -956,7 +950,7 @@ static void write_items(struct lull_json *json, const struct lull_field *field, 
     }
 }
 
-/* Arrays of plain values stand on one line. */
+/* Writes an array; one of plain values stands on one line. */
 static void write_array(struct lull_json *json, const struct lull_field *field, const void *item)
 {
     const void *place = (const char *)item + field->offset;
