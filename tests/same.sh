@@ -6,8 +6,8 @@
 # OLD and NEW are two programs lull. Each command is given to both, on the kept runs (tests/data), on real traces
 # (LULL_CONFORMANCE_DIR), on simulated runs, and on COUNT (2,000) runs that DRAW_RUNS draws (the target draw_runs of
 # NEW's build). Standard output, standard error, the status and all files that are written must be the same to the byte.
-# Every fifth command is given to teams of 1, 2, 3 and 7 processes, too. Prints each command that differs, and how many
-# were compared; exits with 1 if any differs.
+# Every fifth command is given to teams of 1, 2, 3 and 7 processes, too. With SAME_SHARE=N only one of N commands is
+# compared. Prints each command that differs, and how many were compared; exits with 1 if any differs.
 set -euo pipefail
 [ $# -ge 2 ] || {
     sed -n '2,6p' "$0" >&2
@@ -123,6 +123,8 @@ if [ -n "$draw" ]; then
 fi
 
 result=$folder/result
+awk -v share="${SAME_SHARE:-1}" 'NR % share == 0' "$cases" >"$cases.chosen"
+mv "$cases.chosen" "$cases"
 xargs -a "$cases" -d '\n' -P "$(nproc)" -n 16 bash -c \
     'for line; do IFS=$'"'\t'"' read -ra words <<<"$line"; compare "${words[@]}"; done' compare >"$result" || true
 cat "$result"
