@@ -1,5 +1,6 @@
-/* Chunks that double in size up to 32 MiB; larger requests get a chunk of their own. Big chunks ask
- * for large pages: what is in them is often touched here and there. */
+/* An arena consists of chunks that double in size up to 32 MiB; larger requests get a chunk of
+ * their own. Big chunks ask for large pages, because what is in them is often touched here and
+ * there. */
 #include "base/arena.h"
 
 #include <stdarg.h>

@@ -57,7 +57,8 @@ bool lull_array_enlarge(void *array, size_t *capacity, size_t need, size_t size)
         larger = need;
     if (need > most)
         return false;
-    /* All pointers to objects look alike (POSIX), but only memcpy may write one of any type. */
+    /* Pointers to all types of objects have the same form (POSIX), but only memcpy may write one of
+     * any type. */
     void *memory;
     memcpy(&memory, array, sizeof memory);
     void *fresh = realloc(memory, larger * size);

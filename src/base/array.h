@@ -1,4 +1,5 @@
-/* One growing array, for memory of malloc. What lives in an arena grows with lull_arena_grow.
+/* One growing array, and a ring built like it, in memory of malloc. What lives in an arena grows
+ * with lull_arena_grow.
  *
  *     struct item *items = NULL;
  *     size_t capacity = 0, count = 0;
@@ -6,8 +7,7 @@
  *         return no memory;
  *     items[count++] = item;
  *     ...
- *     free(items);
- */
+ *     free(items); */
 #ifndef LULL_BASE_ARRAY_H
 #define LULL_BASE_ARRAY_H
 
@@ -30,29 +30,29 @@ static inline bool lull_array_reserve(void *array, size_t *capacity, size_t need
     return need <= *capacity || lull_array_enlarge(array, capacity, need, size);
 }
 
-/* Puts an element of `size` bytes in front of the one at index `at` <= *count of a list that holds
- * `most` at most: when it does, the last one falls off. For at == most nothing changes. */
+/* Inserts an element of `size` bytes at index `at` <= *count into a list that holds `most` elements
+ * at most: when the list is full, its last element falls off. For at == most nothing changes. */
 void lull_array_insert(void *items, uint32_t *count, uint32_t most, uint32_t at, const void *item,
                        size_t size);
 
 /* ==== ring ==================================================================================== */
 
-/* One queue of elements that are numbered on: pushed behind, popped in front, reached by place. Of
- * zeros it is empty. Pointers to elements are stale after a push. */
+/* A queue of elements: pushed behind, popped in front, reached by their place. A ring of zeros is
+ * empty. Pointers to elements are stale after a push. */
 
 struct lull_ring {
     unsigned char *items; /* [capacity], a power of two; the first is at `begin` */
     uint32_t begin, count, capacity;
 };
 
-/* A new last element of `size` bytes, always the same for a ring, which the caller fills. NULL: no
- * memory, and nothing has changed. */
+/* Adds a last element of `size` bytes, which is always the same size for one ring; the caller fills
+ * it. NULL: no memory, and nothing has changed. */
 void *lull_ring_push(struct lull_ring *ring, uint32_t size);
-/* Drops the first; there is one. */
+/* Drops the first element; there must be one. */
 void lull_ring_pop(struct lull_ring *ring);
 void lull_ring_free(struct lull_ring *ring);
 
-/* The element at `place` < count from the first. */
+/* The element at `place` < count, counted from the first. */
 static inline void *lull_ring_at(const struct lull_ring *ring, uint32_t size, uint32_t place)
 {
     return ring->items + (uint64_t)((ring->begin + place) & (ring->capacity - 1)) * size;

@@ -34,7 +34,7 @@ static inline int64_t lull_clock_read(clockid_t clock)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Ticks; `tsc` is what lull_clock_tsc_is_safe() said. */
+/* The present in ticks; `tsc` is what lull_clock_tsc_is_safe() said. */
 static inline uint64_t lull_clock_now(bool tsc)
 {
 #if defined(__aarch64__)
@@ -74,9 +74,10 @@ static inline bool lull_clock_source_is(const char *line)
                                line);
 }
 
-/* The processor says that its counter is constant and does not stop (CPUID 80000007H, EDX bit 8;
- * Intel SDM volume 3, "Invariant TSC"), from which Linux has constant_tsc and nonstop_tsc of
- * /proc/cpuinfo. To ask took 7 us in a virtual machine, to read the file twice 47. */
+/* Whether the processor says that its counter is constant and does not stop (CPUID 80000007H, EDX
+ * bit 8; Intel SDM volume 3, "Invariant TSC"). Linux takes constant_tsc and nonstop_tsc of
+ * /proc/cpuinfo from there. Asking the processor took 7 us in a virtual machine, reading the file
+ * twice 47 us. */
 static inline bool lull_clock_tsc_is_invariant(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -112,7 +113,7 @@ static inline struct lull_clock_point lull_clock_pair(bool tsc)
         best.error_ticks = 0;
         return best;
     }
-    for (int i = 0; i < 16; i++) { /* the one that was interrupted least */
+    for (int i = 0; i < 16; i++) { /* of 16 pairings the one that took least is kept */
         uint64_t before = lull_clock_now(tsc);
         int64_t ns = lull_clock_read(CLOCK_MONOTONIC);
         uint64_t after = lull_clock_now(tsc);

@@ -30,17 +30,18 @@ enum lull_collective {
 /* Whose data a process needs before it can go on. */
 enum lull_collective_needs {
     LULL_NEEDS_ALL,
-    LULL_NEEDS_ROOT,     /* all others need the root's */
-    LULL_ROOT_NEEDS_ALL, /* the root needs those of all others */
-    LULL_NEEDS_LOWER,    /* those of lower ranks */
-    LULL_NEEDS_NOBODY,   /* or it is not known whose */
-    /* Between two groups. A root (LULL_NEEDS_ROOT) is needed by the other group alone there. */
-    LULL_NEEDS_OTHERS,     /* those of the other group */
-    LULL_ROOT_NEEDS_OTHERS /* the root needs those of the other group */
+    LULL_NEEDS_ROOT,     /* all others need the root's data */
+    LULL_ROOT_NEEDS_ALL, /* the root needs the data of all others */
+    LULL_NEEDS_LOWER,    /* each needs the data of lower ranks */
+    LULL_NEEDS_NOBODY,   /* nobody's, or it is not known whose */
+    /* Between two groups. There only the other group needs a root's data (LULL_NEEDS_ROOT). */
+    LULL_NEEDS_OTHERS,     /* each needs the data of the other group */
+    LULL_ROOT_NEEDS_OTHERS /* the root needs the data of the other group */
 };
 enum lull_collective_needs lull_collective_needs(unsigned op);
 /* The same on an intercommunicator: each group gets what the other one gives, as the standard has
- * it for every operation that has a meaning there. Making a communicator needs all of both. */
+ * it for every operation that has a meaning there. Making a communicator needs all members of both
+ * groups. */
 enum lull_collective_needs lull_collective_needs_between(unsigned op);
 
 /* "MPI_Allreduce" without prefix, as users read it: "allreduce". */

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- what was read -------------------------------------------------------------------------- */
+/* ---- what was read --------------------------------------------------------------------------- */
 
 struct identity {
     uint64_t device, inode;
@@ -22,7 +22,7 @@ struct identity {
 
 static bool inputs_are_protected; /* set before there are threads */
 static pthread_mutex_t read_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct lull_hash files_read; /* identities; where memory lacks, one is missing */
+static struct lull_hash files_read; /* device and inode of each; without memory one is missing */
 
 void lull_protect_inputs(void)
 {

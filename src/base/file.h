@@ -22,19 +22,19 @@ lull_status lull_map_file(const char *path, struct lull_mapping *ret_mapping,
                           struct lull_error *err);
 void lull_unmap(struct lull_mapping *mapping);
 
-/* Opens a regular file for reading, and fails at once on anything else: a pipe makes nobody wait.
- * The file counts as read, as it does with lull_map_file. */
+/* Opens a regular file for reading. Fails at once on anything else, so that nobody waits for a
+ * pipe. The file counts as read (lull_protect_inputs), as it does with lull_map_file. */
 lull_status lull_open_read(const char *path, int *ret_fd, struct stat *ret_info,
                            struct lull_error *err);
-/* The same for a file that a library will open by its name. */
+/* Checks the same for a file that a library will open by its name. */
 lull_status lull_check_read(const char *path, struct lull_error *err);
-/* From now on this process remembers what it reads, and no output replaces it. For programs that
- * read, write and end, before they start threads. */
+/* From now on this process remembers which files it reads, and no output replaces them. For
+ * programs that read, write and end; called before they start threads. */
 void lull_protect_inputs(void);
 bool lull_was_read(const struct stat *info);
 
-/* Reads up to `size` bytes from the start of a file, to recognise a format: that alone does not
- * count as reading. */
+/* Reads up to `size` bytes from the start of a file, to recognise its format; that does not count
+ * as reading. */
 lull_status lull_read_head(const char *path, void *buffer, size_t size, size_t *ret_got,
                            struct lull_error *err);
 

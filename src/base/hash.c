@@ -8,8 +8,8 @@
 enum { FIRST_SLOTS = 16 };
 static const size_t most_entries = (size_t)1 << 31;
 
-/* Eight bytes at a time; then the last step of MurmurHash3, where every bit of a word reaches every
- * bit of the result. */
+/* Hashes eight bytes at a time, and then does the last step of MurmurHash3, by which every bit of a
+ * word reaches every bit of the result. */
 static uint64_t hash_bytes(const unsigned char *bytes, size_t size)
 {
     uint64_t hash = size, word;

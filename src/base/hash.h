@@ -1,6 +1,5 @@
-/* One hash table: byte strings to 64-bit values.
- *
- * Made for tuples that get a small number each (interning), for ids and for names:
+/* One hash table: byte strings to 64-bit values. It is made for tuples that get a small number each
+ * (interning), for ids and for names:
  *
  *     struct lull_hash table = {0};
  *     uint64_t *index = lull_hash_add(&table, &key, sizeof key, count, &is_new);
@@ -14,8 +13,8 @@
  * Keys are equal when their sizes and all of their bytes are; a struct as a key must have no
  * padding. Keys of different sizes may share a table. Entries stay in order of arrival, so that
  * going over them does not depend on the hash; they cannot be removed. Memory: about 40 bytes and
- * the key per entry. A table may be moved, but two threads may only look up at the same time.
- * A table of zeros is empty, and allowed everywhere. */
+ * the key per entry. A table may be moved in memory. Several threads may look up at the same time,
+ * but not while one adds. A table of zeros is empty, and allowed everywhere. */
 #ifndef LULL_BASE_HASH_H
 #define LULL_BASE_HASH_H
 

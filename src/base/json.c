@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== json step =============================================================================== */
+/* ==== where a reader is ======================================================================= */
 
 static size_t print_step(const struct lull_json_step *step, char *text, size_t size)
 {
@@ -31,7 +31,7 @@ lull_status lull_json_wrong(struct lull_error *err, const char *path,
     return lull_fail(err, LULL_ERR_FORMAT, "%s: %s: %s", path, place[0] ? place : "/", what);
 }
 
-/* ==== json ==================================================================================== */
+/* ==== writing ================================================================================= */
 
 void lull_json_begin(struct lull_json *json, FILE *out, bool compact)
 {

@@ -1,8 +1,8 @@
-/* JSON writer: streams to a FILE, keeps track of commas and nesting, escapes strings.
+/* Writing JSON: streams to a FILE, keeps track of commas and nesting, escapes strings.
  *
- * Numbers are written so that they read back to the same double (%.17g, shortened where exact);
- * NaN and infinities are written as null. Errors of the stream stay in ferror(). Reading JSON is
- * done with jansson where it is needed. */
+ * Numbers are written so that they read back to the same double (%.17g, shortened where exact); NaN
+ * and infinities are written as null. Errors of the stream stay in ferror(). JSON is read with
+ * jansson; for its readers there is only a message here (lull_json_wrong). */
 #ifndef LULL_BASE_JSON_H
 #define LULL_BASE_JSON_H
 
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* ==== json ==================================================================================== */
+/* ==== writing ================================================================================= */
 
 struct lull_json {
     FILE *out;
@@ -36,18 +36,17 @@ void lull_json_number(struct lull_json *json, double value);
 void lull_json_bool(struct lull_json *json, bool value);
 void lull_json_null(struct lull_json *json);
 
-/* ==== json step =============================================================================== */
+/* ==== where a reader is ======================================================================= */
 
-/* Where a reader of JSON is: a chain of steps from the root, for messages. */
-
-/* Into a member or an element of what is around it; NULL is the root. On the reader's stack. */
+/* A step into a member or an element of the value around it. The place of a reader is a chain of
+ * steps up to the root, which is NULL; the steps live on the reader's stack. */
 struct lull_json_step {
     const struct lull_json_step *up;
-    const char *key; /* NULL: an index */
+    const char *key; /* of a member; NULL: an element, by its index */
     size_t index;
 };
 
-/* "PATH: /threads/3/rank: WHAT" with LULL_ERR_FORMAT; a place that is too long is cut. */
+/* Fails with LULL_ERR_FORMAT and "PATH: /threads/3/rank: WHAT"; a place that is too long is cut. */
 lull_status lull_json_wrong(struct lull_error *err, const char *path,
                             const struct lull_json_step *step, const char *what);
 

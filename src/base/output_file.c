@@ -27,8 +27,8 @@ struct lull_output {
     char *target; /* no link */
     char *temporary;
     struct stat before; /* of the target at the begin; st_nlink 0: there was none */
-    /* What the commit has done so far: nothing, the target is new, or the temporary's name is that
-     * of what was there before. */
+    /* What the commit has done so far: nothing; or put the new one in the target's place; or
+     * exchanged the two, so that the old one has the temporary's name. */
     enum { NOT_PLACED, PLACED, EXCHANGED } placed;
 };
 
@@ -261,7 +261,8 @@ static bool is_as_before(const struct lull_output *output, const char *path)
            info.st_dev == output->before.st_dev && info.st_ino == output->before.st_ino;
 }
 
-/* Where there is nothing. File systems that cannot look and rename at once are asked before. */
+/* Puts an output where nothing is. File systems that cannot check and rename in one step are asked
+ * before. */
 static lull_status place_new(struct lull_output *output, struct lull_error *err)
 {
     struct stat info;
@@ -278,9 +279,10 @@ static lull_status place_new(struct lull_output *output, struct lull_error *err)
     return LULL_OK;
 }
 
-/* rename() replaces neither a folder that holds something nor a file by a folder. Exchanging the
- * two does, at no moment without the one or the other, and it shows what has been replaced. File
- * systems that cannot exchange get the old one removed first. */
+/* Puts an output in the place of an old one. rename() replaces neither a folder that holds
+ * something nor a file by a folder. Exchanging the two does, with one of them there at every
+ * moment, and shows what has been replaced. On file systems that cannot exchange, the old one is
+ * removed first. */
 static lull_status place_over(struct lull_output *output, struct lull_error *err)
 {
     if (!is_as_before(output, output->target))
@@ -312,7 +314,7 @@ static lull_status place(struct lull_output *output, struct lull_error *err)
     return there ? place_over(output, err) : place_new(output, err);
 }
 
-/* Undoes place(): the output has its temporary name again. */
+/* Undoes what was done: the output has its temporary name again. */
 static void take_back(struct lull_output *output)
 {
     if (output->placed == EXCHANGED)
@@ -377,9 +379,9 @@ static int close_stream(void *cookie)
     return result;
 }
 
-/* A stream into an open descriptor or a file that exists, emptied. *ret_failure is 0, or becomes
- * the errno of the first write that failed, which stdio does not keep; it must outlive the stream.
- * fclose() closes the descriptor. NULL: see errno. */
+/* Opens a stream into an open descriptor, or into a file that exists and is emptied. *ret_failure
+ * is 0, or becomes the errno of the first write that failed, which stdio does not keep; it must
+ * outlive the stream. fclose() closes the descriptor. NULL: see errno. */
 static FILE *output_stream(int fd, int *ret_failure)
 {
     struct stream *stream = malloc(sizeof *stream);
@@ -471,7 +473,7 @@ lull_status lull_file_probe(const char *path, struct lull_error *err)
     return status;
 }
 
-/* ==== process ================================================================================= */
+/* ==== the process: limits and signals ========================================================= */
 
 void lull_limits_raise_files(void)
 {
@@ -482,8 +484,8 @@ void lull_limits_raise_files(void)
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* A thread of its own waits for the signals: in it any function may be called, as it may not in a
- * handler. */
+/* A thread of its own waits for the signals, because it may call any function, which a handler may
+ * not. */
 static void *wait_for_signal(void *argument)
 {
     const sigset_t *signals = argument;

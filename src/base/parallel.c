@@ -66,7 +66,7 @@ void lull_parallel_run(unsigned workers, void (*body)(void *context, unsigned wo
     free(others);
 }
 
-/* ---- all or none ---------------------------------------------------------------------------- */
+/* ---- all or none ----------------------------------------------------------------------------- */
 
 struct gate {
     pthread_mutex_t lock;

@@ -1,18 +1,19 @@
-/* How programs are started under the recorder: those that are not what a user means to measure, or
- * run a user's program without being it, by name. Included by the recorder, too. */
+/* Names of programs that start or run other programs: shells and interpreters. Included by the
+ * recorder, too. */
 #ifndef LULL_BASE_STARTERS_H
 #define LULL_BASE_STARTERS_H
 
-/* What they start are other programs. */
+/* Shells: what they start are other programs. */
 #define LULL_SHELLS "sh", "bash", "dash", "ash", "zsh", "ksh", "csh", "tcsh", "busybox"
 
-/* Names may end in a version: python3.11. */
+/* Interpreters: they run the user's program in themselves. Names may end in a version:
+ * python3.11. */
 #define LULL_INTERPRETERS \
     "python", "perl", "ruby", "lua", "julia", "R", "Rscript", "octave", "node", "java"
 
-/* A program with the address sanitizer of gcc ends at once where a library comes before the
- * sanitizer's own, unless ASAN_OPTIONS has this. It stands first there, so that it can be taken out
- * again. */
+/* An option for ASAN_OPTIONS. Without it a program with gcc's address sanitizer ends at once where
+ * a library is loaded before the sanitizer's own. It is put first there, so that it can be taken
+ * out again. */
 #define LULL_ASAN_ORDER "verify_asan_link_order=0"
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== text ==================================================================================== */
+/* ==== numbers ================================================================================= */
 
 lull_status lull_parse_u64(const char *text, size_t length, uint64_t *ret_value)
 {
@@ -212,7 +212,7 @@ const char *lull_format_quantity(double value, const char *unit, char *buffer, s
     return buffer;
 }
 
-/* ==== option ================================================================================== */
+/* ==== values of options ======================================================================= */
 
 /* "additive, multiplicative or all" */
 static void join(const char *const *words, char *text, size_t size)
@@ -309,7 +309,7 @@ lull_status lull_option_time(const char *name, const char *text, int64_t least,
     return LULL_OK;
 }
 
-/* ==== suggest ================================================================================= */
+/* ==== similar words =========================================================================== */
 
 #define LONGEST 32 /* of words that are looked at */
 
@@ -358,7 +358,7 @@ const char *lull_suggest(const char *word, const char *const *candidates, size_t
     return best;
 }
 
-/* ==== utf8 ==================================================================================== */
+/* ==== characters ============================================================================== */
 
 size_t lull_utf8_decode(const char *text, uint32_t *ret_code)
 {

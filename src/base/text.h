@@ -1,4 +1,5 @@
-/* Numbers in text: strict parsing with units, and short printing. */
+/* Texts: strict parsing of numbers with units, short printing of numbers, values of options,
+ * similar words, and characters of UTF-8. */
 #ifndef LULL_BASE_TEXT_H
 #define LULL_BASE_TEXT_H
 
@@ -8,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ==== text ==================================================================================== */
+/* ==== numbers ================================================================================= */
 
 /* Decimal digits only, the whole of [text, text + length); LULL_ERR_RANGE on overflow. */
 lull_status lull_parse_u64(const char *text, size_t length, uint64_t *ret_value);
@@ -16,21 +17,21 @@ lull_status lull_parse_u64(const char *text, size_t length, uint64_t *ret_value)
 /* A finite number, the whole of the text; else LULL_ERR_RANGE. */
 lull_status lull_parse_real(const char *text, double *ret_value);
 
-/* A time with unit: "250ns", "1.5us", "3ms", "2s", "1min"; a bare number counts in `bare_ns`
+/* A time with unit: "250ns", "1.5us", "3ms", "2s", "1min", "1h"; a bare number counts in `bare_ns`
  * nanoseconds each. Result in ns, rounded to the nearest; may be negative. */
 lull_status lull_parse_time(const char *text, double bare_ns, int64_t *ret_ns,
                             struct lull_error *err);
 
-/* The same, not rounded, for times per byte and the like. */
+/* The same, not rounded, for example for times per byte. */
 lull_status lull_parse_time_real(const char *text, double bare_ns, double *ret_ns,
                                  struct lull_error *err);
 
-/* A size with unit: "512", "1KiB", "4MB" (KiB, MiB, GiB binary; kB, MB, GB decimal). In bytes. */
+/* A size with unit: "512", "1KiB", "4MB" (KiB to TiB binary; kB to TB decimal). In bytes. */
 lull_status lull_parse_size(const char *text, uint64_t *ret_bytes, struct lull_error *err);
 
 struct lull_arena;
-/* The pieces between separators (each of the characters is one), in `arena`, NULL at the end; one
- * of an empty text. For NULL there are none, and NULL is returned. */
+/* Splits a text at separators, each of which is one character. The pieces live in `arena`, NULL at
+ * the end; an empty text has one. For NULL there are none, and NULL is returned. */
 const char **lull_split(const char *text, const char *separators, struct lull_arena *arena,
                         size_t *ret_count);
 
@@ -44,39 +45,37 @@ const char *lull_format_quantity(double value, const char *unit, char *buffer, s
 /* "22,180". */
 const char *lull_format_count(uint64_t count, char *buffer, size_t size);
 
-/* ==== option ================================================================================== */
+/* ==== values of options ======================================================================= */
 
-/* Values that users give to options --NAME, NULL where nothing was said. All fail with
+/* Values that users give to options --NAME; NULL where the option was not given. All fail with
  * LULL_ERR_RANGE and a text that begins with the option. */
 
-/* Which of the words (NULL at the end) it is, counted from 1; 0: not said. */
+/* Which of the words (NULL at the end) the value is, counted from 1; 0: not given. */
 lull_status lull_option_word(const char *name, const char *value, const char *const *words,
                              unsigned *ret_number, struct lull_error *err);
-/* A whole number from `least` to `most`; not said: *value stays. */
+/* A whole number from `least` to `most`; not given: *value stays. */
 lull_status lull_option_number(const char *name, const char *text, uint64_t least, uint64_t most,
                                uint64_t *value, struct lull_error *err);
-/* A number from `least` up that may have a fraction; not said: *value stays. */
+/* A number from `least` up that may have a fraction; not given: *value stays. */
 lull_status lull_option_real(const char *name, const char *text, double least, double *value,
                              struct lull_error *err);
-/* Percent from `least` to `most`, of which *value becomes a hundredth; not said: it stays. */
+/* Percent from `least` to `most`, divided by 100 for *value; not given: *value stays. */
 lull_status lull_option_percent(const char *name, const char *text, double least, double most,
                                 double *value, struct lull_error *err);
-/* A size of `least` bytes or more, and a time in ns of `least` or more, with units (base/text.h);
- * `expected` says in words what is too little. Not said: *value stays. */
+/* A size of `least` bytes or more, and a time in ns of `least` or more, with units as above.
+ * `expected` says in words what would be enough. Not given: *value stays. */
 lull_status lull_option_size(const char *name, const char *text, uint64_t least,
                              const char *expected, uint64_t *value, struct lull_error *err);
 lull_status lull_option_time(const char *name, const char *text, int64_t least,
                              const char *expected, int64_t *value, struct lull_error *err);
 
-/* ==== suggest ================================================================================= */
-
-/* "Did you mean ...?" */
+/* ==== similar words =========================================================================== */
 
 /* The candidate that `word` most likely stands for, or NULL if none is near. Candidates that are
  * NULL are passed over. */
 const char *lull_suggest(const char *word, const char *const *candidates, size_t count);
 
-/* ==== utf8 ==================================================================================== */
+/* ==== characters ============================================================================== */
 
 /* Characters of foreign texts: names from traces and machine files may hold anything. */
 
@@ -84,12 +83,13 @@ const char *lull_suggest(const char *word, const char *const *candidates, size_t
  * surrogate, beyond U+10FFFF). */
 size_t lull_utf8_decode(const char *text, uint32_t *ret_code);
 
-/* Controls of ASCII and of C1, marks and overrides of direction, separators of lines. */
+/* Whether the character is a control of ASCII or C1, a mark or an override of direction, or a
+ * separator of lines. */
 bool lull_utf8_is_control(uint32_t code);
 
-/* Moves *text on by one character, or one byte that begins none, and puts what may be shown of it
- * into `piece`: itself, a blank for newline and tab, or its bytes as "\x1b". Returns the length,
- * at most LULL_UTF8_PIECE; no zero follows. */
+/* Moves *text on by one character, or by one byte that begins no character, and puts what may be
+ * shown of it into `piece`: the character itself, a blank for newline and tab, or its bytes as
+ * "\x1b". Returns the length of that, at most LULL_UTF8_PIECE; no zero follows. */
 enum { LULL_UTF8_PIECE = 16 };
 size_t lull_utf8_clean(const char **text, char piece[LULL_UTF8_PIECE]);
 

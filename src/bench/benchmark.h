@@ -1,17 +1,19 @@
 /* Benchmarks: one constant struct per file, listed in benchmark.c.
  *
- * A run has three steps. Each benchmark plans: it makes probes (one per number to measure) and
- * tasks (what is to be run for some probes). Then all tasks are visited in rounds, every task once
- * in each, so that the rounds of a number are spread over the whole run and its interval contains
- * what changes from second to second; tasks that start programs have fewer visits, at equal
- * distances. After these rounds a task whose numbers are all sure enough is not visited again. At
- * last each benchmark finishes: fits, curves, what is derived.
+ * A run has three steps. First each benchmark plans: it makes probes (one per number to measure)
+ * and tasks (what is to be run for some probes). Then all tasks are visited in rounds, every task
+ * once in each round. So the visits to a number are spread over the whole run, and its interval
+ * contains what changes from second to second. Tasks that start programs have fewer visits, at
+ * equal distances. After these rounds a task whose numbers are all sure enough is not visited
+ * again. At last each benchmark finishes: fits, curves, and what else is derived.
  *
- * The value of a number is the median over its rounds of the rounds' quantile, its interval where
- * a later round will be, never narrower than that of the clock during the run (bench/number.h).
+ * The value of a number is the median, over its rounds, of the rounds' quantile. Its interval is
+ * where a later round will be, and never narrower than that of the clock during the run
+ * (bench/number.h).
  *
- * To add a benchmark: write bench/NAME.c with a `const struct lull_benchmark lull_bench_NAME`, add
- * its address to the array in benchmark.c; kernels go to bench/kernel/. */
+ * To add a benchmark: write a file of its own in bench/ with a `const struct lull_benchmark
+ * lull_bench_NAME`, and add its address to the array in benchmark.c; kernels go to
+ * bench/kernel/. */
 #ifndef LULL_BENCH_BENCHMARK_H
 #define LULL_BENCH_BENCHMARK_H
 
@@ -24,14 +26,14 @@ struct lull_benchmark {
     const char *name;    /* "triad": how a user asks for it */
     const char *group;   /* a name in lull_bench_groups */
     const char *summary; /* one line, lower case */
-    /* Makes probes and tasks. What this host lacks is told with lull_bench_skip, and is no failure.
-     */
+    /* Makes probes and tasks. What this host lacks is told with lull_bench_skip, and is no
+     * failure. */
     lull_status (*plan)(const struct lull_benchmark *self, struct lull_bench *bench,
                         struct lull_error *err);
     /* After the last round, when the numbers are in bench->machine; may be NULL. */
     lull_status (*finish)(const struct lull_benchmark *self, struct lull_bench *bench,
                           struct lull_error *err);
-    const struct lull_bench_kernel *kernel; /* NULL where there is none */
+    const struct lull_bench_kernel *kernel; /* of the benchmark of a kernel; else NULL */
 };
 
 /* NULL at the end. */
@@ -40,7 +42,8 @@ const struct lull_benchmark *lull_benchmark_find(const char *name); /* NULL if u
 
 enum lull_effort { LULL_EFFORT_QUICK, LULL_EFFORT_STANDARD, LULL_EFFORT_FULL, LULL_EFFORTS };
 
-/* Which tables there are, and the seconds that all tasks of a group may take together. */
+/* A group of benchmarks: a table of the output, and the seconds that all its tasks may take
+ * together. */
 struct lull_bench_group {
     const char *name;  /* "bandwidth" */
     const char *title; /* "Bandwidth" */
@@ -49,20 +52,21 @@ struct lull_bench_group {
 extern const struct lull_bench_group lull_bench_groups[]; /* name NULL at the end */
 const struct lull_bench_group *lull_bench_group_find(const char *name);
 
-/* Those that names (NULL at the end) of benchmarks and groups mean, in their order. Fails with
- * LULL_ERR_RANGE for an unknown name. */
+/* The benchmarks that names (NULL at the end) of benchmarks and groups mean, in the order of the
+ * names. Fails with LULL_ERR_RANGE for an unknown name. */
 lull_status lull_benchmarks_choose(const char *const *names, struct lull_arena *arena,
                                    const struct lull_benchmark *const **ret_wanted,
                                    size_t *ret_count, struct lull_error *err);
 
 struct lull_bench_settings {
     enum lull_effort effort;
-    double precision; /* relative width of an interval; 0: LULL_BENCH_PRECISION */
+    double precision; /* width of an interval relative to the value; 0: LULL_BENCH_PRECISION */
     const struct lull_benchmark *const *wanted; /* NULL: all */
     size_t n_wanted;
-    const char *const *helper_folders; /* where helper programs are; ends with NULL; NULL: none */
+    const char *const *helper_folders; /* where helper programs are, NULL at the end; NULL:
+                                          nowhere */
     const char *mpi;                   /* "openmpi", "mpich": the family to measure; NULL: any */
-    const char *mpi_launch; /* "srun -n 4": how to start it, in words; NULL: by its own mpirun */
+    const char *mpi_launch; /* "srun -n 4": how to start MPI programs; NULL: by its own mpirun */
     uint64_t memory;        /* bytes that may be used; 0: half of what is free */
     void (*progress)(void *context, double share, const char *what); /* may be NULL */
     void *progress_context;
@@ -72,31 +76,34 @@ struct lull_bench_settings {
 struct lull_probe {
     const char *name; /* of the number in the machine file */
     const char *unit;
-    double amount; /* the number is amount / seconds per repetition: bytes, flops; 0: it is the
-                      seconds per repetition times `scale` */
-    double scale;  /* 0 means 1 */
-    double write_allocate; /* factor to the same with write-allocate; 0: does not apply */
+    double amount;         /* bytes or flops of one repetition: the number is amount / seconds per
+                              repetition; 0: the number is the seconds per repetition times
+                              `scale` */
+    double scale;          /* 0 means 1 */
+    double write_allocate; /* factor to the number that counts write-allocates, too; 0: does not
+                              apply */
     double quantile;       /* 0: LULL_BENCH_QUANTILE */
     const char *note;      /* what limits the number, from the start */
-    bool point;            /* of a curve: left out of the machine's numbers */
+    bool point;            /* a point of a curve: left out of the machine's numbers */
     struct lull_round *rounds;
     size_t n_rounds, capacity;
     const struct lull_benchmark *of; /* filled in */
 };
 
-/* The settings of an environment that decide how threads of OpenMP wait and where they run, but for
- * those that the benchmarks set themselves: "OMP_WAIT_POLICY=passive KMP_BLOCKTIME=0"; "": none. */
+/* The settings of an environment that decide how threads of OpenMP wait and where they run, as
+ * "OMP_WAIT_POLICY=passive KMP_BLOCKTIME=0"; "": none. Those that the benchmarks set themselves are
+ * left out. */
 const char *lull_openmp_settings(const char *const *environment, struct lull_arena *arena);
 
 /* What is run in one visit; it adds a round to each of its probes. */
 struct lull_task {
-    const char *name; /* for the progress line */
+    const char *name; /* what the progress line calls it */
     lull_status (*visit)(struct lull_bench *bench, const struct lull_task *task, double seconds,
                          struct lull_error *err);
     void *data;
     size_t first_probe, n_probes;
     double share;    /* of the group's time, relative to its other tasks; 0 means 1 */
-    unsigned visits; /* how many it is to have, spread over the run; 0: one in every round */
+    unsigned visits; /* how many visits it is to have, spread over the run; 0: one in every round */
     /* Filled in: */
     const struct lull_benchmark *of;
     double spent; /* seconds */
@@ -111,17 +118,19 @@ struct lull_bench {
     struct lull_topology *topology;
     struct lull_machine *machine; /* described from the start, numbers at the end */
     struct lull_bench_memory *memory;
-    uint64_t memory_limit; /* bytes that one thread count's working sets may have together */
+    uint64_t memory_limit; /* bytes that the working sets of all threads of one measurement may have
+                              together */
     struct lull_probe *probes;
     size_t n_probes, probe_capacity;
     struct lull_task *tasks;
     size_t n_tasks, task_capacity;
     const struct lull_benchmark *planning; /* the one whose plan or finish runs */
-    double *cycles;                        /* seconds per cycle of the clock, after every visit */
+    double *cycles;                        /* [n_cycles] seconds per cycle of the clock, one after
+                                              every visit */
     size_t n_cycles, cycle_capacity;
 };
 
-/* Returns the probe's index; the probes of one task follow each other. */
+/* Adds a probe and returns its index. The probes of one task must be added one after the other. */
 size_t lull_bench_probe(struct lull_bench *bench, const struct lull_probe *probe);
 void lull_bench_task(struct lull_bench *bench, const struct lull_task *task);
 void lull_bench_add_round(struct lull_bench *bench, size_t probe, const struct lull_round *round);
@@ -129,7 +138,7 @@ void lull_bench_add_round(struct lull_bench *bench, size_t probe, const struct l
  * are those of the run, whatever `timing` says. */
 lull_status lull_bench_time(struct lull_bench *bench, const struct lull_task *task,
                             const struct lull_timing *timing, struct lull_error *err);
-/* Room for a curve in the machine, to be filled in. */
+/* Adds a curve to the machine, for the caller to fill in. */
 struct lull_series *lull_bench_series(struct lull_bench *bench);
 /* A remark in the machine file: what is not measured, and why. */
 void lull_bench_skip(struct lull_bench *bench, const char *format, ...)
@@ -143,18 +152,19 @@ const char *lull_bench_helper(const struct lull_bench *bench, const char *name);
 /* A copy of a text in the run's arena. */
 const char *lull_bench_text(struct lull_bench *bench, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* The number of a probe as its rounds are now. */
+/* The number of a probe from the rounds that it has so far. */
 struct lull_number lull_probe_number(const struct lull_probe *probe, double precision,
                                      struct lull_arena *arena);
 
-/* Thread counts worth a number, ascending: every one up to 8, then eighths of a memory domain up to
- * a domain, then whole domains, and all cores. At most `most`, the last being all cores; returns
- * how many. */
+/* Thread counts that are worth a number, ascending: every one up to 8, then eighths of a memory
+ * domain up to a domain, then whole domains, and all cores. At most `most`, the last being all
+ * cores; returns how many. */
 size_t lull_bench_thread_counts(const struct lull_topology *topology, unsigned *counts,
                                 size_t most);
 
-/* Runs everything wanted on this host. `topology` may be one that was opened elsewhere, or NULL.
- * Fails where nothing at all can be measured; what cannot be measured by itself is a remark. */
+/* Runs all wanted benchmarks on this host. `topology` may be one that was opened elsewhere, or
+ * NULL. Fails where nothing at all can be measured; a single thing that cannot be measured becomes
+ * a remark. */
 lull_status lull_bench_run(const struct lull_bench_settings *settings,
                            struct lull_topology *topology, struct lull_arena *arena,
                            struct lull_machine **ret_machine, struct lull_error *err);

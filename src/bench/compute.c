@@ -86,7 +86,7 @@ lull_status lull_compute_plan(const struct lull_benchmark *self, struct lull_ben
     return LULL_OK;
 }
 
-/* The clock that one core really has, "clock.effective". */
+/* Plans the number "clock.effective": the clock that one core really has. */
 static lull_status clock_plan(const struct lull_benchmark *self, struct lull_bench *bench,
                               struct lull_error *err)
 {
@@ -98,8 +98,8 @@ static lull_status clock_plan(const struct lull_benchmark *self, struct lull_ben
 /* ==== clock =================================================================================== */
 
 /* Additions of registers that wait for each other take one cycle each on every processor that lull
- * knows (adding a constant does not: some fold that while renaming registers). So their rate is the
- * clock that the core really has. */
+ * knows. (Adding a constant does not: some processors fold that while renaming registers.) So their
+ * rate is the clock that the core really has. */
 
 enum { ADDITIONS = 64 };
 

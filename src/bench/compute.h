@@ -5,7 +5,8 @@
 #include "bench/benchmark.h"
 #include "bench/kernel.h"
 
-/* For the benchmarks of the kernels: every width on one core, the widest on all. */
+/* The `plan` of the benchmarks of arithmetic kernels: every width on one core, the widest on all
+ * cores. */
 lull_status lull_compute_plan(const struct lull_benchmark *self, struct lull_bench *bench,
                               struct lull_error *err);
 

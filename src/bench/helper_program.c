@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ==== helper output =========================================================================== */
+/* ==== reading ================================================================================= */
 
 struct reader {
     const char *kind;
@@ -36,7 +36,7 @@ static const char *text_of(const struct reader *reader, const json_t *object, co
     return text ? lull_arena_strndup(reader->arena, text, length) : NULL;
 }
 
-/* 0 to `most`; missing: 0. */
+/* Reads a whole number from 0 to `most`; missing: 0. */
 static bool whole(const json_t *object, const char *key, uint64_t most, uint64_t *ret_value)
 {
     const json_t *value = json_object_get(object, key);
@@ -167,14 +167,14 @@ lull_status lull_helper_read(const char *text, const char *kind, struct lull_are
     return LULL_OK;
 }
 
-/* ==== launch ================================================================================== */
+/* ==== starting and listening ================================================================== */
 
 extern char **environ;
 
 enum { MOST_OUTPUT = 64 << 20, PIECE = 1 << 16 };
 
-#define GRACE 2.0 /* s between asking to end and ending */
-#define LEAVE 5.0 /* s from the last line to the end */
+#define GRACE 2.0 /* s between asking a command to end and ending it */
+#define LEAVE 5.0 /* s that a command has from its last line to its end */
 
 const char *lull_launch_find(const char *program, struct lull_arena *arena)
 {
@@ -191,7 +191,8 @@ const char *lull_launch_find(const char *program, struct lull_arena *arena)
     return NULL;
 }
 
-/* Ours go first, and those of the same name that there are, are left out. */
+/* The environment of a command: the variables that are added, and the present ones except those
+ * that have the name of an added one. */
 static char **environment_of(const char *const *more, struct lull_arena *arena)
 {
     size_t count = 0, n = 0;
@@ -222,7 +223,8 @@ struct stream {
     size_t size, capacity;
 };
 
-/* Reads what is there; false at the end, or when it is more than anybody should say. */
+/* Reads what is there; false at the end of the stream, or when it is more than any helper should
+ * write. */
 static bool drain(struct stream *stream)
 {
     size_t need = stream->size + PIECE + 1;
@@ -254,7 +256,7 @@ static bool ends_with_line(const struct stream *stream, const char *line)
 
 enum heard { ENDED, ALL_SAID, TOO_LATE };
 
-/* Until both ends are closed, or the time is up. */
+/* Listens until both streams have ended, or the time is up. */
 static enum heard listen_to(struct stream *streams, const struct lull_launch *launch)
 {
     double deadline = lull_bench_now() + launch->seconds;
@@ -277,7 +279,7 @@ static enum heard listen_to(struct stream *streams, const struct lull_launch *la
     return ENDED;
 }
 
-/* Launchers pass the first signal on to what they have started. */
+/* Ends a command: asked to end, launchers pass the signal on to what they have started. */
 static void end(pid_t child)
 {
     kill(child, SIGTERM);
@@ -311,7 +313,7 @@ static int spawn(const struct lull_launch *launch, int out, int err_fd, struct l
     return problem;
 }
 
-/* The first line that says something, without its end. */
+/* The first line with a word in it, without its newline. */
 static const char *first_words(const char *text, struct lull_arena *arena)
 {
     while (text && *text) {

@@ -19,15 +19,15 @@ enum lull_simd {
     LULL_SIMD_WIDTHS
 };
 const char *lull_simd_name(enum lull_simd simd); /* "scalar", "sse", "avx2", "avx512" */
-unsigned lull_simd_bytes(enum lull_simd simd);   /* of a register as used: 8, 16, 32, 64 */
-/* Whether processor and system have the registers; `fma`: and its fused multiply-add. Asked of the
- * processor when it runs. AVX2 as a width means AVX with 256 bit. */
+unsigned lull_simd_bytes(enum lull_simd simd);   /* bytes of a register as used: 8, 16, 32, 64 */
+/* Whether processor and system have the registers, and with `fma` also fused multiply-add for them;
+ * the processor is asked at run time. AVX2 as a width means AVX with 256 bit. */
 bool lull_simd_usable(enum lull_simd simd, bool fma);
 
-/* Streams over arrays of doubles. Elements i = 0 .. count - 1, count a positive multiple of
- * LULL_KERNEL_STEP, arrays aligned to 64 bytes. Kernels with a result (dot: the sum; load: the sum
- * of the elements loaded last) leave parts of it in the LULL_KERNEL_OUT values of `out`, which are
- * 0 before: the result is their sum. The constant s is LULL_KERNEL_FACTOR. */
+/* A stream over arrays of doubles: elements i = 0 .. count - 1, with count a positive multiple of
+ * LULL_KERNEL_STEP and arrays aligned to 64 bytes. A kernel with a result (dot: the sum; load: the
+ * sum of the elements loaded last) leaves parts of it in the LULL_KERNEL_OUT values of `out`, which
+ * are 0 before: the result is their sum. The constant s in formulas is LULL_KERNEL_FACTOR. */
 typedef void lull_stream_code(double *a, double *b, double *c, double *d, size_t count,
                               double *out);
 #define LULL_KERNEL_STEP   64
@@ -41,19 +41,21 @@ typedef void *lull_chase_code(void *from, uint64_t repetitions);
 struct lull_bench_kernel {
     const char *name;    /* "triad" */
     const char *formula; /* "a[i] = b[i] + c[i] d[i]" */
-    /* Streams: per element. */
-    unsigned arrays; /* a, b, c, d: the first of these */
+    /* Of stream kernels, per element: */
+    unsigned arrays; /* how many of a, b, c, d it uses, in this order */
     unsigned loads, stores, flops;
-    unsigned allocates; /* lines read from memory only because they are written to: stores of lines
-                           that are not loaded too, and that do not bypass the caches */
+    unsigned allocates; /* stores to lines that are read from memory only because they are written
+                           to: the element is not loaded as well, and the store does not bypass the
+                           caches */
     lull_stream_code *stream[LULL_SIMD_WIDTHS]; /* NULL where there is no such width */
     bool needs_fma[LULL_SIMD_WIDTHS];
-    /* Arithmetic: floating-point operations of one repetition at each width. */
+    /* Of arithmetic kernels: the code at each width, and floating-point operations of one
+     * repetition. */
     lull_compute_code *compute[LULL_SIMD_WIDTHS];
     double operations[LULL_SIMD_WIDTHS];
-    bool fma;    /* needs fused multiply-add at every width */
-    bool single; /* precision */
-    /* Latency: loads per repetition that depend on each other. */
+    bool fma;    /* it needs fused multiply-add at every width */
+    bool single; /* single precision, else double */
+    /* Of latency kernels: the code, and loads per repetition that depend on each other. */
     lull_chase_code *chase;
     unsigned chase_loads;
 };

@@ -38,7 +38,7 @@ static void fill(const struct lull_loaded_array *array, char *memory)
     }
 }
 
-/* On the thread that will use it, which so has it in its own memory domain. */
+/* Fills the arrays on the thread that will use them, which so lie in its own memory domain. */
 static void prepare_instance(void *context, unsigned thread)
 {
     const struct timed *timed = context;
@@ -56,7 +56,8 @@ static void prepare_instance(void *context, unsigned thread)
     timed->code(loaded->sizes, instance->arrays, instance->scalars);
 }
 
-/* Nothing, which is known to nobody before all scalars are: the processor has to wait for them. */
+/* Returns 0, but so that the processor does not know it before it has all scalars: it has to wait
+ * for them. */
 static size_t wait_for(const struct timed *timed, const struct instance *instance)
 {
     static const volatile uint64_t no_bits = 0;

@@ -1,6 +1,5 @@
-/* What the rounds of an MPI helper make of a machine; internal to the benchmark of messages. */
-
-/* Messages: a helper program of each family of MPI libraries measures, started several times. */
+/* Messages: a helper program of each family of MPI libraries measures; it is started several
+ * times. */
 #include "bench/benchmark.h"
 #include "bench/helper_program.h"
 #include "bench/network_fit.h"
@@ -15,11 +14,11 @@
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* What becomes of a measurement. */
+/* What becomes of a kind of measurement. */
 static const struct kind {
     const char *what;
     const char *unit;
-    bool raw;       /* only what is derived from it is a number */
+    bool raw;       /* it becomes no number itself, only what is derived from it */
     bool sized;     /* the size is part of the name */
     bool bandwidth; /* bytes per time */
 } kinds[] = {{"pingpong", "s", true, true, false}, {"loggp", "s", true, false, false},
@@ -150,7 +149,7 @@ static struct lull_series *add_curve(const struct context *context, const char *
     return series;
 }
 
-/* The one that most points have. */
+/* The verdict that most points have. */
 static enum lull_verdict common(const size_t verdicts[LULL_VERDICT_PUBLISHED + 1])
 {
     int best = LULL_VERDICT_NOT_CONVERGED;
@@ -207,7 +206,7 @@ static void add_numbers(const struct context *context, const char *level)
     }
 }
 
-/* Its number of bytes is that of the exchange. */
+/* Adds the overlap of an exchange of so many bytes. */
 static void add_overlap(const struct context *context, const char *level, unsigned long bytes)
 {
     static const char *const parts[] = {"exchange", "compute", "both"};
@@ -223,7 +222,8 @@ static void add_overlap(const struct context *context, const char *level, unsign
         rounds = probes[i]->n_rounds < rounds ? probes[i]->n_rounds : rounds;
         enum lull_verdict of_part =
             lull_probe_number(probes[i], bench->settings.precision, bench->arena).verdict;
-        verdict = of_part > verdict ? of_part : verdict; /* what is derived is no surer */
+        verdict = of_part > verdict ? of_part : verdict; /* a derived number is no surer than its
+                                                            parts */
     }
     double *values = lull_arena_alloc(bench->arena, rounds * sizeof *values);
     for (size_t i = 0; i < rounds; i++) {
@@ -284,8 +284,9 @@ static void finish_level(const struct context *context, const struct lull_helper
     add_overlap(context, named->name, 1 << 20);
 }
 
-/* Levels of the network, curves and derived numbers, from the rounds of all launches. `output`: of
- * the last, for the levels it names; `eager`: limit by level in its order, UINT64_MAX: none. */
+/* Fills in levels of the network, curves and derived numbers, from the rounds of all launches.
+ * `output`: of the last launch, for the levels that it names; `eager`: the limit of each of these
+ * levels, UINT64_MAX: none. */
 static void mpi_finish(struct lull_bench *bench, const struct lull_benchmark *self,
                        const struct lull_helper_output *output, const uint64_t *eager)
 {
@@ -301,7 +302,7 @@ enum { MESSAGE_PASSES = 2, MOST_RANKS = 64, MOST_WORDS = 64 };
 
 static const unsigned message_launches[LULL_EFFORTS] = {4, 6, 9};
 
-#define MESSAGE_START_SECONDS 1.5 /* that a start is expected to take, before one was seen */
+#define MESSAGE_START_SECONDS 1.5 /* s that a start is expected to take, before one was seen */
 #define MESSAGE_PATIENCE      20  /* s beyond thrice the expected time */
 
 static const struct family {
@@ -440,7 +441,7 @@ static lull_status launch(struct lull_bench *bench, const struct lull_task *task
     return LULL_OK;
 }
 
-/* The first family that works is the one; what the others say is a remark. */
+/* The first family that works is measured; what the others say becomes a remark. */
 static lull_status visit_messages(struct lull_bench *bench, const struct lull_task *task,
                                   double seconds, struct lull_error *err)
 {

@@ -30,8 +30,8 @@ static void set_interval(struct lull_number *number, double low, double high)
     number->confidence = LULL_BENCH_CONFIDENCE;
 }
 
-/* Of a number that cannot be told from 0, only a bound is known. Its value is the middle: none
- * could be wrong by less. */
+/* Sets a number that cannot be told from 0, of which only a bound is known. Its value is the
+ * middle, which is wrong by the least. */
 static void set_bound(struct lull_number *number, double bound)
 {
     number->low = 0;
@@ -41,7 +41,8 @@ static void set_bound(struct lull_number *number, double bound)
     number->note = "below resolution";
 }
 
-/* `shortest`: the time that a message takes at least, which the latency is a part of. */
+/* The latency of a line. `shortest`: the time that a message takes at least, of which the latency
+ * is a part. */
 static struct lull_number latency_of(const struct lull_line *line, double shortest)
 {
     struct lull_number number = lull_number_plain(line->intercept, "s", "fit");
@@ -53,7 +54,7 @@ static struct lull_number latency_of(const struct lull_line *line, double shorte
     return number;
 }
 
-/* Of the line through a piece that begins at `latency`. */
+/* The slope of the line through a piece that begins at `latency`. */
 static double slope_from(const struct fit *fit, const struct lull_piece *piece, double latency)
 {
     double xx = 0, xy = 0;
@@ -87,7 +88,7 @@ static struct lull_number bandwidth_of(const struct lull_line *line, double shor
     return number;
 }
 
-/* The sizes from..to, a UINT64_MAX at the end, in pieces. */
+/* Fits the sizes from `from` to `to` (UINT64_MAX: to the end) in pieces. */
 static lull_status fit_part(const struct lull_series_point *points, size_t count, uint64_t from,
                             uint64_t to, const char *protocol, struct lull_arena *arena,
                             struct lull_network_range *ranges, size_t *n_ranges,
@@ -126,7 +127,7 @@ static lull_status fit_part(const struct lull_series_point *points, size_t count
     return status;
 }
 
-/* Both sides of the limit have points enough for a line. */
+/* Whether both sides of the limit have enough points for a line. */
 static bool divides(const struct lull_series_point *points, size_t count, uint64_t limit)
 {
     size_t below = 0;
@@ -158,8 +159,8 @@ lull_status lull_network_fit(const struct lull_series_point *points, size_t coun
 
 /* ---- LogGP ----------------------------------------------------------------------------------- */
 
-/* The median of the values. Where that is not above 0, they are wrong by as much as they lie below
- * 0 or above; `most` is a bound that holds whatever they are. */
+/* The median of the values. Where that is not above 0, the values are wrong by as much as they lie
+ * below 0 or above; `most` is a bound that holds whatever they are. */
 static struct lull_number median_of(double *values, size_t count, double precision, double most)
 {
     struct lull_number number = lull_number_plain(NAN, "s", "median");

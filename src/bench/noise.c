@@ -12,7 +12,7 @@
 
 #define NOISE_QUANTUM 5e-6 /* s */
 
-enum { MOST_SAMPLES = 1 << 19 }; /* of a core in one segment: about 2.6 s */
+enum { MOST_SAMPLES = 1 << 19 }; /* samples of a core in one segment: about 2.6 s */
 
 #define CALIBRATION_SECONDS 0.01
 
@@ -29,7 +29,7 @@ struct noise_job {
     struct worker *workers;
     uint64_t steps; /* of a quantum */
     double seconds; /* of a segment */
-    double steal;   /* sum over the segments that say */
+    double steal;   /* sum over the segments of which it is known */
     unsigned with_steal;
 };
 
@@ -55,7 +55,7 @@ static uint64_t calibrate_quantum(void)
     return (uint64_t)fmax(1, STEPS * NOISE_QUANTUM / best);
 }
 
-/* Once to warm up, then once for the segment: each sample ends where the next one begins. */
+/* Called once to warm up, and then for the segment: each sample ends where the next one begins. */
 static void repeat_quantum(void *context, unsigned thread, uint64_t repetitions)
 {
     struct noise_job *job = context;
@@ -142,7 +142,8 @@ static lull_status plan_noise(const struct lull_benchmark *self, struct lull_ben
     return LULL_OK;
 }
 
-/* The mean over the cores: of numbers with the same rounds, so is the interval's. */
+/* The mean over the cores. All have the same rounds, so the interval is the mean of the
+ * intervals. */
 static void set_mean(struct lull_bench *bench, const struct lull_machine_noise *noise, size_t count)
 {
     struct lull_number mean = noise[0].share;

@@ -14,9 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LULL_NOISE_THRESHOLD 0.5e-6 /* s: below it, it is the measurement that varies */
-#define LULL_NOISE_SHARE     0.01   /* of the time: cores that lose more of it are called noisy */
-enum { LULL_NOISE_MOST_DETOURS = 100000 }; /* kept of a core */
+#define LULL_NOISE_THRESHOLD 0.5e-6 /* s: shorter detours are the measurement's own variation */
+#define LULL_NOISE_SHARE     0.01   /* share of the time: a core that loses more is called noisy */
+enum { LULL_NOISE_MOST_DETOURS = 100000 }; /* detours that are kept of a core */
 
 /* The recording of one core as it grows. */
 struct lull_noise_core {
@@ -24,25 +24,25 @@ struct lull_noise_core {
     uint64_t samples; /* in them */
     struct lull_detour *detours;
     size_t n_detours, capacity;
-    double *quanta, *shares, *powers; /* of each segment */
+    double *quanta, *shares, *powers; /* [n_segments] of each segment */
     size_t n_segments, quantum_capacity, share_capacity, power_capacity;
 };
 
-/* Takes from samples what the speed of the processor changes, which is not noise: so much as the
- * median of LULL_NOISE_NEIGHBOURS samples that follow each other is above the 10 % quantile of all,
- * but not more than half of that. `scratch` holds `count` values. */
+/* Takes from each sample what a change of the processor's speed adds, which is not noise: the
+ * difference between the median of LULL_NOISE_NEIGHBOURS samples that follow each other and the 10
+ * % quantile of all, but not more than half of that quantile. `scratch` holds `count` values. */
 enum { LULL_NOISE_NEIGHBOURS = 65 };
 void lull_noise_level(double *samples, size_t count, double *scratch);
 
-/* Adds a segment: the seconds that each quantum took, one after the other; they are levelled.
- * `scratch` holds `count` values. count >= 1. What comes when there are enough detours does not get
- * into the recording, nor does its time; shares and powers it has all the same. */
+/* Adds a segment: the seconds that each quantum took, one after the other; this levels them.
+ * `scratch` holds `count` values, count >= 1. When the core has LULL_NOISE_MOST_DETOURS detours,
+ * the segment's detours and its time are left out, but not its share and power. */
 void lull_noise_core_add(struct lull_noise_core *core, double *samples, size_t count,
                          double *scratch, struct lull_arena *arena);
 
-/* What the machine file holds of it: medians over the segments with their intervals, the detours,
- * and their histogram in bins of equal ratio. At least one segment. `steal`: share of the time that
- * the hypervisor took, or NAN. */
+/* What the machine file holds of the core: medians over the segments with their intervals, the
+ * detours, and their histogram in bins of equal ratio. There is at least one segment. `steal`:
+ * share of the time that the hypervisor took, or NAN. */
 struct lull_machine_noise lull_noise_core_sum_up(const struct lull_noise_core *core, uint32_t cpu,
                                                  double steal, struct lull_arena *arena);
 

@@ -1,3 +1,5 @@
+/* The noise of one core: its recording as it grows, and what the machine file holds of it
+ * (bench/noise.h). */
 #include "bench/noise.h"
 #include "bench/number.h"
 #include "bench/timing.h"
@@ -16,8 +18,8 @@ static void push(double **values, size_t count, size_t *capacity, double value,
     (*values)[count] = value;
 }
 
-/* A detour takes what its quantum took too long, from the begin of that quantum on: where in the
- * quantum it was is not known. */
+/* Adds the detours of a segment. A detour has the length by which its quantum took too long, and
+ * begins where that quantum does: where in the quantum it really was is not known. */
 static void add_detours(struct lull_noise_core *core, const double *samples, size_t count,
                         double quantum, struct lull_arena *arena)
 {
@@ -61,7 +63,7 @@ void lull_noise_core_add(struct lull_noise_core *core, double *samples, size_t c
     add_detours(core, samples, count, noise.quantum, arena);
 }
 
-/* Over the segments; quiet where they are enough for an interval of the median. */
+/* The median over the segments; the number is quiet where they are enough for an interval. */
 static struct lull_number number_of(const double *values, size_t count, const char *unit,
                                     struct lull_arena *arena)
 {
@@ -73,7 +75,7 @@ static struct lull_number number_of(const double *values, size_t count, const ch
     return number;
 }
 
-/* Bins from the first to the last that hold anything. */
+/* Fills the bins from the first to the last that hold anything. */
 static void fill_histogram(struct lull_machine_noise *noise, struct lull_arena *arena)
 {
     struct lull_histogram all =

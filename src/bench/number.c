@@ -13,7 +13,7 @@ struct disturbance {
     bool unpinned;
 };
 
-/* Of what is known. */
+/* A mean of the values that are known. */
 struct mean {
     double sum;
     size_t count;
@@ -60,16 +60,16 @@ static bool is_disturbed(const struct disturbance *all)
            all->steal > LULL_NOISY_STEAL || all->spread > LULL_NOISY_SPREAD;
 }
 
-/* Whether the quantile that a visit gives is the time of blocks that were not interrupted: those
- * were the slowest, and the quantile lies between two blocks. What is no such time is a slice that
- * a thread lost, and no rate. */
+/* Whether the quantile of a visit is the time of a block that was not interrupted. Interrupted
+ * blocks are the slowest, and the quantile lies between two blocks; a value among the interrupted
+ * ones tells of a time slice that a thread lost, and not of a rate. */
 static bool is_undisturbed(const struct lull_round *round, double quantile)
 {
     double needed = ceil(((double)round->blocks - 1) * quantile) + 1;
     return (double)(round->blocks - round->interrupted) >= needed;
 }
 
-/* The visits that count; all where none is undisturbed. */
+/* Chooses the visits that count: the undisturbed ones, or all where none is. */
 static size_t choose_rounds(const struct lull_probe *probe, struct lull_round *ret_rounds)
 {
     const double quantile = probe->quantile > 0 ? probe->quantile : LULL_BENCH_QUANTILE;
@@ -167,7 +167,8 @@ static bool has_cycles(const struct lull_probe *probe)
     return true;
 }
 
-/* What does not depend on how fast the clock was meanwhile; returns as lull_number_of_visits. */
+/* Sets the number in cycles, which do not depend on how fast the clock was meanwhile; returns as
+ * lull_number_of_visits. */
 static bool set_cycles(struct lull_number *number, const struct lull_probe *probe, double precision,
                        double *values)
 {

@@ -33,7 +33,7 @@ static bool are_rounds_noisy(const struct lull_round *test, const struct lull_ro
     return interrupted > LULL_NOISY_INTERRUPTED * blocks || steal > LULL_NOISY_STEAL;
 }
 
-/* From the differences; returns whether it is sure. */
+/* Sets the number from the differences; returns whether it is known well enough. */
 static bool set_overhead(struct lull_number *number, double *values, size_t count, double precision,
                          double resolution, const char *statistic, struct lull_arena *arena)
 {
@@ -78,7 +78,7 @@ void lull_overhead_of(const struct lull_round *test, const struct lull_round *re
 
 /* ==== openmp ================================================================================== */
 
-/* OpenMP: a helper program of each compiler measures, started several times. */
+/* OpenMP: a helper program of each compiler measures; it is started several times. */
 
 enum { CONSTRUCT_PASSES = 2, MOST_COUNTS = 4 };
 
@@ -120,7 +120,7 @@ static const char *compiler_of(const struct lull_benchmark *self)
     return strchr(self->name, '-') + 1;
 }
 
-/* With little time on one core and on all. */
+/* Chooses the thread counts: with little time one core and all. */
 static void choose_counts(struct construct_job *job, const struct lull_bench *bench)
 {
     job->counts[0] = 1;
@@ -226,8 +226,7 @@ static lull_status visit_constructs(struct lull_bench *bench, const struct lull_
     return LULL_OK;
 }
 
-/* ---- environment ------------------------------------------------------------------------------
- */
+/* ---- environment ----------------------------------------------------------------------------- */
 
 const char *lull_openmp_settings(const char *const *environment, struct lull_arena *arena)
 {

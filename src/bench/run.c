@@ -13,13 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Rounds in which every task is visited, so that the visits to a number are spread over the run.
- * Those whose numbers are not sure enough then get more while there is time. */
+/* Rounds in which every task is visited, by effort; so the visits to a number are spread over the
+ * run. Tasks whose numbers are not sure enough then get more visits while there is time. */
 static const unsigned rounds[LULL_EFFORTS] = {12, 12, 18};
 enum { FEWEST_VISITS = 2, MOST_ROUNDS = 48 };
 #define WARM_UP_SECONDS 0.2 /* before anything is measured: clocks rise */
 
-/* ---- what benchmarks call ------------------------------------------------------------------ */
+/* ---- what benchmarks call -------------------------------------------------------------------- */
 
 const char *lull_bench_text(struct lull_bench *bench, const char *format, ...)
 {
@@ -129,7 +129,7 @@ size_t lull_bench_thread_counts(const struct lull_topology *topology, unsigned *
     return count;
 }
 
-/* ---- plan ---------------------------------------------------------------------------------- */
+/* ---- plan ------------------------------------------------------------------------------------ */
 
 static bool is_wanted(const struct lull_bench_settings *settings,
                       const struct lull_benchmark *benchmark)
@@ -162,9 +162,9 @@ static lull_status each_wanted(struct lull_bench *bench, bool finish)
     return LULL_OK;
 }
 
-/* The regions of threads shrink as there are more of them, 1 + 1/2 + 1/3 ... of the first together,
- * and latency has one of its own: the limit for each count is so much smaller that all of them are
- * within the whole. */
+/* The more threads there are, the smaller are their regions: 1 + 1/2 + 1/3 ... of the first one
+ * together, and latency has a region of its own. The limit for each thread count is so much smaller
+ * that all regions are within the whole. */
 static void find_memory_limit(struct lull_bench *bench)
 {
     uint64_t limit = bench->settings.memory;
@@ -173,9 +173,9 @@ static void find_memory_limit(struct lull_bench *bench)
     bench->memory_limit = (uint64_t)((double)limit / (2 + log((double)bench->topology->n_cores)));
 }
 
-/* A region for each thread with room for its share of every working set and the space between
- * arrays, and one for latency, where the cycles of all levels lie behind each other. Where there is
- * no address space for that, working sets in memory are smaller. */
+/* Opens a region for each thread, with room for its share of every working set and for the space
+ * between arrays, and one for latency, where the cycles of all levels lie behind each other. Where
+ * there is no address space for that, working sets in memory are made smaller. */
 static lull_status open_memory(struct lull_bench *bench, struct lull_error *err)
 {
     for (;; bench->memory_limit /= 2) {
@@ -193,7 +193,7 @@ static lull_status open_memory(struct lull_bench *bench, struct lull_error *err)
     }
 }
 
-/* ---- rounds -------------------------------------------------------------------------------- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 struct progress {
     double begin, total; /* s */
@@ -273,10 +273,10 @@ static void tell(struct lull_bench *bench, const struct progress *progress, cons
         bench->settings.progress(bench->settings.progress_context, fmin(share, 1), what);
 }
 
-/* Whether a task is to be visited in this round. In the first rounds always, or, where it has a
- * number of visits of its own, in so many of them at equal distances, unless others use the cores
- * so much that its group has had its time already; later only when its numbers are not sure and its
- * group has time left. */
+/* Whether a task is to be visited in this round. In the first rounds it always is; a task with a
+ * number of visits of its own is visited in so many of them, at equal distances, unless other
+ * programs use the cores so much that its group has had its time already. In later rounds it is
+ * visited only when its numbers are not sure and its group has time left. */
 static bool is_due(struct lull_bench *bench, const struct lull_task *task, unsigned round,
                    struct lull_arena *scratch)
 {
@@ -335,7 +335,7 @@ static lull_status warm_up(const struct lull_bench *bench, struct lull_error *er
     return lull_time_blocks(bench->topology, &timing, &round, err);
 }
 
-/* ---- the machine --------------------------------------------------------------------------- */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 static void describe_run(struct lull_bench *bench)
 {

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* ==== region ================================================================================== */
+/* ==== memory of a product ===================================================================== */
 
 enum { REGION_LINE_BYTES = 64, REGION_HUGE_BYTES = 2 << 20 };
 
@@ -54,9 +54,9 @@ double *lull_sparse_vector(struct lull_sparse_region *region, size_t count, doub
     return vector;
 }
 
-/* ---- the matrix ----------------------------------------------------------------------------- */
+/* ---- the matrix ------------------------------------------------------------------------------ */
 
-/* How many elements its arrays have. */
+/* How many elements the arrays of a matrix have. */
 struct extent {
     size_t stored;                   /* columns and values */
     size_t starts;                   /* CRS */
@@ -111,12 +111,12 @@ struct sparse_run {
     struct lull_sparse_region region;
     struct lull_sparse sparse; /* the job's, in the region if there is room */
     double *x, *y;       /* y of the transposed product: one per thread, one behind the other */
-    size_t y_count;      /* elements of one */
+    size_t y_count;      /* elements of one y */
     double *sum;         /* of the transposed product on several threads */
     atomic_uint arrived; /* at the barrier, in all rounds together */
 };
 
-/* ---- bodies --------------------------------------------------------------------------------- */
+/* ---- bodies ---------------------------------------------------------------------------------- */
 
 static void wait_for_all(struct sparse_run *run)
 {
@@ -163,7 +163,7 @@ static void multiply_transposed(void *context, unsigned thread, uint64_t repetit
     }
 }
 
-/* ---- memory --------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* The matrix stays where it is if a copy would take more than half of the memory that is free. */
 static lull_status open_run(const struct lull_sparse_job *job, struct sparse_run *run,
@@ -194,7 +194,7 @@ static lull_status open_run(const struct lull_sparse_job *job, struct sparse_run
     return LULL_OK;
 }
 
-/* ---- visits --------------------------------------------------------------------------------- */
+/* ---- visits ---------------------------------------------------------------------------------- */
 
 static lull_status visit_product(const struct lull_topology *topology, struct sparse_run *run,
                                  double *ret_seconds, double *lost, struct lull_error *err)

@@ -1,3 +1,5 @@
+/* The loops of the product of a sparse matrix and a vector (bench/sparse.h). They are in a file of
+ * their own because it is compiled with -O2 whatever the build type is. */
 #include "bench/sparse.h"
 
 /* Four partial sums: additions that wait for each other would take longer than the loads. */

@@ -16,8 +16,8 @@
 #include <time.h>
 
 enum {
-    LEAST_BLOCKS = 50,     /* in a round, if its time allows */
-    MOST_BLOCKS = 1 << 17, /* kept in a round */
+    LEAST_BLOCKS = 50,     /* blocks in a round, if its time allows */
+    MOST_BLOCKS = 1 << 17, /* blocks that are kept in a round */
     BARRIER_SPINS = 2000,  /* spins at a barrier before the core is given to others */
     CALIBRATIONS = 40,
     CLOCK_REPETITIONS = 512 /* of the kernel that measures the clock: some 10 us */
@@ -88,7 +88,7 @@ double lull_steal_share(const struct lull_steal *before, const struct lull_steal
     return (double)(after->stolen - before->stolen) / (double)(after->total - before->total);
 }
 
-/* ---- the team ------------------------------------------------------------------------------ */
+/* ---- the team -------------------------------------------------------------------------------- */
 
 struct member {
     struct team *team;
@@ -98,7 +98,8 @@ struct member {
     double cycle;       /* seconds, after it */
     long interruptions; /* so far */
     bool interrupted;   /* in the block */
-    double wall, busy;  /* seconds of all blocks so far, and those in which it had a core */
+    double wall, busy;  /* seconds of all blocks so far, and of these the seconds in which it had a
+                           core */
     char padding[64];   /* members are written to by different threads */
 };
 
@@ -107,7 +108,8 @@ struct team {
     const struct lull_timing *timing;
     struct member *members;
     atomic_uint arrived, generation, unpinned;
-    atomic_int go;        /* 1: all threads are there; -1: they are not, and never will be */
+    atomic_int go;        /* 1: all threads are there; -1: a thread could not be had, and the others
+                             go home */
     double clock_cost;    /* of reading the time, s */
     uint64_t repetitions; /* of the next block; 0: end */
 };
@@ -205,7 +207,7 @@ static void *follow(void *argument)
     }
 }
 
-/* ---- the leader ---------------------------------------------------------------------------- */
+/* ---- the leader ------------------------------------------------------------------------------ */
 
 struct block {
     double seconds;
@@ -242,7 +244,7 @@ static uint64_t calibrate_repetitions(struct team *team, double target)
         double wanted = target / fmax(best, 1e-12);
         if (seconds > 0.8 * target && i >= 3)
             break;
-        /* Not in one leap: what a short block says of a long one is little. */
+        /* Not in one leap, because a short block says little of a long one. */
         wanted = fmin(wanted, 10.0 * (double)repetitions);
         repetitions = wanted < 1 ? 1 : (uint64_t)wanted;
     }
@@ -324,7 +326,7 @@ static lull_status start(struct team *team, struct lull_error *err)
     return LULL_OK;
 }
 
-/* By the thread that lost most. */
+/* The share of time that was lost, by the thread that lost most. */
 static double lost_by_others(const struct team *team)
 {
     double most = 0;
@@ -336,7 +338,7 @@ static double lost_by_others(const struct team *team)
     return most;
 }
 
-/* Threads are there, and this one may be pinned. */
+/* Times the blocks of a round; all threads are there, and the calling one may be pinned. */
 static struct lull_round run_team(struct team *team, struct samples *samples)
 {
     struct lull_steal before = {0}, after = {0};

@@ -1,3 +1,4 @@
+/* `lull bench`: measures what this machine can do, and writes it as a machine file and charts. */
 #include "base/file.h"
 #include "base/output_file.h"
 #include "base/text.h"
@@ -42,7 +43,7 @@ static const struct poptOption bench_options[] = {
     POPT_TABLEEND,
 };
 
-/* ---- machine files ------------------------------------------------------------------------- */
+/* ---- machine files --------------------------------------------------------------------------- */
 
 static lull_status export_noise(const struct lull_machine *machine, struct lull_cli_call *call)
 {
@@ -86,7 +87,7 @@ static int compare(struct lull_cli_call *call)
                              lull_bench_comparison(a, paths[0], b, paths[1], call->arena));
 }
 
-/* ---- measuring ----------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 static lull_status read_limits(struct lull_bench_settings *bench, struct lull_error *err)
 {
@@ -151,7 +152,7 @@ static int measure(struct lull_cli_call *call)
                            : lull_cli_fail("%s", call->err.text);
 }
 
-/* ---- the command --------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int check_usage(const char *operand)
 {

@@ -1,3 +1,4 @@
+/* `lull convert`: writes a run in another trace format. */
 #include "base/file.h"
 #include "base/output_file.h"
 #include "cli/command.h"

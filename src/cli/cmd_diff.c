@@ -1,3 +1,4 @@
+/* `lull diff`: what runs spend more or less than others, by region and cause. */
 #include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/message.h"

@@ -1,3 +1,4 @@
+/* `lull fit`: laws of scaling, fitted to runs or tables of measurements. */
 #include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/message.h"

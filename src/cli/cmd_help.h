@@ -1,4 +1,4 @@
-/* Help texts, made from the tables of commands and options. */
+/* The help texts of lull, made from the tables of commands and options. */
 #ifndef LULL_CLI_CMD_HELP_H
 #define LULL_CLI_CMD_HELP_H
 

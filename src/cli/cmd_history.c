@@ -1,3 +1,5 @@
+/* `lull history add` and `lull history show`: what runs took is kept in a file, and shown with when it
+ * changed. */
 #include "base/output_file.h"
 #include "base/text.h"
 #include "cli/command.h"

@@ -1,3 +1,4 @@
+/* `lull info`: what a run holds; without a run, what this lull can do. */
 #include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/message.h"

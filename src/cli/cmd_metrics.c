@@ -1,3 +1,4 @@
+/* `lull metrics`: the efficiency metrics of one or more runs. */
 #include "base/output_file.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -39,7 +40,7 @@ static const struct poptOption metrics_options[] = {
     POPT_TABLEEND,
 };
 
-/* ---- what was typed ------------------------------------------------------------------------ */
+/* ---- what was typed -------------------------------------------------------------------------- */
 
 /* What is to be read, compared and shown. */
 struct metrics_wishes {
@@ -90,9 +91,9 @@ static lull_status read_metrics_settings(struct metrics_wishes *wishes, struct l
     return LULL_OK;
 }
 
-/* ---- the command --------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
-/* What of the team had nothing to do. */
+/* Tells which members of the team had nothing to do. */
 static void tell_runs_division(const struct lull_runs *runs, const struct lull_cli_call *call)
 {
     for (uint32_t i = 0; i < runs->count; i++)

@@ -1,3 +1,4 @@
+/* `lull model`: the commands that predict performance, each of which is a file in cli/model/. */
 #include "cli/command.h"
 
 extern const struct lull_command lull_cmd_model_kernel, lull_cmd_model_spmv, lull_cmd_model_solver,

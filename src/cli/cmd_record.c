@@ -1,3 +1,4 @@
+/* `lull record`: runs a program under the recorder, by itself or behind mpirun. */
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
@@ -78,7 +79,7 @@ static const struct poptOption record_options[] = {
     POPT_TABLEEND,
 };
 
-/* ---- what was typed ------------------------------------------------------------------------ */
+/* ---- what was typed -------------------------------------------------------------------------- */
 
 static lull_status read_record_settings(struct lull_cli_call *call,
                                         struct lull_recording_wish *wish,
@@ -96,7 +97,7 @@ static lull_status read_record_settings(struct lull_cli_call *call,
                              : status;
 }
 
-/* ---- in front of mpirun -------------------------------------------------------------------- */
+/* ---- in front of mpirun ---------------------------------------------------------------------- */
 
 /* The options as they were given. */
 static void add_options(struct lull_words *words)
@@ -125,7 +126,7 @@ static char **insert_ourselves(char **argv, struct lull_arena *arena)
     return lull_launcher_insert(argv, words.items, arena);
 }
 
-/* ---- running ------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static int execute(char **argv)
 {

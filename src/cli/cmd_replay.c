@@ -1,3 +1,4 @@
+/* `lull replay`: what a measured run would take if something were different. */
 #include "base/output_file.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -96,7 +97,7 @@ static const struct poptOption replay_options[] = {
     POPT_TABLEEND,
 };
 
-/* ---- what was typed ------------------------------------------------------------------------ */
+/* ---- what was typed -------------------------------------------------------------------------- */
 
 static void read_what_if(struct lull_what_if_options *what_if)
 {
@@ -136,7 +137,7 @@ static lull_status read_replay_settings(struct lull_supposition *supposition,
                : status;
 }
 
-/* ---- the command --------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 /* The last run: what if, where something was supposed. */
 static int write_run(const struct lull_runs *runs, struct lull_cli_call *call)

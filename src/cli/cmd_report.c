@@ -1,3 +1,4 @@
+/* `lull report`: one page of what the cores did in one or more runs. */
 #include "base/output_file.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -58,7 +59,7 @@ struct report_wishes {
     struct lull_report_wish view;
 };
 
-/* ---- what was typed ------------------------------------------------------------------------ */
+/* ---- what was typed -------------------------------------------------------------------------- */
 
 static lull_status read_scheme(struct report_wishes *wishes, struct lull_error *err)
 {
@@ -70,7 +71,7 @@ static lull_status read_scheme(struct report_wishes *wishes, struct lull_error *
     return status;
 }
 
-/* How large a page may become decides also how much is kept while the runs are read. */
+/* Reads how large a page may become; that decides also how much is kept while the runs are read. */
 static lull_status read_size(struct report_wishes *wishes, struct lull_error *err)
 {
     report_output.most_bytes = 16000000;
@@ -108,7 +109,8 @@ static lull_status read_report_machine(struct lull_report_options *report,
     return status;
 }
 
-/* Of runs of many threads what follows all of them at once is left out unless it is asked for. */
+/* In runs of many threads, waits and the replay, which follow all threads at once, are left out
+ * unless they are asked for. */
 static lull_status read_bounds(struct lull_runs_options *runs, struct lull_error *err)
 {
     if (report_settings.waits && report_settings.no_waits)
@@ -143,7 +145,8 @@ static lull_status read_report_settings(struct report_wishes *wishes, struct lul
     return lull_team_is_first(call->team) ? read_report_machine(&wishes->report, call) : LULL_OK;
 }
 
-/* A page where its name says so; and what cannot be written is told before the work. */
+/* Chooses a page where the name of the output says so, and tells before the work what cannot be
+ * written. */
 static int choose_output(void)
 {
     static char html[] = "html";
@@ -155,9 +158,9 @@ static int choose_output(void)
                : LULL_EXIT_OK;
 }
 
-/* ---- the command --------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
-/* Who of a team had nothing to do, and with what. */
+/* Tells which members of a team had nothing to do, and with which run. */
 static void tell_report_division(const struct lull_report *report, const struct lull_cli_call *call)
 {
     for (uint32_t i = 0; i < report->n_of; i++) {

@@ -1,3 +1,4 @@
+/* `lull simulate`: programs of message passing on a modelled network. */
 #include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/message.h"

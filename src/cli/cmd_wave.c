@@ -1,3 +1,4 @@
+/* `lull wave`: idle waves, predicted, simulated and found in runs. */
 #include "base/output_file.h"
 #include "base/text.h"
 #include "cli/command.h"

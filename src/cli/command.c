@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* ==== call ==================================================================================== */
+/* ==== call of a command ======================================================================= */
 
 int lull_cli_read(const struct lull_cli_call *call, lull_status status)
 {

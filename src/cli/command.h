@@ -1,8 +1,9 @@
-/* Commands: one constant struct per file, listed in main.c.
+/* Commands: one constant struct per file, listed in main.c. Here is what all of them use: progress
+ * on the terminal, the call of a command, and its struct.
  *
  * A command reads its options, calls a function of a room, tells what the room has to tell, and
  * hands a document to lull_output_write. Only this room prints and exits. CONTRIBUTING.md says how
- * to add one. */
+ * to add a command. */
 #ifndef LULL_CLI_COMMAND_H
 #define LULL_CLI_COMMAND_H
 
@@ -21,7 +22,7 @@
 /* ==== progress ================================================================================ */
 
 /* Progress of long work: a line on stderr when that is a terminal and the work takes more than a
- * second; gone when the work is done. */
+ * second. The line goes when the work is done. */
 
 struct lull_progress {
     const char *what; /* borrowed */
@@ -38,58 +39,60 @@ void lull_progress_end(void *context);
 /* The same three as a study wants them. */
 struct lull_study_progress lull_progress_of_study(struct lull_progress *progress);
 
-/* ==== call ==================================================================================== */
-
-/* One call of a command: what it gets, and what it has to tell. */
+/* ==== call of a command ======================================================================= */
 
 struct lull_cli_call {
     const char *const *operands; /* NULL at the end */
     uint32_t n_operands;
     struct lull_arena *arena;            /* results live there, until the command has ended */
-    struct lull_notices notices;         /* of the rooms that are called; they live in `arena` */
-    struct lull_study_progress progress; /* for studies; for the others it is `line` */
+    struct lull_notices notices;         /* what the rooms had to tell; they live in `arena` */
+    struct lull_study_progress progress; /* as studies want it; it leads to `line` */
     struct lull_progress line;
-    struct lull_error err;  /* of what failed last */
-    struct lull_team *team; /* of a command that works as one; NULL: alone */
+    struct lull_error err;  /* why the last failed function failed */
+    struct lull_team *team; /* where several processes work as one; NULL: this one works alone */
 };
 
-/* The exit status after options and operands were read, of which LULL_ERR_RANGE is wrong usage.
- * Tells call->err where they were not understood. */
+/* The exit status after options and operands were read with that status; LULL_ERR_RANGE is wrong
+ * usage. If they were not understood, call->err has been told. */
 int lull_cli_read(const struct lull_cli_call *call, lull_status status);
-/* The exit status after the work: tells warnings, and call->err where it failed. */
+/* The exit status after the work, with its warnings told, and call->err if it failed. */
 int lull_cli_done(const struct lull_cli_call *call, lull_status status);
 
-/* Says who of the team has nothing to do with a run, and where one reads it for all, and why. */
+/* Tells which members of the team have nothing to do with a run, or that one of them reads it for
+ * all, and why. */
 void lull_cli_tell_division(const struct lull_cli_call *call, const struct lull_division *division,
                             const struct lull_trace *trace);
 
-/* The only operand, NULL where there is none; `what` it may be. Returns an exit status and has told
- * mistakes. */
+/* The only operand, NULL where there is none; `what` names it in messages. Returns an exit status;
+ * a mistake has been told. */
 int lull_cli_operand(const struct lull_cli_call *call, const char *what, const char **ret_operand);
 
-/* ==== command ================================================================================= */
+/* ==== the struct of a command ================================================================= */
 
 enum { LULL_EXIT_OK = 0, LULL_EXIT_FAILURE = 1, LULL_EXIT_USAGE = 2 };
 
-/* No name of a file that anybody has. */
+/* Stands for a "--" between operands; nobody has a file of this name. */
 #define LULL_DIVIDER "\x1f--"
 
-/* What several processes do that mpirun has started with the same command. */
+/* What the processes do where mpirun has started several of lull with the same command. */
 enum lull_under_mpirun {
-    LULL_FIRST_DOES_ALL, /* and says so, as it might be shared; the others wait for its end */
-    LULL_WORK_OF_ONE,    /* likewise, but there is nothing to share */
-    LULL_WORKS_AS_TEAM,  /* the work of one */
+    LULL_FIRST_DOES_ALL, /* the first process works and says that the work might be shared; the
+                            others wait for its end */
+    LULL_WORK_OF_ONE,    /* the same, but there is nothing to share and to say */
+    LULL_WORKS_AS_TEAM,  /* they share the work of one */
     LULL_EACH_BY_ITSELF,
-    LULL_REFUSES /* it starts programs, or measures the machine that the others keep busy */
+    LULL_REFUSES /* the command fails: it starts programs, or measures the machine that the others
+                    keep busy */
 };
 
 struct lull_command {
-    const char *name;                 /* "metrics"; of a part with its command: "model kernel" */
+    const char *name;                 /* "metrics"; a part has the name of its command in front:
+                                         "model kernel" */
     const char *summary;              /* one line, lower case */
     const char *operands;             /* "RUN..." */
     const char *details;              /* what --help says below the options; may be NULL */
     const struct poptOption *options; /* without the common ones; may be NULL */
-    /* Where its result goes: what these options say is right when `run` is called. NULL for a
+    /* Where the result goes; these options have been checked when `run` is called. NULL for a
      * command whose result is no document. */
     const struct lull_output_settings *output;
     /* The options have been read when this is called. Returns an exit status. */
@@ -100,17 +103,17 @@ struct lull_command {
     bool launches;
     /* The operands are two groups: a "--" among them is left there as LULL_DIVIDER. */
     bool divides;
-    /* The commands that this one consists of, NULL at the end: the next word chooses among them,
+    /* The commands of which this one consists, NULL at the end: the next word chooses among them,
      * and the command has no options and no `run` of its own. NULL for most. */
     const struct lull_command *const *parts;
 };
 
-/* NULL at the end. */
+/* All commands, NULL at the end. */
 extern const struct lull_command *const lull_commands[];
-/* Among `commands`; NULL if unknown. A part is found by its last word. */
+/* Finds a command among `commands`; NULL if unknown. A part is found by its last word. */
 const struct lull_command *lull_command_find(const struct lull_command *const *commands,
                                              const char *word);
-/* Tells that there is no such command, with the one that may be meant. Returns LULL_EXIT_USAGE. */
+/* Tells that there is no such command, and which one may be meant. Returns LULL_EXIT_USAGE. */
 int lull_unknown_command(const struct lull_command *const *commands, const char *word);
 
 #endif

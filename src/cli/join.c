@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* What a batch system says of a job is true of its script, too, which starts one of lull: so only
- * the launcher of an MPI counts, which says so to each of several. */
+/* Whether a launcher of MPI has started several of lull. What a batch system says of a job does not
+ * count: it holds also for the job's script, which starts only one of lull. */
 static bool was_started_as_team(const struct lull_job *job)
 {
     return job->parallel && job->size > 1 && job->family != LULL_MPI_NONE;
@@ -66,8 +66,9 @@ void lull_cli_tell_unshared(const struct lull_cli_call *call, const char *what)
                       what, members - 1);
 }
 
-/* Who failed before there was a team, as all did, leaves the words to the first; and a launcher
- * ends all as soon as one has failed, perhaps before the first has spoken. */
+/* A process that failed before there was a team, as all processes then do, leaves the message to
+ * the first one. It waits for it a while, because a launcher ends all processes as soon as one has
+ * failed, perhaps before the first one has spoken. */
 static void let_first_speak(const struct lull_cli_call *call, int status)
 {
     if (status != LULL_EXIT_OK && !call->team && lull_cli_is_muted())

@@ -74,7 +74,7 @@ static void gather_options(const struct lull_command *command, struct poptOption
     memcpy(&table[count], common, sizeof common);
 }
 
-/* popt drops what divides operands. */
+/* Replaces a "--" between operands by LULL_DIVIDER, because popt would drop it. */
 static void keep_divider(int argc, const char **argv)
 {
     for (int i = 1; i < argc; i++)
@@ -82,7 +82,8 @@ static void keep_divider(int argc, const char **argv)
             argv[i] = LULL_DIVIDER;
 }
 
-/* Under mpirun as one of several, where it is the first or has a part of its own. */
+/* Does the work of this process: under mpirun only where it is the first or has a part of its
+ * own. */
 static int do_work(const struct lull_command *command, struct lull_cli_call *call)
 {
     int status = lull_cli_join(command, call);
@@ -172,7 +173,7 @@ static int dispatch(int argc, const char **argv)
                           : run_command(command, argc - 1, argv + 1);
 }
 
-/* The reader of a pipe has seen enough, as `head` does. */
+/* Whether the reader of a pipe has gone, as `head` does when it has seen enough. */
 static bool reader_went_away(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};

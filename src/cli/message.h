@@ -20,17 +20,17 @@ int lull_cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2))
 /* "lull metrics: warning: <message>". */
 void lull_cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* From now on nothing is told, as the first of the processes of lull does, but for what ends this
- * one alone. */
+/* From now on this process tells nothing, because the first of the processes of lull tells the
+ * same, except for what ends this process alone. */
 void lull_cli_mute(void);
 bool lull_cli_is_muted(void);
 
 /* The warnings among the notices, a line for each. */
 void lull_cli_warn_all(const struct lull_notices *notices);
 
-/* What ends the program with a line and LULL_EXIT_FAILURE when memory runs out. */
+/* Ends the program with a line and LULL_EXIT_FAILURE, because memory has run out. */
 void lull_cli_out_of_memory(void);
-/* An arena that does so. */
+/* An arena that calls lull_cli_out_of_memory. */
 struct lull_arena *lull_cli_arena(void);
 
 #endif

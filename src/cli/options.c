@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ==== runs options ============================================================================ */
+/* ==== options of commands that analyse runs =================================================== */
 
 lull_status lull_runs_settings_read(const struct lull_runs_settings *settings,
                                     struct lull_cli_call *call, struct lull_runs_options *runs,
@@ -36,7 +36,7 @@ lull_status lull_runs_settings_read(const struct lull_runs_settings *settings,
     return LULL_OK;
 }
 
-/* ==== history options ========================================================================= */
+/* ==== options of commands around histories ==================================================== */
 
 static const char *or_empty(const char *text)
 {
@@ -68,7 +68,7 @@ lull_status lull_history_settings_read(const struct lull_history_settings *setti
     return status == LULL_OK ? status : lull_fail_prefix(&call->err, status, "--time");
 }
 
-/* ==== simulation options ====================================================================== */
+/* ==== options of commands that simulate ======================================================= */
 
 static lull_status read_simulated_machine(const char *path, struct lull_cli_call *call,
                                           struct lull_simulate_inputs *inputs)
@@ -118,7 +118,7 @@ lull_status lull_injection_read(char *const *specs, const char *seed, struct lul
                : lull_fail_prefix(&call->err, LULL_ERR_RANGE, "--inject");
 }
 
-/* ==== options ================================================================================= */
+/* ==== all commands ============================================================================ */
 
 enum { MOST_CANDIDATES = 64 };
 

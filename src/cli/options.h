@@ -1,5 +1,6 @@
-/* What commands share in reading what the user typed. Those that return an exit status have told
- * mistakes. */
+/* What commands share in reading what the user typed: entries for their tables of options, and
+ * functions that turn texts into what the rooms want. A function that returns an exit status has
+ * told the mistake. */
 #ifndef LULL_CLI_OPTIONS_H
 #define LULL_CLI_OPTIONS_H
 
@@ -13,10 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ==== options ================================================================================= */
+/* ==== all commands ============================================================================ */
 
-/* What popt returns when it meets an option: whole numbers whose limits lull_read_options() checks,
- * and the one that every command has. */
+/* What popt returns when it meets an option: --help, which every command has, and options with a
+ * whole number, whose limits lull_read_options() checks. */
 enum lull_option_id {
     LULL_OPTION_HELP = 1,
     LULL_OPTION_THREADS,
@@ -24,8 +25,8 @@ enum lull_option_id {
     LULL_OPTION_DIGITS
 };
 
-/* Entries of option tables; their values are objects of static storage. 0 threads are all
- * processors; applications count from 1, and are 1 where nothing is said. */
+/* Entries of option tables; their values are objects of static storage. 0 threads means all
+ * processors. Applications count from 1, and the value is 1 where nothing is said. */
 /* clang-format off */
 #define LULL_THREADS_OPTION(threads, purpose) \
     {"threads", 'j', POPT_ARG_INT, &(threads), LULL_OPTION_THREADS, \
@@ -39,20 +40,19 @@ enum lull_option_id {
 
 /* clang-format on */
 
-/* Reads all options. `options` also has --help, and ends with an empty entry. *ret_help: it was
- * asked for, and what follows it is not read. */
+/* Reads all options. `options` includes --help and ends with an empty entry. *ret_help: help was
+ * asked for, and what follows that option is not read. */
 int lull_read_options(poptContext context, const struct poptOption *options, bool *ret_help);
 
-/* Which of the options with these names, NULL at the end, was said: the first; NULL: none. */
+/* The name of the first option, among those with these names (NULL at the end), that was given;
+ * NULL: none. */
 const char *lull_option_said(const struct poptOption *options, const char *const *names);
 #define LULL_OPTION_NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* The operands that are left, NULL at the end, and their number. */
 const char *const *lull_operands(poptContext context, uint32_t *ret_count);
 
-/* ==== runs options ============================================================================ */
-
-/* What commands that analyse runs share in reading what the user typed. */
+/* ==== options of commands that analyse runs =================================================== */
 
 /* As typed; NULL and 0 where nothing was said, but application, which begins as 1. */
 struct lull_runs_settings {
@@ -94,9 +94,7 @@ lull_status lull_runs_settings_read(const struct lull_runs_settings *settings,
                                     struct lull_cli_call *call, struct lull_runs_options *runs,
                                     struct lull_comparison_wish *comparison);
 
-/* ==== history options ========================================================================= */
-
-/* What the commands around histories share in reading what the user typed. */
+/* ==== options of commands around histories ==================================================== */
 
 /* As typed; NULL and 0 where nothing was said, but application, which begins as 1. */
 struct lull_history_settings {
@@ -135,14 +133,12 @@ lull_status lull_history_settings_read(const struct lull_history_settings *setti
                                        struct lull_cli_call *call, struct lull_runs_options *runs,
                                        struct lull_history_about *about);
 
-/* ==== simulation options ====================================================================== */
-
-/* What commands that simulate share in reading what the user typed. */
+/* ==== options of commands that simulate ======================================================= */
 
 /* As typed; NULL where nothing was said. */
 struct lull_simulation_settings {
     char *specs[LULL_SIMULATE_SPECS];
-    char **delays; /* ended by NULL */
+    char **delays; /* NULL at the end */
     char *machine, *seed;
 };
 
@@ -177,15 +173,15 @@ struct lull_simulation_settings {
 
 /* clang-format on */
 
-/* Sets sweep, delays, machine and seed of *inputs, which live in call->arena. Without a network and
- * a machine the network is `fallback`. Fails with LULL_ERR_RANGE, or as files are read, in
- * call->err. */
+/* Sets sweep, delays, machine and seed of *inputs, which live in call->arena. The network is
+ * `fallback` where neither a network nor a machine was given. Fails with LULL_ERR_RANGE, or with
+ * what reading a file gives, in call->err. */
 lull_status lull_simulation_read(const struct lull_simulation_settings *settings,
                                  const char *fallback, struct lull_cli_call *call,
                                  struct lull_simulate_inputs *inputs);
 
-/* --inject (NULL at the end; NULL: not said) and its --seed; *ret_disturbance is NULL where nothing
- * is to be injected. Fails with LULL_ERR_RANGE. */
+/* Reads the specs of --inject (NULL at the end; NULL: not given) and its --seed. *ret_disturbance
+ * is NULL where nothing is to be injected. Fails with LULL_ERR_RANGE. */
 lull_status lull_injection_read(char *const *specs, const char *seed, struct lull_cli_call *call,
                                 const struct lull_disturbance **ret_disturbance);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- options ------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static lull_status read_colour(const struct lull_output_settings *settings,
                                enum lull_colour *ret_colour, struct lull_error *err)
@@ -36,7 +36,7 @@ int lull_output_check(const struct lull_output_settings *settings)
     return LULL_EXIT_OK;
 }
 
-/* ---- documents ----------------------------------------------------------------------------- */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 static int shown_on = STDOUT_FILENO;
 

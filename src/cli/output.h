@@ -8,7 +8,7 @@
 
 #include <popt.h>
 
-/* As the user typed it; NULL or 0 where nothing was said. */
+/* As the user typed it; NULL or 0 where an option was not given. */
 struct lull_output_settings {
     char *format, *path, *colour;
     int digits;
@@ -33,7 +33,7 @@ struct lull_output_settings {
     LULL_COLOUR_OPTION(settings)
 /* clang-format on */
 
-/* LULL_EXIT_OK, or LULL_EXIT_USAGE after a message. */
+/* Checks the options. Returns LULL_EXIT_OK, or LULL_EXIT_USAGE after a message. */
 int lull_output_check(const struct lull_output_settings *settings);
 
 /* Renders the document to standard output or to a file, which appears whole or not at all.
@@ -42,15 +42,16 @@ int lull_output_check(const struct lull_output_settings *settings);
 int lull_output_write(const struct lull_output_settings *settings,
                       const struct lull_document *document);
 
-/* A chart as SVG; NULL for the path: nothing is written. */
+/* Writes a chart as SVG; `path` NULL: nothing is written. Returns an exit status; failure has been
+ * told. */
 int lull_output_chart(const char *path, const struct lull_chart *chart);
 
-/* Whether a file can be written there: to be asked before long work. Returns an exit status;
- * failure has been told. */
+/* Checks whether a file can be written there, before long work. Returns an exit status; failure has
+ * been told. */
 int lull_output_probe(const char *path);
 
 /* From now on standard output is taken to be no terminal: a launcher passes on what it reads there,
- * and some let it look like one. */
+ * and some launchers make it look like a terminal. */
 void lull_output_pass_on(void);
 
 #endif

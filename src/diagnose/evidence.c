@@ -14,7 +14,7 @@ int64_t lull_evidence_core_ns(const struct lull_evidence *evidence)
     return threads * breakdown->runtime_ns;
 }
 
-/* They are in the order of applications, then of ranks. */
+/* Processes of a trace are in the order of applications, then of ranks. */
 uint32_t lull_evidence_process_of_rank(const struct lull_evidence *evidence, uint32_t rank)
 {
     const struct lull_trace *trace = evidence->trace;
@@ -30,7 +30,7 @@ uint32_t lull_evidence_process_of_rank(const struct lull_evidence *evidence, uin
     return at < end && all[at].rank == rank ? at : LULL_NONE;
 }
 
-/* They are in the order of ranks. */
+/* Processes of a breakdown are in the order of ranks. */
 const struct lull_process_breakdown *lull_evidence_breakdown(const struct lull_evidence *evidence,
                                                              uint32_t process)
 {
@@ -72,7 +72,7 @@ double lull_evidence_value(const struct lull_evidence *evidence, const char *id)
     return metric >= 0 && values && !values[metric].absent ? values[metric].value : NAN;
 }
 
-/* ---- memory -------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 double lull_memory_of_core(const struct lull_memory_curve *curve, uint32_t cores)
 {
@@ -90,7 +90,7 @@ double lull_memory_of_core(const struct lull_memory_curve *curve, uint32_t cores
     return (lower->bandwidth + part * (upper->bandwidth - lower->bandwidth)) / cores;
 }
 
-/* ---- speed --------------------------------------------------------------------------------- */
+/* ---- speed ----------------------------------------------------------------------------------- */
 
 enum measure { USEFUL, INSTRUCTIONS, IPC, FREQUENCY, MEASURES };
 
@@ -103,7 +103,7 @@ static double counter_of(const struct lull_breakdown *breakdown,
     return NAN;
 }
 
-/* Of the first thread of a process. */
+/* The numbers of the first thread of a process. */
 static void measure(const struct lull_breakdown *breakdown,
                     const struct lull_process_breakdown *process, double ret[MEASURES])
 {
@@ -124,7 +124,7 @@ static bool is_of_node_or_process(const struct lull_process_breakdown *process,
     return one ? process == one : process->node == node;
 }
 
-/* The mean of those meant, beside the median of the others. */
+/* The mean of the values that are meant, divided by the median of the others. */
 static double compare(const double *values, const bool *meant, uint32_t count, double *scratch)
 {
     double sum = 0;
@@ -172,8 +172,8 @@ struct lull_evidence_speed lull_evidence_speed(const struct lull_evidence *evide
                                         ratios[FREQUENCY]};
 }
 
-/* What explains most of it, on a logarithmic scale, on which they add up:
- * time = instructions / IPC / frequency. */
+/* Says what explains most of the difference in time, on a logarithmic scale, on which the factors
+ * add up: time = instructions / IPC / frequency. */
 const char *lull_evidence_cause(const struct lull_evidence_speed *speed, struct lull_arena *arena)
 {
     const double more = log(speed->instructions), ipc = -log(speed->ipc),

@@ -1,5 +1,6 @@
-/* Evidence: what is known of a run when its rules are asked. Rules read nothing else, and nothing
- * twice. What is NULL is not known: sums only, no messages, a single run. */
+/* Evidence: what is known of a run when the rules are asked. Rules read nothing else. Members that
+ * are NULL are not known, for example where the run has sums only, no messages, or no run to
+ * compare with. */
 #ifndef LULL_DIAGNOSE_EVIDENCE_H
 #define LULL_DIAGNOSE_EVIDENCE_H
 
@@ -9,22 +10,22 @@
 #include "wait/wait.h"
 #include "wave/wave.h"
 
-/* A finding below this share of the run's core time (runtime x CPU threads) is not told: that much
- * is in any run. */
+/* A finding below this share of the run's core time (runtime x CPU threads) is not told, because
+ * any run loses as much. */
 #define LULL_FINDING_LEAST 0.01
 
-/* How fast the memory of a node is, by the cores that use it at the same time: more of them first
- * get more together, until it is saturated. */
+/* The memory bandwidth of a node by the number of cores that use it at the same time: more cores
+ * first get more together, until the memory is saturated. */
 struct lull_memory_point {
     uint32_t cores;
     double bandwidth; /* B/s of all of them */
 };
 struct lull_memory_curve {
-    const struct lull_memory_point *points; /* by cores, each once */
+    const struct lull_memory_point *points; /* ascending in cores, each once */
     uint32_t count;
 };
 
-/* B/s that each of so many cores gets; between points on a straight line, beyond the last as much
+/* B/s that each of so many cores gets: between points by a straight line, beyond the last as much
  * as there; NAN below the first. */
 double lull_memory_of_core(const struct lull_memory_curve *curve, uint32_t cores);
 
@@ -41,40 +42,43 @@ struct lull_evidence {
     const struct lull_wave_graph *graph; /* of the field, with `waves` */
     const struct lull_waves *waves;
     const struct lull_metric_value *values; /* [lull_metric_count] */
-    /* Of several runs: the one that this is compared with, which is another one. */
+    /* Another run with which this one is compared. */
     const struct lull_breakdown *reference;
     const char *reference_name;
     enum lull_scaling scaling;
     const struct lull_memory_curve *memory; /* of a machine file */
 };
 
-/* Runtime x CPU threads, ns. */
+/* The core time of the run: runtime x CPU threads, ns. */
 int64_t lull_evidence_core_ns(const struct lull_evidence *evidence);
 
-/* The process in the trace of a rank, or LULL_NONE; its place in the breakdown likewise. */
+/* The index in the trace of the process with that rank, or LULL_NONE; and the process of that index
+ * in the breakdown, or NULL. */
 uint32_t lull_evidence_process_of_rank(const struct lull_evidence *evidence, uint32_t rank);
 const struct lull_process_breakdown *lull_evidence_breakdown(const struct lull_evidence *evidence,
                                                              uint32_t process);
 
 /* Time of all CPU threads in an activity, ns. */
 int64_t lull_evidence_activity_ns(const struct lull_evidence *evidence, unsigned activity);
-/* The region with most of it; NULL: no region has any. */
+/* The region with most time in that activity; NULL: no region has any. */
 const struct lull_region_breakdown *lull_evidence_region_of(const struct lull_evidence *evidence,
                                                             unsigned activity);
 
 /* A metric by its id, "ipc_scaling"; NAN: it is not known. */
 double lull_evidence_value(const struct lull_evidence *evidence, const char *id);
 
-/* Computation of one process beside the median of others: 1 is the same; NAN: no counters. */
+/* How a process computes beside the median of others, as ratios: 1 is the same; NAN: no
+ * counters. */
 struct lull_evidence_speed {
     double useful; /* time */
     double instructions, ipc, frequency;
 };
-/* Of the first thread of `process`, or of the mean of all on `node` where process is LULL_NONE,
- * beside the median of the processes elsewhere. */
+/* The ratios for the first thread of `process`, or for the mean of all processes on `node` where
+ * `process` is LULL_NONE, beside the median of the processes elsewhere. */
 struct lull_evidence_speed lull_evidence_speed(const struct lull_evidence *evidence,
                                                uint32_t process, uint32_t node);
-/* What that says, a sentence in `arena`: "It executes 1.35 x the instructions: more work." */
+/* What the ratios say, as a sentence in `arena`: "It executes 1.35 x the instructions: more
+ * work." */
 const char *lull_evidence_cause(const struct lull_evidence_speed *speed, struct lull_arena *arena);
 
 #endif

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-/* The call of a location that received last: the message of it that was sent last. */
+/* The call of a location that received last: the message among those it received that was sent
+ * last. */
 struct last {
     struct lull_ideal_message message;
     bool any;
@@ -73,7 +74,8 @@ static void end_call(struct lull_messages_collector *collector, unsigned worker,
     sum->flight_ns += message->received - message->sent;
 }
 
-/* Of those that were sent at the same time the first source counts, whoever is told first. */
+/* Whether a message was sent later than the last one. Of messages that were sent at the same time
+ * the one of the first source counts, in whatever order they are told. */
 static bool is_sent_later(const struct lull_ideal_message *message, const struct last *last)
 {
     return message->sent != last->message.sent ? message->sent > last->message.sent
@@ -107,7 +109,7 @@ static void add_sum(struct lull_messages_sum *to, const struct lull_messages_sum
     to->flight_ns += from->flight_ns;
 }
 
-/* What all workers have seen. */
+/* Adds up what all workers have seen. */
 static void add_all(struct lull_messages_collector *collector, struct lull_messages *all)
 {
     for (uint32_t l = 0; collector->n_workers > 0 && l < collector->trace->n_locations; l++)

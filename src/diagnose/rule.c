@@ -10,9 +10,9 @@
 
 /* ==== suspects ================================================================================ */
 
-/* Suspects: who made others wait, by process and region of the user, and by region over processes.
- * Charges to MPI itself and to what a ledger had no room for are nobody's; threads that wait for
- * each other are looked at by rules of their own. */
+/* Who made others wait, by process and region of the user, and by region over all processes.
+ * Charges to MPI itself, and charges for which a ledger had no room, are nobody's. Rules of their
+ * own look at threads that wait for each other. */
 
 static int compare_suspects(const void *a, const void *b)
 {
@@ -51,7 +51,8 @@ static bool names_suspect(const struct lull_case *c, const struct lull_wait_char
            charge->place.process < c->evidence->trace->n_processes;
 }
 
-/* They come with most ns first, so that the first charge of a suspect is its largest. */
+/* Gathers the charges of each suspect. Charges come with most ns first, so that the first charge of
+ * a suspect is its largest. */
 static uint32_t gather(struct lull_case *c)
 {
     const struct lull_wait_result *waits = c->evidence->waits;
@@ -93,7 +94,6 @@ void lull_suspect_explain(struct lull_suspicion *suspicion, struct lull_suspect 
     suspect->ns = 0;
 }
 
-/* suspects.c */
 static void case_find_suspects(struct lull_case *c)
 {
     const struct lull_wait_result *waits = c->evidence->waits;
@@ -116,11 +116,9 @@ static void case_find_suspects(struct lull_case *c)
     qsort(c->suspicions, c->n_suspicions, sizeof *c->suspicions, compare_suspicions);
 }
 
-/* ==== case ==================================================================================== */
+/* ==== the case ================================================================================ */
 
-/* A run under diagnosis: findings are added, named and put in order. */
-
-/* ---- what rules add ------------------------------------------------------------------------ */
+/* ---- what rules add -------------------------------------------------------------------------- */
 
 struct lull_finding *lull_case_add(struct lull_case *c, int64_t lost_ns)
 {
@@ -189,7 +187,7 @@ struct lull_what_if_options *lull_finding_fix(struct lull_case *c, struct lull_f
     return fix;
 }
 
-/* ---- texts --------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 const char *lull_case_time(const struct lull_case *c, int64_t ns)
 {
@@ -220,7 +218,7 @@ const char *lull_case_word(const struct lull_case *c, const char *text)
     return lull_arena_printf(c->arena, "%s%s'", quoted, text);
 }
 
-/* ---- order --------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 double lull_finding_worth(const struct lull_finding *finding, uint32_t cores)
 {
@@ -252,9 +250,9 @@ const char *lull_finding_rule_name(const struct lull_finding *finding)
     return finding->rule->name;
 }
 
-/* ---- how to go on --------------------------------------------------------------------------- */
+/* ---- how to go on ---------------------------------------------------------------------------- */
 
-/* The command that supposes what the finding's replay does. */
+/* Writes the command that supposes the same as the finding's replay. */
 static void spell_fix(const struct lull_case *c, struct lull_finding *finding)
 {
     const char **words;
@@ -264,13 +262,14 @@ static void spell_fix(const struct lull_case *c, struct lull_finding *finding)
     for (uint32_t i = 0; i < n; i++) {
         const char *sign = strncmp(words[i], "--", 2) == 0 ? strchr(words[i], '=') : NULL;
         const int option =
-            sign ? (int)(sign + 1 - words[i]) : 0; /* of the word "--balance=solve" */
+            sign ? (int)(sign + 1 - words[i]) : 0; /* bytes of "--balance=" in the word
+                                                      "--balance=solve" */
         finding->next = lull_arena_printf(c->arena, "%s %.*s%s", finding->next, option, words[i],
                                           lull_case_word(c, words[i] + option));
     }
 }
 
-/* ---- all of it ----------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 uint32_t lull_diagnose(const struct lull_evidence *evidence, struct lull_arena *arena,
                        struct lull_finding **ret_findings)

@@ -1,4 +1,4 @@
-/* Each rule by name, for the array of them (diagnose/rules.c). Internal to the room. */
+/* All rules, for the array of them (diagnose/rules.c). Internal to the room. */
 #ifndef LULL_DIAGNOSE_RULES_H
 #define LULL_DIAGNOSE_RULES_H
 

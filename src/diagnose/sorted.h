@@ -5,8 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The index of the first of `count` items of `size` bytes whose number, a uint32_t `offset` bytes
- * inside, is `least` or above; `count`: there is none. */
+/* The index of the first item whose number is `least` or above, among `count` items of `size`
+ * bytes; the number is a uint32_t, `offset` bytes from the begin of an item. `count`: there is
+ * none. */
 static inline uint32_t lull_sorted_first(const void *items, uint32_t count, size_t size,
                                          size_t offset, uint32_t least)
 {

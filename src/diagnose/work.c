@@ -10,7 +10,7 @@
 enum { BINS = 160, BINS_OF_OCTAVE = 4, FIRST_OCTAVE = 8, CALLS_OF_PROCESS = 64 };
 /* A long burst is so many bins above the median: 1.7 times as long, 1.4 to 2 at their borders. */
 enum { LONG_BINS = 3 };
-/* So many places of a process are found by going over them, more of them by their hash. */
+/* Up to so many places of a process are found by going over them, more of them by their hash. */
 enum { FEW_PLACES = 16 };
 
 #define OPERATIONS                                                     \
@@ -24,22 +24,22 @@ struct bursts {
 
 struct place {
     struct lull_work_place known;
-    uint64_t last_burst; /* in which it had a part */
+    uint64_t last_burst; /* the last burst in which it had a part */
 };
 
-/* One process. */
+/* What is read of one process. */
 struct reading {
     struct place *places; /* in the order of their first use */
     size_t n_places, place_capacity;
-    size_t last_place;          /* that was found */
+    size_t last_place;          /* place that was found last */
     struct lull_hash places_of; /* by region: those beyond the first FEW_PLACES */
     struct bursts *calls;
     size_t n_calls, call_capacity, last_call;
     uint64_t burst;    /* number of the burst that is open, from 1 on */
-    int64_t begin, ns; /* of it; 0: it has not begun */
+    int64_t begin, ns; /* of the open burst; begin 0: it has not begun */
     uint32_t sends_in; /* the call of a blocking send that goes on, or LULL_NONE */
-    bool counted;      /* already */
-    uint64_t bytes;    /* of it */
+    bool counted;      /* its send was counted already */
+    uint64_t bytes;    /* bytes of that send */
 };
 
 /* What one worker adds up. */
@@ -57,7 +57,7 @@ struct lull_work_collector {
     atomic_bool no_memory;
 };
 
-/* ---- bins ---------------------------------------------------------------------------------- */
+/* ---- bins ------------------------------------------------------------------------------------ */
 
 static unsigned bin_of(int64_t ns)
 {
@@ -76,7 +76,7 @@ static int64_t length_of(unsigned bin)
     return quarter * (BINS_OF_OCTAVE + bin % BINS_OF_OCTAVE) + quarter / 2;
 }
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static struct bursts *find_bursts(struct lull_work_collector *collector, struct reading *reading,
                                   uint32_t process, uint32_t call)
@@ -163,7 +163,7 @@ static void add_work(struct lull_work_collector *collector, struct reading *read
     }
 }
 
-/* ---- sends --------------------------------------------------------------------------------- */
+/* ---- sends ----------------------------------------------------------------------------------- */
 
 static void begin_send(const struct lull_work_collector *collector, struct reading *reading,
                        const struct lull_step *step)
@@ -175,7 +175,7 @@ static void begin_send(const struct lull_work_collector *collector, struct readi
     reading->counted = false;
 }
 
-/* Its call, as far as it is inside the windows. */
+/* Adds the time of a send's call that lies inside the windows. */
 static void go_on_sending(struct sums *sums, struct reading *reading, const struct lull_step *step)
 {
     struct lull_work_sends *sends = &sums->sends[lull_messages_class(reading->bytes)];
@@ -189,7 +189,7 @@ static void go_on_sending(struct sums *sums, struct reading *reading, const stru
     }
 }
 
-/* ---- steps --------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static void take_span(struct lull_work_collector *collector, struct reading *reading,
                       uint32_t process, const struct lull_step *step)
@@ -227,7 +227,8 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
             take_span(collector, reading, process, step);
         else if (step->kind == LULL_STEP_END)
             end_burst(collector, reading, process, LULL_NONE);
-        else if (LULL_STEP_MASK(step->kind) & OPERATIONS) /* of a call that takes no time */
+        else if (LULL_STEP_MASK(step->kind) & OPERATIONS) /* an operation of a call that takes no
+                                                             time */
             end_burst(collector, reading, process, step->region);
     }
     return atomic_load_explicit(&collector->no_memory, memory_order_relaxed)
@@ -236,7 +237,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
                : LULL_OK;
 }
 
-/* ---- the collector ------------------------------------------------------------------------- */
+/* ---- the collector --------------------------------------------------------------------------- */
 
 static void find_sends(struct lull_work_collector *collector)
 {
@@ -291,7 +292,7 @@ static void add_sends(const struct lull_work_collector *collector, struct lull_w
             add_send(&sends[c], &collector->sums[w].sends[c]);
 }
 
-/* ---- from member to member ----------------------------------------------------------------- */
+/* ---- from member to member ------------------------------------------------------------------- */
 
 bool lull_work_put(const struct lull_work_collector *collector, struct lull_flow *flow)
 {
@@ -322,7 +323,8 @@ static bool get_process(struct lull_work_collector *collector, uint32_t p, struc
     if (!reading->calls)
         return false;
     atomic_fetch_add(&collector->calls, (unsigned)reading->n_calls);
-    if (atomic_load(&collector->calls) > LULL_WORK_BURSTS_MOST) { /* nobody wants any */
+    if (atomic_load(&collector->calls) > LULL_WORK_BURSTS_MOST) { /* there are too many to follow:
+                                                                     none are wanted */
         free(reading->calls);
         reading->calls = NULL;
         reading->n_calls = 0;
@@ -344,7 +346,7 @@ bool lull_work_get(struct lull_work_collector *collector, struct lull_flow *flow
     return true;
 }
 
-/* ---- the result ---------------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 static int compare_places(const void *a, const void *b)
 {

@@ -1,15 +1,16 @@
 /* Work: how long the first thread of each process computed, by region and burst by burst.
  *
- * A burst is the useful time between two calls of MPI. Bursts that end with the same call (region
- * of the call, which its place in the program is part of, where that was recorded) are repeats of
- * each other; of these the number and median are known, from a histogram with bins of 19 % (a
- * quarter of an octave). A burst of more than about 1.7 times the median is a long one: what noise
- * makes.
+ * A burst is the useful time between two calls of MPI. Bursts that end with the same call repeat
+ * each other; calls are the same when their region is, which tells their place in the program where
+ * that was recorded. Of such bursts the number and the median are known, from a histogram with bins
+ * of 19 % (a quarter of an octave). A burst of more than about 1.7 times the median is a long one:
+ * noise makes such bursts.
  *
  * Of blocking sends it is known how long their calls were, by size.
  *
- * It rides on a pass (activity/pass.h). Memory: 700 bytes for each place of calls of each process,
- * and 48 for each region in which it computes, or 110 where it computes in many. */
+ * The collector rides on a pass (activity/pass.h). Memory: 700 bytes for each process and place of
+ * a call, and 48 for each process and region in which it computes, or 110 where it computes in
+ * many. */
 #ifndef LULL_DIAGNOSE_WORK_H
 #define LULL_DIAGNOSE_WORK_H
 
@@ -19,10 +20,10 @@
 /* Useful time of a process directly in a region. */
 struct lull_work_place {
     uint32_t process;
-    uint32_t region; /* innermost of the user, or LULL_NONE */
+    uint32_t region; /* the innermost region of the user, or LULL_NONE */
     int64_t ns;
-    int64_t serial_ns; /* of that: outside OpenMP parallel regions */
-    uint64_t bursts;   /* in how many bursts it has a part */
+    int64_t serial_ns; /* part of `ns`: outside OpenMP parallel regions */
+    uint64_t bursts;   /* bursts in which the region has a part */
 };
 
 struct lull_work_bursts {
@@ -31,17 +32,17 @@ struct lull_work_bursts {
     uint64_t bursts;
     int64_t median_ns;
     uint64_t long_bursts;
-    int64_t long_ns; /* of long bursts: what they take beyond the median, to 10 % */
+    int64_t long_ns; /* what long bursts take beyond the median, to 10 % */
     int64_t longest_begin, longest_ns;
 };
 
-/* Places of calls, of all processes, up to which bursts are followed: 140 MB. */
+/* Bursts are followed for at most so many places of calls of all processes together: 140 MB. */
 enum { LULL_WORK_BURSTS_MOST = 200000 };
 
 /* Blocking sends of the standard mode (MPI_Send) of one class of sizes (diagnose/messages.h). */
 struct lull_work_sends {
     uint64_t count, bytes;
-    int64_t ns; /* in their calls */
+    int64_t ns; /* spent in their calls */
 };
 
 struct lull_work {
@@ -59,7 +60,7 @@ lull_status lull_work_create(const struct lull_trace *trace, unsigned workers,
                              struct lull_work_collector **ret_collector, struct lull_error *err);
 /* Lives as long as the collector. */
 struct lull_consumer lull_work_consumer(struct lull_work_collector *collector);
-/* Behind a pass that a team has shared: from its members to the first, which has all then. */
+/* Behind a pass that a team has shared: each member puts what it has, and the first gets all. */
 bool lull_work_put(const struct lull_work_collector *collector, struct lull_flow *flow);
 bool lull_work_get(struct lull_work_collector *collector, struct lull_flow *flow);
 /* After a pass that went well; the result lives in `arena`. */
@@ -67,9 +68,9 @@ void lull_work_conclude(struct lull_work_collector *collector, struct lull_arena
                         struct lull_work *ret_work);
 void lull_work_destroy(struct lull_work_collector *collector); /* NULL is allowed */
 
-/* The first place of a process, or where it would be. */
+/* The index of the first place of a process, or where it would be. */
 uint32_t lull_work_first(const struct lull_work *work, uint32_t process);
-/* NULL: it did not compute there. */
+/* The place of a process and region; NULL: the process did not compute there. */
 const struct lull_work_place *lull_work_at(const struct lull_work *work, uint32_t process,
                                            uint32_t region);
 /* What a process computed in a region, ns. */

@@ -20,7 +20,7 @@ const char *lull_mpi_family_name(enum lull_mpi_family family)
     return family_names[family];
 }
 
-/* What a library with a name that begins so means. */
+/* What a needed library means, by the begin of its name. */
 static const struct {
     const char *prefix;
     enum lull_mpi_family mpi;

@@ -14,7 +14,7 @@ struct lull_executable {
     const char *name;        /* last part of what the user called it */
     const char *interpreter; /* of a script: its path; else NULL */
     bool shell;              /* a script for a shell: what it starts are other programs */
-    bool interprets;         /* a script, or an interpreter by name: libraries come later */
+    bool interprets;         /* a script, or an interpreter by its name: it loads libraries later */
     bool elf;
     bool dynamic;
     bool static_mpi;
@@ -31,7 +31,7 @@ void lull_executable_inspect(const char *word, struct lull_arena *arena,
 /* The path of `word`, found as execvp does, or NULL. */
 const char *lull_executable_find(const char *word, struct lull_arena *arena);
 
-/* "openmpi", "mpich", "none". */
+/* "openmpi", "mpich" or "none", as the user writes it. */
 const char *lull_mpi_family_name(enum lull_mpi_family family);
 
 #endif

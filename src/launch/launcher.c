@@ -30,7 +30,7 @@ struct option {
     int words;
 };
 
-/* Open MPI takes its long ones with one dash or two, Hydra with one; srun's long ones are mostly
+/* Open MPI takes long options with one dash or two, Hydra with one; srun's long ones are mostly
  * written with "=". */
 static const struct option mpi_options[] = {
     /* both, and Open MPI */
@@ -181,7 +181,7 @@ static const struct option timeout_options[] = {
 
 static const struct option no_options[] = {{NULL, 0}};
 
-/* What starts or becomes the program that stands behind it on its command line. */
+/* A program that starts, or becomes, the program that stands behind it on its command line. */
 static const struct starter {
     const char *name;
     const struct option *options;
@@ -243,8 +243,8 @@ static int words_of(const struct starter *starter, const char *option)
     return starter->many ? -1 : 0;
 }
 
-/* An unknown option may or may not have an argument: the next word is one when it cannot be the
- * program. */
+/* Skips an unknown option, which may or may not have an argument: the next word is taken as one
+ * when it cannot be the program. */
 static size_t skip_option(const struct starter *starter, char *const *argv, size_t at,
                           struct lull_arena *arena)
 {

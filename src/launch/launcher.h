@@ -1,5 +1,5 @@
-/* Command lines of what starts programs: mpirun, mpiexec and srun, and what a program is wrapped
- * in, as taskset, numactl, time and env; where the program stands in them. */
+/* The command lines of launchers (mpirun, mpiexec, srun) and of commands that a program is wrapped
+ * in (taskset, numactl, time, env): where the program stands in them. */
 #ifndef LULL_LAUNCH_LAUNCHER_H
 #define LULL_LAUNCH_LAUNCHER_H
 
@@ -8,14 +8,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* ==== launcher ================================================================================ */
+/* ==== launchers =============================================================================== */
 
-/* Whether the word is the name (with or without folder) of something that starts the program behind
+/* Whether the word names, with or without a folder, something that starts the program that follows
  * it. */
 bool lull_is_launcher(const char *word);
 
-/* The indices of the programs in argv, which begins with the launcher: more than one where ":"
- * separates several. Returns their number, 0 if there is none; at most `most` are stored. */
+/* The indices of the programs in argv, which begins with the launcher. There is more than one where
+ * ":" separates several. Returns their number, 0 if there is none; at most `most` are stored. */
 size_t lull_launcher_programs(char *const *argv, struct lull_arena *arena, size_t *ret_programs,
                               size_t most);
 
@@ -23,14 +23,12 @@ size_t lull_launcher_programs(char *const *argv, struct lull_arena *arena, size_
  * NULL where no program is found. */
 char **lull_launcher_insert(char *const *argv, char *const *words, struct lull_arena *arena);
 
-/* The folder for what the launched programs write together, where the user named `output` (NULL: no
- * name): a name of one run for several programs, and absolute, because the launcher may start them
- * elsewhere. NULL: each run is named by itself. */
+/* The folder to which the launched programs write together, where the user named `output` (NULL:
+ * not named). Several programs get the name of one run, and the path is made absolute, because the
+ * launcher may start them elsewhere. NULL: each run is named by itself. */
 const char *lull_launcher_output(char *const *argv, const char *output, struct lull_arena *arena);
 
 /* ==== words =================================================================================== */
-
-/* A command line that is put together word by word. */
 
 struct lull_words {
     char **items; /* [count], with NULL behind them */

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ==== wish ==================================================================================== */
+/* ==== what the user types ===================================================================== */
 
 enum {
     MOST_NAME = 255,  /* of a region that iterations refer to, bytes */
@@ -123,7 +123,7 @@ static lull_status read_bytes(const struct lull_recording_texts *texts,
     return LULL_OK;
 }
 
-/* It is read here to be checked, and again by the recorder. */
+/* The filter is read here to be checked; the recorder reads it again. */
 static lull_status read_filter(const char *path, struct lull_arena *arena, const char **ret_filter,
                                struct lull_error *err)
 {
@@ -195,7 +195,8 @@ lull_status lull_recording_wish_read(const struct lull_recording_texts *texts,
 
 /* ==== injection =============================================================================== */
 
-/* Amounts of noise that a process has for its computations before they come again: 512 KiB. */
+/* Amounts of noise that a process draws for its computations; after so many they repeat: 512
+ * KiB. */
 enum { DRAWS = 65536 };
 
 struct injection {
@@ -210,7 +211,8 @@ struct injection {
     const struct lull_tape_detour *detours;
     uint32_t n_detours;
     int64_t period, phase;
-    const char *iterations; /* a function whose calls begin them; NULL: marks do */
+    const char *iterations; /* a function whose calls begin iterations; NULL: the program marks
+                               them */
     const char *text;       /* what the user wrote */
 };
 
@@ -331,7 +333,7 @@ lull_status lull_injection_write(const struct lull_disturbance *disturbance,
 
 /* ==== recording =============================================================================== */
 
-/* ---- the recorder -------------------------------------------------------------------------- */
+/* ---- the recorder ---------------------------------------------------------------------------- */
 
 static const char *find_library(const char *name, struct lull_arena *arena)
 {
@@ -352,7 +354,7 @@ static enum lull_mpi_family family_of(const struct lull_recording *recording,
         return wish->mpi;
     if (executable->mpi != LULL_MPI_NONE)
         return executable->mpi;
-    /* What an interpreter or a shell loads later is most likely the launcher's. */
+    /* An interpreter or a shell will most likely load the launcher's MPI later. */
     return executable->interprets && recording->job.parallel ? recording->job.family
                                                              : LULL_MPI_NONE;
 }
@@ -371,7 +373,7 @@ static const char *obstacle(const struct lull_executable *executable)
     return NULL;
 }
 
-/* Of programs with OpenSHMEM, where there is one for them. */
+/* The recorder for programs with OpenSHMEM, where there is one. */
 static const char *find_for_shmem(const struct lull_executable *executable,
                                   enum lull_mpi_family family, struct lull_arena *arena)
 {
@@ -403,7 +405,7 @@ static void find_recorder(struct lull_recording *recording, const struct lull_re
             family == LULL_MPI_NONE ? "" : " (built without that MPI)", executable->name);
 }
 
-/* What will be recorded may be less than the user expects. */
+/* A warning where less may be recorded than the user expects; NULL: none. */
 static const char *advice(const struct lull_recording *recording,
                           const struct lull_recording_wish *wish, struct lull_arena *arena)
 {
@@ -423,7 +425,8 @@ static const char *advice(const struct lull_recording *recording,
     return NULL;
 }
 
-/* A job whose processes have no numbers before they begin may have the same one on two nodes. */
+/* Whether processes record into the file of their node: not where the processes of a job have no
+ * numbers before they begin, because processes on two nodes could then have the same number. */
 static bool stores_by_node(const struct lull_recording *recording,
                            const struct lull_recording_wish *wish)
 {
@@ -434,7 +437,7 @@ static bool stores_by_node(const struct lull_recording *recording,
     return wanted && (job->parallel || !job->siblings);
 }
 
-/* ---- environment --------------------------------------------------------------------------- */
+/* ---- environment ----------------------------------------------------------------------------- */
 
 static void set(const char *name, const char *value)
 {
@@ -491,7 +494,7 @@ static void set_environment(const struct lull_recording *recording,
     put_first("LD_PRELOAD", recording->library, arena);
 }
 
-/* ---- all together -------------------------------------------------------------------------- */
+/* ---- all together ---------------------------------------------------------------------------- */
 
 static enum lull_target_found claim_target(struct lull_recording *recording,
                                            const struct lull_recording_wish *wish,
@@ -515,7 +518,7 @@ static lull_status prepare(const char *word, const struct lull_recording_wish *w
     lull_executable_inspect(word, arena, &recording->executable);
     lull_job_describe(&recording->executable, arena, &recording->job);
     if (!recording->executable.path)
-        return LULL_OK; /* exec says it best */
+        return LULL_OK; /* a program that is not found: exec's message says it best */
     find_recorder(recording, wish, arena);
     if (!recording->library)
         return LULL_OK;

@@ -1,5 +1,6 @@
-/* A program made ready to be recorded: the recorder that fits it is found, the folder of the run is
- * made, and the environment is set, so that the program loads the one and writes into the other. */
+/* Making a program ready to be recorded: the recorder that fits the program is found, the folder of
+ * its run is made, and the environment is set, so that the program loads the recorder, which writes
+ * into the folder. */
 #ifndef LULL_LAUNCH_RECORDING_H
 #define LULL_LAUNCH_RECORDING_H
 
@@ -9,7 +10,7 @@
 
 #include <stdint.h>
 
-/* ==== recording =============================================================================== */
+/* ==== preparation ============================================================================= */
 
 /* Where the processes of a run record. */
 enum lull_recording_store {
@@ -18,19 +19,19 @@ enum lull_recording_store {
     LULL_STORE_PROCESS
 };
 
-/* What the user wants; what is NULL or false is left to the recorder. */
+/* What the user wants. Members that are NULL or false leave the choice to the recorder. */
 struct lull_recording_wish {
     const char *output; /* folder of the run; NULL: named after the program and its size */
-    bool replace;       /* what is there, if it is a run */
+    bool replace;       /* an existing run at `output` is replaced */
     bool has_bytes;
-    uint64_t bytes; /* with has_bytes: of the events of each process */
-    bool last;      /* the newest ones, not the first ones */
+    uint64_t bytes; /* with has_bytes: budget for the events of each process */
+    bool last;      /* the newest events within the budget are kept, not the first ones */
     bool profile;   /* sums only */
     bool follow;    /* record also what the program starts */
     bool files;     /* record also the C library's calls for files */
     const char *counters, *callpath;
     const char *filter;   /* path of a filter of functions (filter/filter.h), from the root on */
-    const char *throttle; /* as the recorder reads it (record/core.h), and the following */
+    const char *throttle; /* as the recorder reads them (record/core.h), like the following */
     const char *start, *duration, *signals, *iterations, *waits;
     enum lull_recording_store store;
     enum lull_mpi_family mpi; /* with mpi_named: which MPI the program uses */
@@ -45,18 +46,17 @@ struct lull_recording {
     const char *warning; /* one line for the user, told by rank 0 only; NULL: nothing to say */
 };
 
-/* Changes the environment of this process, which the program inherits. Whatever is missing or
- * refused, the program can be run all the same, without recording, and `warning` says why; fails
- * only where a run would be overwritten. Strings live in `arena`. */
+/* Prepares the program that `word` names. Changes the environment of this process, which the
+ * program inherits. Where something is missing or refused, the program can be run all the same,
+ * without recording, and `warning` says why; fails only where a run would be overwritten. Strings
+ * live in `arena`. */
 lull_status lull_recording_prepare(const char *word, const struct lull_recording_wish *wish,
                                    struct lull_arena *arena, struct lull_recording *ret_recording,
                                    struct lull_error *err);
 
-/* ==== wish ==================================================================================== */
+/* ==== what the user types ===================================================================== */
 
-/* What the user types for `lull record`, for the recorder. */
-
-/* What is NULL was not said. */
+/* Values of options of `lull record`; NULL: the option was not given. */
 struct lull_recording_texts {
     const char *max_size;
     const char *keep;                   /* "last:64MiB" */
@@ -64,25 +64,26 @@ struct lull_recording_texts {
     const char *start_after, *duration; /* times */
     const char *iterations;             /* "3:10", or "solve:3:10": of marked regions */
     const char *waits;                  /* a time; "none" */
-    const char *callpath;               /* how many callers */
-    const char *signals;                /* "on", "off": what is at first */
+    const char *callpath;               /* how many callers a call site has */
+    const char *signals;                /* "on", "off": whether recording is on at first */
     const char *mpi;                    /* "openmpi", "mpich", "none" */
     const char *store;                  /* "node", "process" */
     const char *filter;                 /* a file (filter/filter.h) */
 };
 
-/* Sets these members of *wish. Fails with LULL_ERR_RANGE and a text that begins with the option, or
- * as a filter is read. */
+/* Translates the texts into members of *wish. Fails with LULL_ERR_RANGE and a text that begins with
+ * the option, or with what reading the filter gives. */
 lull_status lull_recording_wish_read(const struct lull_recording_texts *texts,
                                      struct lull_arena *arena, struct lull_recording_wish *wish,
                                      struct lull_error *err);
 
 /* ==== injection =============================================================================== */
 
-/* What the recorder is to disturb a program with, left in the folder of its run before it begins:
- * plain numbers (tape/inject.h), and the environment that leads to them. */
+/* What the recorder is to disturb a program with. It is left in the folder of the run before the
+ * program begins, as plain numbers (tape/inject.h), and the environment leads to it. */
 
-/* For the process that `recording` is about, after lull_recording_prepare; NULL: nothing. */
+/* Writes it for the process that `recording` is about, after lull_recording_prepare; `disturbance`
+ * NULL: nothing is written. */
 lull_status lull_injection_write(const struct lull_disturbance *disturbance,
                                  const struct lull_recording *recording, struct lull_arena *arena,
                                  struct lull_error *err);

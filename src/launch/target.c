@@ -24,13 +24,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ==== proc ==================================================================================== */
-
-/* Processes by their files in /proc. */
+/* ==== processes =============================================================================== */
 
 struct proc {
     int parent;
-    char name[32];  /* at most 15 bytes of it */
+    char name[32];  /* the program's name, cut to 15 bytes */
     char start[32]; /* clock ticks since boot: with its number it names the process for good */
 };
 
@@ -57,7 +55,7 @@ static bool proc_look(int pid, struct proc *ret_process)
     return good;
 }
 
-/* Whether it is still that one. */
+/* Whether the process still lives, and is not another one with its number. */
 static bool proc_lives(int pid, const char *start)
 {
     struct proc process;
@@ -74,18 +72,19 @@ enum { VERSION = 1, WORDS = 64, MOST_RANKS = WORDS * 64, PATH_SIZE = PATH_MAX + 
 
 enum state { MAKING, TOLD, FAILED };
 
-/* Written as a whole before it has its name, so that all of it has memory. */
+/* The file in shared memory. It is written as a whole before it gets its name, so that all of it
+ * has memory. */
 struct lull_node_shared {
     char magic[8];
     uint32_t version, state; /* state: atomic, stored behind `path` */
-    uint32_t joined, first;  /* joined: atomic, how many have come; first: process of who tells */
-    char start[32];          /* of that one */
+    uint32_t joined, first;  /* `joined` is atomic: how many have come; `first`: number of the
+                                process that tells */
+    char start[32];          /* when that process started, as the system writes it */
     uint64_t ranks[WORDS];   /* atomic; bit by bit, who has come */
     char path[PATH_MAX];
 };
 
-/* ---- the file ---------------------------------------------------------------------------------
- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static uint64_t hash_of(const char *text)
 {
@@ -99,7 +98,7 @@ static void prefix_of(char *prefix, size_t size)
     snprintf(prefix, size, "lull-%u-", (unsigned)geteuid());
 }
 
-/* NULL: it is none of ours. */
+/* Maps such a file; NULL: it is none of this user and version. */
 static struct lull_node_shared *map(int fd)
 {
     struct stat info;
@@ -132,7 +131,7 @@ static bool first_lives(const struct lull_node_shared *shared)
     return proc_lives((int)shared->first, shared->start);
 }
 
-/* What is left of jobs whose other processes never came. */
+/* Removes the files of jobs that are over and whose other processes never came. */
 static void clean(const char *folder)
 {
     char prefix[64], path[PATH_SIZE];
@@ -178,8 +177,7 @@ static struct lull_node_shared *create_shared(const char *folder, const char *pa
     return shared;
 }
 
-/* ---- waiting ----------------------------------------------------------------------------------
- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static const char *wait_for_first(const struct lull_node_shared *shared, struct lull_arena *arena)
 {
@@ -188,7 +186,8 @@ static const char *wait_for_first(const struct lull_node_shared *shared, struct 
         const uint32_t state = __atomic_load_n(&shared->state, __ATOMIC_ACQUIRE);
         if (state != MAKING && state != TOLD)
             return NULL;
-        if (!first_lives(shared)) /* also where it has told: then the job may be another one */
+        if (!first_lives(shared)) /* also where it has told, because that may have been another
+                                     job */
             return NULL;
         if (state == TOLD)
             return memchr(shared->path, '\0', sizeof shared->path)
@@ -200,7 +199,8 @@ static const char *wait_for_first(const struct lull_node_shared *shared, struct 
     }
 }
 
-/* Who has been here before asks for another program of the same job. */
+/* Asks for what was told. A process that has been here before asks for another program of the same
+ * job. */
 static const char *ask(struct lull_node_shared *shared, const char *path, uint32_t rank,
                        uint32_t size, struct lull_arena *arena)
 {
@@ -249,7 +249,7 @@ void lull_node_tell(struct lull_launch_node *node, const char *path)
     node->shared = NULL;
 }
 
-/* ==== target ================================================================================== */
+/* ==== jobs and folders ======================================================================== */
 
 #define JOB_NAME "job" /* file in the run's folder that holds the key of its job */
 
@@ -257,7 +257,8 @@ enum { MOST_NUMBERS = 10000, MOST_THREADS = 1 << 20, MOST_ANCESTORS = 8 };
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
-/* Who starts MPI programs sets these. Where `size` is NULL or not set, the next line may fit. */
+/* Variables that launchers of MPI programs set. Where `size` is NULL or not set, a later line may
+ * fit. */
 static const struct {
     const char *rank, *size, *key;
     enum lull_mpi_family family;
@@ -297,9 +298,9 @@ static const char *option_of(int pid, const char *option, struct lull_arena *are
 
 /* ---- the key --------------------------------------------------------------------------------- */
 
-/* The launcher of MPICH starts a proxy on each node, which gets the address of the launcher as an
- * option: what is the same for all processes of the job, and for them alone. The proxy may have
- * started us through others. NULL: it is another launcher. */
+/* The launcher of MPICH starts a proxy on each node, with the address of the launcher as an option,
+ * which is the same for all processes of the job and for no others. The proxy may have started us
+ * through other programs. NULL: it is another launcher. */
 static const char *hydra_key(struct lull_arena *arena)
 {
     struct proc process = {.parent = (int)getppid()};
@@ -321,8 +322,9 @@ static const char *parent_key(struct lull_arena *arena)
     return lull_arena_printf(arena, "%s/%d/%s", host, (int)getppid(), parent.start);
 }
 
-/* What is different for another job with the same key: a step of a batch job; Open MPI's number of
- * a job comes back when that of the process does, as in a fresh container. */
+/* The key with what tells two jobs of the same key apart: the step of a batch job; and for Open
+ * MPI, whose number of a job comes back when the number of a process does, as in a fresh
+ * container. */
 static const char *known_key(const char *key, bool sized, uint32_t size, struct lull_arena *arena)
 {
     const char *step = getenv("SLURM_STEP_ID"),
@@ -331,8 +333,8 @@ static const char *known_key(const char *key, bool sized, uint32_t size, struct 
                              transport ? transport : "", sized ? size : 0);
 }
 
-/* How many processes of the job are on this node, and which of them this one is, as few launchers
- * say. */
+/* How many processes of the job are on this node, and which of them this one is; only few launchers
+ * say it. */
 static void find_place(struct lull_job *job)
 {
     static const char *const names[][2] = {
@@ -415,8 +417,9 @@ static bool write_text(const char *folder, const char *name, const char *text)
     return fclose(out) == 0 && good;
 }
 
-/* Siblings whose launcher tells no rank have a line each behind the key, PID START: theirs is a run
- * in which one of them still lives, because the launcher may start others when they have ended. */
+/* Where the launcher tells no rank, the file has, behind the key, a line PID START for each
+ * process. A run is theirs if one of these processes still lives, because the launcher may start
+ * others when they have ended. */
 static bool one_lives(const char *lines)
 {
     char start[32];
@@ -465,7 +468,7 @@ static bool is_run(const char *path)
     return access(file, F_OK) == 0;
 }
 
-/* A folder that is complete before it has its name, so that nobody sees half of it. */
+/* Makes a folder that is complete before it gets its name, so that nobody sees half of it. */
 static enum lull_target_found make_run_folder(const char *path, const struct lull_job *job,
                                               struct lull_arena *arena, struct lull_error *err)
 {
@@ -569,8 +572,8 @@ static enum lull_target_found claim_by_files(const char *path, const struct lull
     return found;
 }
 
-/* So that of all processes of the node one asks the file system for it; where it cannot be had, the
- * recorder of each finds that out. */
+/* Makes the file of the node here, so that only one process of the node asks the file system for
+ * it. Where it cannot be had, the recorder of each process finds that out. */
 static void make_container(const char *run)
 {
     char path[PATH_MAX];

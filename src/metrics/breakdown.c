@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== merge =================================================================================== */
+/* ==== joining ================================================================================= */
 
-/* Joining breakdowns: lay the items of all parts side by side, sort them by what identifies them,
- * fold neighbours that are equal. The result depends on the sums alone, so that merging is
- * associative and commutative. */
+/* Breakdowns are joined by laying the items of all parts side by side, sorting them by what
+ * identifies them, and folding neighbours that are equal. The result depends on the sums alone, so
+ * that merging is associative and commutative. */
 
 struct join {
     const struct lull_breakdown *parts[2];
@@ -39,7 +39,7 @@ static int compare_u32(uint32_t a, uint32_t b)
     return (a > b) - (a < b);
 }
 
-/* ---- counters ------------------------------------------------------------------------------ */
+/* ---- counters -------------------------------------------------------------------------------- */
 
 static int by_counter_name(const void *a, const void *b)
 {
@@ -91,7 +91,7 @@ static lull_status join_counters(struct join *join)
     return LULL_OK;
 }
 
-/* ---- processes ----------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static int compare_process_ranks(const void *a, const void *b)
 {
@@ -134,7 +134,7 @@ static void join_processes(struct join *join)
     }
 }
 
-/* ---- threads ------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static int compare_threads(const void *a, const void *b)
 {
@@ -200,7 +200,7 @@ static lull_status join_threads(struct join *join)
     return LULL_OK;
 }
 
-/* ---- regions ------------------------------------------------------------------------------- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 static int compare_calls(const struct lull_region_breakdown *x,
                          const struct lull_region_breakdown *y)
@@ -259,7 +259,7 @@ static void join_regions(struct join *join)
     to->n_regions = (uint32_t)kept;
 }
 
-/* ---- parallel regions ---------------------------------------------------------------------- */
+/* ---- parallel regions ------------------------------------------------------------------------ */
 
 static int by_parallel(const void *a, const void *b)
 {
@@ -309,7 +309,7 @@ static void join_parallels(struct join *join)
     to->n_parallels = (uint32_t)kept;
 }
 
-/* ---- what follows from the rest ------------------------------------------------------------ */
+/* ---- what follows from the rest -------------------------------------------------------------- */
 
 int64_t lull_thread_window(const struct lull_thread_breakdown *thread)
 {
@@ -353,7 +353,7 @@ static int64_t busy_time(const struct lull_thread_breakdown *thread)
     return busy;
 }
 
-/* A pause of a master is taken off the runtime as far as no other thread goes on meanwhile. */
+/* The runtime, without pauses of masters as far as no other thread goes on meanwhile. */
 static int64_t find_runtime(const struct lull_breakdown *breakdown)
 {
     int64_t masters = 0, busiest = 0, longest = 0;
@@ -446,7 +446,7 @@ lull_status lull_breakdown_merge(struct lull_breakdown *whole, const struct lull
     return lull_breakdown_join(whole, part, arena, whole, err);
 }
 
-/* ==== outline ================================================================================= */
+/* ==== a breakdown before its numbers ========================================================== */
 
 static void outline_process(const struct lull_trace *trace, const struct lull_process *from,
                             struct lull_arena *arena, struct lull_breakdown *breakdown)

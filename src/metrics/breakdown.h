@@ -1,14 +1,15 @@
 /* The breakdown of a run: where the time of each thread went, in integers that add up.
  *
- * One pass over the events, memory bounded by the number of locations (plus regions x workers when
- * regions are asked for). For every thread the nanoseconds of all activities, inside and outside
- * parallel regions, plus `disabled_ns`, make up exactly the length of the analysed windows.
+ * It takes one pass over the events, and memory that is bounded by the number of locations (plus
+ * regions x workers when regions are asked for). For every thread the nanoseconds of all
+ * activities, inside and outside parallel regions, plus `disabled_ns`, are exactly the length of
+ * the analysed windows.
  *
- * Where a trace has states (Paraver), the state decides what is useful: useful = Running. A
- * region that is open refines the others (MPI point-to-point or collective, lock ...). Without
- * states the innermost runtime region decides. A worker outside every parallel region is idle.
- * Counter readings belong to the activity of the time that ends with them, (begin, end]; where a
- * window cuts the time since the counter's previous reading (or the first event), they count in
+ * Where a trace has states (Paraver), the state decides what is useful: useful = Running. An open
+ * region refines the other states (MPI point-to-point or collective, lock ...). Without states the
+ * innermost runtime region decides. A worker outside every parallel region is idle. A reading of a
+ * counter belongs to the activity of the time (begin, end] that ends with it. Where a window cuts
+ * the time since the counter's previous reading (or the first event), the reading counts in
  * proportion to the time inside, in integers that add up over adjoining windows. */
 #ifndef LULL_METRICS_BREAKDOWN_H
 #define LULL_METRICS_BREAKDOWN_H
@@ -19,18 +20,18 @@
 
 /* ==== breakdown =============================================================================== */
 
-/* [activity][1: inside an OpenMP parallel region] */
+/* ns[activity][p], with p = 1 inside an OpenMP parallel region and 0 outside. */
 struct lull_times {
     int64_t ns[LULL_ACTIVITIES][2];
 };
 
 struct lull_thread_breakdown {
-    uint32_t process; /* index into processes */
+    uint32_t process; /* index into the breakdown's processes */
     uint32_t number;
     uint8_t kind; /* enum lull_location_kind */
     bool master;
     struct lull_times times;
-    int64_t disabled_ns; /* measurement switched off */
+    int64_t disabled_ns; /* while measurement was switched off */
     uint64_t *counters;  /* [n_counters * LULL_ACTIVITIES], counter-major; sums modulo 2^64 */
 };
 
@@ -48,15 +49,16 @@ struct lull_region_breakdown {
     const char *site; /* where it is called, as in lull_region; "": unknown, or all places */
     uint8_t paradigm, role, activity;
     uint64_t visits;
-    int64_t inclusive_ns; /* outermost visits only, so that recursion counts once; 0 from sums */
+    int64_t inclusive_ns; /* of outermost visits only, so that recursion counts once; 0 where times
+                             come from sums */
     int64_t exclusive_ns; /* not in a region inside */
     int64_t useful_ns;    /* useful time directly inside */
 };
 
-/* One OpenMP parallel region of one process, summed over its executions: those of the master's
- * outermost regions. Sums over threads are over all CPU threads of the process (threads that take
- * no part count as not useful); a worker's time inside parallel regions belongs to the execution
- * that it overlaps. */
+/* One OpenMP parallel region of one process, summed over its executions, which are those of the
+ * master's outermost regions. Sums over threads are over all CPU threads of the process; threads
+ * that take no part count as not useful. A worker's time inside parallel regions belongs to the
+ * execution that it overlaps. */
 struct lull_parallel_breakdown {
     uint32_t process;
     const char *name;
@@ -79,13 +81,13 @@ struct lull_breakdown {
     const char *run;     /* as the user named it */
     int64_t duration_ns; /* length of the trace */
     int64_t runtime_ns;  /* T: the longest time that a master was measured, or that another thread
-                            computed or a stream was busy (while the masters were paused) */
-    int64_t
-        ideal_runtime_ns; /* T_id, of the same windows: from a replay (replay/ideal/ideal.h), which
-                             the caller adds; 0: not known. Parts that are merged lose it. */
-    const char *ideal_absent;    /* why a replay found none, in a few words; NULL: there was none */
-    int64_t replayed_runtime_ns; /* of a replay of the same windows on the network that the messages
-                                    of the run show, likewise; 0: not known */
+                            computed or a stream was busy while the masters were paused */
+    int64_t ideal_runtime_ns; /* T_id of the same windows, 0: not known. The caller adds it from a
+                                 replay (replay/ideal/ideal.h), and merging parts loses it. */
+    const char *ideal_absent; /* why a replay found no T_id, in a few words; NULL: there was no
+                                 replay */
+    int64_t replayed_runtime_ns; /* runtime of a replay of the same windows on the network that the
+                                    messages of the run show, added as T_id is; 0: not known */
     uint32_t n_nodes;            /* 0: unknown */
     struct lull_process_breakdown *processes;
     uint32_t n_processes;
@@ -97,13 +99,13 @@ struct lull_breakdown {
     uint32_t n_regions;
     struct lull_parallel_breakdown *parallels;
     uint32_t n_parallels;
-    bool from_sums; /* of it or a part: no inclusive times, no parallels */
+    bool from_sums; /* it or a part of it comes from sums: no inclusive times, no parallels */
 };
 
-/* Where the times come from. Sums tell the same for the whole run; they do not tell windows,
- * inclusive times, and single executions of parallel regions. */
+/* Where the times come from. Sums give the same times as events for the whole run; they do not tell
+ * windows, inclusive times and single executions of parallel regions. */
 enum lull_breakdown_source {
-    LULL_FROM_ANY, /* events if all are there or windows are wanted, else sums if there are */
+    LULL_FROM_ANY, /* events if all are there or windows are wanted, else sums if there are any */
     LULL_FROM_EVENTS,
     LULL_FROM_SUMS
 };
@@ -113,28 +115,29 @@ struct lull_breakdown_options {
     uint32_t application;               /* default 0 */
     bool regions;                       /* fill regions[] */
     uint8_t source;                     /* enum lull_breakdown_source */
-    bool main_part;  /* from sums: MPI_Init and MPI_Finalize are left out, and their time is not one
-                        of the run; from events the windows say so */
-    int64_t life_ns; /* from sums: from when the application begins until it ends; 0: the run */
+    bool main_part;   /* with sums: MPI_Init and MPI_Finalize are left out, with their time; with
+                         events the windows say what is left out */
+    int64_t life_ns;  /* with sums: ns from the begin of the application to its end; 0: those of the
+                         run */
     unsigned workers; /* 0: all */
-    /* Each member of a team reads its processes, and the first has the breakdown; others have none.
-     * NULL: alone. */
+    /* Each member of a team reads its processes, and the first one gets the breakdown, the others
+     * none. NULL: alone. */
     const struct lull_division *division;
     void (*progress)(void *context, double share);
     void *progress_context;
 };
 
-/* The result lives in `arena`; NULL where another member of a team has it. LULL_ERR_RANGE when
- * windows are wanted of a run without events. */
+/* Computes a breakdown, which lives in `arena`; NULL where another member of a team has it.
+ * LULL_ERR_RANGE when windows are wanted of a run without events. */
 lull_status lull_breakdown_compute(const struct lull_trace *trace,
                                    const struct lull_breakdown_options *options,
                                    struct lull_arena *arena, struct lull_breakdown **ret_breakdown,
                                    struct lull_error *err);
 
-/* The same as a consumer, for a pass that serves others, too: create, let _prepare set windows,
- * application, tick and regions of the pass's options, run the pass with the consumer, take the
- * result. `options` and `trace` must outlive the collector. Needs events: options->source does not
- * matter. */
+/* The same as a consumer, for a pass that serves others, too: create the collector, let
+ * lull_collector_prepare set windows, application, tick and regions of the pass's options, run the
+ * pass with the consumer, take the result. `options` and `trace` must outlive the collector. It
+ * needs events, whatever options->source says. */
 struct lull_collector;
 lull_status lull_collector_create(const struct lull_trace *trace,
                                   const struct lull_breakdown_options *options, unsigned workers,
@@ -142,9 +145,9 @@ lull_status lull_collector_create(const struct lull_trace *trace,
 void lull_collector_prepare(const struct lull_collector *collector,
                             struct lull_pass_options *pass_options);
 struct lull_consumer lull_collector_consumer(struct lull_collector *collector);
-/* After the pass, by all members of a team: the first gets what the others have. */
+/* After the pass, called by all members of a team: the first gets what the others have. */
 lull_status lull_collector_gather(struct lull_collector *collector, struct lull_error *err);
-/* Then, by the first; the result lives in `arena`. */
+/* Then called by the first; the result lives in `arena`. */
 lull_status lull_collector_result(const struct lull_collector *collector, struct lull_arena *arena,
                                   struct lull_breakdown **ret_breakdown, struct lull_error *err);
 void lull_collector_destroy(struct lull_collector *collector); /* NULL is allowed */
@@ -165,9 +168,7 @@ lull_status lull_breakdown_find_source(const struct lull_trace *trace,
 lull_status lull_breakdown_merge(struct lull_breakdown *whole, const struct lull_breakdown *part,
                                  struct lull_arena *arena, struct lull_error *err);
 
-/* ==== merge =================================================================================== */
-
-/* The one form of a breakdown. */
+/* ==== merging ================================================================================= */
 
 /* The sum of `a` and `b` (NULL: nothing), copied into `arena`: processes by rank, threads by kind
  * and number, regions, counters and parallels by name, each once; window_ns, runtime_ns and
@@ -179,9 +180,7 @@ lull_status lull_breakdown_join(const struct lull_breakdown *a, const struct lul
 /* The sum of a thread's times: the length of its windows; negative where it overflows. */
 int64_t lull_thread_window(const struct lull_thread_breakdown *thread);
 
-/* ==== outline ================================================================================= */
-
-/* A breakdown before its numbers. */
+/* ==== a breakdown before its numbers ========================================================== */
 
 /* A breakdown that has the processes, threads and counters of an application, and no times. */
 struct lull_breakdown *lull_breakdown_outline(const struct lull_trace *trace, uint32_t application,

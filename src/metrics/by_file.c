@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The operation of a location whose call has not ended: its time is known when it does. */
+/* An operation of a location whose call has not ended: its time is known when the call ends. */
 struct pending {
     int64_t time; /* NOTHING: there is none */
     uint32_t file;
@@ -28,7 +28,7 @@ static bool is_inside(const struct lull_file_reader *reader, uint32_t process, i
         return true;
     const struct lull_interval *all = reader->windows->intervals[process];
     uint32_t first = 0, end = reader->windows->counts[process];
-    while (first < end) { /* the first that ends behind it */
+    while (first < end) { /* finds the first that ends behind it */
         uint32_t middle = first + (end - first) / 2;
         if (all[middle].end > time)
             end = middle;
@@ -57,8 +57,8 @@ static void add_operation(struct lull_file_use *use, const struct lull_step *ste
     }
 }
 
-/* An operation stands behind the begin of its call and before its end, when the visit comes. One of
- * a call that took no time stands behind both, and has none to add. */
+/* An operation comes behind the begin of its call and before its end, with which the visit comes.
+ * The operation of a call that took no time comes behind both, and has no time to add. */
 static lull_status take_file_steps(void *context, unsigned worker, const struct lull_steps *steps,
                                    struct lull_error *err)
 {
@@ -159,7 +159,7 @@ const bool *lull_file_reader_visits(const struct lull_file_reader *reader)
     return reader->visits;
 }
 
-/* What is summed of a use. */
+/* The numbers of a use that are summed over the members of a team. */
 enum { NUMBERS = 7 };
 
 static void list_numbers(struct lull_file_use *use, uint64_t *ret_numbers[NUMBERS])

@@ -5,12 +5,13 @@
 #include "activity/pass.h"
 #include "team/division.h"
 
-/* Of all threads of an application, in its windows. A call counts where it begins inside of one;
- * its time is what of it lies there. */
+/* What all threads of an application did with one file, in its windows. A call counts where it
+ * begins inside of a window; only the part of its time that lies inside counts. */
 struct lull_file_use {
-    const char *name; /* of the trace's file; "" where the trace does not say which it was */
+    const char *name; /* of the file, as the trace has it; "" where the trace does not say which
+                         file it was */
     uint8_t kind;     /* enum lull_file_kind */
-    uint64_t opens, reads, writes, others; /* closing is one of the others */
+    uint64_t opens, reads, writes, others; /* calls; closing is one of the others */
     uint64_t bytes_read, bytes_written;
     int64_t ns;
 };
@@ -20,24 +21,25 @@ struct lull_file_uses {
     uint32_t count;
 };
 
-/* Rides on a pass beside other consumers: create, consumer and visits into the pass, run, conclude.
- * `windows` (NULL: the whole run) and `workers` are those of the pass. All of it lives in `arena`.
- */
+/* Rides on a pass beside other consumers: create, put consumer and visits into the pass, run it,
+ * conclude. `windows` (NULL: the whole run) and `workers` are those of the pass. All of it lives in
+ * `arena`. */
 struct lull_file_reader;
 struct lull_file_reader *lull_file_reader_create(const struct lull_trace *trace,
                                                  const struct lull_windows *windows,
                                                  unsigned workers, struct lull_arena *arena);
 struct lull_consumer lull_file_reader_consumer(struct lull_file_reader *reader);
 const bool *lull_file_reader_visits(const struct lull_file_reader *reader); /* of the pass */
-/* Behind a pass that a team has shared, by all of its members: the first has all then. */
+/* Behind a pass that a team has shared; called by all of its members: the first gets what the
+ * others have. */
 lull_status lull_file_reader_gather(struct lull_file_reader *reader, struct lull_team *team,
                                     struct lull_error *err);
 void lull_file_reader_conclude(const struct lull_file_reader *reader, struct lull_arena *arena,
                                struct lull_file_uses *ret_uses);
 
-/* A pass of its own, of the members of a team together (division NULL: alone), the first of which
- * has all then. `windows` NULL: all of the run; `workers` 0: as many as there are processors. The
- * result lives in `arena`. Fails as lull_pass_run does. */
+/* Makes a pass of its own, of all members of a team together (division NULL: alone), and gives the
+ * first of them the whole result. `windows` NULL: all of the run; `workers` 0: as many as there are
+ * processors. The result lives in `arena`. Fails as lull_pass_run does. */
 struct lull_file_options {
     const struct lull_windows *windows;
     uint32_t application;

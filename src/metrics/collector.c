@@ -1,6 +1,6 @@
-/* The consumer of steps behind a breakdown: the ledgers of threads, and parallel regions by
- * execution.
- */
+/* The consumer of steps behind a breakdown: the ledgers of threads, parallel regions by execution,
+ * and the sums of recorders; gathering what the members of a team have; and running a breakdown by
+ * itself. */
 #include "metrics/collector.h"
 
 #include "base/array.h"
@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== executions ============================================================================== */
+/* ==== executions of parallel regions ========================================================== */
 
-/* A queue of executions whose sums are not complete, and per worker a queue of spans that the
- * master has not reached. What the master runs through in a block waits in a queue of its own, so
- * that the lock is taken once per block. All are plain arrays with a head; what is left moves to
- * the front when a queue is appended to and full, so that appending costs constant time on
- * average. */
+/* There is a queue of executions whose sums are not complete, and for each worker a queue of spans
+ * that the master has not reached. What the master runs through in a block waits in a queue of its
+ * own, so that the lock is taken once per block. All queues are plain arrays with a head. When a
+ * queue is full and appended to, what is left in it moves to the front, so that appending costs
+ * constant time on average. */
 
 struct queue {
     unsigned char *items;
@@ -34,18 +34,20 @@ struct passage {
 };
 
 struct thread {
-    /* touched by the thread's reader only, until it has ended; spans, or passages of a master */
+    /* only the thread's reader touches this, until the thread has ended; spans, or passages of a
+     * master */
     struct queue spans;
     int64_t until;
     int64_t settled; /* no span that begins earlier waits or will come */
-    uint64_t next;   /* the execution, counted from the first of all, that its next span may meet */
+    uint64_t next;   /* number of the execution, counted from the first of all, that its next span
+                        may meet */
 };
 
 struct lull_executions {
     pthread_mutex_t lock;
     uint32_t n_threads;
     struct queue open; /* struct execution with n_threads useful times behind it */
-    uint64_t dropped;  /* number of executions that have left the queue */
+    uint64_t dropped;  /* how many executions have left the queue */
     bool inside;       /* the last one is there, but the master has not left it */
     struct lull_parallel_breakdown *sums;
     uint32_t *regions;
@@ -186,8 +188,8 @@ static int64_t share(int64_t value, int64_t part, int64_t whole)
     return (int64_t)((double)value * ((double)part / (double)whole) + 0.5);
 }
 
-/* The first execution that a span of the thread may meet: as the spans of a thread come in order,
- * those that end before one are behind the next as well. */
+/* The first execution that a span of the thread may meet. The spans of a thread come in order, so
+ * that executions which end before this span cannot meet the next one either. */
 static size_t first_met(struct lull_executions *executions, uint32_t thread, int64_t begin)
 {
     struct thread *of = &executions->threads[thread];
@@ -210,7 +212,7 @@ static inline void add_times(struct execution *execution, uint32_t thread,
     execution->useful[thread] += ns[LULL_CAUSE_USEFUL];
 }
 
-/* Over the executions from `first` on, by overlap. */
+/* Divides a span among the executions from `first` on, by overlap. */
 static void deal_out(struct lull_executions *executions, uint32_t thread, size_t first,
                      const struct lull_span *span)
 {
@@ -248,7 +250,7 @@ static void settle_span(struct lull_executions *executions, uint32_t thread,
     if (first + 1 < executions->open.count)
         next = queue_at(&executions->open, first + 1);
     if (execution->begin < span->end && (next == execution || next->begin >= span->end))
-        add_times(execution, thread, span->ns); /* it meets no other, as nearly always */
+        add_times(execution, thread, span->ns); /* the span meets only this one, as nearly always */
     else
         deal_out(executions, thread, first, span);
 }
@@ -273,8 +275,8 @@ static void settle_spans(struct lull_executions *executions, uint32_t thread)
     executions->threads[thread].settled = settled;
 }
 
-/* Programs run their regions in the same order again and again: the one after the last is tried
- * first. NULL: no memory. */
+/* The sum of a region. Programs run their regions in the same order again and again, so the sum
+ * after the last one is tried first. NULL: no memory. */
 static struct lull_parallel_breakdown *find_sum(struct lull_executions *executions, uint32_t region)
 {
     for (uint32_t i = 0; i < executions->n_sums; i++) {
@@ -322,8 +324,8 @@ static bool add_execution(struct lull_executions *executions, const struct execu
     return true;
 }
 
-/* No thread will add to executions that end before this. The queues themselves belong to their
- * readers and are not looked at. */
+/* The time before which all threads were read: no thread will add to executions that end earlier.
+ * The queues themselves belong to their readers and are not looked at. */
 static int64_t all_passed(const struct lull_executions *executions)
 {
     int64_t passed = INT64_MAX;
@@ -360,7 +362,8 @@ static struct execution *execution_of(struct lull_executions *executions)
     return execution;
 }
 
-/* Takes over what the master has told. An execution that it has not left yet stays with it too. */
+/* Takes over what the master has told. An execution that the master has not left yet also stays in
+ * its queue. */
 static bool take_passages(struct lull_executions *executions)
 {
     struct queue *passages = &executions->threads[0].spans;
@@ -417,8 +420,8 @@ uint32_t lull_executions_result(const struct lull_executions *executions,
     return executions->n_sums;
 }
 
-/* The sums of executions that another process has read, of which there are none here. Takes over
- * both arrays, which are malloc'd. */
+/* Takes over the sums of executions that another process has read; there are none here so far. Both
+ * arrays, which are malloc'd, become the callee's. */
 static void executions_adopt(struct lull_executions *executions, uint32_t n_sums,
                              struct lull_parallel_breakdown *sums, uint32_t *regions)
 {
@@ -430,7 +433,7 @@ static void executions_adopt(struct lull_executions *executions, uint32_t n_sums
     executions->sums_capacity = executions->regions_capacity = n_sums;
 }
 
-/* ==== result ================================================================================== */
+/* ==== the result ============================================================================== */
 
 /* From what a collector holds to a breakdown. */
 
@@ -555,10 +558,10 @@ lull_status lull_collector_result(const struct lull_collector *collector, struct
     return status;
 }
 
-/* ==== gather ================================================================================== */
+/* ==== gathering from a team =================================================================== */
 
-/* What the members of a team have collected, each of its processes, comes to the first: the ledgers
- * of locations and the parallel regions of processes one behind the other, regions as sums. */
+/* What the members of a team have collected, each from its own processes, comes to the first:
+ * ledgers of locations and parallel regions of processes one behind the other, regions as sums. */
 
 static size_t size_of_counters(const struct lull_collector *collector)
 {
@@ -570,7 +573,7 @@ static bool is_collected(const struct lull_collector *collector, uint32_t proces
     return collector->trace->processes[process].application == collector->options->application;
 }
 
-/* ---- out ----------------------------------------------------------------------------------- */
+/* ---- out ------------------------------------------------------------------------------------- */
 
 static bool put_process(const struct lull_collector *collector, uint32_t p, struct lull_flow *flow)
 {
@@ -591,7 +594,7 @@ static bool put_process(const struct lull_collector *collector, uint32_t p, stru
            lull_flow_put_items(flow, regions, n, sizeof *regions);
 }
 
-/* ---- in ------------------------------------------------------------------------------------ */
+/* ---- in -------------------------------------------------------------------------------------- */
 
 static bool get_parallels(struct lull_executions *executions, struct lull_flow *flow)
 {
@@ -621,9 +624,9 @@ static bool get_process(const struct lull_collector *collector, uint32_t p, stru
     return good && get_parallels(collector->executions[p], flow);
 }
 
-/* ---- both ---------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
-/* Each process of a member goes its way. */
+/* Calls a function for each process of a member, until one fails. */
 static bool go_over(const struct lull_collector *collector, uint32_t member, struct lull_flow *flow,
                     bool (*go)(const struct lull_collector *collector, uint32_t p,
                                struct lull_flow *flow))
@@ -648,7 +651,7 @@ static bool get(void *context, uint32_t member, struct lull_flow *flow)
     return go_over(context, member, flow, get_process);
 }
 
-/* ---- regions ------------------------------------------------------------------------------- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 static_assert(sizeof(struct lull_region_ledger) == 4 * sizeof(int64_t), "summed as integers");
 
@@ -689,21 +692,19 @@ lull_status lull_collector_gather(struct lull_collector *collector, struct lull_
     return status == LULL_OK ? sum_regions(collector, err) : status;
 }
 
-/* ==== sums ==================================================================================== */
+/* ==== sums of a recorder ====================================================================== */
 
-/* The breakdown from the sums that a recorder kept. */
-
-/* From sums to a breakdown: the rules are those of the activity room, applied to regions
- * instead of spans. User code takes over what surrounds it, which sums do not tell: it counts as
- * useful, but for a worker outside of parallel regions, as no runtime calls user code in any other
- * way than by a task, which is a region of its own. */
+/* Makes a breakdown from the sums that a recorder kept. The rules are those of the activity room,
+ * applied to regions instead of spans. What surrounds user code, sums do not tell; so user code
+ * counts as useful, except on a worker outside of parallel regions, because a runtime calls user
+ * code there only as a task, which is a region of its own. */
 
 struct region_sum {
     uint64_t visits;
     int64_t exclusive_ns, useful_ns;
 };
 
-/* What surrounds the main part of a run. */
+/* Whether the region surrounds the main part of a run (MPI_Init, MPI_Finalize). */
 static bool surrounds(const struct lull_region *region)
 {
     static const char *const names[] = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize"};
@@ -815,7 +816,7 @@ static void fill_summed_regions(const struct taking *taking, struct lull_arena *
     }
 }
 
-/* For all locations of options->application; windows cannot be told. */
+/* The breakdown for all locations of options->application; windows cannot be told. */
 static lull_status breakdown_of_sums(const struct lull_trace *trace,
                                      const struct lull_breakdown_options *options,
                                      struct lull_arena *arena,
@@ -843,9 +844,9 @@ static lull_status breakdown_of_sums(const struct lull_trace *trace,
 
 /* ==== collector =============================================================================== */
 
-/* A worker's span of a parallel region is handed over in so many pieces at most, or what waits for
- * it would grow with its length. They are cut at times of the run's own, so that the sums do not
- * depend on how a format is read. */
+/* A worker's span of a parallel region is handed over in at most so many pieces; without them, what
+ * waits for it would grow with its length. Spans are cut at times of the run's own, so that the
+ * sums do not depend on how a format is read. */
 enum { PIECES = 4096 };
 
 #define KINDS                                                          \
@@ -862,9 +863,10 @@ static const uint8_t cause_of[LULL_ACTIVITIES] = {
     [LULL_FLUSH] = LULL_CAUSE_OTHER,        [LULL_OTHER] = LULL_CAUSE_OTHER,
 };
 
-/* ---- steps --------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
-/* What has gone into the parallel slots since the last span: they change inside of spans alone. */
+/* Puts into the span what has gone into the parallel slots since the last one; they change only
+ * inside of spans. */
 static inline void end_span(struct location *location, const struct lull_step *step, int64_t begin,
                             struct lull_span *ret_span)
 {
@@ -932,8 +934,8 @@ static lull_status take_step(const struct lull_collector *collector, struct loca
     }
 }
 
-/* The location has been read up to here. Of a parallel region that is still open others get to know
- * from its master; what it holds of a worker comes later. */
+/* The location has been read up to here. Of a parallel region that is still open, the others learn
+ * from its master; what a worker's span holds comes later. */
 static lull_status pass_on(struct location *location, const struct lull_ledger *ledger, bool ended,
                            struct lull_error *err)
 {
@@ -985,7 +987,7 @@ void lull_collector_prepare(const struct lull_collector *collector, struct lull_
     pass->range = lull_pass_range(collector->options->division);
 }
 
-/* ---- making -------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static bool add_process_ledgers(struct lull_collector *collector, uint32_t p)
 {
@@ -1060,9 +1062,7 @@ void lull_collector_destroy(struct lull_collector *collector)
     free(collector);
 }
 
-/* ==== run breakdown =========================================================================== */
-
-/* A breakdown of a run by itself: a pass with one consumer, or sums. */
+/* ==== a breakdown by itself =================================================================== */
 
 static lull_status check_application(const struct lull_trace *trace, uint32_t application,
                                      struct lull_error *err)
@@ -1156,7 +1156,7 @@ lull_status lull_breakdown_compute(const struct lull_trace *trace,
     if (status != LULL_OK)
         return status;
     if (source == LULL_FROM_SUMS && !lull_team_is_first(team_of(options))) {
-        *ret_breakdown = NULL; /* they are few, and the first reads them */
+        *ret_breakdown = NULL; /* sums are few, and the first member reads them */
         return LULL_OK;
     }
     return source == LULL_FROM_SUMS

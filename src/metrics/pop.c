@@ -12,13 +12,12 @@
 
 #define FLUSH_REFUSED 0.15
 
-/* ==== table =================================================================================== */
+/* ==== the table of metrics ==================================================================== */
 
-/* Indices of lull_metric_defs, in its order. */
+/* docs/metrics.md tells what each row means and what to do when it is low; the section "the
+ * formulas" computes the values. */
 
-/* The trees of the POP metrics as a table. What each row means and what to do when it is low is
- * told in docs/metrics.md; how it is computed, in pop.c. */
-
+/* The indices of lull_metric_defs, in its order. */
 enum metric {
     LULL_METRIC_SPEEDUP,
     LULL_METRIC_GLOBAL_EFFICIENCY,
@@ -333,9 +332,9 @@ int lull_metric_find(const char *id)
     return -1;
 }
 
-/* ==== input =================================================================================== */
+/* ==== numbers from a breakdown ================================================================ */
 
-/* From a breakdown to the numbers that the formulas want, and what else is read off them. */
+/* Takes from a breakdown the numbers that the formulas want, and what else is read off them. */
 
 static double seconds(int64_t ns)
 {
@@ -376,10 +375,10 @@ static void add_device(const struct lull_thread_breakdown *stream, struct lull_p
     input->device_max_busy = fmax(input->device_max_busy, seconds(useful + moving));
 }
 
-/* Where a thread computes for longer than its master is in user code and OpenMP (the master waits,
- * communicates, or opens no region itself), that thread takes the master's place: first in what the
- * master spends outside the runtimes, then in MPI. `busiest` is its useful time inside parallel
- * regions. Neither part is below what the threads computed in it on average. */
+/* A thread may compute for longer than its master is in user code and OpenMP, because the master
+ * waits, communicates, or opens no region itself. Then that thread takes the master's place: first
+ * in what the master spends outside the runtimes, then in MPI. `busiest` is its useful time inside
+ * parallel regions. Neither part gets below what the threads computed in it on average. */
 static void let_busiest_lead(struct lull_pop_process *process, double busiest)
 {
     double more = process->max_useful - (process->serial_useful + process->parallel);
@@ -473,7 +472,7 @@ static double count_threads(const struct lull_breakdown *breakdown)
     return threads;
 }
 
-/* Losses of one execution sum, as seconds summed over the threads of its process. */
+/* Adds the losses of one parallel region, in seconds summed over the threads of its process. */
 static void add_causes(const struct lull_breakdown *breakdown,
                        const struct lull_parallel_breakdown *parallel,
                        struct lull_pop_causes *causes)
@@ -485,7 +484,8 @@ static void add_causes(const struct lull_breakdown *breakdown,
     causes->mpi += seconds(parallel->mpi_ns);
 }
 
-/* Without executions: the same sums over all of them; only their imbalance is not known. */
+/* The same where there are no executions: sums over all of them, of which only the imbalance is not
+ * known. */
 static void add_causes_of_threads(const struct lull_breakdown *breakdown,
                                   struct lull_pop_causes *causes)
 {
@@ -550,7 +550,7 @@ lull_status lull_pop_from_breakdown(const struct lull_breakdown *breakdown, bool
     return LULL_OK;
 }
 
-/* ---- parallel regions ---------------------------------------------------------------------- */
+/* ---- parallel regions ------------------------------------------------------------------------ */
 
 static int by_name(const void *a, const void *b)
 {
@@ -578,7 +578,7 @@ static const struct lull_parallel_breakdown **sort_by_name(const struct lull_bre
     return sorted;
 }
 
-/* Sums over threads in seconds, still to be divided by the time of all threads. */
+/* Adds sums over threads in seconds; they are divided by the time of all threads later. */
 static void add_parallel(const struct lull_breakdown *breakdown,
                          const struct lull_parallel_breakdown *from, struct lull_pop_parallel *to)
 {
@@ -628,7 +628,7 @@ uint32_t lull_pop_parallels(const struct lull_breakdown *breakdown, struct lull_
     return n;
 }
 
-/* ---- weak or strong ------------------------------------------------------------------------ */
+/* ---- weak or strong -------------------------------------------------------------------------- */
 
 static double growth(double run, double reference)
 {
@@ -644,9 +644,9 @@ static void sum_useful(const struct lull_pop_input *input, double *ret_threads, 
     }
 }
 
-/* Strong: the work stays, so that instructions (without counters: useful time) stay and each unit
- * has 1/units of it. Weak: the work grows with the units. Work grows as units^x; x >= 1/2 is
- * nearer to weak. */
+/* Strong scaling: the work stays, so that the instructions (without counters: the useful time)
+ * stay, and each unit has 1/units of them. Weak scaling: the work grows with the units. The work is
+ * taken to grow as units^x; x >= 1/2 is nearer to weak. */
 void lull_scaling_guess(const struct lull_pop_input *run, const struct lull_pop_input *reference,
                         struct lull_scaling_evidence *ret_evidence)
 {
@@ -667,7 +667,7 @@ void lull_scaling_guess(const struct lull_pop_input *run, const struct lull_pop_
     *ret_evidence = evidence;
 }
 
-/* ==== pop ===================================================================================== */
+/* ==== the formulas ============================================================================ */
 
 /* Sums of an input that the formulas share; averages in seconds. */
 struct sums {
@@ -789,7 +789,7 @@ static lull_status add_up_processes(const struct lull_pop_input *input, struct s
     return LULL_OK;
 }
 
-/* ---- values -------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 struct target {
     struct lull_metric_value *values;
@@ -883,9 +883,9 @@ static void factors(struct target to, enum metric balance, double avg, double ma
     set(to, balance + 1, max / to.sums->runtime);
 }
 
-/* What MPI and the time outside the runtimes do not explain: three rows, the efficiency and its
- * load balance and communication, for one paradigm beside MPI. `avg` and `max` are useful times of
- * execution units, `avg_inside` and `max_inside` those of processes in user code and that
+/* What MPI and the time outside the runtimes do not explain, as three rows for one paradigm beside
+ * MPI: the efficiency, its load balance and its communication. `avg` and `max` are useful times of
+ * execution units; `avg_inside` and `max_inside` are times of processes in user code and that
  * paradigm's runtime. */
 static void rest_beside_mpi(struct target to, enum metric first, double avg, double max,
                             double avg_inside, double max_inside)
@@ -981,7 +981,7 @@ static void devices(struct target to, const struct lull_pop_input *input)
     set_ratio(to, LULL_METRIC_DEVICE_REMAINING_EFFICIENCY, alone, inside, no_useful);
 }
 
-/* ---- scaling ------------------------------------------------------------------------------- */
+/* ---- scaling --------------------------------------------------------------------------------- */
 
 static const char *counters_absent(const struct lull_pop_input *run,
                                    const struct lull_pop_input *reference, bool cycles)

@@ -1,11 +1,18 @@
 /* The POP efficiency metrics: numbers in, numbers out.
  *
  * Sources: "Hybrid metrics" of the POP centre of excellence (additive and multiplicative scheme)
- * and the POP co-design glossary. Notation: T runtime, U useful time of a thread, SU useful time
- * of a master outside OpenMP, OMP time of a master inside parallel regions, O = SU + OMP,
- * X time of a master outside MPI and OpenMP that is not useful (I/O, flush, tracer, unaccounted),
- * OU useful time of a thread inside parallel regions, t threads of a process, N threads in all,
- * T_id runtime on an ideal network.
+ * and the POP co-design glossary. Notation (times in seconds):
+ *
+ *     T     runtime
+ *     T_id  runtime on an ideal network
+ *     U     useful time of a thread
+ *     SU    useful time of a master outside OpenMP
+ *     OMP   time of a master inside parallel regions
+ *     O     SU + OMP
+ *     X     time of a master outside MPI and OpenMP that is not useful (I/O, flush, tracer,
+ *           unaccounted)
+ *     OU    useful time of a thread inside parallel regions
+ *     t, N  threads of a process, threads in all
  *
  * X has a line of its own ("Outside the runtimes"), so that I/O and tracer time is blamed neither
  * on MPI nor on OpenMP; where X = 0 every formula is the published one. */
@@ -17,27 +24,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Per process, in seconds (sums over its threads where said). */
+/* One process; times in seconds. */
 struct lull_pop_process {
     uint32_t threads;
     double serial_useful;   /* SU */
     double parallel;        /* OMP */
     double other;           /* X, with `device` */
-    double device;          /* of X: the master in an accelerator's runtime */
+    double device;          /* part of X: the master in an accelerator's runtime */
     double useful;          /* sum over threads of U */
     double max_useful;      /* largest U of a thread */
     double parallel_useful; /* sum over threads of OU */
 };
 
-/* Where the OpenMP region inefficiency comes from: thread-weighted means over processes, s. */
+/* Where the OpenMP region inefficiency comes from: means over processes, weighted by their threads,
+ * in s. */
 struct lull_pop_causes {
     double imbalance; /* sum over executions of (max_t OU - avg_t OU); NaN: not known */
     double schedule, lock, mpi;
 };
 
 #define LULL_FLUSH_WARNING 0.10
-/* Of a thread in s, no more is only warned of: a run of which this is a large share is so short
- * that being preempted once, for a few ms, disturbs it as much. */
+/* Flushing of a thread that took no more than so many s is only warned of: a run of which that is a
+ * large share is so short that being preempted once, for a few ms, disturbs it as much. */
 #define LULL_FLUSH_SHORT 0.010
 
 struct lull_pop_input {
@@ -49,16 +57,16 @@ struct lull_pop_input {
     struct lull_pop_causes causes;
     /* sums over useful time of all threads; NaN where there is no such counter */
     double instructions, cycles;
-    /* Largest share of the runtime that a CPU thread spent while the tracer wrote its buffer; above
-     * LULL_FLUSH_WARNING the user should be told. */
+    /* The largest share of the runtime that a CPU thread spent while the tracer wrote its buffer;
+     * above LULL_FLUSH_WARNING the user should be told. */
     double flush_share, flush; /* and that time of the thread, s */
     /* devices: number of streams, per-stream kernel time sum and max, transfer time; 0 if none */
     uint32_t n_devices;
     double device_useful, device_max_useful, device_max_busy;
 };
 
-/* Some process has several threads, or time inside OpenMP parallel regions if only on one, or there
- * are devices: the schemes for MPI alone do not apply. */
+/* Whether the schemes for MPI alone do not apply: a process has several threads, or one thread and
+ * time inside OpenMP parallel regions, or there are devices. */
 bool lull_pop_is_hybrid(const struct lull_pop_input *input);
 
 enum lull_scheme {
@@ -78,21 +86,22 @@ enum lull_combine {
     LULL_COMBINE_SUM      /* 1 - parent = sum over the group of (1 - child) */
 };
 
-/* The trees, as data: what the tables print and the property tests check. Parents come before
- * their children; the order is that of printing. The scheme trees hang below
+/* The trees of metrics as data: the tables print them and the property tests check them. Parents
+ * come before their children; the order is that of printing. The trees of the schemes hang below
  * "parallel_efficiency" of the common part. A group is the children of one parent with the same
- * scheme and split, and makes up its parent completely: the multiplicative tree splits the
- * parallel efficiency once by factor (load balance, communication: the original POP model over
- * all cores) and once by programming model. */
+ * scheme and split, and makes up its parent completely. The multiplicative tree, for example,
+ * splits the parallel efficiency once by factor (load balance, communication: the original POP
+ * model over all cores) and once by programming model. */
 struct lull_metric_def {
     const char *id;        /* "parallel_efficiency": key in documents, stable */
     const char *label;     /* "Parallel efficiency" */
     const char *formula;   /* for documentation and JSON */
     int parent;            /* index or -1 */
     uint8_t scheme;        /* enum lull_scheme */
-    uint8_t split;         /* which of its parent's groups */
+    uint8_t split;         /* number of its group among its parent's */
     uint8_t combine;       /* enum lull_combine: how its group makes the parent */
-    const char *above_one; /* why it may exceed 1; "": compares with another run; NULL: cannot */
+    const char *above_one; /* why it may exceed 1; "": because it compares with another run; NULL:
+                              it cannot */
 };
 
 extern const struct lull_metric_def lull_metric_defs[];
@@ -114,10 +123,10 @@ lull_status lull_pop_compute(const struct lull_pop_input *input,
                              const struct lull_pop_input *reference, enum lull_scaling scaling,
                              struct lull_metric_value *values, struct lull_error *err);
 
-/* From a breakdown; the arrays live in `arena`. T_id is T for a run without any MPI, otherwise not
- * known. LULL_ERR_RANGE when flushing took more than
- * LULL_FLUSH_REFUSED of the time of a thread, and more than LULL_FLUSH_SHORT, and `force` is false,
- * and when nothing was recorded (runtime 0). */
+/* Makes the input from a breakdown; the arrays live in `arena`. T_id is T for a run without any
+ * MPI. For others it is what the breakdown has. LULL_ERR_RANGE when nothing was recorded (runtime
+ * 0), and, unless `force`, when flushing took more than FLUSH_REFUSED (pop.c) of the time of a
+ * thread and more than LULL_FLUSH_SHORT. */
 lull_status lull_pop_from_breakdown(const struct lull_breakdown *breakdown, bool force,
                                     struct lull_arena *arena, struct lull_pop_input **ret_input,
                                     struct lull_error *err);
@@ -134,7 +143,8 @@ struct lull_pop_parallel {
 uint32_t lull_pop_parallels(const struct lull_breakdown *breakdown, struct lull_arena *arena,
                             struct lull_pop_parallel **ret_parallels);
 
-/* The evidence for weak or strong scaling between two runs, each as growth run / reference. */
+/* The evidence for weak or strong scaling between two runs: growth of each number, run / reference.
+ * `units` is the growth of the number of threads. */
 struct lull_scaling_evidence {
     double units, instructions, runtime, mean_useful; /* instructions NaN without counters */
     enum lull_scaling guess;

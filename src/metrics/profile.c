@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== values ================================================================================== */
+/* ==== reading values ========================================================================== */
 
 #define PROFILE_MOST_NS (INT64_C(1) << 60) /* 36 years */
 
-/* Fields of a struct, as a table: times in ns. */
+/* A field of a struct, for tables of fields: times in ns. */
 struct profile_time {
     const char *key;
     size_t offset;
@@ -28,7 +28,7 @@ static lull_status profile_wrong(const struct lull_profile_reader *reader,
     return lull_json_wrong(reader->err, reader->path, step, what);
 }
 
-/* ---- values -------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* The member `key` of an object, whose place is `up`. */
 static lull_status profile_int(const struct lull_profile_reader *reader, const json_t *object,
@@ -117,7 +117,7 @@ static lull_status profile_times(const struct lull_profile_reader *reader, const
     return LULL_OK;
 }
 
-/* ---- arrays -------------------------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 /* Calls `read` for each object of an array; `*ret_items` is made large enough before. */
 static lull_status profile_array(struct lull_profile_reader *reader, const json_t *root,
@@ -147,15 +147,15 @@ static lull_status profile_array(struct lull_profile_reader *reader, const json_
     return LULL_OK;
 }
 
-/* ==== read ==================================================================================== */
+/* ==== reading ================================================================================= */
 
 /* Reading a profile with jansson. Everything is checked: types, ranges, the sizes of arrays, and
- * that ranks and threads are named once. A step (what is read now, linked to what surrounds it)
- * becomes the place in the message. */
+ * that ranks and threads are named once. A step (struct lull_json_step) becomes the place in the
+ * message. */
 
 enum { MAX_COUNTERS = 1024 };
 
-/* ---- definitions --------------------------------------------------------------------------- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 static const char *kind_name(unsigned kind)
 {
@@ -239,7 +239,7 @@ static lull_status read_rank(const struct lull_profile_reader *reader, const jso
     return LULL_OK;
 }
 
-/* ---- threads ------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static lull_status find_activity(const struct lull_profile_reader *reader,
                                  const struct lull_json_step *step, const char *id,
@@ -392,7 +392,7 @@ static lull_status check_threads(const struct lull_profile_reader *reader)
     return LULL_OK;
 }
 
-/* ---- regions ------------------------------------------------------------------------------- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 static lull_status read_region(struct lull_profile_reader *reader, const json_t *object,
                                const struct lull_json_step *step, size_t index)
@@ -451,7 +451,7 @@ static lull_status read_parallel(struct lull_profile_reader *reader, const json_
     return status;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static lull_status read_root(struct lull_profile_reader *reader, const json_t *root)
 {
@@ -545,9 +545,7 @@ lull_status lull_profile_read(const char *path, struct lull_arena *arena,
     return status;
 }
 
-/* ==== write =================================================================================== */
-
-/* Writing a profile. */
+/* ==== writing ================================================================================= */
 
 /* Other programs read JSON numbers as doubles: above 2^53 a string keeps all digits. */
 #define EXACT_IN_DOUBLE (UINT64_C(1) << 53)

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-/* ==== profile ================================================================================= */
+/* ==== profiles ================================================================================ */
 
 #define LULL_PROFILE_SCHEMA "lull-profile/1"
 
@@ -24,14 +24,15 @@ bool lull_profile_recognise(const char *path);
 lull_status lull_profile_read(const char *path, struct lull_arena *arena,
                               struct lull_breakdown **ret_breakdown, struct lull_error *err);
 
-/* The same from memory; `path` serves messages only. */
+/* Reads a profile from memory; `path` serves messages only. */
 lull_status lull_profile_parse(const char *text, size_t size, const char *path,
                                struct lull_arena *arena, struct lull_breakdown **ret_breakdown,
                                struct lull_error *err);
 
-/* ==== values ================================================================================== */
+/* ==== reading values ========================================================================== */
 
-/* Values of a profile, checked: types, ranges and lengths. Internal to the folder. */
+/* Internal to the folder: what readers of values, which check types, ranges and lengths, work
+ * with. */
 
 struct lull_profile_reader {
     const char *path;

@@ -1,4 +1,4 @@
-/* Windows. Those of a region come from the visits that a pass over the masters tells. */
+/* Making windows. Those of a region come from the visits that a pass over the masters tells. */
 #include "metrics/windows.h"
 
 #include "activity/pass.h"
@@ -19,7 +19,7 @@ static struct lull_windows *make_windows(uint32_t n_processes, struct lull_arena
     return windows;
 }
 
-/* An end that was left open is called by its name. */
+/* No such time: the message calls an end that was left open by its name. */
 static lull_status no_such_time(const struct lull_trace *trace, int64_t from, int64_t to,
                                 struct lull_error *err)
 {
@@ -51,9 +51,9 @@ lull_status lull_windows_of_time(const struct lull_trace *trace, int64_t from, i
     return LULL_OK;
 }
 
-/* ---- windows of a region ------------------------------------------------------------------- */
+/* ---- windows of a region --------------------------------------------------------------------- */
 
-/* Those of a process, in order and apart from each other. */
+/* The visits of a process, in order and apart from each other. */
 struct visits {
     struct lull_interval *intervals;
     size_t count, capacity;
@@ -65,9 +65,9 @@ struct search {
     struct visits *visits; /* [n_processes]; each is touched for its master alone */
 };
 
-/* A visit is told when it ends, so that those inside it (of another region with the same name, or
- * of the same) have come before: they are part of it. Visits that follow each other without a gap
- * become one interval. */
+/* Adds a visit, which is told when it ends. So the visits inside of it (of the same region, or of
+ * another one with the same name) have come before, and become part of it. Visits that follow each
+ * other without a gap become one interval. */
 static bool add_visit(struct visits *visits, int64_t begin, int64_t end)
 {
     if (begin >= end)
@@ -196,7 +196,7 @@ struct lull_process_range lull_pass_range(const struct lull_division *division)
         return (struct lull_process_range){0, 0};
     const uint32_t own = lull_team_index(division->team);
     const uint32_t first = division->cuts[own], end = division->cuts[own + 1];
-    if (first == end) /* not all, but none */
+    if (first == end) /* none, not all */
         return (struct lull_process_range){UINT32_MAX, UINT32_MAX};
     return (struct lull_process_range){first, end};
 }
@@ -260,7 +260,7 @@ lull_status lull_windows_of_region(const struct lull_trace *trace, const char *n
     return status;
 }
 
-/* ---- intersection -------------------------------------------------------------------------- */
+/* ---- intersection ---------------------------------------------------------------------------- */
 
 static uint32_t intersect(const struct lull_interval *a, uint32_t n_a,
                           const struct lull_interval *b, uint32_t n_b, struct lull_interval *to)

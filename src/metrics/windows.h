@@ -1,4 +1,5 @@
-/* Making windows (activity/pass.h): of an interval of time, of a region. */
+/* Making the windows that a pass analyses (activity/pass.h): from an interval of time, or from a
+ * region. */
 #ifndef LULL_METRICS_WINDOWS_H
 #define LULL_METRICS_WINDOWS_H
 
@@ -11,9 +12,9 @@ lull_status lull_windows_of_time(const struct lull_trace *trace, int64_t from, i
                                  struct lull_arena *arena, struct lull_windows **ret_windows,
                                  struct lull_error *err);
 
-/* For each process, when its master thread is inside the region called `name` (outermost visits).
- * LULL_ERR_RANGE when no process ever enters it; the message lists similar names. A member of a
- * team (NULL: alone) has the windows of its own processes. */
+/* Windows of each process: when its master thread is inside the region called `name` (outermost
+ * visits). LULL_ERR_RANGE when no process ever enters it; the message lists similar names. A member
+ * of a team (NULL: alone) gets the windows of its own processes. */
 lull_status lull_windows_of_region(const struct lull_trace *trace, const char *name,
                                    const struct lull_division *division, struct lull_arena *arena,
                                    struct lull_windows **ret_windows, struct lull_error *err);
@@ -21,7 +22,7 @@ lull_status lull_windows_of_region(const struct lull_trace *trace, const char *n
 /* The processes that this member of a team reads. */
 struct lull_process_range lull_pass_range(const struct lull_division *division);
 
-/* What both have in common. */
+/* The time that lies in windows of both `a` and `b`. */
 struct lull_windows *lull_windows_intersect(const struct lull_windows *a,
                                             const struct lull_windows *b, struct lull_arena *arena);
 

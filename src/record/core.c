@@ -31,25 +31,25 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ==== core ==================================================================================== */
+/* ==== threads and the process ================================================================= */
 
 __thread struct rec_thread *rec_self_or_null __attribute__((tls_model("initial-exec")));
 struct rec_thread rec_nobody = {.gate = REC_GATE_CLOSED, .closed = true};
 struct rec_process rec_process;
 static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_thread *living_threads; /* those that have not ended */
-static struct rec_thread *resting; /* among them: left by their threads, to be taken up again */
-static uint32_t n_threads_ever;    /* ever */
+static struct rec_thread *resting;        /* those of them whose threads have ended, for new ones */
+static uint32_t n_threads_ever;
 static pthread_key_t thread_key;
 static bool started;
 static pid_t owner; /* whose files we write */
 
-/* ---- process ----------------------------------------------------------------------------------
- */
+/* ---- process --------------------------------------------------------------------------------- */
 
-/* Two points at once, so that also a program that dies in its first moments has a clock: a fifth
- * of a millisecond apart, which bounds the error of the rate by 1e-4 until a later point comes.
- * `first` is from before the recorder has made its files, so that there is little to wait for. */
+/* Measures the rate of the clock by two points a fifth of a millisecond apart, so that also a
+ * program that dies in its first moments has one. That bounds the error of the rate by 1e-4 until a
+ * later point comes. `first` was taken before the recorder made its files, so that there is little
+ * left to wait. */
 static void start_clock(const struct lull_clock_point *first)
 {
     struct lull_clock_point second;
@@ -70,8 +70,9 @@ static void end_of_thread(void *thread)
         thread_end();
 }
 
-/* A child that is forked by fork() is told so (rec_leave_to_parent); one that is forked by a system
- * call finds rec_process empty. Where the kernel cannot do that, nothing is lost. */
+/* Makes the page of rec_process all zero in forked children. A child of fork() is told that it is
+ * one (rec_leave_to_parent), but a child of the bare system call is not, and sees it by this. Where
+ * the kernel cannot do that, the former still holds. */
 static void keep_from_children(void)
 {
     if (sysconf(_SC_PAGESIZE) != REC_PAGE ||
@@ -81,8 +82,8 @@ static void keep_from_children(void)
     madvise(&rec_process, sizeof rec_process, MADV_WIPEONFORK);
 }
 
-/* Apart from rec_start, which each thread comes through: its stack may be as small as a stack can
- * be, and this takes more of it. */
+/* Apart from rec_start, which each thread comes through: a thread's stack may be as small as a
+ * stack can be, and this function takes more of it. */
 __attribute__((noinline)) static void start_once(void)
 {
     started = true;
@@ -153,9 +154,9 @@ __attribute__((constructor)) static void start_recorder(void)
     rec_start();
 }
 
-/* A call or construct that is open at the end of the thread: its time so far is told by the sums,
- * and its record is left open, as where a program is killed. One that has only just begun has no
- * time yet. */
+/* Ends a call or construct that is open at the end of the thread: its time so far goes to the sums,
+ * and its record stays open, as where a program is killed. False: none is open. One that has only
+ * just begun has no time yet. */
 static bool end_open_call(struct rec_thread *self, uint64_t now)
 {
     if (self->at >= self->end)
@@ -175,8 +176,8 @@ static bool ends_in_call(struct rec_thread *self, uint64_t now)
     return rec_is_inside(self) && end_open_call(self, now);
 }
 
-/* A program may call exit() in a signal's handler, where its thread has the lock: then its tapes
- * stay as where a program is killed. */
+/* Takes the lock, for a second at most. A program may call exit() in a signal handler while its
+ * thread has the lock: then the tapes stay as where a program is killed. */
 static bool lock_at_end(void)
 {
     struct timespec until;
@@ -185,16 +186,17 @@ static bool lock_at_end(void)
     return pthread_mutex_timedlock(&threads_lock, &until) == 0;
 }
 
-/* A thread of the program that lives at the end, in no region, construct or call: its time goes on
- * to here. Of a worker the time between regions is the runtime's. */
+/* Ends the life of a thread that still runs at the end of the process, in no region, construct or
+ * call: its time goes on to here. Of a worker the time between regions is the runtime's. */
 static void end_life(struct rec_thread *thread, uint64_t now)
 {
     if (thread->role != REC_ROLE_WORKER && thread->n_frames == 0 && !thread->paused)
         rec_number(thread, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, thread->made_as, now);
 }
 
-/* A thread that lives at the end. Of one that is in the middle of a record no more is known than
- * what is on its tape; what it is in a call for in a pause is not recorded. */
+/* Concludes the tape of a thread that still runs at the end of the process. Of a thread in the
+ * middle of a record no more is known than what is on its tape; a call in which it is during a
+ * pause is not recorded. */
 static void conclude_running(struct rec_thread *taken, uint64_t now)
 {
     const bool inside = rec_is_inside(taken) && !taken->paused;
@@ -235,8 +237,8 @@ static void end_resting(struct rec_thread *thread, uint64_t now)
     rec_buffer_end(thread);
 }
 
-/* `now`: when the calling thread has ended, with which the run does unless another one lives
- * longer. */
+/* Closes the tapes of all threads. `now` is when the calling thread has ended; the run ends then
+ * too, unless another thread has lived longer. */
 static void end_all(uint64_t now)
 {
     if (!lock_at_end())
@@ -305,11 +307,10 @@ void rec_set_rank(uint32_t rank)
     rec_step_back(&aside);
 }
 
-/* ---- threads ----------------------------------------------------------------------------------
- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
-/* The location of a thread that has ended, so that a program which creates threads again and again
- * (nested teams do) has as many locations as it has threads at a time. */
+/* Takes the location of a thread that has ended. So a program that creates threads again and again,
+ * as nested teams do, has as many locations as it has threads at a time. */
 static struct rec_thread *take_resting(enum rec_role role)
 {
     pthread_mutex_lock(&threads_lock);
@@ -410,7 +411,7 @@ struct rec_thread *rec_thread_begin_made(uint64_t number)
     return begin_thread(REC_ROLE_FREE, number);
 }
 
-/* Of a thread that ends inside of regions. */
+/* Leaves all regions that a thread is in when it ends. */
 static void leave_all(struct rec_thread *self, uint64_t now)
 {
     rec_omp_forget(self);
@@ -421,7 +422,7 @@ static void leave_all(struct rec_thread *self, uint64_t now)
     }
 }
 
-/* What the thread has to say at its end; returns when that is. */
+/* Writes onto the thread's tape what is open at its end; returns when that is, in ticks. */
 static uint64_t conclude(struct rec_thread *self)
 {
     if (!rec_is_inside(self))
@@ -461,8 +462,9 @@ static void take_out(struct rec_thread *self)
         self->next->previous = self->previous;
 }
 
-/* All of it with the lock: the process may end meanwhile, and close the tapes of all threads.
- * Returns when the thread has ended, 0: before. */
+/* Ends a location. It holds the lock all the time, because the process may end meanwhile and close
+ * the tapes of all threads. Returns when the thread has ended, in ticks; 0: its tape was closed
+ * before. */
 static uint64_t end_thread(struct rec_thread *self)
 {
     pthread_mutex_lock(&threads_lock);
@@ -568,8 +570,8 @@ static bool rank_from_launcher(uint32_t *ret_rank)
     return false;
 }
 
-/* Rank, application and number of the process. False: we have been spawned, and those who did it
- * expect us under a number that follows from a rank which nobody tells us. */
+/* Finds rank, application and number of the process. False: this process was spawned, and those who
+ * did it expect it under a number that follows from a rank which nobody tells us. */
 static bool rec_find_place(void)
 {
     uint64_t application, first;

@@ -1,9 +1,10 @@
-/* The recorder: what its parts share. See docs/record.md for the whole.
+/* The recorder: what all its parts share. Threads and the process with their states, pauses,
+ * appending records to a thread's tape, stepping aside, and reading the settings. docs/record.md
+ * describes the recorder as a whole.
  *
- * Loaded into the measured program by LD_PRELOAD (or found by an OpenMP runtime as a tool), it is
- * told what to do by environment variables, which `lull record` sets:
+ * The recorder is loaded into the measured program by LD_PRELOAD (or found by an OpenMP runtime as
+ * a tool). Environment variables, which `lull record` sets, tell it what to do:
  *
- *  - LULL_RECORD_DIR: the run's folder, made by `lull record` or else here; unset: record nothing
  *  - LULL_RECORD_BYTES: size budget of events per process in bytes; unset: 1 GiB
  *  - LULL_RECORD_LAST: 1: keep the newest events within that budget, not the first ones
  *  - LULL_RECORD_PROFILE: 1: keep running sums only, no events
@@ -11,32 +12,33 @@
  *  - LULL_RECORD_FOLLOW: 1: record also the programs that this one executes
  *  - LULL_RECORD_QUIET: 1: say nothing at the end
  *  - LULL_RECORD_PROCESS: number of this process, for launchers that lull does not know
- *  - LULL_RECORD_APPLICATION, LULL_RECORD_FIRST: of a process that another one has spawned: its
- *    application, and the number of its rank 0 (record/mpi/spawned.h)
+ *  - LULL_RECORD_APPLICATION, LULL_RECORD_FIRST: for a process that another one has spawned: its
+ *    application, and the process number of its rank 0 (record/mpi/spawned.h)
  *  - LULL_RECORD_SKEW: for tests, "NS:PPM": every process is a node of its own, whose clock is NS
  *    and PPM parts in a million ahead of that of the rank before it
- *  - LULL_RECORD_LOOKS: for tests: above how many comparisons members are not looked up
- *    (record/mpi/comms.h)
+ *  - LULL_RECORD_LOOKS: for tests: the members of a communicator are not looked up where that
+ *    takes more comparisons than this number (record/mpi/comms.c)
  *  - LULL_RECORD_INJECT: a file that says how the program is to be disturbed (record/inject.h)
  *  - LULL_RECORD_CALLPATH: how many callers a call site has (record/site/site.h); unset: 1
  *  - LULL_RECORD_FILTER: path of a file that says which functions are recorded (filter/filter.h)
- *  - LULL_RECORD_START, LULL_RECORD_DURATION: ns: since when from its begin, and how long the
- *    program is recorded (record/thread/pause.h)
- *  - LULL_RECORD_SIGNALS: on or off: signals switch recording on and off, which it is at first
- *  - LULL_RECORD_ITERATIONS: "FIRST:LAST" or "NAME:FIRST:LAST": which are recorded
- *  - LULL_RECORD_THROTTLE: "CALLS:NS": functions are left out after that many calls of a smaller
- *    mean; or none; unset: 100000:1000 (record/function.h)
- *  - LULL_RECORD_WAITS: ns: waits for locks are recorded from that length on; or none; unset: 1000
- *    (record/thread/locks.h)
- *  - LULL_RECORD_STORE: node: record into the file of the node (tape/container.h), where others
- *    do so, too; process: into a file of this process, where others may do the former; unset:
- *    none does
+ *  - LULL_RECORD_START, LULL_RECORD_DURATION: in ns: recording starts that long after the program
+ *    and lasts that long (record/thread/pause.h)
+ *  - LULL_RECORD_SIGNALS: "on" or "off": whether recording is on at first, before a signal switches
+ *    it off or on; unset: signals switch nothing
+ *  - LULL_RECORD_ITERATIONS: "FIRST:LAST" or "NAME:FIRST:LAST": which iterations are recorded
+ *  - LULL_RECORD_THROTTLE: "CALLS:NS": a function is left out after that many calls whose mean is
+ *    below NS; or "none"; unset: 100000:1000 (record/function.h)
+ *  - LULL_RECORD_WAITS: ns: waits for locks are recorded from that length on; or "none"; unset:
+ *    1000 (record/thread/locks.h)
+ *  - LULL_RECORD_STORE: "node": record into the file of the node (tape/container.h), which other
+ *    processes share; "process": into a file of this process, while others may use the file of the
+ *    node; unset: every process has a file of its own
  *  - LULL_RECORD_FILES: 1: record also the C library's calls for files (record/file/file.h)
  *
  * Rules for everything in this folder: never print, abort, take a lock or allocate inside a call of
- * the program, but where a thread, a definition or a chunk begins, and then by stepping aside
- * (aside.h); whatever fails switches recording off and lets the program go on; the program may die
- * at any instruction. */
+ * the program, except where a thread, a definition or a chunk begins, and there only after stepping
+ * aside (below); whatever fails switches recording off and lets the program go on; the program may
+ * die at any instruction. */
 #ifndef LULL_RECORD_CORE_H
 #define LULL_RECORD_CORE_H
 
@@ -55,7 +57,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ==== core ==================================================================================== */
+/* ==== threads and the process ================================================================= */
 
 #define REC_EXPORT      __attribute__((visibility("default")))
 #define REC_INLINE      static inline __attribute__((always_inline))
@@ -65,12 +67,15 @@
 #define REC_PAGE        4096
 #define REC_TEXT_(x)    #x
 #define REC_TEXT(x)     REC_TEXT_(x)
-/* Of one record of any size, with the readings of counters around it and around its neighbours. */
+/* Slots of one record of any size, with the readings of counters around it and around its
+ * neighbours. */
 #define REC_MOST_SLOTS  (1 + LULL_TAPE_MOST_EXTRA + 4 * REC_COUNTS_SLOTS)
 #define REC_MOST_FRAMES 64 /* nested regions whose own time is known apart */
 
+/* A region that a thread is in. `begin` is when it was entered; `inside` counts the ticks that the
+ * thread had spent by then in other regions within the region around this one. */
 struct rec_frame {
-    uint64_t begin, inside; /* ticks: when entered; spent in the regions within the one around */
+    uint64_t begin, inside;
     uint32_t region, parallel;
 };
 
@@ -81,29 +86,30 @@ struct rec_thread {
     union lull_tape_slot *end; /* of the chunk */
     uint64_t bias;             /* committed = (uintptr_t)at + bias */
     uint64_t *committed;       /* in the mapped header, or nowhere */
-    uint64_t gate;             /* atomic; that of the process: recorded; else see enum rec_gate */
-    uint32_t parallel;         /* 1 inside an OpenMP parallel region: which sum is added to */
-    uint32_t n_sums;           /* regions that have sums so far */
-    unsigned char *sums;       /* by region id, two each: outside, inside of parallel regions */
-    uint64_t *until;           /* in the mapped sums: the end of the thread's life so far */
-    uint32_t sum_size;
+    uint64_t gate;         /* atomic; as that of the process: what begins is recorded; else see enum
+                              rec_gate */
+    uint32_t parallel;     /* 1 inside an OpenMP parallel region: which sum is added to */
+    uint32_t n_sums;       /* regions that have sums so far */
+    unsigned char *sums;   /* by region id, two each: outside and inside of parallel regions */
+    uint64_t *until;       /* in the mapped sums: the end of the thread's life so far, in ticks */
+    uint32_t sum_size;     /* bytes of one sum */
     uint32_t next_request; /* number of the next MPI request that this thread opens */
-    uint32_t n_open;       /* of those, how many are not complete */
+    uint32_t n_open;       /* of the requests that it has opened: how many are not complete */
     uintptr_t frame, from; /* stack and return address of the MPI call that is being recorded; 0:
                               there is none */
     uint64_t inside;       /* ticks in regions within the current frame */
-    uint32_t n_frames;
-    uint32_t n_counters; /* 0: none are read */
-    bool storing;        /* events are kept; false: at the budget, after an error, in a profile */
-    bool paused;         /* by the program, as far as the thread has taken note of it */
-    bool rests;          /* its thread has ended, and no other has taken its place */
-    bool begun;          /* atomic: a thread lives here, and its tape says so */
-    uint64_t paused_at;  /* up to when the pause is accounted for */
-    uint64_t pause_from; /* when the program asked for it */
-    uint64_t ended;      /* ticks of all pauses of the program that had ended then */
-    uint32_t number;
-    uint8_t role;
-    uint64_t made_as; /* number of the thread that lives here (thread/waits.h); 0: none */
+    uint32_t n_frames;     /* regions that it is in, also those beyond REC_MOST_FRAMES */
+    uint32_t n_counters;   /* 0: none are read */
+    bool storing;          /* events are kept; false: at the budget, after an error, in a profile */
+    bool paused;           /* a pause holds, as far as the thread has taken note of it */
+    bool rests;            /* the thread of this location has ended, and no other lives here yet */
+    bool begun;            /* atomic: a thread lives here, and its tape says so */
+    uint64_t paused_at;    /* up to when the pause is accounted for */
+    uint64_t pause_from;   /* when the last pause began of which the thread has taken note */
+    uint64_t ended;        /* ticks of all pauses of the process that had ended when it took note */
+    uint32_t number;       /* of the location in the process */
+    uint8_t role;          /* enum rec_role */
+    uint64_t made_as;      /* number of the thread that lives here (thread/waits.h); 0: none */
     struct rec_frame frames[REC_MOST_FRAMES];
     struct rec_counting counting;
 
@@ -113,39 +119,42 @@ struct rec_thread {
     size_t tail_size;           /* bytes of it that are there */
     struct lull_tape_header *header;
     struct rec_sums sums_file;
-    uint64_t flushed;
+    uint64_t flushed;             /* bytes of full chunks, as the tape tells */
     uint64_t flushing;            /* ticks spent in writing full chunks */
-    uint64_t untold_from, untold; /* of those, what the tape does not tell yet: since when, ticks */
-    uint64_t head;                /* where its header is in the file */
-    uint64_t first;               /* of full chunks: ticks of the first record */
-    uint64_t newest[2];           /* where the last of them and the one before are in the file */
-    uint64_t written;         /* bytes of them: more than `flushed` between writing and telling */
-    struct rec_extent chunks; /* where the next full ones go */
-    struct rec_extent tail_first; /* of the tail, its first page */
-    struct rec_extent tail_rest;  /* of the tail, what is behind its first page */
+    uint64_t untold_from, untold; /* the part of `flushing` that the tape does not tell yet: when it
+                                     began, and its ticks */
+    uint64_t head;                /* offset of the thread's header in the file */
+    uint64_t first;               /* ticks of the first record of the first full chunk */
+    uint64_t newest[2];       /* offsets in the file of the last full chunk and of the one before */
+    uint64_t written;         /* bytes of full chunks that are written: more than `flushed` until
+                                 the tape tells them, too */
+    struct rec_extent chunks; /* where the next full chunks go */
+    struct rec_extent tail_first; /* the first page of the tail */
+    struct rec_extent tail_rest;  /* the tail behind its first page */
     uint64_t nowhere;             /* where the committed length goes that nobody will read */
     bool closed;                  /* its files are complete */
-    union lull_tape_slot *polls;  /* of record/mpi: the last queries that found nothing */
-    uint64_t poll_end;
-    uint32_t n_polls;
-    void *scratch; /* see rec_thread_scratch */
+    union lull_tape_slot *polls; /* for record/mpi/records.c: the last queries that found nothing */
+    uint64_t poll_end;           /* when the last of them ended */
+    uint32_t n_polls;            /* how many they are */
+    void *scratch;               /* see rec_thread_scratch */
     size_t scratch_size;
-    uint32_t thread_id;                  /* of the system */
-    struct lull_tape_cores cores_before; /* of record/thread/cores.c */
-    int64_t cores_read;
-    uintptr_t stack_begin, stack_end;   /* of record/site; 0: not yet known */
-    void *omp;                          /* of record/omp, which see */
-    void *functions;                    /* of record/function, which see */
-    struct rec_requests *requests;      /* of record/mpi, which see */
-    struct rec_thread *next, *previous; /* all threads of the process */
+    uint32_t thread_id;                  /* the system's number of the thread */
+    struct lull_tape_cores cores_before; /* for record/thread/cores.c: those of the time before */
+    int64_t cores_read;                  /* when those were read last, ns of the node's clock */
+    uintptr_t stack_begin, stack_end;    /* for record/site; 0: not yet known */
+    void *omp;                           /* struct rec_omp of record/omp/team.h, or NULL */
+    void *functions;                     /* what record/function.c keeps for the thread, or NULL */
+    struct rec_requests *requests;       /* see record/mpi/requests.h */
+    struct rec_thread *next, *previous;  /* all threads of the process */
     struct rec_thread *next_resting;
     struct lull_tape_shape
-        shapes[LULL_TAPE_SHAPES]; /* of record/mpi; last: many threads need none */
+        shapes[LULL_TAPE_SHAPES]; /* for record/mpi; the last member: many threads need none */
 };
 
-/* What the gate of a thread has besides the epoch of the program's pauses (thread/pause.c), which
- * is a multiple of REC_GATE_EPOCH. One comparison with the gate of the process tells on entry that
- * the thread is outside of all recorded calls and has taken note of every pause. */
+/* The low bits of a thread's gate. Above them is the epoch of the process's pauses
+ * (thread/pause.c), a multiple of REC_GATE_EPOCH, and the gate of the process has nothing else. So
+ * one comparison of the two gates tells that the thread is outside of all recorded calls and has
+ * taken note of every pause. */
 enum rec_gate {
     REC_GATE_CALL = 1, /* for each recorded call that it is in */
     REC_GATE_PAUSED = 64,
@@ -154,9 +163,10 @@ enum rec_gate {
     REC_GATE_INSIDE = REC_GATE_EPOCH - 1 - REC_GATE_PAUSED
 };
 
-/* A gate is its thread's to change, but where the process ends, whose last thread notes pauses on
- * the tapes of all: so it is read and written whole. That the thread may then undo what the other
- * has written does no harm, because the gate of the process differs from all by then. */
+/* Only the thread itself changes its gate, with one exception: where the process ends, the last
+ * thread notes pauses on the tapes of all threads. So a gate is read and written as a whole. A
+ * running thread may then undo what the last one has written, which does no harm, because the gate
+ * of the process differs from every thread's by then. */
 static inline uint64_t rec_gate_of(const struct rec_thread *self)
 {
     return __atomic_load_n(&self->gate, __ATOMIC_RELAXED);
@@ -187,15 +197,16 @@ static inline void rec_gate_open(struct rec_thread *self)
 extern __thread struct rec_thread *rec_self_or_null __attribute__((tls_model("initial-exec")));
 extern struct rec_thread rec_nobody;
 
-/* Settings and state of the process; constant once the program runs, but where said. A page of its
- * own that is all zero in a child, however it was forked. */
+/* Settings and state of the process. A member changes after the start only where its comment says
+ * so. The struct has a page of its own that is all zero in a child, however the child was forked.
+ * */
 struct rec_process {
     _Alignas(REC_PAGE) uint64_t gate; /* atomic; see enum rec_gate. 0: nothing is recorded */
     _Atomic bool on;                  /* changes to false at the end and in a forked child */
-    bool tsc;
-    bool disturbs;      /* on purpose (record/inject.h) */
-    double ns_per_tick; /* roughly, as measured at the start */
-    bool profile;
+    bool tsc;                         /* the clock reads the processor's counter (base/clock.h) */
+    bool disturbs;                    /* the program is disturbed on purpose (record/inject.h) */
+    double ns_per_tick;               /* roughly, as measured at the start */
+    bool profile;                     /* sums only, no events */
     bool keeps_last;      /* the oldest events give way to the newest (record/store/buffer.h) */
     uint32_t callpath;    /* callers of a call that are told apart, 1 or more */
     uint32_t number;      /* p of the file names */
@@ -203,7 +214,7 @@ struct rec_process {
     uint32_t rank;        /* in MPI_COMM_WORLD; before MPI_Init what the launcher says */
     uint32_t application; /* 0, or which of the worlds that were spawned (record/mpi/spawned.h) */
     uint64_t budget;      /* bytes of events */
-    uint64_t used;        /* atomic */
+    uint64_t used;        /* atomic; bytes of the budget that are taken */
     char folder[3072];    /* RUN/<p / 1000> */
 };
 extern struct rec_process rec_process __attribute__((visibility("hidden")));
@@ -217,10 +228,10 @@ void rec_start(void);
 void rec_stop(void);
 /* Sees to what the program starts: forked children do not record, and programs that it executes
  * are recorded only with LULL_RECORD_FOLLOW=1. False: this is a shell that is only followed
- * (fork.c). */
+ * (thread/fork.c). */
 bool rec_prepare_children(void);
-/* "NAME=VALUE", as many as returned: the environment that makes a program record into this run as
- * we were told to, with LD_PRELOAD as the first one. 0: it is not known. */
+/* The environment that makes a program record into this run as this process was told to: strings
+ * "NAME=VALUE", LD_PRELOAD first. Returns their number; 0: it is not known. */
 unsigned rec_settings(char *const **ret_settings);
 /* Nothing is recorded in a forked child: from here on, what its thread was about to write down goes
  * nowhere. Does nothing in the parent. */
@@ -234,7 +245,8 @@ struct rec_thread *rec_thread_begin(enum rec_role role);
 /* The same for a thread that the program makes itself, which it numbers (thread/waits.h). */
 struct rec_thread *rec_thread_begin_made(uint64_t number);
 
-/* Memory of the thread, its content undefined; NULL when there is none. */
+/* Memory of at least `size` bytes that belongs to the thread; the next call may move it and does
+ * not keep its content. NULL when there is none. */
 void *rec_thread_scratch(struct rec_thread *self, size_t size);
 
 /* The calling thread; rec_nobody when nothing is recorded. Never NULL. */
@@ -244,24 +256,23 @@ static inline struct rec_thread *rec_current(void)
     return REC_LIKELY(self != NULL) ? self : rec_thread_begin(REC_ROLE_UNKNOWN);
 }
 
-/* ---- pauses (thread/pause.c) ------------------------------------------------------------------
- */
+/* ---- pauses (thread/pause.c) ----------------------------------------------------------------- */
 
 void rec_pause_start(void);
-/* The program asks to be left out from here on, or to be measured again (MPI_Pcontrol, lull.h):
- * all of its threads, also those that begin later. What begins in a pause is not recorded, what
- * ends in one has its end on the tape; a call that has begun before goes on to its end. */
+/* The program asks to be left out from here on, or to be measured again (MPI_Pcontrol, lull.h).
+ * That holds for all of its threads, also those that begin later. What begins in a pause is not
+ * recorded; what began before it and ends in it has its end on the tape. */
 void rec_pause(void);
 void rec_resume(void);
-/* The same for another reason: there is a pause as long as one of them holds. */
+/* The same for any reason: the pause lasts as long as one of the reasons holds. */
 enum rec_pause_reason {
     REC_PAUSE_PROGRAM = 1,
-    REC_PAUSE_TIME = 2, /* the others: record/thread/pause.h */
+    REC_PAUSE_TIME = 2, /* this and the following: record/thread/pause.h */
     REC_PAUSE_SIGNAL = 4,
     REC_PAUSE_ITERATION = 8
 };
 void rec_pause_for(enum rec_pause_reason reason, bool pause);
-/* The thread begins or ends to be recorded. */
+/* The calling thread's location begins or ceases to be recorded, in a pause or not. */
 void rec_pause_enter(struct rec_thread *self, uint64_t now);
 void rec_pause_leave(struct rec_thread *self, uint64_t now);
 /* Puts the pauses onto the tape of which the thread does not know yet. */
@@ -277,14 +288,14 @@ static inline bool rec_admits(struct rec_thread *self)
            rec_notice(self);
 }
 
-/* Whether the end of something is recorded in which code of the program has run: also in a pause,
- * but not in a forked child. */
+/* Whether the end of something is recorded that ran code of the program, so that its begin is on
+ * the tape: the end is recorded in a pause as well, but not in a forked child. */
 static inline bool rec_goes_on(struct rec_thread *self)
 {
     return rec_admits(self) || REC_LIKELY(rec_process.on);
 }
 
-/* World rank and names of the locations, when MPI tells them. */
+/* Sets the world rank, and names the locations after it, when MPI tells it. */
 void rec_set_rank(uint32_t rank);
 /* "rank 3"; in the first world that was spawned "spawn 1 rank 3". */
 void rec_process_name(char *name, size_t size);
@@ -359,7 +370,7 @@ REC_INLINE struct lull_tape_sum *rec_place_of_sum(const struct rec_thread *self,
                                             (size_t)(region * 2 + parallel) * self->sum_size);
 }
 
-/* NULL: the region has none. */
+/* The sum of a region, made where it is missing. NULL: there is no room for it. */
 static inline struct lull_tape_sum *rec_sum_of(struct rec_thread *self, uint32_t region,
                                                uint32_t parallel)
 {
@@ -368,8 +379,8 @@ static inline struct lull_tape_sum *rec_sum_of(struct rec_thread *self, uint32_t
     return rec_place_of_sum(self, region, parallel);
 }
 
-/* Visits that end now and their time. The life goes on first, so that it is never shorter than what
- * it holds. */
+/* Adds visits that end now, and their ticks. The thread's life is prolonged first, so that it is
+ * never shorter than the sums that it holds. */
 REC_INLINE void rec_add_sum(struct rec_thread *self, uint32_t region, unsigned visits,
                             uint64_t ticks, uint64_t now)
 {
@@ -381,9 +392,10 @@ REC_INLINE void rec_add_sum(struct rec_thread *self, uint32_t region, unsigned v
     __atomic_store_n(&sum->ticks, sum->ticks + ticks, __ATOMIC_RELEASE);
 }
 
-/* rec_put_*: without reading counters, because that was just done, or the time is another.
- *
- * A call without regions inside, from `begin` on; without a message. */
+/* The functions rec_put_* read no counters: because they were just read, or because the record has
+ * another time than the present. */
+
+/* A call without regions inside and without a message, from `begin` on. */
 static inline void rec_put_call(struct rec_thread *self, uint32_t region, uint64_t begin,
                                 uint64_t duration)
 {
@@ -492,11 +504,11 @@ static inline void rec_put_transfer(struct rec_thread *self, uint64_t time, uint
 
 /* ==== aside =================================================================================== */
 
-/* Where the recorder has to take a lock, open a file or ask the loader, its thread steps aside:
- * what it calls from there is not recorded, and neither is a signal's handler of the program that
- * comes meanwhile and could wait for ever for what it has interrupted. The thread cannot be
- * cancelled there, as the program does not expect that, and errno is what it was before. May be
- * nested. */
+/* Where the recorder has to take a lock, open a file or ask the loader, its thread steps aside.
+ * Nothing that the recorder calls from there is recorded. Neither is a signal handler of the
+ * program that interrupts it: recorded, the handler might wait for ever for a lock that the
+ * interrupted recorder holds. The thread cannot be cancelled meanwhile, as the program does not
+ * expect that here, and gets back its errno. Stepping aside may be nested. */
 
 struct rec_aside {
     struct rec_thread *self;
@@ -522,7 +534,7 @@ static inline void rec_step_back(const struct rec_aside *aside)
 
 /* ==== settings ================================================================================ */
 
-/* What the recorder is told by environment variables (core.h has the list). */
+/* What environment variables tell the recorder; the head of this file has their list. */
 
 /* False: it is not set, or no number. */
 bool rec_setting_number(const char *name, uint64_t *ret_value);

@@ -1,11 +1,12 @@
-/* Caliper (LLNL): the functions behind CALI_MARK_BEGIN, CALI_MARK_END and their like. */
+/* Marks of four other tools, each of which has a section: DLB, Score-P, NVTX and Caliper. Their
+ * functions are defined here as record/marker.h describes. */
 #include "record/marker.h"
 
 #include <stdint.h>
 
-/* ==== dlb ===================================================================================== */
+/* ==== DLB ===================================================================================== */
 
-/* DLB (BSC): monitoring regions of TALP. */
+/* Monitoring regions of TALP, a part of DLB (BSC). */
 
 #define DLB_LIBRARY "libdlb"
 
@@ -20,7 +21,7 @@ REC_EXPORT monitor *DLB_MonitoringRegionRegister(const char *name);
 REC_EXPORT int DLB_MonitoringRegionStart(monitor *handle);
 REC_EXPORT int DLB_MonitoringRegionStop(monitor *handle);
 
-/* The original has none to offer where TALP was not asked for. */
+/* The library has no monitor to offer where TALP was not asked for. */
 monitor *DLB_MonitoringRegionRegister(const char *name)
 {
     __typeof__(&DLB_MonitoringRegionRegister) original =
@@ -81,7 +82,7 @@ int DLB_MonitoringRegionStop(monitor *handle)
     return original && !rec_handle_is_own(handle) ? original(handle) : SUCCESS;
 }
 
-/* ==== scorep ================================================================================== */
+/* ==== Score-P ================================================================================= */
 
 /* Score-P: the functions behind SCOREP_USER_REGION_BEGIN, SCOREP_USER_REGION_BY_NAME_BEGIN,
  * SCOREP_USER_FUNC_BEGIN, SCOREP_USER_REGION of C++, and their ends. */
@@ -102,7 +103,7 @@ REC_EXPORT void SCOREP_User_RegionByNameBegin(const char *name, uint32_t type, c
                                               uint32_t line);
 REC_EXPORT void SCOREP_User_RegionByNameEnd(const char *name);
 
-/* What the original, if there is one, has made of the handle; else ours. */
+/* Takes the handle that Score-P's own library, if there is one, has made; else one of ours. */
 static void take_region_name(scorep_handle *region, const char *name)
 {
     if (*region)
@@ -168,7 +169,7 @@ void SCOREP_User_RegionByNameEnd(const char *name)
         original(name);
 }
 
-/* ==== nvtx ==================================================================================== */
+/* ==== NVTX ==================================================================================== */
 
 /* NVTX (NVIDIA): ranges that are pushed and popped on a thread, in any domain.
  *
@@ -181,7 +182,7 @@ void SCOREP_User_RegionByNameEnd(const char *name)
 
 enum { ERROR = -1, CALLBACKS = 1, CORE = 1, CORE2 = 5 };
 
-/* Places in the tables. */
+/* Indices of the functions in NVTX's tables. */
 enum { RANGE_PUSH_EX = 8, RANGE_PUSH = 9, RANGE_POP = 11 };
 
 enum { DOMAIN_RANGE_PUSH_EX = 4, DOMAIN_RANGE_POP = 5, DOMAIN_REGISTER = 10 };
@@ -259,8 +260,7 @@ int nvtxRangePop(void)
     return original ? original() : pop();
 }
 
-/* ---- version 3 --------------------------------------------------------------------------------
- */
+/* ---- version 3 ------------------------------------------------------------------------------- */
 
 static int push_in_domain(const void *domain, const struct attributes *attributes)
 {
@@ -303,7 +303,7 @@ int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id))
     return 1;
 }
 
-/* ==== caliper ================================================================================= */
+/* ==== Caliper ================================================================================= */
 
 #define CALIPER_LIBRARY "libcaliper"
 #define PAIR(kind)                                                                              \

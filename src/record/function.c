@@ -15,29 +15,28 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* ---- which functions are left out (choice.c) --------------------------------------------------
- *
- * What is known of a function's address: its region and these bits; 0: nothing yet. */
+/* ---- what is known of a function ------------------------------------------------------------- */
 enum { FUNCTION_EXCLUDED = 1, FUNCTION_RECORDED = 2, FUNCTION_THROTTLED = 4 };
 
 enum { FUNCTION_SHIFT = 3 };
 
-/* What is known of a place that tells of a function's beginning, where the stack is at `stack`: the
- * bytes from there to where the stack of the function begins that the place is in, and this bit. */
+/* What is known of a place of code that tells of a function's begin: how many bytes above the stack
+ * pointer there the function's stack begins, and these bits. */
 enum { PLACE_INLINED = 1, PLACE_KNOWN = 2 };
 
-/* The thread has called it REC_THROTTLE.calls times, which took so many ticks. */
+/* When a function is left out: after so many calls on one thread whose mean is too short. */
 struct throttle {
     uint64_t calls; /* 0: no function is left out */
     double ns;      /* the mean must be below this */
 };
 
-/* ==== choice ================================================================================== */
+/* ==== which functions are recorded ============================================================ */
 
-/* Which functions are recorded: all but those that the user's filter leaves out, and those that
- * turn out to be too short. */
+/* All functions are recorded but those that the user's filter leaves out, and those that turn out
+ * to be too short. */
 
-/* MOST_FILES: that are looked at before the program runs; others are at their first function. */
+/* At most MOST_CODE_FILES files are looked at before the program runs, others at their first
+ * function. */
 enum { MOST_CODE_FILES = 1024, MOST_THROTTLED = 4096 };
 
 static pthread_mutex_t choice_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -57,8 +56,7 @@ static void set(uintptr_t address, uintptr_t what)
     pthread_mutex_unlock(&choice_lock);
 }
 
-/* ---- settings ---------------------------------------------------------------------------------
- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static char filter[REC_MOST_PATH]; /* path; "": there is none */
 
@@ -74,8 +72,7 @@ void rec_functions_prepare(void)
         throttle = (struct throttle){calls, (double)ns};
 }
 
-/* ---- filter -----------------------------------------------------------------------------------
- */
+/* ---- filter ---------------------------------------------------------------------------------- */
 
 /* As filter/filter.h declares lull_filter_apply. It is in an object of its own, which brings
  * libdw along and is loaded only where there is a filter. */
@@ -84,8 +81,8 @@ typedef bool apply_filter(const char *filter_path, const char *object_path, cons
 
 static apply_filter *apply; /* NULL: there is no filter, or it cannot be applied */
 
-/* Where files that were looked at are loaded, and 1; a program that is not position-independent is
- * at 0. */
+/* The biases of files that were looked at, with the lowest bit set: a program that is not
+ * position-independent has the bias 0, which a map cannot have as a key. */
 static struct rec_map filtered;
 
 static bool is_filtered(uintptr_t bias)
@@ -106,8 +103,8 @@ static void exclude(void *context, uint64_t offset)
     set(file->bias + offset, FUNCTION_EXCLUDED);
 }
 
-/* No lock is held: the filter's library may load others. Two threads that come at a time do the
- * same twice. */
+/* Applies the filter to the file that holds an address. No lock is held, because the filter's
+ * library may load others; two threads that come at the same time do the same work twice. */
 static void filter_file_of(uintptr_t address)
 {
     uintptr_t bias;
@@ -168,8 +165,7 @@ void rec_functions_start(void)
         filter_file_of(files.codes[i]);
 }
 
-/* ---- first calls ------------------------------------------------------------------------------
- */
+/* ---- first calls ----------------------------------------------------------------------------- */
 
 static uintptr_t define_function(uintptr_t address)
 {
@@ -182,7 +178,7 @@ static uintptr_t define_function(uintptr_t address)
                        : (uintptr_t)FUNCTION_EXCLUDED;
 }
 
-/* At its first call; never 0. */
+/* What is known of a function from its first call on; never 0. */
 static uintptr_t function_learn(uintptr_t address)
 {
     const struct rec_aside aside = rec_step_aside();
@@ -200,12 +196,11 @@ static uintptr_t function_learn(uintptr_t address)
     return known;
 }
 
-/* ---- places -----------------------------------------------------------------------------------
- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static struct rec_map function_places;
 
-/* 0: nothing yet */
+/* What is known of a place of code; 0: nothing yet. */
 static uintptr_t function_place(uintptr_t place)
 {
     return rec_map_get(&function_places, place);
@@ -227,8 +222,7 @@ static uintptr_t function_learn_place(uintptr_t function, uintptr_t place, uintp
     return what;
 }
 
-/* ---- short ones -------------------------------------------------------------------------------
- */
+/* ---- short ones ------------------------------------------------------------------------------ */
 
 static struct throttled_function {
     uint32_t region;
@@ -257,7 +251,7 @@ static void function_throttle(uintptr_t address, uint32_t region, uint64_t ticks
     rec_step_back(&aside);
 }
 
-/* Calls of a function that was left out then. */
+/* Adds calls of a function that were left out. */
 static void function_left_out(uint32_t region, uint64_t calls)
 {
     pthread_mutex_lock(&choice_lock);
@@ -274,7 +268,7 @@ void rec_functions_stop(void)
                              throttled_function[i].left_out);
 }
 
-/* ==== function ================================================================================ */
+/* ==== functions on a thread =================================================================== */
 
 enum { MOST_OPEN_FUNCTIONS = 1 << 20 }; /* on one thread; what is deeper is not recorded */
 
@@ -282,8 +276,8 @@ enum { MOST_OPEN_FUNCTIONS = 1 << 20 }; /* on one thread; what is deeper is not 
  * returns to with the one around it, and another instruction tells of it. */
 struct open {
     uintptr_t function, caller; /* caller: what it returns to */
-    uintptr_t place;            /* what has told of its beginning */
-    uintptr_t stack;            /* where that of the function begins */
+    uintptr_t place;            /* the instruction that told of its beginning */
+    uintptr_t stack;            /* where the function's stack begins */
     uint64_t begin;             /* ticks */
     uint32_t region;            /* 0: it is not recorded */
     bool inlined;
@@ -291,9 +285,10 @@ struct open {
 
 /* Calls of one function on this thread. */
 struct calls {
-    uint64_t count, ticks; /* of those that were looked at together; with what they have called */
+    uint64_t count, ticks; /* the calls that are looked at together, and their ticks with what they
+                              have called */
     uint64_t left_out;
-    uint32_t open; /* that have records */
+    uint32_t open; /* calls that are open and have records */
 };
 
 struct open_functions {
@@ -301,11 +296,11 @@ struct open_functions {
     size_t n_open, capacity, beyond; /* beyond: those that are open and not in the list */
     struct calls *calls;             /* by region */
     size_t n_calls;
-    uintptr_t busy; /* stack of the call that is being recorded: a signal may come in between */
+    uintptr_t busy; /* stack of the call that is being recorded, which a signal handler may
+                       interrupt; 0: none */
 };
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void *get_memory(size_t size)
 {
@@ -326,9 +321,9 @@ static void *get_more(void *old, size_t *count, size_t size)
     return got;
 }
 
-/* At the first function of the thread. Where its stack is, and the unwinder, are asked for here
- * already, which takes memory from the program's heap: one that comes later may be a part of that
- * itself, and have its lock. */
+/* At the first function of the thread. The begin of its stack, and the unwinder, are asked for here
+ * already, which takes memory from the program's heap: a later function may be a part of the heap
+ * itself and hold its lock. */
 static REC_COLD struct open_functions *make_functions(struct rec_thread *self)
 {
     const struct rec_aside aside = rec_step_aside();
@@ -374,8 +369,8 @@ void rec_functions_end(struct rec_thread *self)
         own->calls[i].open = 0;
 }
 
-/* The old ones stay where they are: at the end of the process another thread may be counting. All
- * of them together are as large as the new ones. */
+/* Enlarges the table. Old tables stay where they are, because another thread may be counting in
+ * them at the end of the process. All of them together are as large as the new one. */
 static REC_COLD bool more_calls(struct open_functions *own, uint32_t region)
 {
     size_t more = own->n_calls > 0 ? 2 * own->n_calls : REC_PAGE / sizeof(struct calls);
@@ -399,8 +394,7 @@ static inline struct calls *calls_of(struct open_functions *own, uint32_t region
     return &own->calls[region];
 }
 
-/* ---- ends -------------------------------------------------------------------------------------
- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 /* Whether a function is too short to be recorded is asked once for so many of its calls. */
 static REC_COLD void judge(uintptr_t function, uint32_t region, struct calls *calls)
@@ -424,13 +418,15 @@ static void close_top(struct rec_thread *self, struct open_functions *own)
         judge(top->function, top->region, calls);
 }
 
-/* Of a coroutine's stack nothing is known: neither whether it lies below another one. */
+/* Whether an open function was left, judged by the stack of one that begins. Of a coroutine's stack
+ * nothing is known, not even whether it lies below another one. */
 static REC_COLD bool is_left(struct rec_thread *self, const struct open *open, uintptr_t stack)
 {
     return rec_site_is_stack(self, open->stack) && rec_site_is_stack(self, stack);
 }
 
-/* What was left without a word: its stack is free again, and has another function in it now. */
+/* Closes functions that were left without being told: their stack is free again, and has another
+ * function in it now. */
 static inline void close_left(struct rec_thread *self, struct open_functions *own,
                               const struct open *fresh)
 {
@@ -445,7 +441,8 @@ static inline void close_left(struct rec_thread *self, struct open_functions *ow
     }
 }
 
-/* The one that ends: mostly the newest; those above it were left without a word. */
+/* Closes the function that ends, mostly the newest one; those above it were left without being
+ * told. */
 static void close_function(struct rec_thread *self, struct open_functions *own, uintptr_t function,
                            uintptr_t caller)
 {
@@ -458,8 +455,7 @@ static void close_function(struct rec_thread *self, struct open_functions *own, 
         close_top(self, own);
 }
 
-/* ---- begins -----------------------------------------------------------------------------------
- */
+/* ---- begins ---------------------------------------------------------------------------------- */
 
 static REC_COLD bool more_open(struct open_functions *own)
 {
@@ -495,8 +491,9 @@ static inline void open_function(struct rec_thread *self, struct open_functions 
     rec_enter(self, top->region, top->begin);
 }
 
-/* False: where the function's stack begins is not known. It should be right behind the address to
- * which it returns; where it is not, the function around it has arrays of variable size. */
+/* Finds where the function's stack begins; false: it is not known. It should be right behind the
+ * function's return address. Where it is not, the function around it has arrays of variable
+ * size. */
 static inline bool find_function_stack(struct rec_thread *self, struct open *fresh)
 {
     uintptr_t known = function_place(fresh->place);
@@ -555,11 +552,11 @@ static void end_function(struct rec_thread *self, struct open_functions *own, ui
     close_function(self, own, function, caller);
 }
 
-/* ---- what compilers call ----------------------------------------------------------------------
- */
+/* ---- what compilers call --------------------------------------------------------------------- */
 
-/* NULL: this call is not to be recorded: nothing is, or a signal's handler calls while the thread
- * is in here. One that was left by a jump lies deeper in the stack than who calls now. */
+/* Begins to record a call. NULL: it is not to be recorded, because nothing is, or because a signal
+ * handler calls while the thread is in here. A call that was left by a jump lies deeper in the
+ * stack than the present one. */
 static inline struct open_functions *take_up(struct rec_thread *self, uintptr_t stack)
 {
     if (self == &rec_nobody)

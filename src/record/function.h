@@ -1,16 +1,18 @@
 /* Functions of the program that a compiler has instrumented (-finstrument-functions): each is a
- * region, entered and left. Its address is what is known of it here; names come when the run is
- * read, but for a filter, which looks at them once for each file that is loaded (filter/filter.h).
+ * region, entered and left. Only its address is known here. Names are looked up when the run is
+ * read; a filter alone looks at them before, once for each file that is loaded (filter/filter.h).
  *
- * Some functions are left by longjmp or an exception, which not every compiler tells. So what is
- * open on a thread is kept with where its stack begins, and what lies below that of a function that
- * begins, or was in its place, is closed then; so is what a function that ends has called. How far
- * above the present stack a function's stack begins depends on the instruction that tells of it,
- * and is asked of the unwinder once for each.
+ * Some functions are left by longjmp or an exception, which not every compiler tells. So each
+ * function that is open on a thread is kept with the address where its stack begins. A function
+ * that begins closes the open ones whose stack lies below its own or in its place; a function that
+ * ends closes those that it has called. How far a function's stack begins above the present stack
+ * pointer depends on the instruction that tells of the function; the unwinder is asked once for
+ * each such instruction.
  *
- * A function that is called often and is short costs more to record than it takes. After so many
- * calls on one thread in a row whose mean is below a limit, it is left out in the whole process:
- * its later calls are counted and have no events, so that their time is that of their callers. */
+ * A function that is called often and is short costs more to record than it takes. The calls on one
+ * thread are looked at together, as many as LULL_RECORD_THROTTLE says. When their mean is below the
+ * limit there, the function is left out in the whole process: its later calls are counted and have
+ * no events, so that their time is that of their callers. */
 #ifndef LULL_RECORD_FUNCTION_H
 #define LULL_RECORD_FUNCTION_H
 
@@ -18,18 +20,19 @@
 
 /* Takes LULL_RECORD_FILTER and LULL_RECORD_THROTTLE from the environment. */
 void rec_functions_prepare(void);
-/* Before anything is recorded: looks which functions of the files that are loaded are left out. */
+/* Before anything is recorded: applies the filter to the functions of all files that are loaded. */
 void rec_functions_start(void);
 /* The thread of this location ends. */
 void rec_functions_end(struct rec_thread *self);
-/* The process does: counts what the thread, which may go on, has left out so far. */
+/* The process ends: counts the calls that were left out so far on a thread, which may go on. */
 void rec_functions_count(struct rec_thread *self);
 void rec_functions_free(struct rec_thread *self); /* the location itself goes away */
-/* The process ends: says how many calls were left out. */
+/* The process ends: defines for the reader how many calls were left out. */
 void rec_functions_stop(void);
 
-/* Whether the thread is about to record a call of a function below that stack: who asks is a
- * signal's handler then, and what it does cannot be recorded. */
+/* Whether the thread is recording a call of a function whose stack lies above that address. Then
+ * the caller is a signal handler that has interrupted the recorder, and what it does cannot be
+ * recorded. */
 bool rec_functions_are_busy(const struct rec_thread *self, uintptr_t stack);
 
 #endif

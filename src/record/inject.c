@@ -21,9 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ==== moments ================================================================================= */
+/* ==== moments of sending ====================================================================== */
 
-/* Messages under way from one process, and how far from its place a moment may lie. */
+/* Places for messages under way from one process, places for its parts in collective operations,
+ * and how far from its own place a moment may lie. */
 enum { MESSAGES = 1 << 16, COLLECTIVES = 1 << 12, NEAR = 64 };
 
 /* A place of the table that is being written. */
@@ -41,8 +42,7 @@ static pthread_mutex_t moments_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_map others; /* process number + 1 -> its file, or NOBODY */
 static char no_process;
 
-/* ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void path_of_moments(char *path, uint32_t process)
 {
@@ -109,14 +109,15 @@ static struct lull_tape_moments *map_other(uint32_t process)
     return NULL;
 }
 
-/* NULL: it has none that could be compared with our clock. Who has sent a message has made its
- * file before, so that one look is enough. */
+/* The file of a process; NULL: it has none whose times could be compared with our clock. A process
+ * makes its file before it sends a message, so that one look is enough. */
 static struct lull_tape_moments *file_of(uint32_t process)
 {
     if (!own_moments.file || process == own_moments.process)
         return own_moments.file;
     void *found = (void *)rec_map_get(&others, (uintptr_t)process + 1);
-    if (REC_UNLIKELY(!found)) { /* aside: a thread that is to be cancelled would be, with locks */
+    if (REC_UNLIKELY(!found)) { /* aside, because a thread to be cancelled would be cancelled here,
+                                   with locks */
         const struct rec_aside aside = rec_step_aside();
         pthread_mutex_lock(&moments_lock);
         found = (void *)rec_map_get(&others, (uintptr_t)process + 1);
@@ -130,8 +131,7 @@ static struct lull_tape_moments *file_of(uint32_t process)
     return found == &no_process ? NULL : found;
 }
 
-/* ---- messages ---------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static struct lull_tape_moment *messages_of(struct lull_tape_moments *file)
 {
@@ -150,7 +150,7 @@ static bool claim_moment(struct lull_tape_moment *place, uint64_t before)
                                        __ATOMIC_RELAXED);
 }
 
-/* A free place, or that of the oldest one; it is WRITING then. */
+/* Takes a free place, or that of the oldest message; it is WRITING then. */
 static struct lull_tape_moment *find_room(uint64_t key)
 {
     struct lull_tape_moment *oldest = NULL;
@@ -203,8 +203,7 @@ void rec_moment_withdraw(uint64_t key)
         rec_moment_of_message(own_moments.process, key, true, &ns);
 }
 
-/* ---- collective operations --------------------------------------------------------------------
- */
+/* ---- collective operations ------------------------------------------------------------------- */
 
 static struct lull_tape_moment *part_of(struct lull_tape_moments *file, uint64_t key)
 {
@@ -217,7 +216,8 @@ void rec_moment_join(uint64_t key, int64_t ns)
         return;
     struct lull_tape_moment *part = part_of(own_moments.file, key);
     __atomic_store_n(&part->key, WRITING, __ATOMIC_RELAXED);
-    __atomic_store_n(&part->ns, ns, __ATOMIC_RELEASE); /* who sees it, sees WRITING or more */
+    __atomic_store_n(&part->ns, ns, __ATOMIC_RELEASE); /* a reader that sees this also sees WRITING
+                                                          or the key */
     __atomic_store_n(&part->key, key, __ATOMIC_RELEASE);
 }
 
@@ -236,7 +236,7 @@ bool rec_moment_of_part(uint32_t process, uint64_t key, int64_t *ret_ns)
     return true;
 }
 
-/* ==== inject ================================================================================== */
+/* ==== the whole =============================================================================== */
 
 struct rec_injected_network rec_injected_network;
 
@@ -246,8 +246,7 @@ static struct {
     uint64_t known, unknown; /* atomic: messages */
 } injection;
 
-/* ---- settings ---------------------------------------------------------------------------------
- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static bool fits(const struct lull_tape_inject *settings, size_t size)
 {
@@ -317,8 +316,7 @@ const char *rec_inject_iterations(void)
     return injection.function && *injection.function ? injection.function : NULL;
 }
 
-/* ---- begin and end ----------------------------------------------------------------------------
- */
+/* ---- begin and end --------------------------------------------------------------------------- */
 
 void rec_inject_begin(uint32_t rank)
 {
@@ -346,13 +344,13 @@ void rec_inject_end(void)
     rec_moments_end();
 }
 
-/* ==== hold ==================================================================================== */
+/* ==== holding ================================================================================= */
 
 /* Waiting until a moment: asleep for as long as a sleep is sure to end in time, then awake. */
 
-/* A thread that sleeps gets its core back some 10 us late where it is free, once the slack of its
- * timers (50 us by default) is taken away. Programs whose calls wait count on being woken by
- * messages, so that a long wait is cut for the sake of MPI's progress. */
+/* A thread that sleeps gets its core back some 10 us late where the core is free, once the slack of
+ * its timers (50 us by default) is taken away. A program whose MPI calls wait relies on being woken
+ * by messages, so a long sleep is cut for the sake of MPI's progress. */
 enum { AWAKE_NS = 60000, LONGEST_SLEEP_NS = 200000 };
 
 int64_t rec_inject_now(void)
@@ -395,7 +393,7 @@ void rec_inject_hold(int64_t until, void (*progress)(void))
     }
 }
 
-/* ==== computation ============================================================================= */
+/* ==== longer computations ===================================================================== */
 
 static struct {
     const struct lull_tape_inject *settings;
@@ -406,7 +404,7 @@ static struct {
     bool noise;
     uint32_t rank;
     int64_t origin; /* CLOCK_MONOTONIC at the end of MPI_Init */
-    uint64_t next;  /* draw */
+    uint64_t next;  /* index of the next draw of noise */
     int64_t iteration;
     uint32_t noise_region, delay_region; /* 0: not defined yet */
 } lengthening;
@@ -445,8 +443,7 @@ static void computation_begin(uint32_t rank)
     own_computation.is_main = true;
 }
 
-/* ---- how much ---------------------------------------------------------------------------------
- */
+/* ---- how much -------------------------------------------------------------------------------- */
 
 /* The first detour that ends behind `at`, of n in order that do not overlap; n: none. */
 static uint32_t first_behind(const struct lull_tape_detour *detours, uint32_t n, int64_t at)
@@ -510,8 +507,7 @@ static int64_t due_delays(int64_t time, int64_t iteration)
     return sum;
 }
 
-/* ---- doing it ---------------------------------------------------------------------------------
- */
+/* ---- doing it -------------------------------------------------------------------------------- */
 
 /* False: there is nothing to be added. */
 static bool spend(int64_t ns, uint32_t *region, const char *name)

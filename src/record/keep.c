@@ -17,7 +17,8 @@ static void *map_kept_pages(size_t size)
     return got == MAP_FAILED ? NULL : got;
 }
 
-/* With the lock held: what is left of the block before is given up. */
+/* With the lock held. Where the block has too little left, a new one is begun and the rest given
+ * up. */
 static void *take_bytes(size_t size)
 {
     if (size > left) {

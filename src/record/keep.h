@@ -4,12 +4,12 @@
 
 #include <stddef.h>
 
-/* Zeroed, aligned for anything; NULL: there is none. Not malloc's: its blocks come to lie where
- * they would alone, on which the program's speed may hang (a region of libgomp on one thread takes
- * 1009 or 1205 instructions), and a leak checker in the program would blame it for what our tables
- * alone lead to. */
+/* Memory of `size` bytes, zeroed and aligned for anything; NULL: there is none. It is not malloc's,
+ * for two reasons. The program's own blocks lie where they would lie without the recorder, on which
+ * its speed may depend (a region of libgomp on one thread takes 1009 or 1205 instructions). And a
+ * leak checker in the program would blame the program for blocks that only our tables lead to. */
 void *rec_keep(size_t size);
-/* In a forked child: another thread of the parent may have been in there. */
+/* In a forked child: frees the lock, which another thread of the parent may have held. */
 void rec_keep_forked(void);
 
 #endif

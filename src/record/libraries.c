@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* ==== private ================================================================================= */
+/* ==== private libraries ======================================================================= */
 
 enum { MOST_PRIVATE_FILES = 16, MOST_LIBRARY_NAME = 1024 };
 
@@ -34,7 +34,7 @@ static int see_file(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-/* And does not only need one that does. */
+/* Whether the library defines the symbol itself, and does not only need another one that does. */
 static bool defines(void *library, const char *name, const char *symbol)
 {
     Dl_info info;
@@ -76,8 +76,8 @@ bool rec_file_holds(const struct dl_phdr_info *info, uintptr_t address)
 struct need {
     uintptr_t place;
     const char *const *beginnings;
-    const char *name; /* that the file with the place asks for */
-    const char *file; /* that has this name */
+    const char *name; /* the name under which the file with the place asks for it */
+    const char *file; /* path of the loaded file that has this name */
 };
 
 static const char *library_file_name(const char *path)
@@ -94,7 +94,8 @@ static const ElfW(Dyn) * dynamic_of(const struct dl_phdr_info *info)
     return NULL;
 }
 
-/* The loader of the GNU C library has made an address of it, others leave the offset. */
+/* The strings of a file. The loader of the GNU C library has replaced their offset by their
+ * address, other loaders leave the offset. */
 static const char *strings_of(const struct dl_phdr_info *info, const ElfW(Dyn) * dynamic)
 {
     for (; dynamic->d_tag != DT_NULL; dynamic++)
@@ -152,7 +153,7 @@ const char *rec_needed_library(const void *place, const char *const *beginnings)
     return need.file;
 }
 
-/* ==== caller ================================================================================== */
+/* ==== who calls =============================================================================== */
 
 /* Beginnings of the names of libraries whose threads and calls are their own affair. */
 static const char *const runtime_names[] = {
@@ -161,7 +162,7 @@ static const char *const runtime_names[] = {
     "libhwloc", "libcuda", "libnvidia", "libmlx",    "libefa",   "mca_",
 };
 
-/* Of this file, by the linker. */
+/* The begin and the end of the recorder's own file in memory, set by the linker. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 extern const char _end[] __attribute__((visibility("hidden")));

@@ -1,30 +1,31 @@
-/* Who calls a function of the C library: the program, or somebody whose calls are of no interest.
- */
+/* Libraries that are loaded into the process: whether a caller is in a runtime, and where a library
+ * is that a plug-in keeps to itself. */
 #ifndef LULL_RECORD_LIBRARIES_H
 #define LULL_RECORD_LIBRARIES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ==== caller ================================================================================== */
+/* ==== who calls =============================================================================== */
 
-/* Whether that place is in the recorder, or in a library whose threads and calls are its own
- * affair: MPI, OpenMP and what they need. Who that is, is asked of the loader once for each place.
- */
+/* Whether a place of code is in the recorder, or in a runtime whose threads and calls are its own
+ * affair: MPI, OpenMP and what they need. The loader is asked once for each place; the answer is
+ * kept. */
 bool rec_is_runtime(const void *caller);
 
-/* ==== private ================================================================================= */
+/* ==== private libraries ======================================================================= */
 
-/* Libraries that a plug-in has brought along for itself alone (RTLD_LOCAL), as Python's modules do:
- * they are behind us in no search order. */
+/* Libraries that a plug-in has loaded for itself alone (RTLD_LOCAL), as Python's modules do. No
+ * search order has them behind the recorder, so that RTLD_NEXT does not find them. */
 
-/* A handle for dlsym, of a loaded library that defines `symbol` itself and whose file's name begins
- * so; NULL where there is none. Not to be closed. */
+/* A handle for dlsym, of a loaded library that defines `symbol` itself and whose file name begins
+ * with `beginning`; NULL: there is none. Not to be closed. */
 void *rec_private_library(const char *beginning, const char *symbol);
 
-/* The file of the loaded library that the file with the code at `place` needs by itself and whose
- * name begins with one of `beginnings` (to NULL), the first of those; NULL: it needs none. As long
- * as that code is loaded. Other than the functions of the loader this waits for no constructor. */
+/* The path of a library that the file with the code at `place` names as needed (DT_NEEDED): the
+ * first one whose name begins with one of `beginnings` (NULL at the end). NULL: it needs none.
+ * Valid as long as that code is loaded. Unlike the functions of the loader this waits for no
+ * constructor. */
 const char *rec_needed_library(const void *place, const char *const *beginnings);
 
 /* Whether a loaded file holds an address. */

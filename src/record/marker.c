@@ -15,9 +15,9 @@
 #include <pthread.h>
 #include <string.h>
 
-/* ==== marker ================================================================================== */
+/* ==== the program's marks ===================================================================== */
 
-/* What programs mark, by lull.h or for other tools. */
+/* Regions and iterations that programs mark, by lull.h or for other tools. */
 
 enum { MARK_PLACES = 4096, MOST_MARKED = 64 };
 
@@ -66,7 +66,7 @@ static uint32_t take_mark_place(uint32_t at, const char *name)
     return mark_places[at].id;
 }
 
-/* The place of a name, or the free one where it belongs; PLACES: neither. */
+/* The place of a name, or the free one where it belongs; MARK_PLACES: neither. */
 static uint32_t find_place(const char *name)
 {
     uint64_t hash = lull_fnv(LULL_FNV_BEGIN, name, strlen(name));
@@ -96,8 +96,7 @@ static uint32_t region_of_mark(const char *name)
     return id;
 }
 
-/* ---- what the header calls --------------------------------------------------------------------
- */
+/* ---- what the header calls ------------------------------------------------------------------- */
 
 /* What a signal's handler does in between is not recorded: it would come into the middle of a
  * record.
@@ -202,10 +201,9 @@ const struct lull_marker_functions *lull_marker_functions(void)
     return rec_process.on ? &functions : NULL;
 }
 
-/* ==== foreign ================================================================================= */
+/* ==== the library and handles of another tool ================================================= */
 
-/* ---- the tool's library -----------------------------------------------------------------------
- */
+/* ---- the tool's library ---------------------------------------------------------------------- */
 
 static int take_loaded(struct dl_phdr_info *info, size_t size, void *context)
 {
@@ -239,8 +237,7 @@ void *rec_original(struct rec_original *original)
     return found;
 }
 
-/* ---- handles ----------------------------------------------------------------------------------
- */
+/* ---- handles --------------------------------------------------------------------------------- */
 
 struct own_handle {
     const char *name;

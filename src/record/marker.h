@@ -1,6 +1,7 @@
-/* Regions that a program marks for another tool: its functions are defined here, so that they are
- * found also without that tool's library, and go on to it where it is there. Each becomes a region
- * as lull.h marks it; an end ends the region that began last on the thread. */
+/* Regions that a program marks: by lull.h, or for another tool (record/foreign_marks.c). The other
+ * tool's functions are defined in the recorder, so that the program finds them also without that
+ * tool's library, and the calls go on to that library where it is there. Each mark becomes a region
+ * as one of lull.h; an end ends the region that began last on the thread. */
 #ifndef LULL_RECORD_MARKER_H
 #define LULL_RECORD_MARKER_H
 
@@ -8,17 +9,18 @@
 
 #include <string.h>
 
-/* record/thread/marker.c: `name` is copied; NULL: nothing is recorded up to its end. */
+/* Begins a region on the calling thread. `name` is copied; NULL: the region is not recorded, but
+ * its end is expected. */
 void rec_mark_begin(const char *name);
 void rec_mark_end(void);
 
-/* A function of the tool's own library, whose file's name begins so. */
+/* A function of the tool's own library, whose file name begins with `library`. */
 struct rec_original {
     const char *library, *name;
     void *found;     /* atomic; NULL: not yet, or there is none */
     uint64_t looked; /* atomic: how many files had been loaded by then */
 };
-/* NULL: it is not there. It may come later, with a module. */
+/* Looks for the function; NULL: it is not there. It may come later, with a module. */
 void *rec_original(struct rec_original *original);
 
 #define REC_ORIGINAL(library, function)                                       \
@@ -30,14 +32,16 @@ void *rec_original(struct rec_original *original);
         next_;                                                                \
     })
 
-/* Handles of regions and their names, which are kept. */
+/* Keeps which name belongs to a handle of a region, for good. */
 void rec_handle_is(const void *handle, const char *name);
 const char *rec_handle_name(const void *handle); /* NULL: it is not known */
-/* A handle of our own, of `size` bytes of 0 and a pointer to the name in front, the same for the
- * same name and size, which programs may ask for at each visit; NULL: no memory. */
+/* Makes a handle of our own: a pointer to the name, with `size` bytes of 0 behind it. The same name
+ * and size have the same handle, because programs may ask for one at each visit. NULL: no
+ * memory. */
 void *rec_handle_make(const char *name, size_t size);
 bool rec_handle_is_own(const void *handle);
-/* In a forked child, whose program marks on: another thread of the parent may have been in here. */
+/* In a forked child, which may go on marking: frees the lock, which another thread of the parent
+ * may have held. */
 void rec_handles_forked(void);
 
 #endif

@@ -1,14 +1,15 @@
-/* Functions of other libraries that we stand in front of, by their place in a list that the file
- * writes down once:
+/* Functions of other libraries in front of which the recorder has functions of the same name. A
+ * file writes down once which they are, and each has an index in that list:
  *
  *     #define FUNCTIONS(X) X(read) X(write)
  *     enum { FUNCTIONS(REC_NEXT_INDEX) N_NEXT };
  *     static const char *const next_names[N_NEXT] = {FUNCTIONS(REC_NEXT_NAME)};
  *     static rec_function next[N_NEXT];
  *
- * REC_NEXT(read)(fd, ...) is then the real one. It is looked for when it is first needed, as other
- * libraries' constructors call before ours does, and all of them by rec_next_find in ours: asking
- * for the first time inside a call of the program may have to wait for whoever loads a library. */
+ * REC_NEXT(read)(fd, ...) then calls the library's own function. That is looked up when it is first
+ * needed, because constructors of other libraries run before ours. Our constructor looks up all of
+ * them by rec_next_find: a first look-up inside a call of the program may have to wait for a thread
+ * that is loading a library. */
 #ifndef LULL_RECORD_NEXT_H
 #define LULL_RECORD_NEXT_H
 

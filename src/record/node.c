@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What LULL_RECORD_SKEW pretends. */
+/* What LULL_RECORD_SKEW pretends: at `from` (ns of CLOCK_MONOTONIC) the clock was `ns` ahead, and
+ * it gains `rate` ns in each ns. */
 static struct {
     bool on;
     uint32_t rank;
@@ -33,7 +34,8 @@ static void start_skew(void)
     skew.rate = ppm * 1e-6 * skew.rank;
 }
 
-/* A boot of a kernel has one CLOCK_MONOTONIC for each of its name spaces of time. */
+/* A hash of what makes a CLOCK_MONOTONIC: the boot of the kernel, and the name space of time, each
+ * of which has a clock of its own. */
 static uint64_t find_key(void)
 {
     char text[64] = "";

@@ -4,13 +4,16 @@
 
 #include <stdint.h>
 
-/* After the rank is known, before the environment is cleared. */
+/* Finds the key and the clock; after the rank is known, before the environment is cleared. */
 void rec_node_start(void);
 
-/* The same for processes that read the same clock, different for all others; never 0. */
+/* A number that is the same for processes which read the same clock, and different for all others;
+ * never 0. */
 uint64_t rec_node_key(void);
 
-/* CLOCK_MONOTONIC, which all processes of a node share, in ns. */
+/* The clock of the node in ns: CLOCK_MONOTONIC, which all processes of a node share, and with
+ * LULL_RECORD_SKEW (tests) what that pretends. rec_node_clock_of converts a time of
+ * CLOCK_MONOTONIC. */
 int64_t rec_node_clock(void);
 int64_t rec_node_clock_of(int64_t monotonic);
 

@@ -1,4 +1,3 @@
-/* The one line that the recorder says, at the end of rank 0. */
 #include "record/report.h"
 
 #include <errno.h>
@@ -10,11 +9,13 @@
 
 enum { READS = 256 };
 
-/* Where the program's errors went at the start: it may have closed that and opened a file of its
- * own in its place since. */
+/* Where the program's errors (stderr) went at the start: the program may since have closed that
+ * descriptor, and opened a file of its own in its place. */
 static struct stat errors;
 static bool has_errors;
-static uint64_t reported_visits, bytes, stored, flushing; /* stored: bytes of full chunks */
+static uint64_t reported_visits, bytes, stored, flushing; /* `stored` counts the bytes of full
+                                                             chunks, `flushing` the ticks of writing
+                                                             them */
 static uint32_t n_threads_reported;
 
 void rec_report_begin(void)

@@ -43,11 +43,11 @@ struct record {
     int count;
 };
 
-/* ==== mpi all ================================================================================= */
+/* ==== measured by all ranks =================================================================== */
 
-/* What all ranks measure together, in windows: every rank begins at an agreed time of one clock,
- * and the time is that from there to the end of the last rank. A barrier in front would let ranks
- * go one after the other, and the result contain that. */
+/* What all ranks measure together is measured in windows: every rank begins at an agreed time of
+ * one clock, and the result is the time from there to the end of the last rank. A barrier in front
+ * would let the ranks go one after the other, and the result would contain that. */
 
 enum { WINDOW_TAG = 9, LEAST_WINDOWS = 10, LEAST_IN_TIME = 5, WINDOW_TRIES = 10, PAIR_WINDOW = 16 };
 
@@ -126,8 +126,8 @@ static void run_windows(const struct work *work, double seconds, bool blocks,
     }
 }
 
-/* On rank 0 of the group: the windows in which all ranks began in time. Where these are too few,
- * others use the cores, and there is nothing to say. */
+/* Called on rank 0 of the group: writes the windows in which all ranks began in time. Where these
+ * are too few, other programs use the cores, and there is nothing to write. */
 static void write_windows(const struct work *work, const char *what, struct windows *windows,
                           double scale)
 {
@@ -304,7 +304,7 @@ static void all_collectives(struct world *world, double seconds)
     }
 }
 
-/* ==== mpi main ================================================================================ */
+/* ==== the program ============================================================================= */
 
 static const char *const pair_names[PAIR_LEVELS] = {"socket", "node", "remote"};
 
@@ -653,7 +653,7 @@ int main(int argc, char **argv)
     return 0;
 }
 
-/* ==== mpi pair ================================================================================ */
+/* ==== measured by two ranks =================================================================== */
 
 /* What two ranks measure between them: rank 0 and its partner of a level. */
 
@@ -849,8 +849,8 @@ static bool ends_early(const struct pair *pair, size_t bytes)
     return end < begun;
 }
 
-/* The receiver is late with its receive, but not deaf: some libraries need its help to end a send
- * that waits for no receive. */
+/* The receiver is late with its receive, but lets MPI make progress: some libraries need its help
+ * to end a send that waits for no receive. */
 static void receive_late(const struct pair *pair, size_t bytes)
 {
     char token = 0;
@@ -863,8 +863,8 @@ static void receive_late(const struct pair *pair, size_t bytes)
     MPI_Send(&begun, 1, MPI_DOUBLE, pair->other, PAIR_TAG, MPI_COMM_WORLD);
 }
 
-/* Whether a send ends although its receive comes late. Once is enough: a sender that is interrupted
- * looks as if it had waited, but none that waits ends before. */
+/* Whether a send ends although its receive comes late. One such send is enough: a sender that is
+ * interrupted looks as if it had waited, but a sender that waits never ends before. */
 static long is_eager(const struct pair *pair, size_t bytes)
 {
     long eager = 0;
@@ -878,7 +878,8 @@ static long is_eager(const struct pair *pair, size_t bytes)
     return eager;
 }
 
-/* By halving, to the byte. No line where all or none of the sizes are sent eagerly. */
+/* Finds the limit by halving, to the byte. Writes no line where all or none of the sizes are sent
+ * eagerly. */
 static void pair_eager_limit(struct world *world, int level)
 {
     struct pair pair;

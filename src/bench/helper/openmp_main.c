@@ -1,9 +1,9 @@
-/* What OpenMP constructs cost, internal: one program per compiler from this source; it needs
- * nothing of lull. usage: lull-bench-openmp-COMPILER [--seconds S] [--passes N] [--threads N,N,...]
+/* What OpenMP constructs cost: a program for each compiler from this source, which needs nothing of
+ * lull. usage: lull-bench-openmp-COMPILER [--seconds S] [--passes N] [--threads N,N,...]
  *
  * Every construct is timed in short blocks, by turns with blocks of its reference: the same work
- * without it. Writes lines of JSON as bench/helper_program.h reads them. The constructs are those of
- * Bull, "Measuring Synchronisation and Scheduling Overheads in OpenMP" (EWOMP 1999). */
+ * without it. Writes lines of JSON as bench/helper_program.h reads them. The constructs are those
+ * of Bull, "Measuring Synchronisation and Scheduling Overheads in OpenMP" (EWOMP 1999). */
 #include <omp.h>
 #include <stdbool.h>
 #include <stdio.h>

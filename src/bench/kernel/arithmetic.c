@@ -1,4 +1,5 @@
-/* Arithmetic in registers: peak rates and the throughput of divisions, each a kernel and a benchmark. */
+/* Arithmetic in registers: peak rates and the throughput of divisions. Each section is a kernel and
+ * its benchmark. */
 #include "bench/compute.h"
 #include "bench/kernel/compute.h"
 

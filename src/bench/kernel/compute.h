@@ -1,10 +1,10 @@
 /* Arithmetic in registers; internal.
  *
  * Registers 0 to 13 are independent chains, enough for two units of up to seven cycles latency, or
- * for three that share additions and multiplications of up to four; register 14 is what chains are
- * multiplied with or divided by, register 15 what is added. One repetition runs each chain twice.
- * The result of a function is the sum over all elements of all chains, so that every element of
- * every instruction has a part in it. */
+ * for three units that share additions and multiplications of up to four cycles. Register 14 is
+ * what chains are multiplied with or divided by, register 15 what is added. One repetition runs
+ * each chain twice. The result of a function is the sum over all elements of all chains, so that
+ * every element of every instruction has a part in it. */
 #ifndef LULL_BENCH_KERNEL_COMPUTE_H
 #define LULL_BENCH_KERNEL_COMPUTE_H
 
@@ -12,10 +12,10 @@
 
 enum {
     LULL_COMPUTE_CHAINS = 14,
-    LULL_COMPUTE_STEPS = 2, /* of each chain in a repetition */
+    LULL_COMPUTE_STEPS = 2, /* instructions of each chain in a repetition */
 };
 
-/* Values of the chains before, and of the two operands. */
+/* Values of the chains at the start, and of the two operands. */
 #define LULL_COMPUTE_START  1.0
 #define LULL_COMPUTE_FACTOR (1 + 0x1p-20)
 #define LULL_COMPUTE_ADDEND 0.25
@@ -63,8 +63,9 @@ enum {
         return sum;                                                                                \
     }
 
-/* KERNEL_scalar, KERNEL_sse, KERNEL_avx2, KERNEL_avx512 for one type. SCALAR_* and OLD_* are instructions with
- * two operands, NEW_* with three. */
+/* Defines KERNEL_scalar, KERNEL_sse, KERNEL_avx2 and KERNEL_avx512 for one type. S_*, P_* and N_*
+ * are the instructions for one element, for SSE and for AVX: FORM is that of the former two (OLD:
+ * two operands, NEW: three). */
 #define LULL_COMPUTE_FUNCTIONS(kernel, real, size, FORM, S_EVEN, S_ODD, P_EVEN, P_ODD, N_EVEN, \
                                N_ODD)                                                          \
     LULL_COMPUTE_FUNCTION(kernel##_scalar, real, 1, FORM, S_EVEN, S_ODD, "xmm")                \

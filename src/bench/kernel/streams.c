@@ -1,5 +1,5 @@
-/* Streams: loops over arrays that read, write, or do both, each a kernel and a benchmark of the bandwidth
- * that it reaches. */
+/* Streams: loops over arrays that read, write, or do both. Each section is a kernel and the
+ * benchmark of the bandwidth that it reaches. */
 #include "bench/kernel/x86.h"
 #include "bench/memory/stream.h"
 

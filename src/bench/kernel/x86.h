@@ -46,7 +46,8 @@
                          : LULL_ALL_REGISTERS);                                             \
     }
 
-/* What may stand before and behind the loop. */
+/* What may stand before the loop (nothing, the factor, zeros) and behind it (nothing, saving the
+ * registers, a fence). */
 #define LULL_NOTHING_SSE    ""
 #define LULL_NOTHING_AVX(W) ""
 #define LULL_FACTOR_SSE                   \
@@ -64,9 +65,10 @@
 #define LULL_FENCE_SSE          LULL_DO("sfence")
 #define LULL_FENCE_AVX(W)       LULL_DO("sfence")
 
-/* KERNEL_scalar, KERNEL_sse, KERNEL_avx2 and KERNEL_avx512 from the two forms of the instructions: OLD(MOV, T,
- * B, K, S) with MOV "movsd" or "movapd" and T "sd" or "pd", and NEW(W, B, K, S); `before` and
- * `after` are names from the list above. The statement is for other processors. */
+/* Defines KERNEL_scalar, KERNEL_sse, KERNEL_avx2 and KERNEL_avx512 from the two forms of the
+ * instructions: OLD_1(W, B, K, S) for one element, OLD_2(W, B, K, S) for SSE, and NEW(W, B, K, S)
+ * for AVX. `before` and `after` are names from the list above, without their endings. The statement
+ * is for other processors. */
 #define LULL_STREAM_FUNCTIONS(kernel, OLD, NEW, statement, before, after)                 \
     LULL_STREAM_FUNCTION(kernel##_scalar, LULL_##before##_SSE, OLD##_1, "xmm", 8, 8,      \
                          LULL_##after##_SSE)                                              \

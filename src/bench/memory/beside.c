@@ -1,7 +1,7 @@
 /* Loads from two levels at the same time: scalar products of an array in a cache or in memory with
- * an array in a cache before it, which is run through again and again. Where transfers overlap they
- * take as long as the slower one, else as long as both: half of a scalar product in each level, or,
- * where they hinder each other, longer. */
+ * an array in a nearer cache, which is run through again and again. Where the transfers of the two
+ * overlap, they take as long as the slower one. Else they take as long as both one after the other
+ * (half of a scalar product in each level), or longer where they hinder each other. */
 #include "bench/memory/memory.h"
 #include "bench/memory/stream.h"
 
@@ -73,8 +73,8 @@ static lull_status visit_pair(struct lull_bench *bench, const struct lull_task *
     return lull_bench_time(bench, task, &timing, err);
 }
 
-/* Of the nearer array so much that it stays where it is while the farther one passes, and leaves
- * the cache before meanwhile. */
+/* Plans a pair of levels. The nearer array is so large that it stays where it is while the farther
+ * one passes, and has left the cache before that by the time it comes again. */
 static void plan_pair(struct lull_bench *bench, const struct lull_bench_level *near,
                       const struct lull_bench_level *far)
 {

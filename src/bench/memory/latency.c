@@ -72,8 +72,8 @@ static size_t power_of_two(uint64_t most)
     return lines;
 }
 
-/* For memory more of it than for bandwidth, where that is cheap: what the caches still hold of the
- * working set is met at random. */
+/* The bytes of a level's working set. For memory it is larger than for bandwidth, where that is
+ * cheap, because the part of it that the caches still hold is met at random. */
 static uint64_t bytes_for(const struct lull_bench *bench, const struct lull_bench_level *level,
                           bool is_memory)
 {

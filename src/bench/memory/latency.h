@@ -5,10 +5,10 @@
 #include "bench/benchmark.h"
 #include "bench/kernel.h"
 
-/* One pointer in every line of 64 bytes, from the start of `memory`, in one cycle through all
- * `lines`, a power of two: line i points to line (a i + c) mod lines, which visits all of them and
- * keeps no stride (Hull and Dobell, SIAM Review 4, 1962), and is written in order, which a shuffle
- * of a GiB is not. */
+/* Writes one pointer into every line of 64 bytes, from the start of `memory`, so that they form one
+ * cycle through all `lines`, a power of two. Line i points to line (a i + c) mod lines, which
+ * visits all of them and keeps no stride (Hull and Dobell, SIAM Review 4, 1962). It is written in
+ * order, which a shuffle of a GiB would not be. */
 void lull_latency_make_cycle(void *memory, size_t lines);
 
 #endif

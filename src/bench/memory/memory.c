@@ -111,7 +111,7 @@ const char *lull_bench_memory_pages(const struct lull_bench_memory *memory,
                                             100 * share, page);
 }
 
-/* ---- what is free -------------------------------------------------------------------------- */
+/* ---- what is free ---------------------------------------------------------------------------- */
 
 /* A number in a file; UINT64_MAX where there is none ("max"). */
 static uint64_t number_in(const char *path)

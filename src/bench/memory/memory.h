@@ -1,5 +1,5 @@
-/* Memory of the measuring threads: one region per core, touched first by the thread that is pinned
- * there, kept for the whole run so that it is touched once. */
+/* Memory of the measuring threads: one region per core. The thread that is pinned to the core
+ * touches it first, and it is kept for the whole run, so that it is touched only once. */
 #ifndef LULL_BENCH_MEMORY_MEMORY_H
 #define LULL_BENCH_MEMORY_MEMORY_H
 
@@ -20,11 +20,11 @@ void lull_bench_memory_close(struct lull_bench_memory *memory); /* NULL is allow
 
 /* The region of a core, aligned to 2 MiB; pages that were never written to belong to nobody yet. */
 void *lull_bench_memory_region(const struct lull_bench_memory *memory, size_t region);
-/* Writes to the first `bytes` of a region that were not written to yet; by the thread of the core.
- */
+/* Writes to those of the first `bytes` of a region that were not written to yet; called by the
+ * thread of the core. */
 void lull_bench_memory_touch(struct lull_bench_memory *memory, size_t region, uint64_t bytes);
 
-/* "transparent huge pages", "pages of 4 KiB": what the touched memory has. */
+/* Which pages the touched memory has: "transparent huge pages", "pages of 4 KiB". */
 const char *lull_bench_memory_pages(const struct lull_bench_memory *memory,
                                     struct lull_arena *arena);
 

@@ -19,8 +19,8 @@ enum {
     BLIND_MEMORY = 1024 /* MiB, where no cache is known */
 };
 
-/* How many of the first `threads` cores share one cache of the last level with core 0; caches below
- * it are taken to be shared as far as their cores' numbers say. */
+/* How many of the first `threads` cores share one cache of the last level with core 0. Caches below
+ * it are taken to be shared as the numbers of their cores say. */
 static unsigned sharers(const struct lull_topology *topology,
                         const struct lull_machine_cache *cache, unsigned threads)
 {
@@ -138,8 +138,8 @@ static size_t round_size_up(size_t value, size_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-/* From the begin of one array to that of the next: whole pages and a share of one, so that the
- * arrays stand apart as far as they can modulo a page. */
+/* Bytes from the begin of one array to that of the next: whole pages and a share of one, so that
+ * the arrays stand apart as far as they can modulo a page. */
 static size_t distance(const struct lull_stream_job *job)
 {
     size_t skew = STREAM_ALIAS_BYTES / job->kernel->arrays / STREAM_LINE_BYTES * STREAM_LINE_BYTES;
@@ -237,16 +237,17 @@ lull_status lull_stream_visit(struct lull_bench *bench, const struct lull_task *
     return lull_bench_time(bench, task, &timing, err);
 }
 
-/* ---- the benchmarks of the kernels --------------------------------------------------------- */
+/* ---- the benchmarks of the kernels ----------------------------------------------------------- */
 
-/* As many as the memory that may be used has room for. */
+/* As many places as the memory that may be used has room for. */
 static unsigned count_spots(const struct lull_stream_job *job, uint64_t memory_limit)
 {
     uint64_t room = memory_limit / job->threads / stream_spot_bytes(job);
     return memory_limit == 0 || room > MOST_SPOTS ? MOST_SPOTS : room > 1 ? (unsigned)room : 1;
 }
 
-/* In the innermost level a store finds its line, and nothing is allocated. */
+/* Plans a kernel at one level. In the innermost level a store finds its line, and nothing is
+ * allocated. */
 static void plan_stream(const struct lull_benchmark *self, struct lull_bench *bench,
                         const struct lull_bench_level *level, unsigned threads, bool innermost)
 {
@@ -278,13 +279,13 @@ static void plan_stream(const struct lull_benchmark *self, struct lull_bench *be
     lull_bench_task(bench, &task);
 }
 
-/* What bypasses the caches has no level but memory. */
+/* Whether the kernel's stores bypass the caches; then memory is its only level. */
 static bool bypasses(const struct lull_bench_kernel *kernel)
 {
     return kernel->loads == 0 && kernel->allocates == 0;
 }
 
-/* Caches on one core and on all, memory on every count worth it. */
+/* Plans caches on one core and on all, and memory on every thread count that is worth it. */
 lull_status lull_stream_plan(const struct lull_benchmark *self, struct lull_bench *bench,
                              struct lull_error *err)
 {

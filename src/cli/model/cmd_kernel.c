@@ -1,3 +1,4 @@
+/* `lull model kernel`: predicts a loop nest: traffic, Roofline, ECM, saturation. */
 #include "cli/command.h"
 #include "cli/message.h"
 #include "view/kernel_document.h"
@@ -57,7 +58,7 @@ static const struct poptOption kernel_options[] = {
     POPT_TABLEEND,
 };
 
-/* ---- what was typed ------------------------------------------------------------------------- */
+/* ---- what was typed -------------------------------------------------------------------------- */
 
 static lull_status read_kernel_settings(struct lull_kernel_wish *wish, struct lull_cli_call *call)
 {
@@ -79,7 +80,7 @@ static lull_status read_kernel_settings(struct lull_kernel_wish *wish, struct lu
                : LULL_OK;
 }
 
-/* ---- the command ---------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int draw_kernel_charts(const struct lull_kernel_wish *wish,
                               const struct lull_kernel_study *study, struct lull_arena *arena)

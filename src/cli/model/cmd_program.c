@@ -1,3 +1,4 @@
+/* `lull model program`: how long a program takes on P processes, from a model in Lua. */
 #include "base/output_file.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -54,7 +55,7 @@ static const struct poptOption program_options[] = {
     POPT_TABLEEND,
 };
 
-/* ---- what was typed ------------------------------------------------------------------------- */
+/* ---- what was typed -------------------------------------------------------------------------- */
 
 static struct lull_runs_options runs_options(struct lull_cli_call *call)
 {
@@ -77,7 +78,7 @@ static lull_status read_drawing(enum lull_program_drawing *ret_drawing, struct l
     return status;
 }
 
-/* ---- the command ---------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int derive(struct lull_cli_call *call)
 {

@@ -1,3 +1,4 @@
+/* `lull model solver`: predicts iterative solvers as kernels, counts and barriers (ECM). */
 #include "cli/command.h"
 #include "cli/message.h"
 #include "view/solver_document.h"

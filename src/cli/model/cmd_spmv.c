@@ -1,3 +1,4 @@
+/* `lull model spmv`: predicts sparse matrix times vector (Roofline and ECM). */
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
@@ -47,7 +48,7 @@ static const struct poptOption spmv_options[] = {
     POPT_TABLEEND,
 };
 
-/* ---- what was typed ------------------------------------------------------------------------- */
+/* ---- what was typed -------------------------------------------------------------------------- */
 
 static lull_status check_combinations(bool has_matrix, bool has_sizes, struct lull_error *err)
 {
@@ -79,7 +80,7 @@ static lull_status read_spmv_settings(struct lull_spmv_wish *wish, struct lull_c
                              : status;
 }
 
-/* ---- the command ---------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int run_spmv(struct lull_cli_call *call)
 {

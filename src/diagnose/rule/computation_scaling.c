@@ -1,7 +1,9 @@
 /* The same work takes longer on more cores than in another run.
- * Evidence: useful time of both runs, and metrics of scaling where counters were read. Formula: now
- * - then, then times the cores where the work grows with them; frequency x IPC x instructions
- * scaling = computation scaling. Silent: with one run, below 1 %; the cause without counters. */
+ *
+ * Evidence: useful time of both runs, and metrics of scaling where counters were read. Formula: the
+ * useful time now less that of the other run, the latter times the growth of the cores where the
+ * work grows with them; frequency x IPC x instructions scaling = computation scaling. Silent: with
+ * one run, below 1 %; the cause without counters. */
 #include "diagnose/rules.h"
 
 static double useful_of(const struct lull_breakdown *breakdown)

@@ -1,13 +1,13 @@
 /* Senders of large messages wait for receives that are posted a little later, though nobody is late
  * over the run: only a message beyond the eager limit has to wait for its receive.
- * Evidence: waits for late receivers that do not follow from what processes work over the run (if
- * each worked as long every time, less than half as much would be waited); blocking sends
- * (MPI_Send) by size. Formula: the sum of these
- * charges, with what others wait because senders waited. The senders' waits must be half of the
- * time of sends beyond the limit, which is where sends of all larger sizes take on average several
- * times as long as any smaller ones. Silent: where receivers work longer than others (those are
- * late receivers), without smaller messages to compare with, where it is not known when receives
- * were posted, and below 1 % of the core time. */
+ *
+ * Evidence: waits for late receivers that do not follow from how long processes work over the run
+ * (if each worked as long every time, less than half as much would be waited); blocking sends
+ * (MPI_Send) by size. Formula: the sum of these charges, with what others wait because senders
+ * waited. The senders' waits must be half of the time of sends beyond the limit. The limit is where
+ * sends of all larger sizes take on average several times as long as any smaller ones. Silent:
+ * where receivers work longer than others (those are late receivers), without smaller messages to
+ * compare with, where it is not known when receives were posted, and below 1 % of the core time. */
 #include "diagnose/rule/imbalance.h"
 #include "diagnose/rules.h"
 
@@ -15,10 +15,10 @@ enum { SENDS_LEAST = 8 }; /* on either side of the limit */
 
 #define TIMES_LONGER 4.0
 
-/* So much of the time of large sends they wait. */
+/* The share of the time of large sends that senders must have waited. */
 #define WAITED_LEAST 0.5
 
-/* ---- sends by size ------------------------------------------------------------------------- */
+/* ---- sends by size --------------------------------------------------------------------------- */
 
 struct sides {
     struct lull_work_sends small, large;
@@ -61,11 +61,11 @@ static bool find_sides(const struct lull_work *work, struct sides *ret_sides)
     return false;
 }
 
-/* ---- who is charged ------------------------------------------------------------------------ */
+/* ---- who is charged -------------------------------------------------------------------------- */
 
-/* What senders waited for its receives, where that, and what others waited for those who waited, is
- * most of what a region is suspected of, and does not follow from what its processes work; else 0.
- */
+/* What senders waited for receives in the region of the suspicion. It counts only where that, with
+ * what others waited for the senders, is most of what the region is suspected of, and does not
+ * follow from how long its processes work; else 0. */
 static int64_t waited_of(const struct lull_case *c, const struct lull_suspicion *suspicion)
 {
     const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region, LULL_NONE);

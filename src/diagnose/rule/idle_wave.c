@@ -10,10 +10,11 @@ enum { ITERATIONS_LEAST = 8 };
 /* Messages that the wave went along, one after the other: with one it went nowhere. */
 enum { HOPS_LEAST = 2 };
 
-/* Waits that whom it reached may have because of it: more of them are because it was late often. */
+/* How many waits, for each process that it reached, a wave may explain: more of them are there
+ * because the process was late often. */
 enum { WAITS_OF_EACH = 4 };
 
-/* How long those were idle whom it reached. */
+/* How long the processes were idle that the wave reached. */
 static int64_t idle_of(const struct lull_evidence *evidence, const struct lull_wave *wave)
 {
     int64_t ns = 0;
@@ -28,7 +29,7 @@ static int64_t distance_of(const struct lull_wave *wave)
     return wave->up.distance > wave->down.distance ? wave->up.distance : wave->down.distance;
 }
 
-/* Over how many messages, one after the other, those were reached whom it reached. */
+/* Over how many messages, one after the other, the wave went. */
 static uint32_t hops_of(const struct lull_evidence *evidence, const struct lull_wave *wave)
 {
     struct lull_arena *scratch = lull_arena_create(NULL);
@@ -43,8 +44,8 @@ static uint32_t hops_of(const struct lull_evidence *evidence, const struct lull_
     return most;
 }
 
-/* Of a process that is charged with as much as the wave made idle, and not with much more: then
- * that is what it is charged with. */
+/* The suspect of a process that is charged with at least as much as the wave made idle, and with
+ * not much more: then the wave is what it is charged with. */
 static struct lull_suspect *find_suspect(struct lull_case *c, uint32_t process, int64_t idle,
                                          uint64_t most_waits, struct lull_suspicion **ret_suspicion)
 {

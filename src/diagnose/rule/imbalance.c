@@ -5,7 +5,7 @@
 
 /* ==== uneven ================================================================================== */
 
-/* That share of the waits must follow. */
+/* The share of the waits that must follow from uneven work. */
 #define UNEVEN_EXPLAINS_LEAST 0.5
 
 struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region, uint32_t except)
@@ -103,7 +103,7 @@ const struct lull_rule lull_rule_imbalance = {
     "imbalance", "uneven work", "the same processes are long in a region, and many are",
     find_imbalance};
 
-/* ==== cut ===================================================================================== */
+/* ==== a process as long as its peers ========================================================== */
 
 void lull_finding_cut(struct lull_case *c, struct lull_finding *finding,
                       const struct lull_suspect *suspect)

@@ -9,7 +9,8 @@
  * cores of a node; where IPC falls by more than memory explains; below 1 %. */
 #include "diagnose/rules.h"
 
-/* IPC and what a core gets must fall to that at least; IPC may fall by that much more. */
+/* IPC, and the bandwidth that a core gets, must fall at least to FALLS_TO; IPC may fall by the
+ * factor BEYOND more than memory explains. */
 #define FALLS_TO 0.95
 #define BEYOND   1.05
 

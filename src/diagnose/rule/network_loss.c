@@ -1,5 +1,5 @@
-/* What messages cost beyond waiting: the loss of the run to an ideal network. One of three rules
- * tells it, that which explains most of it. */
+/* What messages cost beyond waiting: the loss of the run against an ideal network. Of three rules
+ * the one tells it that explains most of it. */
 #include "diagnose/rule.h"
 #include "diagnose/rules.h"
 
@@ -12,8 +12,8 @@ enum network_cause { NETWORK_TRANSFER, NETWORK_SMALL_MESSAGES, NETWORK_CONTENTIO
 struct network_loss {
     int64_t runtime_ns; /* that an ideal network saves: T - T_ideal */
     int64_t core_ns;    /* that as core time */
-    /* Mean transit of the smallest messages, ns; the share of all transit that messages have whose
-     * size hardly matters; of flights what comes with traffic. */
+    /* Mean transit of the smallest messages, ns; the share of all transit that belongs to messages
+     * whose size hardly matters; the share of flights that comes with traffic. */
     double latency, share_of_latency, share_of_traffic;
     struct lull_messages_sum all;
     enum network_cause cause;
@@ -21,24 +21,24 @@ struct network_loss {
 
 enum { MESSAGES_LEAST = 30 };
 
-/* Of quiet windows and of others; flights in quiet ones: of fewer a long one among them, or that
- * there is none, says too much. So many of the others must be slower. */
+/* There must be WINDOWS_LEAST quiet windows and as many others, and FLIGHTS_LEAST flights in quiet
+ * ones: of fewer flights, one long one among them would say too much. */
 enum { WINDOWS_LEAST = 4, FLIGHTS_LEAST = 100 };
 
 #define SLOWER_LEAST 0.75
 
-/* So much of the transit must follow from latency; from traffic. */
+/* The share of the transit that must follow from latency, or of the flights from traffic. */
 #define TRANSIT_EXPLAINED_LEAST 0.5
 
-/* Small ones: a class whose messages take no more than that many times as long as the shortest
- * class, so that their size hardly matters. */
+/* A class of sizes is small where its messages take no more than so many times as long as the
+ * shortest class, so that their size hardly matters. */
 #define LATENCY_MOST 1.5
 
-/* Of messages of 4 KiB and more that are all alike, it is not known what their size costs: there
- * are small ones, too, or such of four times the size that take no longer. */
+/* What the size of messages costs is not known where all have 4 KiB or more and are alike. There
+ * must be small ones, too, or such of four times the size that take no longer. */
 enum { SMALL_CLASS = 12, CLASSES_APART = 2 };
 
-/* ---- latency ------------------------------------------------------------------------------- */
+/* ---- latency --------------------------------------------------------------------------------- */
 
 /* The mean transit of the smallest messages of which there are enough; 0: there are none. */
 static double latency_of(const struct lull_messages *messages)
@@ -70,7 +70,7 @@ static double share_of_latency(const struct lull_messages *messages, double late
     return all.transit_ns > 0 ? ns / (double)all.transit_ns : 0;
 }
 
-/* ---- traffic ------------------------------------------------------------------------------- */
+/* ---- traffic --------------------------------------------------------------------------------- */
 
 static double traffic_in(const struct lull_messages *messages, unsigned window)
 {
@@ -92,7 +92,8 @@ static int by_traffic(const void *a, const void *b)
     return (one->traffic > other->traffic) - (one->traffic < other->traffic);
 }
 
-/* The windows in which flights of a class were seen, those with least traffic first; how many. */
+/* Sorts the windows in which flights of a class were seen, those with least traffic first; returns
+ * their number. */
 static unsigned sort_windows(const struct lull_messages *messages, unsigned size_class,
                              struct window *windows)
 {
@@ -106,8 +107,8 @@ static unsigned sort_windows(const struct lull_messages *messages, unsigned size
     return n;
 }
 
-/* How many of the first windows are quiet: they have flights enough, and none of the others has as
- * little traffic. `ret_usual`: the mean of their flights. */
+/* How many of the first windows are quiet: they have enough flights, and no other window has as
+ * little traffic. *ret_usual: the mean of their flights. */
 static unsigned find_quiet(const struct window *windows, unsigned n, double *ret_usual)
 {
     uint64_t flights = 0;
@@ -123,8 +124,8 @@ static unsigned find_quiet(const struct window *windows, unsigned n, double *ret
     return i;
 }
 
-/* What a class takes longer in the other windows than in quiet ones: 0 where fewer than most of
- * them are slower, or nobody knows. */
+/* How much longer the flights of a class are in the other windows than in quiet ones: 0 where most
+ * of the other windows are not slower, or where it is not known. */
 static double slowed_by_traffic(const struct lull_messages *messages, unsigned size_class)
 {
     struct window windows[LULL_MESSAGES_WINDOWS];
@@ -151,10 +152,10 @@ static double share_of_traffic(const struct lull_messages *messages)
     return all > 0 ? ns / (double)all : 0;
 }
 
-/* ---- the loss ------------------------------------------------------------------------------ */
+/* ---- the loss -------------------------------------------------------------------------------- */
 
-/* What findings tell of sends that wait for their receives, which they do not on an ideal network.
- */
+/* What findings have told of sends that wait for their receives, which sends do not do on an ideal
+ * network. */
 static int64_t eager_ns(const struct lull_case *c)
 {
     int64_t ns = 0;
@@ -164,8 +165,8 @@ static int64_t eager_ns(const struct lull_case *c)
     return ns;
 }
 
-/* False: it is not known, less than what is told, or half of it are sends that wait for receives,
- * which other rules have told. */
+/* False: the loss is not known, or too small to be told, or half of it are sends that wait for
+ * receives, which other rules have told. */
 static bool network_loss_of(const struct lull_case *c, struct network_loss *ret_loss)
 {
     const struct lull_breakdown *breakdown = c->evidence->breakdown;

@@ -8,27 +8,29 @@
 
 enum { REPEATS_LEAST = 30 }; /* fewer do not tell a rare burst from a usual one */
 
-/* Long bursts are rare: more of them are how the program works. */
+/* The largest share of bursts that may be long: with more, that is how the program works. */
 #define LONG_MOST 0.1
 
-/* So much of the waits must follow from the long bursts, each of which all others may wait for. */
+/* The share of the waits that must follow from the long bursts, for each of which all others may
+ * wait. */
 #define BURSTS_EXPLAIN_LEAST 0.5
 
-/* A process with so many times the mean of them has more of them than the others. */
+/* A process with more long time than so many times the mean has more of it than the others. */
 #define LIKE_ALL_MOST 2
 
 struct noise {
     uint64_t bursts, long_bursts;
     double long_ns;
-    uint32_t processes; /* that have long bursts */
+    uint32_t processes; /* processes that have long bursts */
     int64_t charged_ns;
     const struct lull_suspicion *first; /* with most charges */
     const struct lull_work_bursts *longest;
     double *long_of; /* by process of the trace: what its long bursts take beyond the median */
-    bool apart;      /* the first is a region of its own, which stands in few bursts */
+    bool apart;      /* `first` is a region that noise has for itself, which has a part in few
+                        bursts */
 };
 
-/* Where there are enough repeats. */
+/* Finds the long bursts, where there are enough repeats. */
 static struct noise find_long_bursts(struct lull_case *c)
 {
     const struct lull_work *work = c->evidence->work;
@@ -66,8 +68,8 @@ static void add_burst_facts(struct lull_finding *finding, const struct noise *no
                           noise->processes);
 }
 
-/* As long as at the same place at other times; where the noise has a region of its own, that takes
- * no time. */
+/* Gives the finding its fix: bursts are as long as at the same place at other times. Where the
+ * noise has a region of its own, that takes no time. */
 static void set_fix(struct lull_case *c, struct lull_finding *finding, const struct noise *noise)
 {
     struct lull_what_if_options *fix = lull_finding_fix(c, finding);
@@ -101,14 +103,15 @@ static void tell_noise(struct lull_case *c, const struct noise *noise)
     set_fix(c, finding, noise);
 }
 
-/* A region of its own that stands in few bursts: tracers may tell what takes the core away. */
+/* Whether the region is the noise's own, because it has a part in few bursts: some tracers tell
+ * what takes the core away. */
 static bool is_apart(const struct lull_uneven *uneven, const struct noise *noise)
 {
     return (double)uneven->bursts <= LONG_MOST * (double)noise->bursts;
 }
 
-/* Few are to blame, and their long bursts are why, of which they have no more than the others: all
- * wait for the root of a broadcast alone, whoever else is hit. */
+/* Whether few processes are to blame, because of long bursts, of which they have no more than the
+ * others do: for the root of a broadcast alone all others wait, whoever else is hit. */
 static bool is_of_one_hit_like_all(const struct lull_case *c,
                                    const struct lull_suspicion *suspicion,
                                    const struct noise *noise)
@@ -123,7 +126,7 @@ static bool is_of_one_hit_like_all(const struct lull_case *c,
     return true;
 }
 
-/* What nobody in particular is to blame for, nor uneven work. */
+/* Whether neither a process in particular nor uneven work explains the suspicion. */
 static bool is_unexplained(const struct lull_case *c, const struct lull_suspicion *suspicion,
                            struct noise *noise)
 {

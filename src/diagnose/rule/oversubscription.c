@@ -23,7 +23,8 @@ static void find_oversubscription(struct lull_case *c)
     }
     if (known == 0)
         return;
-    const double share = (double)off / (double)(on + off); /* of their life, also outside windows */
+    const double share = (double)off / (double)(on + off); /* of the threads' lives, also outside of
+                                                              windows */
     const int64_t lost = (int64_t)fmin(share * (double)c->core_ns, (double)off);
     if (lost < c->least_ns)
         return;

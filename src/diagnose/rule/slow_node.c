@@ -7,14 +7,15 @@
 
 enum { NODES_LEAST = 3 }; /* of two it is not known which one is usual */
 
-/* By which the node as a whole must be longer than the median of the others; every process of it by
- * that share of as much, and also each region with REGION_LEAST of the work. */
+/* The node as a whole must be longer than the median of the others by LONGER_NODE. Each of its
+ * processes must be so by the share EACH_LEAST of that, and so must the node be in each region with
+ * REGION_LEAST of the work. */
 #define LONGER_NODE   1.05
 #define EACH_LEAST    0.75
 #define LONGER_REGION 1.02
 #define REGION_LEAST  0.05
 
-enum { REGIONS_MOST = 20 }; /* that can have that much */
+enum { REGIONS_MOST = 20 }; /* regions that can have as much */
 
 struct node {
     uint32_t members;
@@ -33,7 +34,7 @@ static bool is_ours(const struct lull_case *c, uint32_t process)
     return c->evidence->trace->processes[process].application == c->evidence->application;
 }
 
-/* One time over all places: how much work each process and each region have. */
+/* Goes once over all places: how much work each process and each region have. */
 static struct work_of_nodes add_up(struct lull_case *c)
 {
     const struct lull_work *work = c->evidence->work;
@@ -60,8 +61,8 @@ static struct work_of_nodes add_up(struct lull_case *c)
     return nodes;
 }
 
-/* Mean and least of the node's processes, each as a ratio to the median of all others; in a region,
- * or (`all`) by the numbers of all regions. */
+/* Mean and least of the node's processes, each as a ratio to the median of all others: in a region,
+ * or with `all` by the times of all regions. */
 static bool compare_node(const struct lull_case *c, uint32_t node, uint32_t region,
                          const double *all, double *ret_mean, double *ret_least)
 {
@@ -145,7 +146,8 @@ static bool is_slow(const struct lull_case *c, uint32_t node, const struct node 
         !is_long_everywhere(c, node, work))
         return false;
     *ret_ratio = mean;
-    return about->members > 1 || work->n_regions > 1; /* one process in one region is a process */
+    return about->members > 1 || work->n_regions > 1; /* a single process in a single region is no
+                                                         node */
 }
 
 static void find_slow_node(struct lull_case *c)

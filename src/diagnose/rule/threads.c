@@ -1,19 +1,20 @@
-/* OpenMP parallel regions over processes. */
+/* Rules about threads and OpenMP parallel regions: locks, serial parts, uneven threads,
+ * scheduling. */
 #include "diagnose/rule.h"
 #include "diagnose/rules.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== late thread ============================================================================= */
+/* ==== the late thread ========================================================================= */
 
-/* The one thread that others of its process wait for. */
+/* The one thread for which the other threads of its process wait. */
 
 struct late_thread {
     uint32_t location; /* LULL_NONE: no one thread has LULL_SUSPECTS_MOST of the waits, or there are
                           none */
-    uint32_t region;   /* of the user, that has most of its part */
-    uint32_t call;     /* by which the others' waits end */
+    uint32_t region;   /* the region of the user in which most of these ns are */
+    uint32_t call;     /* the call that ended the others' waits */
     int64_t ns;        /* that others waited for it */
 };
 
@@ -47,7 +48,8 @@ static bool is_asked_for(const struct question *question, const struct lull_wait
     return barrier->line == at->line && strcmp(barrier->file, at->file) == 0;
 }
 
-/* LULL_NONE: nobody has most of them. *ret_ns: what it has. */
+/* The location with most of the charges that are meant; LULL_NONE: none has most of them. *ret_ns:
+ * its share. */
 static uint32_t find_most(const struct lull_wait_result *waits, const struct question *question,
                           int64_t *ret_ns)
 {
@@ -72,8 +74,8 @@ static uint32_t find_most(const struct lull_wait_result *waits, const struct que
     return (double)*ret_ns >= LULL_SUSPECTS_MOST * (double)total ? most : LULL_NONE;
 }
 
-/* Of the waits of threads of a kind (enum lull_wait_kind). `parallel`: only those at barriers that
- * stand where the OpenMP parallel region of that name stands, by file and line; NULL: all. */
+/* The late thread among waits of a kind (enum lull_wait_kind). `parallel`: only waits at barriers
+ * that stand where the OpenMP parallel region of that name stands, by file and line; NULL: all. */
 static struct late_thread late_thread_of(const struct lull_case *c, unsigned kind,
                                          const char *parallel)
 {
@@ -99,8 +101,9 @@ static struct late_thread late_thread_of(const struct lull_case *c, unsigned kin
     return nobody;
 }
 
-/* Puts it into the place of a finding, and ends `cause` with who it is: "One ...; thread 2 of rank
- * 0 most of the time, in solve (solve.c:12)." Without one `cause` ends with a full stop. */
+/* Puts the thread into the place of a finding, and ends `cause` with who it is: "One ...; thread 2
+ * of rank 0 most of the time, in solve (solve.c:12)." Without a late thread `cause` ends with a
+ * full stop. */
 static void late_thread_tell(struct lull_case *c, struct lull_finding *finding,
                              const struct late_thread *late, const char *cause)
 {
@@ -119,14 +122,14 @@ static void late_thread_tell(struct lull_case *c, struct lull_finding *finding,
         lull_case_where(c, late->region, late->call));
 }
 
-/* ==== parallels =============================================================================== */
+/* ==== parallel regions by name ================================================================ */
 
-/* All of one name. Sums over its executions, threads and processes, ns. */
+/* All parallel regions of one name. Sums over executions, threads and processes, ns. */
 struct lull_parallels {
     const char *name;
     uint64_t executions;
     uint32_t threads; /* of the process with most */
-    uint32_t rank;    /* LULL_NONE: several processes have it */
+    uint32_t rank;    /* the only process that has it; LULL_NONE: several have it */
     int64_t useful_ns, schedule_ns, lock_ns;
     int64_t imbalance_ns; /* what threads have less than the longest of their execution, if they
                              wait for it at barriers: who waited for a lock comes no earlier */
@@ -373,13 +376,15 @@ const struct lull_rule lull_rule_thread_imbalance = {
 /* What OpenMP's scheduling takes, divided into two. */
 
 struct scheduling {
-    int64_t fork_ns, chunk_ns; /* of all threads: to begin and end regions; to get iterations */
-    uint64_t executions, forks, chunks; /* of parallel regions; threads in these; asked for */
-    const struct lull_parallels *most;  /* with most time of both; NULL: there is none */
+    int64_t fork_ns, chunk_ns;          /* ns of all threads to begin and end regions, and to get
+                                           iterations */
+    uint64_t executions, forks, chunks; /* executions of parallel regions, threads in these,
+                                           requests for iterations */
+    const struct lull_parallels *most;  /* the one with most time of both; NULL: there is none */
 };
 
-/* To divide the iterations: the regions of scheduling that are entered more often than threads
- * enter and leave parallel regions. */
+/* A region of scheduling that is entered more than so many times as often as threads enter and
+ * leave parallel regions divides iterations. */
 enum { ENTERED_MORE = 4 };
 
 static int64_t chunk_ns(const struct lull_case *c, uint64_t forks, uint64_t *ret_chunks)

@@ -26,8 +26,8 @@ static bool waits_for_tracer(const struct lull_case *c, const struct lull_suspec
            suspect->ns <= flushed_by(evidence, suspect->process) * (c->processes - 1);
 }
 
-/* What others waited for those who flushed. `ret_longest`: the suspect with the longest of these
- * waits; NULL: nobody waited. */
+/* What others waited for processes that flushed. *ret_longest: the suspect with the longest of
+ * these waits; NULL: nobody waited. */
 static int64_t find_waits(const struct lull_case *c, const struct lull_suspect **ret_longest)
 {
     int64_t ns = 0;
@@ -44,7 +44,7 @@ static int64_t find_waits(const struct lull_case *c, const struct lull_suspect *
     return ns;
 }
 
-/* No other rule tells them again. */
+/* Explains these waits, so that no other rule tells them again. */
 static void explain_waits(struct lull_case *c)
 {
     for (uint32_t s = 0; s < c->n_suspicions; s++) {

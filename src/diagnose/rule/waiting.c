@@ -1,19 +1,19 @@
-/* Who made others wait: what the rules of the kinds of waits share.
+/* What the rules about kinds of waits share: who made others wait.
  *
  * Evidence: the charges of waits (wait/wait.h) by process and region, and how long each process
- * computed there. Where few processes have most of the charges of a region, each is told by the
- * kind that it was charged with most; where many have them, and not because of uneven work, the
- * region is told, by that kind of the first. Formula: the sum of its charges; the charges are the
- * delay costs of D. Boehme et al., 10.1145/2934661. Silent: below 1 % of the core time, and where
- * waits are shorter than clocks are apart. */
+ * computed there. Where few processes have most of the charges of a region, each process is told by
+ * the rule of the kind with which it was charged most. Where many have them, and not because of
+ * uneven work, the region is told, by the rule of the first process's kind. Formula: the sum of the
+ * charges, which are the delay costs of D. Boehme et al., 10.1145/2934661. Silent: below 1 % of the
+ * core time, and where waits are shorter than clocks are apart. */
 #include "diagnose/rule.h"
 #include "diagnose/rule/imbalance.h"
 #include "diagnose/rules.h"
 
-/* ==== waiting ================================================================================= */
+/* ==== what the rules share ==================================================================== */
 
-/* Of few processes those are told that others wait for so much of the time that they wait for all
- * of them: less is what follows from the others. */
+/* Where few processes are to blame, those are told that have at least this share of the waits for
+ * all of them: less follows from the others. */
 #define SUSPECT_LEAST 0.1
 
 static unsigned kind_of(const struct lull_suspect *suspect)
@@ -83,8 +83,8 @@ static void add_wait_facts(struct lull_finding *finding, const struct lull_suspe
                               LULL_FACT_TIME, (double)suspect->passed_ns);
 }
 
-/* Whether senders need not wait for it: a receiver that works longer over the run is late for those
- * who do not wait as well. */
+/* Whether senders would gain by not waiting for the receiver. A receiver that works longer over the
+ * run is late also for senders that do not wait. */
 static bool could_send_ahead(const struct lull_case *c, const struct lull_suspect *suspect)
 {
     return kind_of(suspect) == LULL_WAIT_LATE_RECEIVER &&

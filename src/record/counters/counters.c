@@ -18,20 +18,20 @@ static struct {
     unsigned n;
 } counter_set;
 
-/* ---- which ------------------------------------------------------------------------------------
- */
+/* ---- which ----------------------------------------------------------------------------------- */
 
 static const char *const usual = "perf:instructions,perf:cycles";
 
-/* What one back-end has of a list; the first one that it lacks, and how many those are. */
+/* What one back-end has of a list of counters, the first one that it lacks, and how many it
+ * lacks. */
 struct found_counters {
     struct rec_counter counters[REC_MOST_COUNTERS];
     unsigned n, absent;
     char names[256], first[64];
 };
 
-/* The name without that of a back-end before it, if the word may be meant for this one; else NULL.
- * The made-up counters must be asked for by name. */
+/* The name of a counter without that of a back-end before it, if the word may be meant for this
+ * back-end; else NULL. The made-up counters must be asked for by their back-end's name. */
 static const char *name_for(const struct rec_counter_backend *backend, const char *word)
 {
     for (int b = 0; b < BACKENDS; b++) {
@@ -168,15 +168,15 @@ void rec_counters_end(struct rec_thread *self)
     self->n_counters = 0;
 }
 
-/* ---- readings ---------------------------------------------------------------------------------
- */
+/* ---- readings -------------------------------------------------------------------------------- */
 
 static void read_counter_set(struct rec_thread *self, uint64_t now, uint64_t *values)
 {
     counter_set.backend->read(&self->counting, counter_set.counters, counter_set.n, now, values);
 }
 
-/* Since the previous reading; scaled values may go back a little, which counts as nothing. */
+/* What was counted since the previous reading. Scaled values may go back a little, which counts as
+ * nothing. */
 static void read_deltas(struct rec_thread *self, uint64_t now, uint64_t *deltas)
 {
     uint64_t values[REC_MOST_COUNTERS];

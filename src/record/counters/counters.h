@@ -1,16 +1,16 @@
-/* Hardware counters of the measured program, each thread's by itself.
+/* Hardware counters of the measured program, counted for each thread by itself.
  *
  * LULL_RECORD_COUNTERS names them: NAME, or BACKEND:NAME, separated by commas. Unset: instructions
- * and cycles where perf_event has them. All come from one back-end: the first that has all of
- * them, else the first that has any; the others are switched off, and one line says why.
+ * and cycles where perf_event has them. All come from one back-end: the first that has all of them,
+ * else the first that has any; the others are switched off, and one line says why.
  *
  * A reading is taken where a call or region begins and ends. What was counted since the thread's
- * previous reading goes to the sums of the region that the thread was in, and onto the tape
- * (LULL_TAPE_COUNTS). So the recorder's own instructions are counted with the runtime's, but for
+ * previous reading goes to the sums of the region in which the thread was, and onto the tape
+ * (LULL_TAPE_COUNTS). So the recorder's own instructions are counted with the runtime's, except for
  * those between a reading and the program.
  *
- * To add a back-end: write NAME.c with a `const struct rec_counter_backend`, and add its address
- * to the array in counters.c. */
+ * To add a back-end: write a file of its own in this folder with a `const struct
+ * rec_counter_backend`, and add its address to the array in counters.c. */
 #ifndef LULL_RECORD_COUNTERS_COUNTERS_H
 #define LULL_RECORD_COUNTERS_COUNTERS_H
 
@@ -26,14 +26,14 @@ enum { REC_MOST_COUNTERS = LULL_TAPE_MOST_COUNTERS };
 /* Slots of a reading on the tape. */
 #define REC_COUNTS_SLOTS (1 + (REC_MOST_COUNTERS + 1) / 2)
 
-/* A counter that was found. */
+/* A counter that was found. `type`, `code` and `rate` are the back-end's own. */
 struct rec_counter {
     char name[64]; /* as it is called in the run */
     uint64_t type, code;
     double rate;
 };
 
-/* The counters of one thread; a back-end has what it needs of the second half for itself. */
+/* The counters of one thread. A back-end uses the handles and pages as it needs them. */
 struct rec_counting {
     uint64_t last[REC_MOST_COUNTERS]; /* the previous reading */
     int handles[REC_MOST_COUNTERS];
@@ -42,8 +42,8 @@ struct rec_counting {
 
 struct rec_counter_backend {
     const char *name;
-    /* Looks for a counter by the name that the user gave, without the back-end's. NULL: found;
-     * else why it is not there, valid until the next call. */
+    /* Looks for a counter by the name that the user gave, without the name of the back-end. NULL:
+     * found; else a text that says why it is not there, valid until the next call. */
     const char *(*find)(const char *name, struct rec_counter *ret_counter);
     /* Starts the counters for the calling thread; false: there are none for it. */
     bool (*begin)(struct rec_counting *counting, const struct rec_counter *counters, unsigned n);
@@ -56,22 +56,23 @@ struct rec_counter_backend {
 extern const struct rec_counter_backend rec_counters_perf, rec_counters_papi, rec_counters_system,
     rec_counters_fake;
 
-/* Finds the counters, once the definitions can be written; `list` as said above, or NULL. */
+/* Finds the counters, once definitions can be written; `list` is the value of LULL_RECORD_COUNTERS,
+ * or NULL. */
 void rec_counters_start(const char *list);
 unsigned rec_counters_number(void);
 uint32_t rec_counters_id(unsigned counter); /* of its definition */
 
-/* The calling thread counts from `now` on, and no more. */
+/* Starts the counters of the calling thread at `now`, and stops them. */
 void rec_counters_begin(struct rec_thread *self, uint64_t now);
 void rec_counters_end(struct rec_thread *self);
 
-/* What was counted since the previous reading belongs to `region`, or to where the thread was.
- * Nothing happens in a pause. */
+/* What was counted since the previous reading belongs to `region`, or for rec_counters_read_here to
+ * the region in which the thread was. Nothing happens in a pause. */
 void rec_counters_read(struct rec_thread *self, uint32_t region, uint64_t now);
 void rec_counters_read_here(struct rec_thread *self, uint64_t now);
-/* It belongs to nobody. */
+/* What was counted since the previous reading belongs to no region. */
 void rec_counters_skip(struct rec_thread *self, uint64_t now);
-/* As rec_counters_skip for what is counted between the two: the recorder writes. */
+/* What is counted between these two calls belongs to no region: the recorder writes a chunk. */
 void rec_counters_hide(struct rec_thread *self, uint64_t now, uint64_t *values);
 void rec_counters_unhide(struct rec_thread *self, uint64_t now, const uint64_t *values);
 

@@ -48,7 +48,7 @@ static unsigned long thread_number(void)
     return (unsigned long)pthread_self();
 }
 
-/* The library wants to be told the version that a program was made for, and takes only its own: the
+/* The library must be told the version for which a program was made, and takes only its own, by the
  * upper two bytes. */
 static bool initialise(void)
 {
@@ -86,7 +86,7 @@ static void load(void)
         snprintf(papi.why_not, sizeof papi.why_not, "its library cannot be initialised");
 }
 
-/* Tried in a set of its own: a preset may be known, but not on this machine. */
+/* Tries an event in a set of its own: a preset may be known, but not available on this machine. */
 static int try_event(int code)
 {
     int set = PAPI_NULL, result = papi.create_eventset(&set);

@@ -1,6 +1,6 @@
-/* Reading a counter of perf_event in the program itself, from the page that the kernel keeps up to
- * date: the protocol of struct perf_event_mmap_page in linux/perf_event.h. A sequence number tells
- * whether the kernel wrote meanwhile. Apart from the rest for its test. */
+/* Reading a counter of perf_event without a system call, from the page that the kernel keeps up to
+ * date: the protocol of struct perf_event_mmap_page in <linux/perf_event.h>. A sequence number
+ * tells whether the kernel wrote meanwhile. In a file of its own for its test. */
 #ifndef LULL_RECORD_COUNTERS_PERF_PAGE_H
 #define LULL_RECORD_COUNTERS_PERF_PAGE_H
 
@@ -8,12 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What was counted, and for how long the counter was wanted and had a register, in ns. */
+/* What was counted, and for how many ns the counter was wanted (`enabled`) and had a register
+ * (`running`). */
 struct rec_perf_reading {
     uint64_t value, enabled, running;
 };
 
-/* Scaled to the whole time where counters share registers in turn. */
+/* The count, scaled to the whole time where counters share registers in turn. */
 static inline uint64_t rec_perf_scaled(const struct rec_perf_reading *reading)
 {
     if (reading->running >= reading->enabled)
@@ -23,7 +24,7 @@ static inline uint64_t rec_perf_scaled(const struct rec_perf_reading *reading)
     return (uint64_t)((unsigned __int128)reading->value * reading->enabled / reading->running);
 }
 
-/* `width` bits of a register, which count up and down from zero. */
+/* The signed value of the low `width` bits of a register, which count up and down from zero. */
 static inline int64_t rec_perf_extend(uint64_t bits, unsigned width)
 {
     unsigned shift = width > 0 && width < 64 ? 64 - width : 0;

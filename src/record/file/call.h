@@ -1,12 +1,13 @@
-/* What the wrappers of the C library's functions are made of. A file that includes this has a list
- * of its functions (record/next.h) and these:
+/* What the wrappers of the C library's functions for files are made of. A file that includes this
+ * header has a list of its functions (record/next.h) and these:
  *
  *     static struct rec_wait_function functions[N_NEXT] = {FUNCTIONS(REC_FILE_FUNCTION)};
- *     enum { FIRST_SITE = ... };       what stands for the first of them, for sites */
+ *     enum { FIRST_SITE = ... };       the number that stands for the first of them in call
+ * sites */
 #ifndef LULL_RECORD_FILE_CALL_H
 #define LULL_RECORD_FILE_CALL_H
 
-/* Else the headers define some of these functions themselves. */
+/* With it, the headers would define some of these functions themselves. */
 #undef _FORTIFY_SOURCE
 
 #include "record/file/file.h"
@@ -27,7 +28,7 @@ static inline bool rec_file_begin(struct rec_wait *wait, struct rec_wait_functio
            rec_wait_begin_at(wait, function, &place);
 }
 
-/* bytes < 0: the call has failed, and is told alone. */
+/* Ends a call. `bytes` < 0: the call has failed, and no record of a transfer follows it. */
 static inline void rec_file_end(struct rec_wait *wait, unsigned op, uint32_t file, int64_t bytes)
 {
     const uint64_t time = rec_wait_end_at(wait, rec_now());
@@ -39,8 +40,8 @@ static inline void rec_file_end(struct rec_wait *wait, unsigned op, uint32_t fil
 #define REC_FILE_BEGIN(wait, name) \
     rec_file_begin(wait, &functions[NEXT_##name], FIRST_SITE + NEXT_##name, REC_CALLER, REC_FRAME)
 
-/* A function with these arguments that moves bytes: `fd` is the descriptor, and `moved` how many
- * bytes `result` says, or less than 0. */
+/* Defines a wrapper for a function that moves bytes. `fd` is the descriptor, and `moved` is how
+ * many bytes were moved according to `result`, or less than 0. */
 #define REC_FILE_CALL(type, name, declared, passed, op, fd, moved)                              \
     REC_EXPORT type name declared;                                                              \
     type name declared                                                                          \

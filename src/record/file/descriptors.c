@@ -29,8 +29,7 @@ __attribute__((constructor)) static void find_descriptor_functions(void)
     rec_next_find(next, descriptor_names, N_NEXT);
 }
 
-/* ---- opening and closing ----------------------------------------------------------------------
- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 /* Also where the call is not recorded: the descriptor is another file's from here on. */
 static void end_open_descriptor(struct rec_wait *wait, int descriptor)
@@ -109,8 +108,7 @@ REC_EXPORT int dup3(int from, int to, int flags)
     return result;
 }
 
-/* ---- reading and writing ----------------------------------------------------------------------
- */
+/* ---- reading and writing --------------------------------------------------------------------- */
 
 #define READ_DESCRIPTOR(name, declared, passed) \
     REC_FILE_CALL(ssize_t, name, declared, passed, LULL_TAPE_IO_READ, fd, result)

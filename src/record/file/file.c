@@ -66,8 +66,9 @@ static unsigned kind_of(mode_t mode, int descriptor)
     }
 }
 
-/* Regular files and devices have a path; what has none is told by what it is, and those three that
- * a program begins with by their names. */
+/* Asks the system what a descriptor stands for. Regular files and devices have a path. What has
+ * none is named by its kind, and the three descriptors with which a program begins by their own
+ * names. */
 static uint32_t ask_descriptor(int descriptor)
 {
     static const char *const standard[] = {"stdin", "stdout", "stderr"};

@@ -1,8 +1,8 @@
 /* Files by the C library's streams: fopen, fread, fprintf and their like. What a stream reads and
- * writes by itself when its buffer is empty or full is in the calls here. */
+ * writes by itself, when its buffer is empty or full, happens inside of these calls. */
 #include "record/file/call.h"
 
-/* Otherwise the C library has bodies of its own for some of them. */
+/* Otherwise the C library's headers define some of these functions themselves. */
 #undef __USE_EXTERN_INLINES
 
 #include <errno.h>
@@ -52,8 +52,7 @@ static int descriptor_of(FILE *stream)
     return descriptor;
 }
 
-/* ---- opening and closing ----------------------------------------------------------------------
- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static void end_open_stream(struct rec_wait *wait, FILE *stream)
 {
@@ -92,10 +91,9 @@ REC_EXPORT int fclose(FILE *stream)
     return result;
 }
 
-/* ---- reading and writing ----------------------------------------------------------------------
- */
+/* ---- reading and writing --------------------------------------------------------------------- */
 
-/* Of what is memory nothing is told but the call. */
+/* The bytes of a call, if the stream is a file; of a stream in memory only the call is recorded. */
 static int64_t in_file(FILE *stream, int64_t bytes)
 {
     return descriptor_of(stream) >= 0 ? bytes : -1;
@@ -138,8 +136,7 @@ MOVES(int, puts, (const char *text), (text), LULL_TAPE_IO_WRITE, stdout,
       result >= 0 ? strlen(text) + 1 : 0)
 MOVES(int, fflush, (FILE * stream), (stream), LULL_TAPE_IO_OTHER, stream, result)
 
-/* ---- formatted --------------------------------------------------------------------------------
- */
+/* ---- formatted ------------------------------------------------------------------------------- */
 
 WRITE_STREAM(int, vfprintf, (FILE * stream, const char *form, va_list arguments),
              (stream, form, arguments), result)

@@ -1,5 +1,5 @@
 /* Communicators of the program: who is in them, what they are called, and what makes new ones.
- * Their keys are those of keys.h. */
+ * Their keys, and the numbers of their members, have sections of their own. */
 #include "record/mpi/comms.h"
 
 #include "record/core.h"
@@ -17,24 +17,25 @@
 
 /* ==== keys ==================================================================================== */
 
-/* Keys of communicators: numbers that all members of one compute alike, without a message, and that
- * differ from those of all others.
+/* A key is a number that all members of a communicator compute alike, without a message, and that
+ * differs from the keys of all other communicators.
  *
- * What all members of a communicator make of it, they make in the same order, as MPI demands: so
- * the key of one that is made is a hash of its parent's key, of how many were made of that before,
- * and of its first member, which tells it from the others that the same call makes (of a split). So
- * nobody has to know all members. Who gets none of them counts as well.
+ * The members of a communicator make other things of it (communicators, windows, spawns) in the
+ * same order, as MPI demands. So the key of a new communicator is a hash of three numbers: its
+ * parent's key, how many were made of the parent before, and its first member. The first member
+ * tells it from the others that the same call makes (MPI_Comm_split). So nobody has to know all
+ * members. A member that gets no new communicator from the call counts the call as well.
  *
- * MPI_Comm_create_group and its like are calls of the new one's members alone, and of an
- * intercommunicator each side has a parent of its own: there the key is a hash of all members, the
+ * Only the members of the new communicator call MPI_Comm_create_group and its like, and the two
+ * sides of an intercommunicator have different parents. There the key is a hash of all members, the
  * parent and the tag, and of how many of the same were made before.
  *
- * That does not hold for MPI_Intercomm_create where several threads call it at once with the same
- * tag and the same members: what they have apart is only the communicator of their own side. There
- * each side has a key that follows from that one (its half), and the two leaders one more (the
- * link) that follows from the communicator in which they talk.
+ * Even that is not enough for MPI_Intercomm_create, where several threads may call it at once with
+ * the same tag and the same members: only the communicators of their own sides differ. There each
+ * side has a key that follows from its own communicator (the half), and the two leaders have one
+ * more key (the link), which follows from the communicator in which they talk.
  *
- * What counts is called with the lock of comms.c held. */
+ * Functions that count are called with comms_lock held. */
 
 /* What the members of a communicator make of it in the same order. */
 enum key_use {
@@ -75,21 +76,21 @@ static bool all_known(const struct rec_mpi_group *group, int size)
     return true;
 }
 
-/* Of the world whose rank 0 has that number. */
+/* Key of the world whose rank 0 has that process number. */
 static uint64_t key_of_world(uint32_t first, int size)
 {
     return mix(mix(0x776f726c64, first), (uint64_t)size) | 1;
 }
 
-/* Of what a call has made that all members of another one call; `making`: key_next of that. 0
- * of 0. */
+/* Key of what was made by a call of all members of another communicator; `making`: key_next of that
+ * communicator. 0 of 0. */
 static uint64_t key_of_child(uint64_t making, uint32_t first)
 {
     return making && first != UNKNOWN_MEMBER ? mix(making, first) | 1 : 0;
 }
 
-/* By all members; 0 when one is not known: such a one is nobody else's. `parent`: its key, or 0.
- * Counts. */
+/* Key by all members; `parent`: the parent's key, or 0. Counts. 0 where a member is not known: such
+ * a communicator has no key. */
 static uint64_t key_of_members(const struct rec_mpi_comm *info, uint64_t parent, int tag)
 {
     if (!all_known(&info->local, info->size) ||
@@ -108,19 +109,20 @@ static uint64_t key_of_members(const struct rec_mpi_comm *info, uint64_t parent,
     return count(base);
 }
 
-/* Of a group of the intercommunicator with that key; 0 of 0. */
+/* Key of a group of the intercommunicator with that key; 0 of 0. */
 static uint64_t key_of_group(uint64_t key, uint32_t first)
 {
     return key ? mix(key, first) | 1 : 0;
 }
 
-/* Of the next thing of its kind that is made of what has this key; 0 of 0. Counts. */
+/* Key of the next thing of its kind that is made of the communicator with this key; 0 of 0.
+ * Counts. */
 static uint64_t key_next(uint64_t key, enum key_use use)
 {
     return key ? count(mix(key, (uint64_t)use)) : 0;
 }
 
-/* Of all intercommunicators that `local` makes with that tag. */
+/* Key that all intercommunicators share which `local` makes with that tag. */
 /* MPI_COMM_SELF has no key: its only member tells it from others. */
 static uint64_t key_of_halves(const struct rec_mpi_comm *local, int tag)
 {
@@ -132,7 +134,8 @@ static uint64_t key_of_halves(const struct rec_mpi_comm *local, int tag)
     return mix(base, (uint64_t)(int64_t)tag) | 1;
 }
 
-/* At a leader: of all that it makes with another one, `rank` of `peer`; 0: it cannot be told. */
+/* At a leader: key that all intercommunicators share which it makes with the leader `rank` of
+ * `peer`; 0: it cannot be told. */
 static uint64_t key_of_links(const struct rec_mpi_comm *peer, int rank, int tag)
 {
     if (peer->key == 0 || peer->inter || rank < 0 || rank >= peer->size)
@@ -151,18 +154,18 @@ int rec_mpi_tag_of_name(const char *name)
     return (int)(hash >> 33);
 }
 
-/* ==== members ================================================================================= */
+/* ==== numbers of members ====================================================================== */
 
-/* Which processes are in groups: their process numbers, by those of the worlds that are known.
+/* Which processes are in groups: their process numbers are found by the worlds that are known.
  *
  * A library may compare each member with all processes of a world, one by one (Open MPI does), and
  * numbers take memory. So of a communicator that was made of another one only the first member is
- * looked up, but for who lists the members of a small one. */
+ * looked up, unless somebody lists the members of a small one. */
 
 #define MOST_LOOKS (UINT64_C(1) << 20)
 
-/* The groups of whose ranks we know the process numbers: that of the own world, and of those that
- * it has spawned or that have spawned it. */
+/* The groups whose ranks' process numbers are known: that of the own world, and those of worlds
+ * that it has spawned or that have spawned it. */
 struct known_world {
     MPI_Group group;
     struct rec_mpi_group numbers;
@@ -175,7 +178,7 @@ static uint64_t n_known;           /* processes in them; atomic */
 static uint64_t most_looks = MOST_LOOKS;
 static uint32_t own_number = UNKNOWN_MEMBER;
 
-/* The processes of `group`, of which there are `size`, have these numbers, which are kept. */
+/* The `size` processes of `group` have these numbers; the array is kept, not copied. */
 static bool members_add(MPI_Group group, int size, const struct rec_mpi_group *numbers)
 {
     struct known_world *world = malloc(sizeof *world);
@@ -212,14 +215,16 @@ static uint32_t members_own(void)
     return own_number;
 }
 
-/* Whether it takes little to look up, keep and list a group of that size: at most 2^20 comparisons,
- * and so 4 KiB for members of one world. */
+/* Whether a group of that size is cheap to look up, keep and list: it takes at most 2^20
+ * comparisons (most_looks), which is 1024 members in one world of 1024, and 4 KiB for their
+ * numbers. */
 static bool members_are_few(int size)
 {
     return (uint64_t)size * __atomic_load_n(&n_known, __ATOMIC_RELAXED) <= most_looks;
 }
 
-/* Fills in the numbers that a world tells; returns how many are not known then. */
+/* Fills in the numbers of members that are in that world; returns how many are unknown after
+ * that. */
 static int look_into(const struct known_world *world, MPI_Group group, int size, const int *ranks,
                      int *found, uint32_t *numbers)
 {
@@ -245,7 +250,7 @@ static void look_up_members(MPI_Group group, int size, const int *ranks, int *fo
         unknown = look_into(world, group, size, ranks, found, numbers);
 }
 
-/* Of rank 0. */
+/* The process number of rank 0. */
 static uint32_t members_first(MPI_Group group)
 {
     const int rank = 0;
@@ -269,7 +274,7 @@ static uint32_t *members_list(MPI_Group group, int size)
     return numbers;
 }
 
-/* Describes a group by numbers that the caller owns, and goes on to. */
+/* Describes a group by numbers, which stay the caller's. */
 static struct rec_mpi_group members_group(const uint32_t *numbers, int size)
 {
     bool row = numbers[0] != UNKNOWN_MEMBER;
@@ -278,7 +283,7 @@ static struct rec_mpi_group members_group(const uint32_t *numbers, int size)
     return (struct rec_mpi_group){.first = numbers[0], .row = row, .numbers = numbers};
 }
 
-/* ==== comms =================================================================================== */
+/* ==== communicators =========================================================================== */
 
 #define UNKNOWN UNKNOWN_MEMBER
 
@@ -289,7 +294,7 @@ static uint32_t highest_number;
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* Of a group that is given back: all members, or the first one. */
+/* Looks up all members of a group, or the first one, and frees the group. */
 static struct rec_mpi_group look_at_group(MPI_Group group, int size, bool all)
 {
     struct rec_mpi_group found = {.first = UNKNOWN};
@@ -353,8 +358,9 @@ static void count_neighbours(MPI_Comm comm, struct rec_mpi_comm *info)
 
 /* ---- definitions ----------------------------------------------------------------------------- */
 
-/* Rank 0 lists the members of a small one. Who does not know all says which rank it is (-1: it is
- * none), so that those are known that are there. */
+/* The definition of a communicator. Rank 0 lists the members of a small one. A process that does
+ * not know all members says which rank it is itself (-1: none), so that a reader knows those that
+ * were recorded. */
 static struct rec_comm definition_of(const struct rec_mpi_comm *info, uint64_t key,
                                      const struct rec_mpi_group *group, int size, int rank)
 {
@@ -429,9 +435,10 @@ static void set_name(MPI_Comm comm, char *name)
 /* What a communicator comes from. */
 struct origin {
     const struct rec_mpi_comm *parent; /* NULL: none that is known */
-    uint64_t making;                   /* of a call of all of the parent's members; 0: of others */
+    uint64_t making;                   /* key_next of a call that all members of the parent make; 0:
+                                          only some make it */
     int tag;
-    bool shared; /* all members are here, in the call that makes it */
+    bool shared; /* all its members are in the call that makes it */
     bool copy;   /* it has the members of its parent */
     uint64_t half, link;
 };
@@ -564,8 +571,9 @@ const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm)
 
 /* ---- the world ------------------------------------------------------------------------------- */
 
-/* All say which rank they are, and call each other by the same numbers, though some may have been
- * given another number when they began: readers know both. So nobody has to be asked. */
+/* Every process says which rank it is, and calls the others by the numbers that follow from their
+ * ranks, though some may have got another number when they began: readers know both. So nobody has
+ * to be asked. */
 static bool begin_numbers(MPI_Group world, int size, int rank)
 {
     uint32_t first = size > 1 ? rec_process.first : rec_process.number;
@@ -593,7 +601,8 @@ void rec_mpi_add_spawned(MPI_Comm inter, uint32_t first, uint32_t count)
     add_remote(inter, &(struct rec_mpi_group){.first = first, .row = true}, count);
 }
 
-/* In a world that was spawned: its parents know it from the beginning, and so it must know them. */
+/* In a world that was spawned: adds the world of its parents, who know this one from the
+ * beginning. */
 static void meet_parents(void)
 {
     MPI_Comm parents = MPI_COMM_NULL;
@@ -692,7 +701,7 @@ void rec_mpi_new_intercomm(struct rec_mpi_call *call, MPI_Comm local, int leader
     end_collective(call, info);
 }
 
-/* Collective over the members of the new one alone. */
+/* Only the members of the new communicator make this call. */
 void rec_mpi_group_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh)
 {
     const struct rec_mpi_comm *info = NULL;
@@ -705,7 +714,8 @@ void rec_mpi_group_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI
     end_collective(call, info);
 }
 
-/* The same members; a non-blocking duplicate may not be asked about itself yet. */
+/* The copy has the members of the original; a non-blocking duplicate may not be asked about itself
+ * yet. */
 static void add_copy(MPI_Comm fresh, const struct rec_mpi_comm *info)
 {
     const struct origin origin = {.parent = info,

@@ -13,7 +13,7 @@ enum posted_kind { POSTED_RECEIVE, POSTED_SEND, POSTED_OPERATION };
 struct disturbed_request {
     uint8_t kind; /* enum posted_kind */
     bool persistent, active;
-    /* RECEIVE: which message of its channel it takes is known: the `number`-th. */
+    /* Of a receive: it is known that it takes the `number`-th message of its channel. */
     bool numbered;
     uint32_t sender;
     uint64_t channel, number;
@@ -21,13 +21,12 @@ struct disturbed_request {
     int peer, tag;
     struct rec_disturbed_operation operation;
     uint64_t handle;
-    uint32_t next; /* of those with the same hash, in the order of posting */
+    uint32_t next; /* the next one with the same hash, in the order of posting */
 };
 
 /* ==== channels ================================================================================ */
 
-/* Channels: which messages are matched in their order, and how many there were. Internal to the
- * folder. */
+/* Which messages are matched in their order, and how many there were so far. */
 
 struct channel_counter {
     uint64_t key; /* 0: free */
@@ -36,7 +35,7 @@ struct channel_counter {
 
 enum { FIRST_COUNTERS = 4096 }; /* a power of two */
 
-/* Of the counters, and of the requests of this folder. */
+/* Protects the counters of channels, and the requests below. */
 static pthread_mutex_t channel_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
@@ -60,8 +59,8 @@ static uint64_t channel_mix(uint64_t a, uint64_t b)
     return mixed > 1 ? mixed : mixed + 2;
 }
 
-/* The same communicator at all of its members; 0: it cannot be told. */
-/* One of this process alone has no key that others know, and needs none. */
+/* A number for the communicator that is the same at all of its members; 0: it cannot be told. */
+/* A communicator of this process alone has no key that others know, and needs none. */
 static uint64_t channel_comm(const struct rec_mpi_comm *comm)
 {
     if (comm->key != 0)
@@ -77,8 +76,9 @@ static bool number_of(const struct rec_mpi_group *group, int n, int rank, uint32
     return true;
 }
 
-/* From rank `peer` (of the other group, where there are two) to this process, or (`sends`) to it
- * from here; 0: it cannot be told which process that is. *ret_source: number of the sender. */
+/* The channel from rank `peer` (of the other group, where there are two) to this process, or with
+ * `sends` from here to it; 0: it cannot be told which process that is. *ret_source: process number
+ * of the sender. */
 static uint64_t channel_of(const struct rec_mpi_comm *comm, int peer, int tag, bool sends,
                            uint32_t *ret_source)
 {
@@ -121,8 +121,8 @@ static bool grow_counters(void)
     return true;
 }
 
-/* Counters by key, 0 at first; with the lock held, until the next call. NULL: there is no memory.
- */
+/* The counter of a key, 0 at first. With the lock held, and valid until the next call. NULL: there
+ * is no memory. */
 static uint64_t *channel_count(uint64_t key)
 {
     if ((!channel_counters.counters || 2 * channel_counters.used > channel_counters.mask) &&
@@ -137,7 +137,7 @@ static uint64_t *channel_count(uint64_t key)
     return &counter->count;
 }
 
-/* ==== disturb ================================================================================= */
+/* ==== calls =================================================================================== */
 
 __thread int64_t rec_disturb_moment __attribute__((tls_model("initial-exec")));
 __thread void (*rec_disturb_next)(void) __attribute__((tls_model("initial-exec")));
@@ -145,8 +145,8 @@ __thread void (*rec_disturb_next)(void) __attribute__((tls_model("initial-exec")
 /* Frame of the call that this thread is in; 0: none. */
 static __thread uintptr_t inside __attribute__((tls_model("initial-exec")));
 
-/* A call from higher up in the stack, which grows downwards, was not made by the one that we think
- * we are in: that one was left by longjmp. */
+/* A call from a frame that is higher up in the stack (which grows downwards) was not made by the
+ * call in which we think this thread is: that one was left by longjmp. */
 bool rec_disturb_enter(const void *frame)
 {
     if (!rec_injected_network.on || (inside != 0 && (uintptr_t)frame < inside))
@@ -160,7 +160,7 @@ void rec_disturb_leave(void)
     inside = 0;
 }
 
-/* Whose calls begin iterations; none: marks do. */
+/* The function whose calls begin iterations; UINT_MAX: the program marks them. */
 static unsigned iterations = UINT_MAX;
 
 void rec_disturb_begin(void)
@@ -179,7 +179,7 @@ bool rec_disturb_come(unsigned function)
     return own;
 }
 
-/* MPI's own progress: a message that others wait for may be under way from here. */
+/* Lets MPI make progress: a message for which others wait may be under way from here. */
 static void make_progress(void)
 {
     int flag;
@@ -197,8 +197,7 @@ bool rec_disturb_is_early(int64_t due)
     return due > INT64_MIN && rec_inject_now() < due;
 }
 
-/* ---- sends and blocking calls ----------------------------------------------------------------
- */
+/* ---- sends and blocking calls ---------------------------------------------------------------- */
 
 static uint64_t send_on(const struct rec_mpi_comm *comm, int dest, int tag)
 {
@@ -222,7 +221,7 @@ uint64_t rec_disturb_send(MPI_Comm comm, int dest, int tag)
     return send_on(rec_mpi_comm_of(comm), dest, tag);
 }
 
-/* What the library refuses is not sent, and not counted. */
+/* A message that the library refuses is not sent, and is not counted. */
 void rec_disturb_sent(uint64_t key, MPI_Comm comm, int dest, int tag, int result)
 {
     uint32_t source;
@@ -252,8 +251,7 @@ void rec_disturb_joined(const struct rec_disturbed_operation *operation)
     rec_disturb_hold(rec_disturb_due(operation, true));
 }
 
-/* ---- persistent requests ----------------------------------------------------------------------
- */
+/* ---- persistent requests --------------------------------------------------------------------- */
 
 static void start_request(MPI_Request handle)
 {
@@ -294,19 +292,18 @@ int rec_disturb_request_free(MPI_Request *request)
     return real(request);
 }
 
-/* ==== collectives ============================================================================= */
+/* ==== collective operations =================================================================== */
 
-/* Collective operations: no rank goes on before those that it waits for have come, and the rounds
+/* No rank goes on before those for which it waits have come to the operation, and until the rounds
  * of messages have passed in which their data get to it. The rounds are those of the algorithms
  * that a simulation takes by itself (sim/collective/collective.c); a round is one message on the
  * injected network. Nobody sends anything for that: each process leaves the moment at which it
  * begins its part where the others find it. */
 
-/* What is counted of a communicator. */
+/* What is counted for a communicator, each by a key of its own. */
 enum { OPERATIONS = 5, PERSISTENT = 7 };
 
-/* ---- which one it is --------------------------------------------------------------------------
- */
+/* ---- which one it is ------------------------------------------------------------------------- */
 
 static uint64_t next_of(uint64_t comm, unsigned what)
 {
@@ -346,8 +343,7 @@ void rec_disturb_restart(struct rec_disturbed_operation *operation)
     rec_moment_join(operation->key, rec_disturb_moment);
 }
 
-/* ---- how long it takes ------------------------------------------------------------------------
- */
+/* ---- how long it takes ----------------------------------------------------------------------- */
 
 static int log2_up(unsigned n)
 {
@@ -358,7 +354,7 @@ struct operation_cost {
     double rounds, bytes;
 };
 
-/* Whole messages in a tree, or halves and quarters of them there and back. */
+/* The cost of whole messages in a tree, or of halves and quarters of them there and back. */
 static struct operation_cost in_tree(double depth, double rounds, double bytes, double share,
                                      bool whole)
 {
@@ -377,8 +373,9 @@ static struct operation_cost exchange(double ranks, double rounds, double bytes,
     return (struct operation_cost){1, block};
 }
 
-/* Of an operation on `ranks` ranks, for the one that is `place` places behind the root (its rank
- * where there is none), from when the last one that it waits for has come. */
+/* The cost of an operation on `ranks` ranks, for the rank that is `place` places behind the root
+ * (its own rank where there is no root), counted from when the last rank for which it waits has
+ * come. */
 static struct operation_cost cost_of(const struct rec_disturbed_operation *operation,
                                      unsigned ranks, unsigned place)
 {
@@ -440,7 +437,8 @@ static bool needs(const struct rec_disturbed_operation *operation, int *ret_firs
     }
 }
 
-/* Those that are not known are taken as early. */
+/* When the last of the ranks first .. end - 1 began. Ranks of which that is not known count as
+ * early. */
 static bool last_begin(const struct rec_disturbed_operation *operation, int first, int end,
                        int64_t *ret_last)
 {
@@ -481,8 +479,8 @@ int64_t rec_disturb_due(const struct rec_disturbed_operation *operation, bool ov
 
 /* ==== requests ================================================================================ */
 
-/* What is under way that has a time to take: receives, persistent messages, collective operations
- * with a request. Internal to the folder. */
+/* What is under way and takes a time: receives, persistent messages, collective operations with a
+ * request. */
 
 enum { FIRST_POSTED = 1024, BUCKETS = 4096 }; /* powers of two */
 
@@ -493,8 +491,7 @@ static struct {
     uint32_t unnumbered; /* open receives of which it is not known which message they take */
 } posted_requests;
 
-/* ---- the table, with the lock held ------------------------------------------------------------
- */
+/* ---- the table, with the lock held ----------------------------------------------------------- */
 
 static uint32_t *bucket_of(uint64_t handle)
 {
@@ -528,7 +525,7 @@ static uint32_t new_request(void)
     return ++posted_requests.n;
 }
 
-/* The first of that handle, an active one if there is; NULL: none. */
+/* The first request of that handle, an active one if there is any; NULL: none. */
 static struct disturbed_request *find_posted(MPI_Request handle)
 {
     const uint64_t key = (uint64_t)(uintptr_t)handle;
@@ -554,10 +551,9 @@ static void remove_request(const struct disturbed_request *request)
     posted_requests.spare = number;
 }
 
-/* ---- messages of a channel, with the lock held ------------------------------------------------
- */
+/* ---- messages of a channel, with the lock held ----------------------------------------------- */
 
-/* How many messages of the channel have receives. */
+/* The counter of messages of the channel for which there are receives. */
 static uint64_t *received_of(uint64_t channel)
 {
     return channel_count(channel_mix(channel, 3));
@@ -578,8 +574,8 @@ static bool number(struct disturbed_request *request)
     return count != NULL;
 }
 
-/* A receive that names source and tag takes the next message of its channel that no receive before
- * it takes. Behind one that may take it, too, that is known only when both are complete. */
+/* A receive that names source and tag takes the next message of its channel that no earlier receive
+ * takes. Where an earlier one may take it, too, that is known only when both are complete. */
 static void post(struct disturbed_request *request)
 {
     if (request->kind != POSTED_RECEIVE)
@@ -588,7 +584,8 @@ static void post(struct disturbed_request *request)
     posted_requests.unnumbered += !request->numbered;
 }
 
-/* Receives behind it take one message earlier. */
+/* The request takes no message after all: receives of its channel behind it take one message
+ * earlier. */
 static void withdraw(const struct disturbed_request *request)
 {
     uint64_t *count = request->numbered ? received_of(request->channel) : NULL;
@@ -620,7 +617,7 @@ static int64_t due_of_message(uint64_t channel, uint64_t number, uint32_t sender
     return known ? due_after(sent, status) : INT64_MIN;
 }
 
-/* The next message of the channel that the status tells. */
+/* When the next message of the channel may be seen that the status tells. */
 static int64_t due_of_next(const struct rec_mpi_comm *comm, const MPI_Status *status, bool over)
 {
     uint32_t sender = 0;
@@ -634,11 +631,10 @@ static int64_t due_of_next(const struct rec_mpi_comm *comm, const MPI_Status *st
     return due_of_message(count ? channel : 0, number, sender, status, over);
 }
 
-/* ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
-/* Of the handle: active ones first, in the order in which they were posted. The functions that
- * change something keep the table consistent for other threads. */
+/* Requests of a handle: the active ones come first, in the order in which they were posted.
+ * Functions that change requests keep the table consistent for other threads. */
 static void disturbed_add(MPI_Request handle, const struct disturbed_request *what)
 {
     if (handle == MPI_REQUEST_NULL)
@@ -671,7 +667,7 @@ static bool disturbed_find(MPI_Request handle, struct disturbed_request *ret_req
     return request != NULL;
 }
 
-/* Starts a persistent one; *ret_request is what it is then. */
+/* Starts a persistent request; *ret_request is what it is then. */
 static bool disturbed_start(MPI_Request handle, struct disturbed_request *ret_request)
 {
     if (handle == MPI_REQUEST_NULL)
@@ -725,8 +721,8 @@ static int64_t complete_posted(struct disturbed_request *request, const MPI_Stat
     return due;
 }
 
-/* ns of CLOCK_MONOTONIC at which what has completed with that status may be seen; INT64_MIN: at
- * once. `status`: of a receive. `over`: the call that completes it is over. */
+/* When a request that has completed with that status may be seen, in ns of CLOCK_MONOTONIC;
+ * INT64_MIN: at once. `status`: of a receive. `over`: the call that completes it is over. */
 static int64_t disturbed_due(MPI_Request handle, const MPI_Status *status, bool over)
 {
     int64_t due = INT64_MIN;
@@ -740,8 +736,10 @@ static int64_t disturbed_due(MPI_Request handle, const MPI_Status *status, bool 
     return due;
 }
 
-/* Nobody waits for it any more, and it is not known when it completes. */
-/* A receive still takes its message; of one that names no channel nobody knows which. */
+/* The program frees the request: nobody waits for it any more, and it is not known when it
+ * completes. */
+/* A freed receive still takes its message; of one that names no channel nobody knows which
+ * message. */
 static void disturbed_give_up(MPI_Request handle)
 {
     if (handle == MPI_REQUEST_NULL)
@@ -757,8 +755,8 @@ static void disturbed_give_up(MPI_Request handle)
     pthread_mutex_unlock(&channel_lock);
 }
 
-/* The same of a message that a call on the communicator has received, or only seen (`over` false).
- */
+/* The same for a message that a call on the communicator has received, or only seen (`over`
+ * false). */
 static int64_t disturbed_message_due(MPI_Comm comm, const MPI_Status *status, bool over)
 {
     const struct rec_mpi_comm *info = rec_mpi_comm_of(comm);
@@ -768,8 +766,7 @@ static int64_t disturbed_message_due(MPI_Comm comm, const MPI_Status *status, bo
     return due;
 }
 
-/* ---- posting ----------------------------------------------------------------------------------
- */
+/* ---- posting --------------------------------------------------------------------------------- */
 
 static void add_message(unsigned kind, bool persistent, MPI_Comm comm, int peer, int tag,
                         MPI_Request handle)
@@ -813,25 +810,24 @@ void rec_disturb_post_operation(const struct rec_disturbed_operation *operation,
 
 /* ==== waits =================================================================================== */
 
-/* Waits, tests and probes: in place of the library's functions. A wait returns when what it waits
- * for may be seen. What a test or a probe finds too early stays hidden: it is asked for by
+/* Waits, tests and probes in place of the library's functions. A wait returns when that for which
+ * it waits may be seen. What a test or a probe finds too early stays hidden: it is looked for by
  * MPI_Request_get_status and MPI_Iprobe, which leave it where it is. */
 
 #define NEXT(function) ((__typeof__(&PMPI_##function))rec_disturb_next)
 
-/* ---- several requests at a time ---------------------------------------------------------------
- */
+/* ---- several requests at a time -------------------------------------------------------------- */
 
 enum { HERE = 32 };
 
-/* The handles as they were before the call, which of them the library was not shown, and statuses
- * where the program has none. */
+/* The handles of a call as they were before it, those of them that the library was not shown
+ * (n_hidden), and statuses where the program gave none. */
 struct requests {
     int n, n_hidden;
     MPI_Request *handles;
     MPI_Status *statuses;
     bool *hidden;
-    size_t mapped; /* bytes; 0: the arrays here */
+    size_t mapped; /* bytes of memory for more handles; 0: the arrays in here suffice */
     MPI_Request own_handles[HERE];
     MPI_Status own_statuses[HERE];
     bool own_hidden[HERE];
@@ -891,7 +887,8 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* All of them have completed, or with an error those whose status says so. */
+/* When all requests may be seen: all have completed, or after an error those whose status says
+ * so. */
 static int64_t due_of_all(const struct requests *all, const MPI_Status *statuses, int result)
 {
     int64_t due = INT64_MIN;
@@ -911,7 +908,8 @@ static int64_t due_of_some(const struct requests *all, int n, const int *which,
     return due;
 }
 
-/* After an error that is told of one alone: those are over that the library has taken away. */
+/* After an error that is told of one request alone: forgets the requests that the library has taken
+ * away. */
 static void forget_gone(const struct requests *all, const MPI_Request *requests,
                         const MPI_Status *status)
 {
@@ -925,7 +923,7 @@ static bool tells_each(int result)
     return result == MPI_SUCCESS || result == MPI_ERR_IN_STATUS;
 }
 
-/* Complete, but too early to be seen. */
+/* Whether the request is complete, but too early to be seen. */
 static bool is_hidden(MPI_Request handle)
 {
     struct disturbed_request request;
@@ -936,8 +934,7 @@ static bool is_hidden(MPI_Request handle)
            rec_disturb_is_early(disturbed_due(handle, &status, false));
 }
 
-/* ---- waits ------------------------------------------------------------------------------------
- */
+/* ---- waits ----------------------------------------------------------------------------------- */
 
 int rec_disturb_wait(MPI_Request *request, MPI_Status *status)
 {
@@ -997,8 +994,7 @@ int rec_disturb_waitsome(int n, MPI_Request *requests, int *done, int *which, MP
     return result;
 }
 
-/* ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 int rec_disturb_test(MPI_Request *request, int *flag, MPI_Status *status)
 {
@@ -1046,7 +1042,7 @@ int rec_disturb_testall(int n, MPI_Request *requests, int *flag, MPI_Status *sta
     return result;
 }
 
-/* Takes what is hidden out of the list for the time of the call. */
+/* Takes hidden requests out of the program's list for the time of the call. */
 static void hide(struct requests *all, MPI_Request *requests)
 {
     for (int i = 0; i < all->n; i++) {
@@ -1057,7 +1053,8 @@ static void hide(struct requests *all, MPI_Request *requests)
     }
 }
 
-/* All others are what the library has made of them, also after an error. */
+/* Puts the hidden requests back; all others are what the library has made of them, also after an
+ * error. */
 static void show_again(const struct requests *all, MPI_Request *requests)
 {
     for (int i = 0; i < all->n; i++)
@@ -1110,14 +1107,14 @@ int rec_disturb_get_status(MPI_Request request, int *flag, MPI_Status *status)
     if (!rec_disturb_enter(REC_FRAME))
         return real(request, flag, status);
     const int result = real(request, flag, status);
-    if (result == MPI_SUCCESS && *flag && is_hidden(request)) /* in this order: it may come now */
+    if (result == MPI_SUCCESS && *flag && is_hidden(request)) /* in this order, because its time may
+                                                                 come in between */
         *flag = 0;
     rec_disturb_leave();
     return result;
 }
 
-/* ---- probes -----------------------------------------------------------------------------------
- */
+/* ---- probes ---------------------------------------------------------------------------------- */
 
 int rec_disturb_probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
@@ -1159,7 +1156,7 @@ int rec_disturb_mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
     return result;
 }
 
-/* A matched probe that finds a message takes it away: so it is looked for first. */
+/* A matched probe takes a message away when it finds one, so the message is looked for first. */
 int rec_disturb_improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
                         MPI_Status *status)
 {

@@ -1,16 +1,16 @@
-/* Messages that take a time at least: what the wrappers do around the functions of MPI when the
- * program is disturbed on purpose (record/inject.h, docs/record.md).
+/* Messages that take at least a given time: what the wrappers do around the functions of MPI when
+ * the program is disturbed on purpose (record/inject.h, docs/record.md).
  *
  * A message may not be seen by its receiver before latency + bytes / bandwidth have passed since it
- * was sent. Before it is sent, the moment is left where the receiver finds it (record/inject.h):
- * messages of one channel (communicator, source, target, tag) do not overtake each other, so that
- * the n-th one received is the n-th one sent. A call that has received a message returns when its
- * time is over; a test or probe that finds it earlier has not found it. Who sends is never held
- * back. Collective operations: inject/mpi/collectives.c.
+ * was sent. Before it is sent, its moment is left where the receiver finds it (record/inject.h).
+ * Messages of one channel (communicator, source, target, tag) do not overtake each other, so that
+ * the n-th one received is the n-th one sent. A call that has received a message returns when the
+ * message's time is over; a test or probe that finds it earlier says that there is none. The sender
+ * is never held back. Collective operations have a section in disturb.c.
  *
- * The wrapper of each such function has a second form, which nobody but a program that is disturbed
- * comes to (generate.py): it calls the recording wrapper with one of these in place of the
- * library's function. */
+ * The wrapper of each such function has a second form, which only a program that is disturbed comes
+ * to (generate.py): it calls the recording wrapper with a function of this header in place of the
+ * library's. */
 #ifndef LULL_RECORD_MPI_DISTURB_H
 #define LULL_RECORD_MPI_DISTURB_H
 
@@ -20,36 +20,37 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ==== disturb ================================================================================= */
+/* ==== calls and messages ====================================================================== */
 
-/* When the call that this thread is in began: what it sends is sent then. ns of CLOCK_MONOTONIC. */
+/* When the call began in which this thread is, in ns of CLOCK_MONOTONIC: messages that the call
+ * sends are sent at that moment. */
 extern __thread int64_t rec_disturb_moment __attribute__((tls_model("initial-exec")));
-/* The library's function, for what is called in its place; of the call that this thread is in. */
+/* The library's function, for the function that is called in its place; for the call in which this
+ * thread is. */
 extern __thread void (*rec_disturb_next)(void) __attribute__((tls_model("initial-exec")));
 
-/* A call of that function begins that ends a computation; in MPI's own calls nothing happens, and
- * false is returned. */
+/* A call of that function begins that ends a computation. False, and nothing is done: MPI itself
+ * makes the call. */
 bool rec_disturb_come(unsigned function);
-/* A call of the program's, not of MPI's own; ends with rec_disturb_leave. False: it goes on as if
- * nothing were injected. */
+/* Enters a call of the program's; rec_disturb_leave ends it. False: messages are not held back, or
+ * MPI itself makes the call, and it goes on as if nothing were injected. */
 bool rec_disturb_enter(const void *frame);
 void rec_disturb_leave(void);
 
-/* ---- messages ---------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
-/* Key of the message, 0: none. */
+/* A message is sent: leaves its moment, and returns its key; 0: it has none. */
 uint64_t rec_disturb_send(MPI_Comm comm, int dest, int tag);
-/* Behind the library's function. */
+/* Behind the library's function, with what that returned. */
 void rec_disturb_sent(uint64_t key, MPI_Comm comm, int dest, int tag, int result);
-/* A blocking receive is over. */
+/* A blocking receive is over: returns when the message may be seen. The functions below tell what
+ * was posted or made under a request. */
 void rec_disturb_received(MPI_Comm comm, const MPI_Status *status, int result);
 void rec_disturb_post_receive(MPI_Comm comm, int source, int tag, MPI_Request request);
 void rec_disturb_init_send(MPI_Comm comm, int dest, int tag, MPI_Request request);
 void rec_disturb_init_receive(MPI_Comm comm, int source, int tag, MPI_Request request);
 
-/* ---- collective operations --------------------------------------------------------------------
- */
+/* ---- collective operations ------------------------------------------------------------------- */
 
 struct rec_disturbed_operation {
     const struct rec_mpi_comm *comm;
@@ -59,22 +60,21 @@ struct rec_disturbed_operation {
     uint64_t bytes; /* the larger of what this rank sends and receives */
 };
 
-/* The n-th operation of the communicator begins. */
+/* The next operation of the communicator begins, which is the n-th one at all its ranks. */
 void rec_disturb_join(struct rec_disturbed_operation *operation, MPI_Comm comm);
-/* A persistent one is made; each start is told by rec_disturb_restart. */
+/* A persistent operation is made; rec_disturb_restart tells each start of it. */
 void rec_disturb_make(struct rec_disturbed_operation *operation, MPI_Comm comm);
 void rec_disturb_restart(struct rec_disturbed_operation *operation);
-/* It is complete for this rank: when that may be seen, ns of CLOCK_MONOTONIC. INT64_MIN: at once.
- * `over`: the call that completes it is over. */
+/* When the operation may be seen to be complete at this rank, in ns of CLOCK_MONOTONIC; INT64_MIN:
+ * at once. `over`: the call that completes it is over, and the operation is counted. */
 int64_t rec_disturb_due(const struct rec_disturbed_operation *operation, bool over);
-/* Blocking: returns then. */
+/* The operation was a blocking one: returns when it may be seen to be complete. */
 void rec_disturb_joined(const struct rec_disturbed_operation *operation);
-/* With a request. */
+/* The operation has that request. */
 void rec_disturb_post_operation(const struct rec_disturbed_operation *operation, bool persistent,
                                 MPI_Request request);
 
-/* ---- in place of the library's functions -------------------------------------------------------
- */
+/* ---- in place of the library's functions ----------------------------------------------------- */
 
 int rec_disturb_start(MPI_Request *request);
 int rec_disturb_startall(int n, MPI_Request *requests);
@@ -95,14 +95,15 @@ int rec_disturb_mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
 int rec_disturb_improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
                         MPI_Status *status);
 
-/* MPI_Init is over. */
+/* MPI_Init is over: disturbing begins. */
 void rec_disturb_begin(void);
 
-/* ==== hold ==================================================================================== */
+/* ==== holding back ============================================================================ */
 
-/* Holding back what has come too early. Internal to the folder. */
+/* Internal to the folder. */
 
-/* Returns when it is due (INT64_MIN: at once); MPI makes progress meanwhile. */
+/* Returns at the moment `due` (ns of CLOCK_MONOTONIC; INT64_MIN: at once); MPI makes progress
+ * meanwhile. */
 void rec_disturb_hold(int64_t due);
 bool rec_disturb_is_early(int64_t due);
 

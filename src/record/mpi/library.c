@@ -19,10 +19,10 @@ struct rec_mpi_handles rec_mpi_handles;
 
 static pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool library_is_complete; /* atomic */
-static void *private_library;    /* where the linker's order does not lead to MPI */
+static void *private_library;    /* the library, where the linker's order does not lead to MPI; else
+                                    NULL */
 
-/* ---- where it is ------------------------------------------------------------------------------
- */
+/* ---- where it is ----------------------------------------------------------------------------- */
 
 static void *find_symbol(const char *name)
 {
@@ -30,23 +30,22 @@ static void *find_symbol(const char *name)
     return found || !private_library ? found : dlsym(private_library, name);
 }
 
-/* The one that the library itself uses: programs may hold a copy in its place. */
+/* The variable that the library itself uses: programs may hold a copy that stands before it. */
 static void *find_variable(const char *name)
 {
     void *found = dlsym(RTLD_DEFAULT, name);
     return found || !private_library ? found : dlsym(private_library, name);
 }
 
-/* ---- its functions and handles ----------------------------------------------------------------
- */
+/* ---- its functions and handles --------------------------------------------------------------- */
 
-/* In place of one that the library does not have after all. */
+/* In place of a function that the library lacks. */
 static int missing(void)
 {
     return MPI_ERR_INTERN;
 }
 
-/* Another tool may be between us and the library, which defines MPI_X alone. */
+/* Another tool may stand between the recorder and the library, and define MPI_X alone. */
 static function *find_function(const char *name)
 {
     void *found = find_symbol(name);
@@ -87,10 +86,10 @@ function *rec_mpi_real(const char *name)
     return find_function(name);
 }
 
-/* ---- which one it is --------------------------------------------------------------------------
- */
+/* ---- which one it is ------------------------------------------------------------------------- */
 
-/* The words of each library that has our binary interface stand somewhere in what it says. */
+/* Whether what the library says of itself contains the name of a library that has our binary
+ * interface. */
 static bool says_it_fits(const char *text)
 {
     static const char *const words[] = REC_MPI_LIBRARIES;

@@ -1,7 +1,7 @@
-/* The MPI library of the program: which one it is, and its functions and handles. It may be behind
- * us in the order of the linker, or have come with a plug-in that keeps it to itself, as Python's
- * modules do; or there is none. So nothing of it is bound by name: all is looked up when the
- * program calls MPI for the first time. */
+/* The MPI library of the program: which one it is, and its functions and handles. The library may
+ * stand behind the recorder in the order of the linker, or have come with a plug-in that keeps it
+ * to itself, as Python's modules do, or there is none. So nothing of it is bound by name: all is
+ * looked up when the program calls MPI for the first time. */
 #ifndef LULL_RECORD_MPI_LIBRARY_H
 #define LULL_RECORD_MPI_LIBRARY_H
 
@@ -9,18 +9,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ==== abi ===================================================================================== */
+/* ==== families ================================================================================ */
 
 /* The two families of MPI libraries, by the binary interface that a program was compiled for. */
 
-#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>) /* what is not, or not yet, in the standard */
+#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>) /* functions that are not, or not yet, in the
+                                                       standard */
 #include <mpi-ext.h>
 #endif
 
 #if defined(OPEN_MPI)
 
-/* Predefined handles are addresses of the library's variables, which are looked up like its
- * functions (record/mpi/library.h). */
+/* Predefined handles are addresses of the library's variables, which are looked up as its functions
+ * are. */
 #define REC_MPI_HANDLES(X)    \
     X(ompi_mpi_comm_world)    \
     X(ompi_mpi_comm_self)     \
@@ -82,9 +83,9 @@ static inline int rec_mpi_status_cancelled(const MPI_Status *status)
 #error "an MPI library that is neither of Open MPI nor of the MPICH family"
 #endif
 
-/* ==== library ================================================================================= */
+/* ==== functions =============================================================================== */
 
-/* What the recorder itself calls. */
+/* The functions that the recorder itself calls. */
 #define REC_MPI_USED(X)           \
     X(Cartdim_get)                \
     X(Comm_create_group)          \
@@ -130,13 +131,15 @@ struct rec_mpi_library {
 #undef REC_X
 };
 
-/* Complete once a wrapper has called rec_mpi_real; what the library lacks fails. */
+/* Complete once a wrapper has called rec_mpi_real. A function that the library lacks returns an
+ * error. */
 extern struct rec_mpi_library rec_mpi;
 
-/* The function of the next library, for a wrapper's first call. */
+/* The function of that name in the MPI library; a wrapper asks for it at its first call. */
 void (*rec_mpi_real(const char *name))(void);
 
-/* Whether the library has the binary interface that we were built for; says once why not. */
+/* Whether the library has the binary interface that the recorder was built for; if not, says why,
+ * once. */
 bool rec_mpi_fits(void);
 
 #endif

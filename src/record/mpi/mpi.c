@@ -1,5 +1,5 @@
-/* The MPI library of the program, and what is true of the whole of it: its data
- * types, when it begins, and whether the program wants to be measured. */
+/* What holds for all of MPI in the program: regions of its functions, its data types, when it
+ * begins, and whether the program wants to be measured (MPI_Pcontrol). */
 #include "record/mpi/comms.h"
 #include "record/mpi/disturb.h"
 #include "record/mpi/wrap.h"
@@ -29,7 +29,7 @@ static uint32_t define_mpi_function(unsigned which)
     return rec_define_region_once(place_of_function(which), &region);
 }
 
-/* What is called on the way is not recorded. */
+/* Steps aside: what is called on the way is not recorded. */
 uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned which, const void *from,
                            const void *frame)
 {
@@ -55,7 +55,8 @@ static uint64_t ask_size(MPI_Datatype type)
 
 __thread struct rec_mpi_type rec_mpi_last_type;
 
-/* Sizes of named types are kept; the handle of another may come back as a different type. */
+/* Sizes of named types are kept. Those of others are not, because their handles may come back for a
+ * different type. */
 uint64_t rec_mpi_find_type_size(MPI_Datatype type)
 {
     uintptr_t known = rec_map_get(&types, (uintptr_t)type);
@@ -83,7 +84,7 @@ void rec_mpi_init(struct rec_mpi_call *call, int provided)
 {
     rec_requests_begin(provided == MPI_THREAD_MULTIPLE);
     if (!rec_mpi_begin_world(MPI_COMM_WORLD))
-        /* Nothing that follows could be understood. */
+        /* Without the world, nothing that follows could be understood. */
         rec_gate_set(call->self, rec_gate_of(call->self) | REC_GATE_CLOSED);
     rec_define_clock(10000000);
     if (REC_UNLIKELY(rec_process.disturbs))
@@ -99,7 +100,7 @@ void rec_mpi_begin_finalize(struct rec_mpi_call *call)
 }
 
 #if defined(MPI_SESSION_NULL)
-/* How many threads are going to call MPI is not told: any may. */
+/* A session does not tell how many threads are going to call MPI: any may. */
 void rec_mpi_begin_session(struct rec_mpi_call *call, MPI_Session session)
 {
     rec_requests_begin(true);
@@ -111,9 +112,9 @@ void rec_mpi_begin_session(struct rec_mpi_call *call, MPI_Session session)
 
 typedef int control_function(const int, ...);
 
-/* Other tools listen, too, and may have arguments of their own behind the level: as many words and
- * floating-point numbers as registers hold are passed on. Where none was given, one reads what a
- * register happened to hold, and nobody looks at it. */
+/* Other tools listen, too, and may have arguments of their own behind the level. As many words and
+ * floating-point numbers are passed on as registers hold. Where the program gave none, that reads
+ * what a register happened to hold, and nobody looks at it. */
 static int control(control_function **found, const char *name, int level, va_list arguments)
 {
     enum { WORDS = 5, NUMBERS = 8 };

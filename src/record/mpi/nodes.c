@@ -1,8 +1,9 @@
-/* Each node has two files in RUN/nodes: KEY, whose making is the claim, and one whose name says how
- * far it is: KEY.claimed, KEY.ready-RANK, then either KEY.in-RANK or KEY.out. One of those who are
- * ready, the first to make the file `root`, waits for all that have claimed, takes in who is ready
- * by renaming, and makes the file `agreed`. Who has waited too long renames itself out: renaming
- * succeeds for one of the two, and so each knows what the other will do. */
+/* Each node has two files in RUN/nodes. One is KEY; the process that can make it has claimed the
+ * node. The name of the other one says how far the node is: KEY.claimed, KEY.ready-RANK, and then
+ * either KEY.in-RANK or KEY.out. Among the processes that are ready, the first to make the file
+ * `root` waits for all that have claimed a node, takes in those that are ready by renaming their
+ * files, and makes the file `agreed`. A process that has waited too long renames its own file to
+ * KEY.out. Renaming succeeds for one of the two, so that each knows what the other will do. */
 #include "record/mpi/nodes.h"
 
 #include "record/core.h"
@@ -17,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ==== nodes =================================================================================== */
+/* ==== who measures ============================================================================ */
 
 #define LIMIT_NS     INT64_C(10000000000)
 #define LONGEST_NAP  INT64_C(50000000)
@@ -32,7 +33,7 @@ static void path_in_nodes(char *path, size_t size, const char *name)
              (int)(end ? end - rec_process.folder : 0), rec_process.folder, *name ? "/" : "", name);
 }
 
-/* False: it was there, or cannot be made. */
+/* Makes an empty file; false: it was there already, or cannot be made. */
 static bool make_file(const char *name)
 {
     char path[4096];
@@ -78,7 +79,8 @@ static bool make_nodes_folder(void)
     return mkdir(path, 0777) == 0 || errno == EEXIST;
 }
 
-/* The folder is made where it is missing: who is not the first asks for one name. */
+/* The folder is made only where it is missing, so that all but the first process ask for one
+ * name. */
 void rec_mpi_nodes_claim(void)
 {
     char own[64], state[64];
@@ -93,11 +95,10 @@ void rec_mpi_nodes_claim(void)
         remove_file(own);
 }
 
-/* ---- looking at the others ---------------------------------------------------------------------
- */
+/* ---- looking at the others ------------------------------------------------------------------- */
 
 struct listing {
-    unsigned n_nodes, n_settled; /* claims; those of them that are not just claimed */
+    unsigned n_nodes, n_settled; /* nodes that were claimed; those of them that are further */
     bool agreed;
     int n, capacity; /* nodes in the state that was asked for */
     struct member {
@@ -134,8 +135,8 @@ static bool see_name(struct listing *listing, const char *name, const char *want
     return strcmp(state, wanted) != 0 || rank < 0 || add_member(listing, key, rank);
 }
 
-/* The whole folder is read each time: that a file system of several nodes is asked for one name
- * again may be answered from memory. */
+/* The whole folder is read each time: when one name is asked for again, a file system of several
+ * nodes may answer from memory. */
 static bool look_at_listing(struct listing *listing, const char *wanted)
 {
     char path[4096];
@@ -163,7 +164,7 @@ static bool all_is_agreed(const struct listing *listing)
     return listing->agreed;
 }
 
-/* Looks until `done`, or the time is over; false: it is. */
+/* Looks again and again until `done`; false: the time is over before. */
 static bool wait_for(struct listing *listing, const char *wanted,
                      bool (*done)(const struct listing *listing))
 {
@@ -179,10 +180,9 @@ static bool wait_for(struct listing *listing, const char *wanted,
     }
 }
 
-/* ---- agreeing ----------------------------------------------------------------------------------
- */
+/* ---- agreeing -------------------------------------------------------------------------------- */
 
-/* Who is not ready in time stays out. */
+/* Takes in the nodes that are ready; those that are not ready in time stay out. */
 static void decide(struct listing *listing)
 {
     wait_for(listing, "ready", all_have_settled);
@@ -191,7 +191,7 @@ static void decide(struct listing *listing)
     make_file("agreed");
 }
 
-/* Whether there is an agreement that we are part of. */
+/* Whether there is an agreement of which this process is a part. */
 static bool take_part(struct listing *listing, uint64_t key, int rank)
 {
     if (make_file("root"))
@@ -200,7 +200,8 @@ static bool take_part(struct listing *listing, uint64_t key, int rank)
         return true;
     if (change_state(key, rank, "ready", "out"))
         return false;
-    return wait_for(listing, "in", all_is_agreed); /* we have been taken in a moment ago */
+    return wait_for(listing, "in", all_is_agreed); /* renaming failed: this process was taken in a
+                                                      moment ago */
 }
 
 static int compare_ranks(const void *a, const void *b)
@@ -208,9 +209,10 @@ static int compare_ranks(const void *a, const void *b)
     return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
 }
 
-/* Behind it, in a world of `size`: the ranks that speak for the nodes, in ascending order and the
- * same for each of them, in memory that the caller frees. Each of them is, or will be, behind the
- * same call. Returns their number; 0: we are none of them, or there are no others. */
+/* Behind MPI_Init, in a world of `size`: the ranks that measure for their nodes, in ascending order
+ * and the same for each of them, in memory that the caller frees. Each of these ranks is, or will
+ * be, behind the same call. Returns their number; 0: this rank is none of them, or there are no
+ * others. */
 static int mpi_nodes_agree(int rank, int size, int **ret_ranks)
 {
     struct listing listing = {.n = 0};
@@ -239,16 +241,16 @@ static int mpi_nodes_agree(int rank, int size, int **ret_ranks)
     return n;
 }
 
-/* ==== clocks ================================================================================== */
+/* ==== offsets of clocks ======================================================================= */
 
-/* The processes that speak for their nodes form a binomial tree: each asks its parent for the time,
- * again and again; the answer of the fastest round trip was given in the middle of it, with half
- * its length as the bound of the error. So the time it takes grows with the logarithm of the number
- * of nodes, and so does the error. */
+/* The processes that measure for their nodes form a binomial tree. Each asks its parent for the
+ * time, again and again. The answer of the fastest round trip is taken as given in the middle of
+ * that round trip, with half its length as the bound of the error. So the time that this takes
+ * grows with the logarithm of the number of nodes, and so does the error. */
 
 enum { ROUNDS = 32, CLOCK_TAG = 1 };
 
-/* Clocks that are kept by a time server are slewed by at most this (adjtimex(2): 500 ppm). */
+/* A time server slews a clock by at most this rate (adjtimex(2): 500 ppm). */
 #define MOST_DRIFT 500e-6
 
 /* A communicator of the measuring processes alone, and our place in it. */
@@ -258,12 +260,11 @@ static struct {
     int n, own;
 } clock_tree;
 
-/* ---- measuring --------------------------------------------------------------------------------
- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 struct clock_offset {
     int64_t at;      /* ns of this clock */
-    int64_t to_root; /* to be added to have that of rank 0 */
+    int64_t to_root; /* ns to add for the clock of rank 0 */
     double error;    /* ns */
 };
 
@@ -296,7 +297,7 @@ static bool ask_parent_clock(int parent, struct clock_offset *mine)
     struct clock_offset parents;
     if (!receive(&parents, sizeof parents, parent))
         return false;
-    /* The parent has measured a little earlier. */
+    /* The parent has measured a little earlier, and the clocks may have drifted since. */
     mine->error +=
         parents.error + MOST_DRIFT * (double)llabs(mine->at + mine->to_root - parents.at);
     mine->to_root += parents.to_root;
@@ -316,7 +317,8 @@ static bool answer(int child, const struct clock_offset *mine)
     return send(mine, sizeof *mine, child);
 }
 
-/* Whoever has its offset gives the time to those below: the largest subtree first. */
+/* A process that has its offset gives the time to its children: the one with the largest subtree
+ * first. */
 static bool measure_nodes(struct clock_offset *mine)
 {
     int step = 1;
@@ -340,10 +342,9 @@ static void measure(void)
         rec_define_offset(mine.at, mine.to_root, mine.error);
 }
 
-/* ---- begin and end ----------------------------------------------------------------------------
- */
+/* ---- begin and end --------------------------------------------------------------------------- */
 
-/* Collective over those who have agreed, and nobody else. */
+/* Called by those processes that have agreed, and by nobody else. */
 static bool make_comm(MPI_Comm world, int n, const int *ranks)
 {
     MPI_Group group, chosen;

@@ -6,19 +6,19 @@
 
 #include "record/mpi/wrap.h"
 
-/* ==== nodes =================================================================================== */
+/* ==== who measures ============================================================================ */
 
-/* Before MPI_Init: whoever comes first on its node speaks for it. MPI_Init lets nobody go before
- * all have come, so that all claims are there when it returns. */
+/* Before MPI_Init: the first process of a node that comes here measures for it. MPI_Init lets no
+ * process go before all have come, so that all claims are there when it returns. */
 void rec_mpi_nodes_claim(void);
 
 /* ==== clocks ================================================================================== */
 
-/* Clocks of different nodes: how far each is from that of one of them, measured when the world
- * begins and when it ends. Between two measurements the reader draws a line. */
+/* How far the clock of each node is from that of one of them, measured when the world begins and
+ * when it ends. Between two measurements the reader interpolates linearly. */
 
-/* Behind MPI_Init. Nothing is exchanged on one node, and nothing with processes that are not
- * recorded. */
+/* Behind MPI_Init. Nothing is exchanged where there is only one node, and nothing with processes
+ * that are not recorded. */
 void rec_mpi_clocks_begin(MPI_Comm world, int size, int rank);
 /* In MPI_Finalize, which all processes call, also where they have paused or stopped recording. */
 void rec_mpi_clocks_end(void);

@@ -9,9 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* ==== posts =================================================================================== */
-
-/* Records of what opens requests, and the requests. */
+/* ==== opening requests ======================================================================== */
 
 void rec_request_open(struct rec_thread *self, MPI_Request handle, unsigned kind,
                       struct rec_posted posted)
@@ -115,8 +113,9 @@ void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end,
     open_persistent(call->self, &what, *request);
 }
 
-/* The number becomes one of the thread that starts it. There is room for the record: what a chunk
- * of a ring says of the next number must be right for the records in front of it. */
+/* Starts a persistent request; its number becomes one of the thread that starts it. There is room
+ * for the record, because what a chunk of a ring says of the next number must be right for the
+ * records in front of it. */
 static void start_one(struct rec_mpi_call *call, uint64_t time, MPI_Request handle)
 {
     struct rec_thread *self = call->self;
@@ -155,15 +154,16 @@ void rec_mpi_start(struct rec_mpi_call *call, int n, const MPI_Request *requests
     }
 }
 
-/* ==== messages ================================================================================ */
+/* ==== messages and queries ==================================================================== */
 
-/* Polls that follow each other within this many ns, and for so long, become one record for each
- * function, and of these as many as here: their time in MPI is exact, its place within that span is
- * not. */
+/* Polls that follow each other within POLL_GAP_NS, for no longer than POLL_SPAN_NS in all, become
+ * one record for each function, at most MOST_POLLED of them. Their time in MPI is exact, its place
+ * within that span is not. */
 enum { POLL_GAP_NS = 10000, POLL_SPAN_NS = 100000, MOST_POLLED = 8 };
 
-/* While the record is made visible there is no call of its shape: whoever leaves in between, by a
- * signal's handler, leaves nothing that the record might not be like. */
+/* While the record is made visible, self->shapes has no call of its shape: a signal handler may
+ * leave this function by a jump, and then no later call can be taken to be like a record that was
+ * not written. */
 void rec_mpi_close_new(struct rec_thread *self, uint32_t head, uint32_t number, uint64_t begin,
                        uint64_t end, const uint64_t *words)
 {
@@ -206,8 +206,8 @@ void rec_mpi_sendrecv(struct rec_mpi_call *call, uint64_t bytes, int dest, int t
     rec_mpi_close_new(call->self, head, number, call->begin, end, words);
 }
 
-/* The record of that function among those of the last queries, with nothing behind them; its number
- * is `n_polls` where there is none yet, and MOST_POLLED where the query does not belong to them. */
+/* The record of that function among the records of the last queries, which must stand at the end of
+ * the tape. `n_polls`: there is none yet; MOST_POLLED: the query does not belong to them. */
 static uint32_t find_polled(const struct rec_thread *self, const struct rec_mpi_call *call,
                             uint64_t end)
 {
@@ -223,8 +223,8 @@ static uint32_t find_polled(const struct rec_thread *self, const struct rec_mpi_
     return i;
 }
 
-/* Adds a query to record `i`. Records of other functions stand behind it, which begin later by as
- * much: the last one first, so that times are in order also for whoever reads meanwhile. */
+/* Adds a query to record `i`. The records of other functions behind it begin later by as much. The
+ * last one is moved first, so that times are in order also for a reader that reads meanwhile. */
 static void add_polled(const struct rec_thread *self, uint32_t i, uint64_t duration)
 {
     for (uint32_t later = self->n_polls; --later > i;) {
@@ -236,14 +236,14 @@ static void add_polled(const struct rec_thread *self, uint32_t i, uint64_t durat
     words[1]++;
 }
 
-/* The time of a function's first query among them begins where that of the others ends. */
+/* The record of a function's first query begins where the time of the other queries ends. */
 static uint64_t begin_of_polled(const struct rec_thread *self)
 {
     const union lull_tape_slot *last = self->polls + 2 * (size_t)(self->n_polls - 1);
     return last[0].record.time + last[1].u64[0];
 }
 
-/* A query that found nothing is added to the ones before it, where nothing else lies between. */
+/* A query that found nothing is added to the ones before it, if nothing else lies between. */
 void rec_mpi_poll(struct rec_mpi_call *call, int found)
 {
     if (rec_mpi_is_paused(call))
@@ -316,8 +316,7 @@ void rec_mpi_imrecv(struct rec_mpi_call *call, uint64_t bytes, const struct rec_
                  request);
 }
 
-/* ---- one-sided and files ----------------------------------------------------------------------
- */
+/* ---- one-sided and files --------------------------------------------------------------------- */
 
 void rec_mpi_new_window(struct rec_mpi_call *call, MPI_Comm comm, const MPI_Win *window)
 {
@@ -327,8 +326,8 @@ void rec_mpi_new_window(struct rec_mpi_call *call, MPI_Comm comm, const MPI_Win 
         rec_mpi_collective(call, rec_now(), info, REC_NO_ROOT, 0, 0);
 }
 
-/* A window that was made while nothing was recorded, or of whose communicator not all members are
- * known, tells its processes itself. */
+/* A window is asked for its processes where it was made while nothing was recorded, or where not
+ * all members of its communicator are known. */
 static const struct rec_mpi_comm *comm_of_window(MPI_Win window)
 {
     const struct rec_mpi_comm *comm =
@@ -358,13 +357,13 @@ void rec_mpi_rma(struct rec_mpi_call *call, enum rec_rma op, uint64_t bytes, int
     rec_mpi_put_rma(call, op, bytes, target, comm_of_window(window));
 }
 
-/* ==== completions ============================================================================= */
+/* ==== completing requests ===================================================================== */
 
-/* Records of what completes requests. Slots are collected behind self->at, for which rec_open_call
- * has made room.
+/* Records of calls that complete requests. Their slots are collected behind self->at, where
+ * rec_open_call has made room.
  *
- * While the program has paused us, a call is not recorded, but it completes requests from before:
- * that is a record by itself. */
+ * In a pause a call is not recorded, but it may complete requests from before the pause: each of
+ * these completions is a record by itself. */
 
 struct completions {
     struct rec_mpi_call *call;
@@ -376,7 +375,8 @@ struct completions {
 /* One slot is kept for the duration of a long call. */
 enum { MOST_SLOTS = LULL_TAPE_MOST_EXTRA - 1 };
 
-/* Whether the one slot says what the record says without it: all that was open is complete. */
+/* Whether the only slot says nothing more than the record without it: all that was open is
+ * complete. */
 static bool is_all(const struct completions *done)
 {
     const struct rec_thread *self = done->call->self;
@@ -435,7 +435,8 @@ static void add_as_posted(struct completions *done, uint32_t number)
         put_slot(done, number, 1, 0, 0);
 }
 
-/* LARGE puts the size into a slot more, whose last word must not look like the one of a range. */
+/* A large size is put into one more slot (LARGE), whose last word must not look like that of a
+ * range. */
 static void add_matched(struct completions *done, uint32_t number, int32_t source, int32_t tag,
                         uint64_t bytes)
 {
@@ -452,7 +453,7 @@ static void add_matched(struct completions *done, uint32_t number, int32_t sourc
     slot[1].u64[1] = UINT64_MAX;
 }
 
-/* By another thread than the one that opened it: the message alone, after the call. */
+/* The request was opened by another thread: writes the message alone, after the call. */
 static void add_foreign(struct completions *done, const struct rec_request *request, int32_t source,
                         int32_t tag, uint64_t bytes)
 {
@@ -464,7 +465,8 @@ static void add_foreign(struct completions *done, const struct rec_request *requ
     rec_reserve_behind(done->call->self, REC_MOST_SLOTS);
 }
 
-/* Some libraries (MPICH 4.0) leave the status of an exchange empty: then it does not fit. */
+/* Whether a status fits the request: some libraries (MPICH 4.0) leave the status of an exchange
+ * empty. */
 static bool is_credible(const struct rec_request *request, const struct rec_posted *matched)
 {
     int32_t source = rec_posted_peer(&request->posted), tag = rec_posted_tag(&request->posted);
@@ -517,8 +519,8 @@ REC_INLINE void add_request(struct completions *done, const struct rec_request *
     }
 }
 
-/* A receive that failed has taken as much as there was room for of a message that was too long, or
- * nothing; a send that failed did not reach anybody. */
+/* A receive that failed has either taken the part of a too long message for which there was room,
+ * or nothing. A send that failed did not reach anybody. */
 static __attribute__((noinline)) void add_failed_request(struct completions *done,
                                                          const struct rec_request *request,
                                                          const MPI_Status *status, int error)
@@ -632,8 +634,7 @@ void rec_mpi_waitsome(struct rec_mpi_call *call, int n, const int *which,
     close_record(&done);
 }
 
-/* ---- after an error ---------------------------------------------------------------------------
- */
+/* ---- after an error -------------------------------------------------------------------------- */
 
 bool rec_mpi_was_truncated(int error)
 {
@@ -641,8 +642,8 @@ bool rec_mpi_was_truncated(int error)
     return rec_mpi.Error_class(error, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
 }
 
-/* With a status for each, that says which are still pending. Otherwise those are complete whose
- * handles are gone, and a persistent one that has taken a message. */
+/* With a status for each request, the statuses say which are still pending. Without, those requests
+ * are complete whose handles are gone, and a persistent one that has taken a message. */
 void rec_mpi_wait_failed(struct rec_mpi_call *call, int error, int n, const MPI_Request *waited,
                          const MPI_Request *after, const MPI_Status *statuses, bool each)
 {
@@ -667,10 +668,10 @@ void rec_mpi_waitsome_failed(struct rec_mpi_call *call, int error, const int *n,
     close_record(&done);
 }
 
-/* ---- given up ---------------------------------------------------------------------------------
- */
+/* ---- given up -------------------------------------------------------------------------------- */
 
-/* Nobody will hear of its completion: a send counts as complete, a receive goes on. */
+/* The program will not hear of the request's completion: a send counts as complete, a receive goes
+ * on. */
 void rec_mpi_request_free(struct rec_mpi_call *call, MPI_Request handle)
 {
     struct completions done = begin_completions(call);
@@ -688,10 +689,10 @@ void rec_mpi_request_free(struct rec_mpi_call *call, MPI_Request handle)
     close_record(&done);
 }
 
-/* ==== files =================================================================================== */
+/* ==== files of MPI ============================================================================ */
 
-/* Files of MPI: which one a handle stands for. One that was opened while nothing was recorded is
- * not known. */
+/* Which file a handle of MPI stands for. A file that was opened while nothing was recorded is not
+ * known. */
 
 static struct rec_map handle_files; /* -> id */
 static pthread_mutex_t mpi_files_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -5,21 +5,23 @@
 
 #include <sys/mman.h>
 
-enum { FIRST_REQUESTS = 1024 }; /* a power of two: handles, and requests behind others */
+enum {
+    FIRST_REQUESTS = 1024
+}; /* a power of two; of handles, and of requests behind the first of a handle */
 
 /* One cache line: most handles belong to one request. */
 struct queue {
     _Alignas(64) uint64_t key; /* 0: free */
     uint32_t count;            /* of requests; 0: empty */
-    uint32_t last;             /* of those behind the first, in the pool */
-    struct rec_request first;  /* `next`: the second, in the pool */
+    uint32_t last;             /* place in the pool of the last one behind the first */
+    struct rec_request first;  /* its `next` is the place of the second one in the pool */
 };
 
 struct rec_requests {
     _Alignas(64) struct queue *queues; /* NULL: the thread has opened none */
     size_t mask, used;
     struct rec_request *pool; /* number 0 is not used */
-    uint32_t n_pool, most;    /* used; there is room for */
+    uint32_t n_pool, most;    /* places that were ever used; places that there are */
     uint32_t spare;           /* first of the list of free ones, 0: none */
     bool locked;              /* atomic */
     struct rec_request taken;
@@ -72,8 +74,7 @@ void rec_requests_unlock(struct rec_requests *requests)
         __atomic_clear(&requests->locked, __ATOMIC_RELEASE);
 }
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static inline uint64_t request_key(MPI_Request handle)
 {
@@ -110,7 +111,7 @@ static bool grow_requests(struct rec_requests *all)
     return true;
 }
 
-/* No more than is needed: a system may commit no more memory than it has. */
+/* Reserves no more than is needed: some systems commit no more memory than they have. */
 static bool grow_pool(struct rec_requests *all)
 {
     const size_t size = all->most * sizeof *all->pool;
@@ -175,7 +176,8 @@ static inline struct rec_request *find_of(struct rec_requests *all, MPI_Request 
     return queue->count > 0 ? &queue->first : NULL;
 }
 
-/* All are locked, in one order: no request goes from one that was looked at to one that was not. */
+/* Looks at the requests of all other threads. All are locked, in one order, so that no request can
+ * move from a thread that was not looked at to one that was. */
 static REC_COLD struct rec_request *find_elsewhere(struct rec_requests **requests,
                                                    MPI_Request handle)
 {
@@ -212,7 +214,7 @@ static void remove_first(struct rec_requests *all, struct queue *queue)
     all->spare = node;
 }
 
-/* What is removed is still there when nothing takes its place. */
+/* What is removed stays readable until another request takes its place. */
 const struct rec_request *rec_request_take(struct rec_requests *all, struct rec_request *first,
                                            bool gone)
 {

@@ -1,12 +1,13 @@
-/* Processes that the program spawns. The MPI runtime starts them with an environment of its own, so
- * what they need to record is given to them by env(1), which becomes them:
+/* Processes that the program spawns. The MPI runtime starts them with an environment of its own. So
+ * env(1) gives them what they need to record, and becomes the program:
  *
  *     command argument...  ->  /usr/bin/env LD_PRELOAD=... LULL_RECORD_...=... command argument...
  *
- * env starts also where the command is not found, and MPI would call that a success: so it is
- * looked for before, as MPI does. Where anything is in doubt, the program spawns what it asked for.
+ * env starts also where the command is not found, which MPI would call a success. So the command is
+ * looked for before, in the way that MPI does. Where anything is in doubt, the program spawns what
+ * it asked for.
  *
- * Nothing is sent to the others: the root of the spawn claims numbers for the new processes and
+ * Nothing is sent to the other processes: the root of the spawn claims numbers for the new ones and
  * leaves them in the run's folder, where the other parents and the children find them
  * (record/mpi/spawned.h). */
 #include "record/mpi/comms.h"
@@ -20,8 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- looking for the command ------------------------------------------------------------------
- */
+/* ---- looking for the command ----------------------------------------------------------------- */
 
 static bool info_of(MPI_Info info, const char *key, char value[MPI_MAX_INFO_VAL])
 {
@@ -30,7 +30,7 @@ static bool info_of(MPI_Info info, const char *key, char value[MPI_MAX_INFO_VAL]
            rec_mpi.Info_get(info, key, MPI_MAX_INFO_VAL - 1, value, &found) == MPI_SUCCESS && found;
 }
 
-/* FOLDER/PLACE/NAME; of the place, the first bytes. */
+/* Whether FOLDER/PLACE/NAME can be executed; PLACE is the first `length` bytes of `place`. */
 static bool can_execute(const char *folder, const char *place, size_t length, const char *name)
 {
     char path[PATH_MAX];
@@ -40,7 +40,7 @@ static bool can_execute(const char *folder, const char *place, size_t length, co
            S_ISREG(info.st_mode) && access(path, X_OK) == 0;
 }
 
-/* In the folders of PATH, where relative ones are within `folder`. */
+/* Whether the command is in a folder of PATH; relative ones lie in `folder`. */
 static bool is_in_path(const char *command, const char *folder)
 {
     for (const char *at = getenv("PATH"); at && *at;) {
@@ -81,8 +81,7 @@ static enum command_found find_command(const char *command, MPI_Info info)
     return bare ? FOUND_HERE : FOUND;
 }
 
-/* ---- what is started in its place -------------------------------------------------------------
- */
+/* ---- what is started in its place ------------------------------------------------------------ */
 
 static const char *env_program(void)
 {
@@ -169,11 +168,10 @@ static void fill_commands(struct made_commands *made, struct rec_mpi_spawn *spaw
     spawn->argvs = made->argvs;
 }
 
-/* ---- deciding ---------------------------------------------------------------------------------
- */
+/* ---- deciding -------------------------------------------------------------------------------- */
 
-/* Why what the arguments say cannot be recorded; "" when MPI is going to refuse them. NULL: it can.
- */
+/* Why what the arguments ask for cannot be recorded; "": MPI is going to refuse them. NULL: it
+ * can. */
 static const char *obstacle(const struct rec_mpi_spawn *spawn, int n, const int *sizes,
                             const MPI_Info *infos, const struct rec_mpi_comm *comm,
                             const uint32_t *parents)
@@ -206,7 +204,7 @@ static void say(const struct rec_mpi_spawn *spawn, const char *reason)
         rec_report_say("'%s' is spawned without being recorded: %s", spawn->commands[0], reason);
 }
 
-/* Why it cannot be done; NULL: it is claimed. */
+/* Claims numbers for the new processes. Returns why that cannot be done; NULL: it is done. */
 static const char *claim_spawned(const struct rec_mpi_spawn *spawn, int n, const int *sizes,
                                  const struct rec_mpi_comm *comm, uint32_t *parents,
                                  struct rec_spawned *ret_claimed)

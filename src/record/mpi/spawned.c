@@ -15,7 +15,7 @@
 #define MOST_PROCESSES (UINT32_C(1) << 30)
 
 static pthread_mutex_t spawned_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rec_spawned last; /* of those that are known to be claimed */
+static struct rec_spawned last; /* the last claim that was read */
 
 static void folder_path(char *path, size_t size)
 {
@@ -38,8 +38,7 @@ static void key_path(char *path, size_t size, uint64_t key)
     snprintf(path, size, "%s/key-%016llx", folder, (unsigned long long)key);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool read_all(int fd, void *bytes, size_t size)
 {
@@ -105,8 +104,7 @@ bool rec_spawned_read(uint32_t application, struct rec_spawned *ret_spawned)
     return read_file(path, true, ret_spawned);
 }
 
-/* ---- claiming ---------------------------------------------------------------------------------
- */
+/* ---- claiming -------------------------------------------------------------------------------- */
 
 static bool write_file(const struct rec_file *own, const struct rec_spawned *spawned)
 {
@@ -122,8 +120,8 @@ static bool write_file(const struct rec_file *own, const struct rec_spawned *spa
                           (off_t)sizeof file);
 }
 
-/* The next application behind all that have a file: a name that is taken only with its content,
- * so that whoever comes next knows which numbers are left. */
+/* Claims the next application behind all that have a file. The file gets its name only with its
+ * content, so that the next process that claims knows which numbers are left. */
 static bool claim_process_numbers(const char *own, uint32_t above, struct rec_spawned *spawned)
 {
     char path[4096];
@@ -134,7 +132,7 @@ static bool claim_process_numbers(const char *own, uint32_t above, struct rec_sp
     for (;;) {
         spawned->application = last.application + 1;
         spawned->first = last.first + last.count;
-        if (spawned->application == 1) /* programs that are followed have the numbers before */
+        if (spawned->application == 1) /* numbers before it belong to programs that are followed */
             spawned->first = (above / LULL_TAPE_GROUP + 1) * LULL_TAPE_GROUP;
         number_path(path, sizeof path, spawned->application);
         if (read_file(path, false, &last))

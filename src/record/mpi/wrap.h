@@ -1,4 +1,5 @@
-/* What the generated wrappers are made of: the hot path inline, the rest in the files beside.
+/* What the generated wrappers of MPI functions are made of: the hot path inline, the rest in the .c
+ * files of this folder.
  *
  * A wrapper records the outermost call only: MPI libraries call their own functions, and some
  * Fortran bindings call PMPI_X where others call MPI_X. */
@@ -21,24 +22,25 @@ struct rec_mpi_call {
     uint64_t begin;
 };
 
-/* Process numbers of a group's ranks; UINT32_MAX: not known. */
+/* The process numbers of a group's ranks; UINT32_MAX: not known. */
 struct rec_mpi_group {
     uint32_t first;          /* of rank 0 */
-    bool row;                /* those of the others follow it */
+    bool row;                /* rank r has first + r */
     const uint32_t *numbers; /* by rank; NULL: they are a row, or have not been looked up */
 };
 
 struct rec_mpi_comm {
     uint32_t id;
     int size, rank; /* of the local group */
-    int peers;      /* ranks on the other side: of this group, or of the remote one */
+    int peers;      /* ranks that a message can go to: of the remote group, if there is one, else of
+                       this one */
     bool inter;
     int sources, targets;     /* neighbours in its topology */
-    uint64_t key, half, link; /* record/mpi/comms.h; 0: it has none */
+    uint64_t key, half, link; /* see "keys" in record/mpi/comms.c; 0: it has none */
     struct rec_mpi_group local, remote;
 };
 
-/* Of a rank that the group has. */
+/* The process number of a rank that the group has. */
 static inline uint32_t rec_mpi_number_of(const struct rec_mpi_group *group, int rank)
 {
     if (group->numbers)
@@ -48,14 +50,14 @@ static inline uint32_t rec_mpi_number_of(const struct rec_mpi_group *group, int 
     return rank == 0 ? group->first : UINT32_MAX;
 }
 
-/* What was posted, in the two words that it has in its record. */
+/* A message that was posted, as the two words that its record has. */
 struct rec_posted {
     uint64_t peer_tag, bytes_comm;
 };
 
 enum { REC_WAITED_HERE = 32 };
 
-/* The requests that a call waits for, as they were before it, and statuses for them. */
+/* The requests that a call waits for, as they were before the call, and room for statuses. */
 struct rec_mpi_waited {
     int n;
     const MPI_Request *requests;
@@ -69,14 +71,14 @@ enum rec_io { REC_IO_READ, REC_IO_WRITE, REC_IO_OPEN, REC_IO_CLOSE };
 extern uint32_t rec_mpi_regions[];         /* generated: id of each function, 0: not yet called */
 extern const char *const rec_mpi_names[];  /* generated */
 extern const unsigned rec_mpi_n_functions; /* generated: how many there are */
-/* The same of OpenSHMEM, whose functions have numbers from REC_SHMEM on, where they are wrapped. */
+/* The same for OpenSHMEM. Where its functions are wrapped, they have numbers from REC_SHMEM on. */
 #define REC_SHMEM 0x2000
 extern uint32_t rec_shmem_regions[];
 extern const char *const rec_shmem_names[];
 extern struct rec_mpi_comm rec_mpi_world;
 
-/* The region of a call, where the table of sites does not have it; 0: MPI cannot be recorded in
- * this program. */
+/* The region of a call that is not in the table of sites; 0: MPI cannot be recorded in this
+ * program. */
 uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned function, const void *from,
                            const void *frame);
 const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm);
@@ -87,15 +89,16 @@ struct rec_mpi_type {
 };
 extern __thread struct rec_mpi_type rec_mpi_last_type __attribute__((tls_model("initial-exec")));
 uint64_t rec_mpi_find_type_size(MPI_Datatype type);
-/* Of a data type of a call that MPI has accepted: asking for another would be an error of the
- * program's. */
+/* The size of a data type in bytes. The type must come from a call that MPI has accepted: to ask
+ * about another one would be an error in the program's name. */
 REC_INLINE uint64_t rec_mpi_type_size(MPI_Datatype type)
 {
     const struct rec_mpi_type *last = &rec_mpi_last_type;
     return REC_LIKELY(last->handle == (uintptr_t)type) ? last->size : rec_mpi_find_type_size(type);
 }
 
-/* Where the library says what it has received: to the caller, or to us alone. */
+/* Where the library is to say what it has received: in the caller's status, or in our own where the
+ * caller wants none. */
 static inline MPI_Status *rec_mpi_seen_by(MPI_Status *status, MPI_Status *own)
 {
     return status == MPI_STATUS_IGNORE ? own : status;
@@ -125,8 +128,8 @@ REC_INLINE bool rec_mpi_begin(struct rec_mpi_call *call, unsigned function, cons
     return rec_mpi_enter(call, self, function, from, frame);
 }
 
-/* Of functions that make or free handles, or complete requests: we know of them also what happens
- * in a pause. */
+/* As rec_mpi_begin, for functions that make or free handles, or complete requests: the recorder
+ * follows them also in a pause. */
 REC_INLINE bool rec_mpi_begin_followed(struct rec_mpi_call *call, unsigned function,
                                        const void *from, const void *frame)
 {
@@ -144,7 +147,8 @@ static inline bool rec_mpi_is_paused(const struct rec_mpi_call *call)
     return call->self->paused;
 }
 
-/* Counters are read last: the records that follow a call have its begin as their time. */
+/* Ends a recorded call. Counters are read last, because the records that follow a call have its
+ * begin as their time. */
 REC_INLINE void rec_mpi_end(struct rec_mpi_call *call)
 {
     if (REC_UNLIKELY(call->self->n_counters > 0))
@@ -164,7 +168,7 @@ static inline uint64_t rec_mpi_bytes_of(uint64_t count, MPI_Datatype type)
 }
 #define rec_mpi_bytes(count, type) rec_mpi_bytes_of((uint64_t)(count), type)
 
-/* Sums over the ranks of `counts` with one type, or one each. */
+/* Bytes of all ranks together: of `counts` elements with one type, or with one type each. */
 #define REC_MPI_SUM(counts, type, n)          \
     __extension__({                           \
         uint64_t total_ = 0;                  \
@@ -194,7 +198,8 @@ static inline int32_t rec_mpi_tag(int tag)
 
 /* ---- ends of calls --------------------------------------------------------------------------- */
 
-/* The record at self->at has `extra` slots; gives it its duration, and makes it visible. */
+/* Gives the record at self->at, which has `extra` slots behind it, its duration, and makes it
+ * visible. */
 REC_INLINE void rec_mpi_close(struct rec_mpi_call *call, unsigned extra, uint64_t end)
 {
     struct rec_thread *self = call->self;
@@ -242,12 +247,12 @@ static inline uint64_t rec_posted_bytes(const struct rec_posted *posted)
     return posted->bytes_comm & LULL_TAPE_BYTES_MASK;
 }
 
-/* A call that is not like the last one of its shape, or that took too long; `words` are those of
- * its slots (records.c). */
+/* Writes a call that differs from the last one of its shape, or that took too long; `words` are
+ * those of its slots (records.c). */
 void rec_mpi_close_new(struct rec_thread *self, uint32_t head, uint32_t shape, uint64_t begin,
                        uint64_t end, const uint64_t *words);
 
-/* The call is like the last one of its shape. */
+/* Writes a call that is like the last one of its shape. */
 REC_INLINE void rec_mpi_close_like(struct rec_thread *self, uint32_t region, uint32_t shape,
                                    uint64_t begin, uint64_t end)
 {
@@ -260,7 +265,7 @@ REC_INLINE void rec_mpi_close_like(struct rec_thread *self, uint32_t region, uin
     self->inside += duration;
 }
 
-/* A call with one slot of two words; `head` as for lull_tape_shape_of. */
+/* Writes a call with one slot of two words; `head` as for lull_tape_shape_of. */
 REC_INLINE void rec_mpi_close_shaped(struct rec_mpi_call *call, uint32_t head, uint64_t first,
                                      uint64_t second, uint64_t end)
 {
@@ -316,7 +321,7 @@ bool rec_mpi_was_truncated(int error);
 /* Added to the kind of a request that is half of an exchange. */
 #define REC_EXCHANGE 128u
 
-/* Remembers a request that was opened by the next number of this thread. */
+/* Remembers a request; it gets the next number of this thread. */
 void rec_request_open(struct rec_thread *self, MPI_Request handle, unsigned kind,
                       struct rec_posted posted);
 
@@ -357,7 +362,8 @@ void rec_mpi_request_free(struct rec_mpi_call *call, MPI_Request request);
 /* `complete`: whether a test found anything. */
 void rec_mpi_wait(struct rec_mpi_call *call, int complete, MPI_Request waited,
                   const MPI_Status *status);
-/* Copies the requests before the call overwrites them; returns where the statuses are to go. */
+/* Copies the requests before the call overwrites them; returns where the library is to put the
+ * statuses. */
 MPI_Status *rec_mpi_waits(struct rec_mpi_waited *waited, struct rec_thread *self, int n,
                           const MPI_Request *requests, MPI_Status *statuses);
 void rec_mpi_waitall(struct rec_mpi_call *call, int complete, const struct rec_mpi_waited *waited,
@@ -366,8 +372,8 @@ void rec_mpi_waitany(struct rec_mpi_call *call, int complete, int which,
                      const struct rec_mpi_waited *waited, const MPI_Status *status);
 void rec_mpi_waitsome(struct rec_mpi_call *call, int done, const int *which,
                       const struct rec_mpi_waited *waited, const MPI_Status *statuses);
-/* The same after an error. `after` is what the call has made of the requests; there is a status for
- * `each` of them, or one. */
+/* The same after an error. `after` has the requests as the call has left them. `each`: there is a
+ * status for each request, else one for all. */
 void rec_mpi_wait_failed(struct rec_mpi_call *call, int error, int n, const MPI_Request *waited,
                          const MPI_Request *after, const MPI_Status *statuses, bool each);
 void rec_mpi_waitsome_failed(struct rec_mpi_call *call, int error, const int *done,
@@ -378,7 +384,7 @@ void rec_mpi_poll(struct rec_mpi_call *call, int found);
 
 void rec_mpi_mprobe(struct rec_mpi_call *call, int found, MPI_Comm comm,
                     const MPI_Message *message);
-/* Before the call that receives it: then another thread may own the handle. */
+/* Asked before the call that receives the message: behind it another thread may own the handle. */
 const struct rec_mpi_comm *rec_mpi_comm_of_message(const MPI_Message *message);
 void rec_mpi_imrecv(struct rec_mpi_call *call, uint64_t bytes, const struct rec_mpi_comm *comm,
                     const MPI_Request *request);
@@ -390,13 +396,13 @@ static inline bool rec_mpi_at_root(const struct rec_mpi_comm *comm, int root)
     return comm->inter ? root == MPI_ROOT : root == comm->rank;
 }
 
-/* Gets what one root has. */
+/* Whether this rank gets what the root has. */
 static inline bool rec_mpi_gets(const struct rec_mpi_comm *comm, int root)
 {
     return comm->inter ? root >= 0 : root != comm->rank;
 }
 
-/* Exchanges something with a root, which may be itself. */
+/* Whether this rank exchanges something with the root, which may be itself. */
 static inline bool rec_mpi_gives(const struct rec_mpi_comm *comm, int root)
 {
     return !comm->inter || root >= 0;
@@ -444,16 +450,16 @@ void rec_mpi_begin_session(struct rec_mpi_call *call, MPI_Session session);
 /* Before the last call of the library, whether or not this process is recording. */
 void rec_mpi_end_world(void);
 void rec_mpi_new_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh);
-/* Of `local`, whose `leader` has met `far_leader` of `peer`. */
+/* An intercommunicator of `local`, whose `leader` has met `far_leader` of `peer`. */
 void rec_mpi_new_intercomm(struct rec_mpi_call *call, MPI_Comm local, int leader, MPI_Comm peer,
                            int far_leader, int tag, MPI_Comm fresh);
 
-/* What is spawned, and in place of it what lets it record; `own` and what it points to are to be
- * freed. For the process that is the root alone the arguments mean anything. */
+/* What is spawned, and what is spawned in its place so that it records. `own` and what it points to
+ * are to be freed. Only at the root do the commands and arguments mean anything. */
 struct rec_mpi_spawn {
     char **commands;
     char ***argvs;
-    char *command_here, **argv_here; /* where there is one */
+    char *command_here, **argv_here; /* for one command */
     void *own;
     uint64_t key;
     uint32_t first, count; /* process numbers; count 0: not (yet) known */
@@ -468,27 +474,27 @@ void rec_mpi_spawn_end(struct rec_mpi_call *call, struct rec_mpi_spawn *spawn, M
 void rec_mpi_spawn_failed(struct rec_mpi_call *call, struct rec_mpi_spawn *spawn);
 
 void rec_mpi_group_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh);
-/* For what is told apart by a text in place of a tag. */
+/* A tag for communicators that the program tells apart by a text. */
 int rec_mpi_tag_of_name(const char *name);
 void rec_mpi_idup_comm(struct rec_mpi_call *call, MPI_Comm parent, MPI_Comm fresh,
                        const MPI_Request *request);
 void rec_mpi_dup_comm(struct rec_mpi_call *call, MPI_Comm parent, MPI_Comm fresh);
-/* Before the call; NULL: it is not known. */
+/* The communicator that is to be freed, asked before the call; NULL: it is not known. */
 const struct rec_mpi_comm *rec_mpi_comm_to_free(const MPI_Comm *comm);
 void rec_mpi_free_comm(struct rec_mpi_call *call, const struct rec_mpi_comm *comm);
 void rec_mpi_new_window(struct rec_mpi_call *call, MPI_Comm comm, const MPI_Win *window);
 void rec_mpi_rma(struct rec_mpi_call *call, enum rec_rma op, uint64_t bytes, int target,
                  MPI_Win window);
-/* What a call moves to or from `target` of `comm`, behind its record. */
+/* Writes behind the call's record what it moves to or from `target` of `comm`. */
 void rec_mpi_put_rma(struct rec_mpi_call *call, enum rec_rma op, uint64_t bytes, int target,
                      const struct rec_mpi_comm *comm);
 void rec_mpi_io_open(struct rec_mpi_call *call, const char *path, MPI_File file);
 void rec_mpi_io(struct rec_mpi_call *call, enum rec_io op, MPI_File file, uint64_t bytes);
-/* Which one it was, before another one may have the same handle. */
+/* Forgets the file of a handle, before another file may have the same handle; returns its id. */
 uint32_t rec_mpi_io_forget(const MPI_File *file);
 void rec_mpi_io_close(struct rec_mpi_call *call, uint32_t file);
 
-/* Looks up or makes what belongs to a thread level. */
+/* `shared`: several threads may call MPI at the same time, so that requests are locked. */
 void rec_requests_begin(bool shared);
 
 #endif

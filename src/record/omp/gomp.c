@@ -22,7 +22,7 @@ REC_INLINE void gomp_run(rec_body *body, void *data)
         gomp_run_apart(body, data);
 }
 
-/* The address of code as that of data. */
+/* An address of code as a pointer to data. */
 static inline const void *gomp_place(rec_body *body)
 {
     const void *code;
@@ -54,7 +54,7 @@ static inline struct rec_call gomp_open(const struct rec_gomp *gomp, enum rec_om
     return gomp_open_for(gomp_self(gomp), construct, from);
 }
 
-/* The present; 0: it is not recorded. */
+/* Closes the call and returns the present; 0: the call is not recorded. */
 REC_INLINE uint64_t gomp_close(const struct rec_call *call)
 {
     return REC_LIKELY(call->self != NULL) ? rec_omp_close(call->self, call->region) : 0;
@@ -67,20 +67,21 @@ REC_INLINE uint64_t gomp_close(const struct rec_call *call)
     call;                                                          \
     gomp_close(&made)
 
-/* ==== gomp task =============================================================================== */
+/* ==== tasks =================================================================================== */
 
-/* Tasks: the runtime copies a block of arguments for each and calls the task's code with it. It is
- * given code of ours around the program's. Which that is, the function of ours knows of its own
- * (gomp_trampoline.h); where there is none left, a larger block says it, with a head of ours. */
+/* Tasks: the runtime copies a block of arguments for each task and calls the task's code with it.
+ * It is given a function of ours in place of the program's. Each such function of ours knows which
+ * code of the program it stands for ("trampolines" below); where none is left for a code, the block
+ * is made larger, and a head of ours in it says which code is meant. */
 
 enum {
     NOGROUP = 1 << 11,
     REDUCES = 1 << 12,
     DETACHES = 1 << 13
-}; /* of the flags of a task and of a taskloop */
+}; /* bits of the flags of tasks and taskloops */
 
-/* At the start of the block. The runtime writes a taskloop's bounds into the first two words; the
- * program's own block stands `offset` bytes behind, aligned as it asks. */
+/* The head of ours at the start of a larger block. The runtime writes a taskloop's bounds into the
+ * first two words; the program's own block stands `offset` bytes behind, aligned as it asks. */
 struct head {
     uint64_t bounds[2];
     rec_body *body;
@@ -88,9 +89,9 @@ struct head {
     uint32_t offset;
 };
 
-/* What is copied from: lives while the task is made. Its first words are those that the runtime
- * reads or writes in the program's block: the handle of the event of a task that detaches, or the
- * bounds and reductions of a taskloop. */
+/* What the runtime copies a block from; it lives while the task is made. Its first words are those
+ * that the runtime reads or writes in the program's block: the handle of the event of a task that
+ * detaches, or the bounds and reductions of a taskloop. */
 struct source {
     uint64_t words[3];
     struct head head;
@@ -114,8 +115,8 @@ static void copy(void *to, void *from)
     REC_COMES_BEFORE(to);
 }
 
-/* Runs a task's code with its arguments as the region of that id, which is left out where nothing
- * is recorded. */
+/* Runs a task's code with its arguments, as the region of that id; the region is left out where
+ * nothing is recorded. */
 static void gomp_run_task(rec_body *body, uint32_t region, void *data)
 {
     struct rec_thread *self = rec_omp_self();
@@ -245,16 +246,16 @@ void GOMP_taskgroup_end(void)
     GOMP_CALL(REC_OMP_TASKGROUP, gomp->GOMP_taskgroup_end());
 }
 
-/* ==== gomp trampoline ========================================================================= */
+/* ==== trampolines ============================================================================= */
 
-/* Tasks under gcc's runtime whose block of arguments stays as the program has made it: the runtime
- * gets, in place of the task's code, one of a fixed number of functions of ours, which belongs to
- * that code for good. So it need not copy a larger block that says which code is meant. */
+/* A trampoline is one of a fixed number of functions of ours, which belongs to one task's code for
+ * good. The runtime gets it in place of that code. So the program's block of arguments stays as it
+ * is: no larger block has to be copied to say which code is meant. */
 
 enum { TRAMPOLINE_PROBES = 8 };
 
-/* Open addressing by the code; a place is never given free. Those who come first to one at the same
- * time write the same region. */
+/* Open addressing by the code; a place is never given free. Threads that come first to a place at
+ * the same time write the same region. */
 static struct trampoline_place {
     rec_body *body;  /* atomic */
     uint32_t region; /* atomic; 0: not known yet */
@@ -294,8 +295,8 @@ _Static_assert(sizeof trampolines / sizeof *trampolines ==
                    sizeof trampoline_places / sizeof *trampoline_places,
                "one for each place");
 
-/* The function for a task's code, which calls gomp_run_task. NULL: all of them belong to
- * others, or too many of those with a like address do. */
+/* The trampoline for a task's code, which calls gomp_run_task. NULL: all trampolines belong to
+ * other codes, or too many of those with similar addresses do. */
 static rec_body *gomp_trampoline(rec_body *body)
 {
     const void *code = gomp_place(body);
@@ -319,11 +320,11 @@ static rec_body *gomp_trampoline(rec_body *body)
     return NULL;
 }
 
-/* ==== gomp loop =============================================================================== */
+/* ==== loops and sections ====================================================================== */
 
-/* Loops whose chunks the runtime hands out, and sections. A construct is entered by its start and
- * left by its end; each request for a chunk is a call. Loops with a static schedule that is known
- * to the compiler never ask: of these only the barrier is seen. */
+/* Loops whose chunks the runtime hands out, and sections. Its start enters a construct and its end
+ * leaves it; each request for a chunk is a call. A loop with a static schedule that the compiler
+ * knows never asks: of it only the barrier is seen. */
 
 /* The first request for a chunk is made with the construct. */
 static struct rec_call begin_loop(const struct rec_gomp *gomp, enum rec_omp_region construct,
@@ -450,12 +451,11 @@ unsigned GOMP_sections_start(unsigned count)
     return result;
 }
 
-/* ---- loops with ordered(n) and depend ---------------------------------------------------------
- */
+/* ---- loops with ordered(n) and depend -------------------------------------------------------- */
 
-/* Dimensions of the loop that this thread is in: how many arguments a wait has. It is a property
- * of the loop that comes last, because such loops do not nest in one team; a task that it waits in
- * cannot run another. */
+/* Dimensions of the loop in which this thread is: so many arguments has a wait. It is enough to
+ * know those of the last loop, because such loops do not nest in one team, and a task in which the
+ * loop waits cannot run another one. */
 static __thread unsigned dimensions;
 
 #define DOACROSS_START(name, ...)                                                             \
@@ -484,8 +484,9 @@ bool GOMP_loop_doacross_start REC_DOACROSS_GENERAL_ARGS
                    memory) bool GOMP_loop_ull_doacross_runtime_start REC_ULL_DOACROSS_RUNTIME_ARGS
     DOACROSS_START(GOMP_loop_ull_doacross_runtime_start, n, counts, from, to)
 
-    /* The runtime takes as many of the arguments as the loop has dimensions, so that more do no
-     * harm. Sixteen are more than any loop nest that a compiler accepts in reasonable time. */
+    /* A wait is passed on with MOST_DIMENSIONS arguments; the runtime takes as many as the loop has
+     * dimensions, so that more do no harm. Sixteen are more than any loop nest that a compiler
+     * accepts in reasonable time. */
     enum {
         MOST_DIMENSIONS = 16
     };
@@ -509,10 +510,10 @@ void GOMP_doacross_wait(long first, ...)
     DOACROSS_WAIT(long, GOMP_doacross_wait) void GOMP_doacross_ull_wait(rec_ull first, ...)
         DOACROSS_WAIT(rec_ull, GOMP_doacross_ull_wait)
 
-/* ==== gomp parallel =========================================================================== */
+/* ==== parallel regions ======================================================================== */
 
-/* Parallel regions: the runtime is given a function of ours, which each thread of the team runs
- * around the one that the compiler has outlined. */
+/* The runtime is given a function of ours, which each thread of the team runs around the one that
+ * the compiler has outlined. */
 
 #define NO_CONSTRUCT REC_OMP_REGIONS
 
@@ -526,8 +527,8 @@ void GOMP_doacross_wait(long first, ...)
     struct rec_fork fork;
 };
 
-/* A region that is not recorded runs in a function of ours, too: so each of its threads begins to
- * live there, and leaves out the end of the construct as it leaves out its beginning. */
+/* A region that is not recorded runs in a function of ours, too. So each of its threads becomes a
+ * location there, and leaves out the end of the construct as it has left out its begin. */
 static REC_COLD void run_unseen(const struct parallel *parallel, enum rec_omp_region construct)
 {
     if (construct != NO_CONSTRUCT)
@@ -539,7 +540,8 @@ static REC_COLD void run_unseen(const struct parallel *parallel, enum rec_omp_re
     REC_COMES_BEFORE(parallel);
 }
 
-/* What a region is combined with begins in the place of its code. */
+/* Enters the construct with which a region is combined (parallel for); its place is that of the
+ * code. */
 REC_INLINE void enter_construct(struct rec_thread *self, const struct parallel *parallel,
                                 enum rec_omp_region construct)
 {
@@ -650,10 +652,9 @@ unsigned GOMP_parallel_reductions(rec_body *body, void *data, unsigned threads, 
     return result;
 }
 
-/* ---- begin and end in two calls, as gcc did before 4.9 ----------------------------------------
- */
+/* ---- begin and end in two calls, as gcc did before 4.9 --------------------------------------- */
 
-/* The master runs the code by itself in between. */
+/* The region whose code the master runs itself between the two calls. */
 static __thread struct {
     unsigned depth;
     struct parallel parallels[8];
@@ -749,10 +750,10 @@ void GOMP_teams_reg(rec_body *body, void *data, unsigned teams, unsigned limit, 
     rec_omp_leave(REC_OMP_TEAMS, 0);
 }
 
-/* ==== gomp sync =============================================================================== */
+/* ==== synchronisation ========================================================================= */
 
-/* Barriers, single, critical, ordered, atomic, locks: the wait is a call, what is inside of the
- * construct is the program's. */
+/* Barriers, single, critical, ordered, atomic, locks: the wait is recorded as a call; what is
+ * inside of the construct is the program's. */
 
 /* A wait that begins a body. */
 #define BEGIN_BODY(region, body, call)                               \
@@ -793,8 +794,7 @@ void GOMP_scope_start(uintptr_t *reductions)
     GOMP_CALL(REC_OMP_WORKSHARE, gomp->GOMP_scope_start(reductions));
 }
 
-/* ---- single: there is no call at its end ------------------------------------------------------
- */
+/* ---- single: there is no call at its end ----------------------------------------------------- */
 
 bool GOMP_single_start(void)
 {
@@ -815,8 +815,7 @@ void GOMP_single_copy_end(void *data)
     GOMP_CALL(REC_OMP_SINGLE_WAIT, gomp->GOMP_single_copy_end(data));
 }
 
-/* ---- critical, atomic, ordered ----------------------------------------------------------------
- */
+/* ---- critical, atomic, ordered --------------------------------------------------------------- */
 
 void GOMP_critical_start(void)
 {
@@ -860,10 +859,10 @@ void GOMP_ordered_end(void)
     END_BODY(REC_OMP_ORDERED_BODY, gomp->GOMP_ordered_end());
 }
 
-/* ---- locks: from C, and with an underscore from Fortran ---------------------------------------
- */
+/* ---- locks: from C, and with an underscore from Fortran -------------------------------------- */
 
-/* libomp calls itself here, and does not always know who called it. */
+/* Keeps the caller of a lock's function: libomp, which tells of it, does not always know the
+ * caller. */
 static void tell_caller(void (*function)(void *), void *lock, const void *from)
 {
     struct rec_thread *self = rec_omp_self();
@@ -887,7 +886,8 @@ static void tell_caller(void (*function)(void *), void *lock, const void *from)
         gomp_close(&made);                                          \
     }
 
-/* Under the tools interface these are recorded here, too: it does not tell the end of a test. */
+/* Tests of locks are recorded here also under the tools interface, which does not tell their
+ * end. */
 static struct rec_call begin_test(enum rec_omp_region construct, const void *from)
 {
     struct rec_thread *self = rec_omp_self();
@@ -927,7 +927,7 @@ LOCK_ENTRY(omp_unset_nest_lock_, REC_OMP_UNSET_NEST_LOCK)
 TEST(omp_test_nest_lock, REC_OMP_TEST_NEST_LOCK)
 TEST(omp_test_nest_lock_, REC_OMP_TEST_NEST_LOCK)
 
-/* ==== gomp ==================================================================================== */
+/* ==== finding the runtime ===================================================================== */
 
 const struct rec_gomp *rec_gomp_only;
 
@@ -941,10 +941,10 @@ struct function {
 static const struct function gomp_symbols[] = {REC_GOMP_FUNCTIONS};
 static const struct function llvm_functions[] = {REC_KMPC_FUNCTIONS};
 #undef REC_X
-/* ---- one runtime ------------------------------------------------------------------------------
- */
+/* ---- one runtime ----------------------------------------------------------------------------- */
 
-/* LLVM's has no OpenACC. The first look leaves the heap as it is. */
+/* Whether the library is libgomp: LLVM's runtime has no functions of OpenACC. The first look leaves
+ * the heap as it is. */
 static bool is_libgomp(void *library, void *function)
 {
     Dl_info info, other;
@@ -997,8 +997,8 @@ static const struct rec_gomp *find_only(void)
     return made;
 }
 
-/* Of any runtime that is there when we are loaded. To ask dlsym for what is not there would take
- * memory from the program's heap. */
+/* A function that any OpenMP runtime has that is there when the recorder is loaded. To ask dlsym
+ * for a function that is not there would take memory from the program's heap. */
 extern int omp_get_max_threads(void) __attribute__((weak));
 
 __attribute__((constructor)) static void start_gomp(void)
@@ -1007,8 +1007,7 @@ __attribute__((constructor)) static void start_gomp(void)
         find_only();
 }
 
-/* ---- runtimes that modules have brought along -------------------------------------------------
- */
+/* ---- runtimes that modules have brought along ------------------------------------------------ */
 
 enum { MOST_RUNTIMES = 64 };
 
@@ -1027,7 +1026,7 @@ static struct rec_map runtime_places;
 
 static const struct rec_gomp no_runtime;
 
-/* That of the innermost region or task whose code the thread runs. */
+/* The runtime of the innermost region or task whose code the thread runs. */
 static __thread const struct rec_gomp *current __attribute__((tls_model("initial-exec")));
 
 static const struct rec_gomp *known_runtime(const char *file)
@@ -1061,7 +1060,7 @@ static void keep_runtime(const void *place, const struct rec_gomp *gomp)
     pthread_mutex_unlock(&runtimes_lock);
 }
 
-/* Where the code's file does not tell. */
+/* A runtime for code whose file does not tell which it needs. */
 static const struct rec_gomp *any_runtime(void)
 {
     if (__atomic_load_n(&n_runtimes, __ATOMIC_ACQUIRE) > 0)
@@ -1075,9 +1074,9 @@ static const struct rec_gomp *any_runtime(void)
     return &no_runtime;
 }
 
-/* Once the loader has told that there is no runtime for all, it is asked about new ones alone: a
- * thread may be in a region that a constructor of a library has begun, which the loader waits for.
- */
+/* Once the loader has told that there is no runtime for all, it is asked about new places alone: a
+ * thread may be in a region that a constructor of a library has begun, for which the loader
+ * waits. */
 const struct rec_gomp *rec_gomp_find(const void *place)
 {
     const struct rec_gomp *found = (const void *)rec_map_get(&runtime_places, (uintptr_t)place);
@@ -1096,8 +1095,8 @@ const struct rec_gomp *rec_gomp_find(const void *place)
     return current ? current : any_runtime();
 }
 
-/* Runs a region's or task's code. What it calls may return to us, because the last call of a
- * function can be a jump: so it is kept in mind which runtime the code belongs to. */
+/* Runs a region's or task's code, and keeps in mind to which runtime it belongs. What the code
+ * calls may return to us and not to the code, because the last call of a function can be a jump. */
 static void gomp_run_apart(rec_body *body, void *data)
 {
     const struct rec_gomp *before = current;

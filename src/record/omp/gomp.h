@@ -1,4 +1,5 @@
-/* GCC's libgomp has no tools interface: its entry points are interposed. */
+/* The entry points of OpenMP runtimes that the recorder interposes: of GCC's libgomp, which has no
+ * tools interface, and a few of LLVM's. */
 #ifndef LULL_RECORD_OMP_GOMP_H
 #define LULL_RECORD_OMP_GOMP_H
 
@@ -7,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ==== gomp functions ========================================================================== */
+/* ==== functions of libgomp ==================================================================== */
 
 /* The entry points of GCC's libgomp that synchronise, fork, schedule or run tasks, as of its
  * version 12: X(result, name, parameters). */
@@ -69,8 +70,7 @@ typedef void rec_copy(void *, void *);
 #define REC_OLD_PARALLEL_RUNTIME_ARGS \
     (rec_body * body, void *data, unsigned threads, long begin_, long end, long step)
 
-/* ---- all of them ------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 #define REC_LOOP_CHUNKED(s)                                      \
     REC_X(bool, GOMP_loop_##s##_start, REC_CHUNKED_ARGS)         \
@@ -178,7 +178,7 @@ typedef void rec_copy(void *, void *);
 
 #define REC_GOMP_FUNCTIONS REC_GOMP_LOOPS REC_GOMP_PARALLELS REC_GOMP_SYNCS REC_GOMP_TASKS
 
-/* ==== kmpc functions ========================================================================== */
+/* ==== functions of LLVM's runtime ============================================================= */
 
 /* The entry points of LLVM's runtime that are interposed, where its tools interface does not tell
  * enough: X(result, name, parameters). They are those of barriers, and of loops that ask for their
@@ -203,9 +203,9 @@ typedef void rec_copy(void *, void *);
     REC_KMPC_COUNTERS(REC_KMPC_LOOP) \
     REC_X(void, __kmpc_barrier, (void *place, int32_t thread))
 
-/* ==== gomp ==================================================================================== */
+/* ==== runtimes ================================================================================ */
 
-/* The functions of a runtime. */
+/* The functions of one runtime; there may be several, which modules have brought along. */
 struct rec_gomp {
     bool is_ours; /* libgomp. LLVM's libomp offers the same names, and tells us through its tools
                    * interface what happens: then the functions below pass through. */
@@ -239,7 +239,7 @@ struct rec_call {
     uint32_t region;
 };
 
-/* The same of a request for a part of the innermost construct. */
+/* Opens a request for a part of the innermost construct. */
 static inline struct rec_call rec_gomp_open_request(struct rec_thread *self,
                                                     enum rec_omp_region request)
 {
@@ -251,7 +251,7 @@ static inline struct rec_call rec_gomp_open_request(struct rec_thread *self,
     return call;
 }
 
-/* In an entry point: the runtime that is meant. */
+/* In an entry point: sets `gomp` to the runtime that is meant. */
 #define REC_GOMP const struct rec_gomp *gomp = rec_gomp_at(REC_CALLER)
 
 #endif

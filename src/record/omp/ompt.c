@@ -1,9 +1,9 @@
 /* LLVM's OpenMP runtime and its relatives tell a tool what happens (OMPT, OpenMP 5.0).
  *
- * As found with libomp 14: `parallel` of a barrier's end is NULL when the barrier was the one at
- * the end of a parallel region; for a worker that end, and the one of its implicit task, comes
- * when it is needed again or when the runtime shuts down, and rec_omp_settle knows better. A
- * region of one thread has no barrier. */
+ * As found with libomp 14: the end of a barrier has NULL for `parallel` when the barrier was the
+ * one at the end of a parallel region. A worker is told of that end, and of the end of its implicit
+ * task, only when it is needed again or when the runtime shuts down; rec_omp_settle finds the true
+ * time. A region of one thread has no barrier. */
 #include "record/omp/ompt.h"
 
 #include "record/core.h"
@@ -49,12 +49,12 @@ enum ompt_mutex {
     OMPT_MUTEX_ORDERED
 };
 
-/* ==== ompt lock =============================================================================== */
+/* ==== locks =================================================================================== */
 
-/* Waiting for locks, critical sections and the like, and what is inside. */
+/* Waiting for locks, critical sections and the like, and what is inside of them. */
 
-/* Those that are only tested are left to the functions in gomp.c, because nothing is told when
- * the lock cannot be had. */
+/* Locks that are only tested are left to the functions in gomp.c, because nothing is told when the
+ * lock cannot be had. */
 static const struct {
     enum rec_omp_region wait, body; /* REC_OMP_REGIONS: none */
 } mutexes[] = {
@@ -115,8 +115,8 @@ static void ompt_mutex_released(int kind, uint64_t lock, const void *code)
         rec_omp_leave(mutexes[kind].body, 0);
 }
 
-/* A lock that this thread has already is had once more. It is not said whether it was set or
- * tested; only a set one is open. */
+/* The thread takes a nested lock that it already has. The runtime does not say whether the lock was
+ * set or tested; only a set one has an open call. */
 static void ompt_nest_lock(int endpoint, uint64_t lock, const void *code)
 {
     (void)lock, (void)code;
@@ -129,15 +129,17 @@ static void ompt_nest_lock(int endpoint, uint64_t lock, const void *code)
         rec_omp_close(self, region);
 }
 
-/* ==== ompt ==================================================================================== */
+/* ==== the tools interface ===================================================================== */
 
 /* Atomic: the runtime tells us what happens. */
 static bool ompt_tells;
 
 REC_EXPORT struct ompt_tool *ompt_start_tool(unsigned version, const char *runtime);
 
-/* ---- tasks: the value of an explicit one is its region and a bit, of an implicit one a pointer -
- */
+/* ---- the values of tasks --------------------------------------------------------------------- */
+
+/* The value of an explicit task is its region and a bit, that of an implicit task a pointer to its
+ * fork. */
 
 static uint64_t mark_of(uint32_t region)
 {
@@ -174,8 +176,8 @@ static void push_task(struct rec_omp *omp, const union ompt_data *task)
     omp->n_tasks++;
 }
 
-/* A worker comes out of the pool, where it runs nothing: the runtime tells the end of its share of
- * the region before with another address, by which that is not found. */
+/* A worker that comes out of the pool runs nothing else. The runtime tells the end of its share of
+ * the region before with another address, by which that share cannot be found. */
 static void push_implicit(struct rec_omp *omp, const struct rec_fork *fork,
                           const union ompt_data *task)
 {
@@ -184,7 +186,8 @@ static void push_implicit(struct rec_omp *omp, const struct rec_fork *fork,
     push_task(omp, task);
 }
 
-/* How many tasks have begun inside of this one and not ended; UINT32_MAX: it does not run here. */
+/* How many tasks have begun inside of this one and not ended; UINT32_MAX: this one does not run on
+ * the thread. */
 static uint32_t tasks_inside(const struct rec_omp *omp, const union ompt_data *task)
 {
     for (uint32_t i = omp->n_tasks < REC_OMP_TASKS ? omp->n_tasks : REC_OMP_TASKS; i-- > 0;)
@@ -216,8 +219,9 @@ static REC_COLD void hide_fork(void)
         omp->hidden[omp->n_forks]++;
 }
 
-/* The leaders of teams are like the threads of a region. libomp begins one more region for each of
- * them, of one thread and without a place in the program: this is left out. */
+/* The leaders of teams are treated as the threads of a region (the league). libomp begins one more
+ * region for each of them, of one thread and without a place in the program: that one is left
+ * out. */
 static void on_parallel_begin(union ompt_data *task, const void *frame, union ompt_data *parallel,
                               unsigned threads, int flags, const void *code)
 {
@@ -244,8 +248,8 @@ static void on_parallel_begin(union ompt_data *task, const void *frame, union om
     REC_COMES_BEFORE(fork);
 }
 
-/* Which region ends, the thread must know by itself: it has given its team back by now, and another
- * one may have begun a region with it, whose data these are then. */
+/* The thread must know by itself which region ends: it has given its team back by now, and
+ * `parallel` may already belong to a region that another thread has begun with that team. */
 static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, int flags,
                             const void *code)
 {
@@ -275,8 +279,8 @@ static struct rec_fork *last_league(void)
     return &omp->forks[omp->n_forks - 1].fork;
 }
 
-/* Of a league with one team the leader is not told which league it is; and a pause may hide one
- * that began before. */
+/* Begins the part of a thread in a league or region of which it was not told: with one team the
+ * leader is not told which league it is, and a pause may hide one that began before. */
 static REC_COLD void begin_unseen(struct rec_thread *self, struct rec_fork *fork,
                                   union ompt_data *task, bool initial)
 {
@@ -325,7 +329,7 @@ static void end_implicit(union ompt_data *task)
     struct rec_thread *self = rec_current();
     if (!fork || !self->omp)
         return;
-    /* A worker's fork may be gone by now: what the worker must know of it, it has kept, and puts on
+    /* A worker's fork may be gone by now. What the worker must know of it, it has kept, and puts on
      * its tape when it begins the next region. */
     struct rec_omp *omp = rec_omp_of(self);
     uint32_t inside = tasks_inside(omp, task);
@@ -385,7 +389,7 @@ static void leave_work(struct rec_thread *self)
         rec_leave(self, omp->constructs[--omp->n_constructs], rec_omp_now(self));
 }
 
-/* A barrier that may be the one at the end of a region: which of them is, is not known before its
+/* Whether a barrier may be the one at the end of a region; which barrier is, is known only at its
  * own end. */
 static bool may_be_last(int kind)
 {
@@ -429,8 +433,8 @@ static void begin_sync(enum rec_omp_region construct, const struct rec_fork *for
         rec_omp_open(self, region);
 }
 
-/* Tasks that run in a barrier have barriers of their own, and wait for others: the worker goes on
- * waiting then. */
+/* Tasks that run in a barrier have barriers of their own, and wait for other tasks: after those the
+ * worker goes on waiting. */
 static void end_sync(enum rec_omp_region construct, const struct rec_fork *fork)
 {
     uint32_t region;
@@ -445,9 +449,9 @@ static void end_sync(enum rec_omp_region construct, const struct rec_fork *fork)
 }
 
 /* The barrier at the end of a region ends with the region. A worker learns this when it is needed
- * again: as a rule by the same master, who has put the next fork in the same place. Or it learns it
- * late, when it has nothing else to do: the process may be about to end by then, so that nothing of
- * the worker's may be written here, pauses neither. */
+ * again, as a rule by the same master, who has put the next fork in the same place. Or it learns it
+ * late, when it has nothing else to do. By then the process may be about to end, so that nothing
+ * may be written on the worker's tape here, not even pauses. */
 static void end_last_sync(const union ompt_data *task)
 {
     struct rec_omp *omp = rec_current()->omp;
@@ -535,8 +539,9 @@ static void end_task(const union ompt_data *task)
         rec_omp_task_end(self, region);
 }
 
-/* A thread runs tasks one inside of the other. What it turns to begins, unless it runs already:
- * then what it comes from has ended, or goes on elsewhere (a part of an untied task). */
+/* A thread runs tasks one inside of the other. The task to which it turns begins, unless it runs
+ * already on the thread: then the task from which it comes has ended, or goes on elsewhere (a part
+ * of an untied task). */
 static void on_task_schedule(union ompt_data *prior, int status, union ompt_data *next)
 {
     REC_COMES_AFTER(next);
@@ -603,11 +608,11 @@ struct ompt_tool *ompt_start_tool(unsigned version, const char *runtime)
     return rec_process.on ? &tool : NULL;
 }
 
-/* ==== kmpc ==================================================================================== */
+/* ==== entry points of LLVM's runtime ========================================================== */
 
-/* What LLVM's compilers call where the runtime's tools interface tells not enough: of barriers and
- * of loops whose chunks are handed out while they run it tells begin and end, not always with the
- * place, and requests for chunks not at all, which are calls here. */
+/* Functions that LLVM's compilers call, interposed where the tools interface does not tell enough.
+ * Of barriers, and of loops whose chunks are handed out while they run, it tells begin and end, not
+ * always with the place. Of requests for chunks, which are calls here, it tells nothing. */
 
 /* The calling thread if the runtime tells us of its loops, else NULL. */
 static inline struct rec_thread *self_in(const struct rec_gomp *gomp)
@@ -616,8 +621,8 @@ static inline struct rec_thread *self_in(const struct rec_gomp *gomp)
     return REC_LIKELY(!gomp->is_ours && tells) ? rec_omp_self() : NULL;
 }
 
-/* The next construct that the runtime tells of begins in that place; it may leave out its own idea
- * of it. In a barrier other constructs follow, in tasks: these have places of their own. */
+/* The next construct that the runtime tells of has this place, whatever place the runtime gives it.
+ * Constructs in the tasks that run in a barrier have places of their own. */
 static inline void tell_place(const struct rec_gomp *gomp, const void *from)
 {
     struct rec_thread *self = self_in(gomp);
@@ -633,8 +638,8 @@ static struct rec_call begin_request(const struct rec_gomp *gomp)
     return made;
 }
 
-/* The request for a chunk that the thread is in has been its last one of the loop, which ends now.
- * Returns the present; 0: it is in none that is recorded. */
+/* The request for a chunk in which the thread is was the last one of the loop, which ends now.
+ * Returns the present; 0: no recorded request is open. */
 static uint64_t ompt_end_request(struct rec_thread *self)
 {
     struct rec_omp *omp = self->omp;
@@ -678,7 +683,7 @@ void __kmpc_barrier(void *place, int32_t thread)
     tell_place(gomp, NULL);
 }
 
-/* ==== ompt work =============================================================================== */
+/* ==== shared work ============================================================================= */
 
 /* Loops, sections and the like, as LLVM's runtime tells them. */
 

@@ -1,6 +1,6 @@
-/* The part of the OpenMP 5.0 tools interface (OMPT) that the recorder uses, so that it can be
- * built by a compiler that has no omp-tools.h. Names and numbers are the specification's
- * (sections 4.4 and 4.5), without its prefix. */
+/* The part of the OpenMP 5.0 tools interface (OMPT) that the recorder uses, so that a compiler
+ * without omp-tools.h can build it. Names and numbers are the specification's (sections 4.4 and
+ * 4.5), the names in capitals or without their ending _t. */
 #ifndef LULL_RECORD_OMP_OMPT_H
 #define LULL_RECORD_OMP_OMPT_H
 

@@ -90,7 +90,7 @@ static uint32_t define_outlined(enum rec_omp_outlined kind, const void *code, ui
                                       .name = name};
     uint32_t parent = rec_define_region_once(&parents[kind], &region);
     uint32_t fresh = code ? rec_site_of_code(parent, code) : parent, known = 0;
-    /* Another thread may have come first; the reader makes what both have written one again. */
+    /* Another thread may have come first; the reader makes one of what both have written. */
     if (!__atomic_compare_exchange_n(id, &known, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return known;
     return fresh;
@@ -166,9 +166,10 @@ void rec_omp_thread_begin(void)
         rec_omp_of(self)->last = rec_now();
 }
 
-/* When the region ended in which a worker waits. A master that has begun more regions than its
- * ring holds without this thread has forgotten it: then nothing is known but that it ended. It may
- * not have gone on yet: then the region ends at `now`, or, if that is 0, at present. */
+/* When the region ended at whose end a worker waits. A master that has begun more regions than its
+ * ring holds without this worker has lost that time: then it is known only that the region has
+ * ended. The master may also not have gone on yet: then the region ends at `now`, or at present if
+ * that is 0. */
 static uint64_t end_of_region(const struct rec_omp *omp, uint64_t now)
 {
     const struct rec_omp_end *end = &omp->ends[omp->generation % REC_OMP_ENDS];
@@ -202,8 +203,8 @@ void rec_omp_settle(struct rec_thread *self, uint64_t now)
         settle_at(self, end_of_region(omp, now));
 }
 
-/* A worker that does nothing in the barrier at the end of a region, so that it may be the runtime's
- * for long. */
+/* Whether a worker does nothing in the barrier at the end of a region, so that the runtime may keep
+ * it there for long. */
 static bool is_parked(const struct rec_thread *self)
 {
     const struct rec_omp *omp = self->omp;
@@ -230,7 +231,7 @@ void rec_omp_before_resume(struct rec_thread *self, uint64_t time)
         return;
     if (is_parked(self))
         rec_omp_settle(self, time);
-    if (omp->unseen != 0) { /* from here on it is seen */
+    if (omp->unseen != 0) { /* from here on the wait is recorded */
         omp->open = omp->unseen;
         omp->unseen = 0;
         omp->opened = time;

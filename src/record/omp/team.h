@@ -1,9 +1,9 @@
-/* What a thread does in OpenMP constructs, put on its tape. Shared by the two ways to learn about
- * it: libgomp's entry points (gomp*.c) and the tools interface (ompt.c).
+/* What a thread does in OpenMP constructs, put on its tape. Two ways to learn about it share this:
+ * libgomp's entry points (gomp.c) and the tools interface (ompt.c).
  *
  * A construct in which the thread may wait is opened, and becomes a CALL when it is closed. When
  * something begins inside of it (a task that runs in a barrier), it is unfolded into ENTER and
- * LEAVE: so the common case is one record.
+ * LEAVE. So the common case is one record.
  *
  * A worker does not learn when a parallel region ends: it arrives at the barrier at its end and is
  * seen again in the next region. The master keeps the ends of its last regions in a ring; a worker
@@ -16,11 +16,11 @@
 
 #include <stdint.h>
 
-/* ==== order =================================================================================== */
+/* ==== order of threads ======================================================================== */
 
-/* For the thread sanitizer alone, and nothing without it: that one thread goes on after another has
- * come to some place, where a runtime sees to that which is not under the sanitizer itself.
- * `object` is what both know; NULL: nothing. */
+/* For the thread sanitizer alone; without it these do nothing. They say that one thread goes on
+ * after another has come to some place, where a runtime that is itself not under the sanitizer has
+ * made it wait. `object` is an address that both know; NULL: nothing is said. */
 
 #if defined(__SANITIZE_THREAD__)
 void __tsan_acquire(void *address);
@@ -42,9 +42,9 @@ static inline void REC_COMES_AFTER(const void *object)
 #define REC_COMES_AFTER(object)  ((void)(object))
 #endif
 
-/* ==== team ==================================================================================== */
+/* ==== constructs ============================================================================== */
 
-/* Constructs; in the place where the program has one, each is a region of its own. */
+/* Kinds of constructs. Each construct in the program is a region of its own, by its place there. */
 enum rec_omp_region {
     REC_OMP_FORK,
     REC_OMP_IMPLICIT_BARRIER,
@@ -83,75 +83,75 @@ enum rec_omp_region {
 /* Regions that are told apart by the function that the compiler has made of them. */
 enum rec_omp_outlined { REC_OMP_PARALLEL, REC_OMP_LEAGUE, REC_OMP_TASK, REC_OMP_OUTLINED };
 
-#define REC_OMP_ENDS  256 /* a power of two */
-#define REC_OMP_KNOWN 16  /* a power of two */
-#define REC_OMP_FORKS 16  /* nested regions that are recorded where the runtime tells us */
-#define REC_OMP_TASKS 256 /* nested tasks of which it is known which they are */
-#define REC_OMP_DEPTH 256 /* nested constructs of which it is known whether they were recorded */
-#define REC_OMP_SITES \
-    0x4000 /* what stands for the first construct among the functions of sites \
-            */
+#define REC_OMP_ENDS  256    /* a power of two */
+#define REC_OMP_KNOWN 16     /* a power of two */
+#define REC_OMP_FORKS 16     /* nested parallel regions that are recorded under ompt.c */
+#define REC_OMP_TASKS 256    /* nested tasks that are told apart */
+#define REC_OMP_DEPTH 256    /* nested constructs that are kept on a thread */
+#define REC_OMP_SITES 0x4000 /* number of the first construct in call sites */
 
 struct rec_omp_end {
     uint64_t generation, time;
 };
 
-/* A parallel region that a thread has begun; lives with the region. The workers read the first 40
- * bytes, which are made to share a cache line with what they read anyway. Nothing in here changes
- * while the region runs: the line would have to travel back. */
+/* A parallel region that a thread has begun; lives as long as the region. The workers read the
+ * first 40 bytes, which are made to share a cache line with what they read anyway. Nothing in here
+ * changes while the region runs: the line would have to travel back. */
 struct rec_fork {
     uint64_t begin;    /* when the master asked for it */
     uint64_t previous; /* when the master's last region ended */
     uint64_t generation;
-    struct rec_omp_end
-        *ends;        /* the master's ring, by which a thread knows whether it is the master */
-    uint32_t region;  /* 0: it is not recorded, and nothing else is known but the master */
-    uint32_t barrier; /* region of the wait at its end, in the place of its code */
+    struct rec_omp_end *ends;  /* the master's ring; a thread whose own ring it is, is the master */
+    uint32_t region;           /* 0: it is not recorded, and only `master` is valid */
+    uint32_t barrier;          /* region of the wait at its end, with the place of its code */
     struct rec_thread *master; /* NULL: it is not recorded */
-    uint32_t around;           /* `parallel` of the master outside */
+    uint32_t around;           /* `parallel` of the master before it began */
 };
 
-/* A parallel region by its code. */
+/* A parallel region, found by its code. */
 struct rec_omp_known {
     const void *code;
     uint32_t region, barrier;
 };
 
-/* A thread's share, made at its first construct; belongs to its location for good. What each region
- * needs comes first. */
+/* What is kept for a thread, made at its first construct; belongs to its location for good. What
+ * each region needs comes first. Times are in ticks. */
 struct rec_omp {
     uint32_t open;   /* region of the construct that is open at `at`; 0: none */
-    uint32_t unseen; /* region of the barrier at the end of one that it came to while it was paused;
-                        0: there is none */
+    uint32_t unseen; /* region of the barrier at a region's end, at which it came in a pause; 0:
+                        there is none */
     uint64_t opened;
-    uint64_t last; /* time of the last region's end */
+    uint64_t last; /* when the last region ended */
     const struct rec_omp_end *ends;
     uint64_t generation;
     uint32_t region, barrier;
     uint32_t around;
-    bool waits; /* atomic: in the barrier at the end of the region that `ends` to `around` describe
-                 */
-    bool ended_alone;      /* the region of one thread has ended whose end is told next (ompt.c) */
-    bool tests_lock;       /* in a function that tests a lock: the runtime calls that setting it */
-    uint64_t forked;       /* regions that this thread has begun as a master */
-    uint64_t begun;        /* of those, at the last whose code it has begun */
-    uint64_t joined;       /* when the last of them has ended */
-    uint32_t n_forks;      /* of which the runtime keeps a pointer (ompt.c) */
-    uint32_t arrived;      /* a bit for each: the master waits for the others */
-    uint32_t alone;        /* a bit for each: it has one thread */
-    uint32_t leagues;      /* a bit for each: it is a league of teams */
-    uint32_t n_leagues;    /* of teams, in which this thread leads one (ompt.c) */
-    uint32_t n_constructs; /* begun, whose end comes in another call of ours */
+    bool waits; /* atomic: it is in the barrier at the end of the region that `ends` to `around`
+                   describe */
+    bool ended_alone;      /* a region of one thread has ended, whose end ompt.c tells next */
+    bool tests_lock;       /* it is in a function that tests a lock, which the runtime tells as
+                              setting it */
+    uint64_t forked;       /* how many regions this thread has asked for as a master */
+    uint64_t begun;        /* `forked` at the last region whose code it has begun */
+    uint64_t joined;       /* when the last of its regions ended, ticks */
+    uint32_t n_forks;      /* how many of `forks` the runtime points to (ompt.c) */
+    uint32_t arrived;      /* a bit for each of them: the master waits for the others */
+    uint32_t alone;        /* a bit for each of them: it has one thread */
+    uint32_t leagues;      /* a bit for each of them: it is a league of teams */
+    uint32_t n_leagues;    /* leagues in which this thread leads a team (ompt.c) */
+    uint32_t n_constructs; /* that have begun and whose end comes in another call of the recorder */
     uint32_t n_tasks;      /* that run on this thread, one inside of the other */
-    uint32_t request;      /* region of the request for a chunk that it is in (ompt.c); 0: none */
-    uint32_t sets_nest;    /* region in which a nested lock is waited for (ompt.c) */
-    const void *called_from; /* where the function of the runtime returns to that the thread is in
-                                and of which nothing was told yet, if it is one of those that do not
-                                always know it by themselves; else NULL */
-    uint32_t hidden[REC_OMP_FORKS + 1]; /* regions inside of so many that are not recorded */
+    uint32_t request;      /* region of the request for a chunk in which it is (ompt.c); 0: none */
+    uint32_t sets_nest;    /* region in which it waits for a nested lock (ompt.c) */
+    const void *called_from; /* where the runtime's function returns to in which the thread is, if
+                                it is a function of which the runtime does not always know that, and
+                                nothing was told of it yet; else NULL */
+    uint32_t hidden[REC_OMP_FORKS + 1]; /* hidden[i]: unrecorded regions inside of i recorded
+                                           ones */
     struct rec_omp_known known[REC_OMP_KNOWN];
     uint32_t constructs[REC_OMP_DEPTH]; /* region of each; 0: it was not recorded */
-    const void *places[REC_OMP_DEPTH];  /* of a loop, of sections: who began it; NULL: not known */
+    const void *places[REC_OMP_DEPTH];  /* the code that began the loop or sections; NULL: not
+                                           known */
     bool cancellable[REC_OMP_DEPTH];    /* its end may not be told (ompt.c) */
     const void *tasks[REC_OMP_TASKS];
     struct {
@@ -164,13 +164,13 @@ extern uint32_t rec_omp_ids[REC_OMP_REGIONS];
 
 /* Defines the regions above; safe to call again. */
 void rec_omp_start(void);
-/* Id of a parallel region or task with that code address. */
+/* Id of the region of a parallel region, league or task with that code address. */
 uint32_t rec_omp_outlined(enum rec_omp_outlined kind, const void *code);
 
-/* As rec_omp_at, of a place that is new. */
+/* As rec_omp_at, for a place that is not in the table yet. */
 uint32_t rec_omp_new_site(enum rec_omp_region construct, const void *from);
 
-/* Region of a construct whose call returns to `from`; NULL: that is not known. */
+/* Region of a construct whose call returns to `from`; NULL: it is not known where it returns to. */
 static inline uint32_t rec_omp_at(enum rec_omp_region construct, const void *from)
 {
     uint32_t region =
@@ -194,14 +194,14 @@ static inline struct rec_omp *rec_omp_of(struct rec_thread *self)
     return self->omp;
 }
 
-/* The present, with room for a record that has this time. */
+/* The present time; there is room on the tape for a record that has this time. */
 static inline uint64_t rec_omp_now(struct rec_thread *self)
 {
     rec_reserve(self, REC_MOST_SLOTS);
     return rec_now();
 }
 
-/* Something begins inside of the construct that is open. */
+/* Something begins inside of the construct that is open: writes the construct's ENTER. */
 static inline void rec_omp_unfold(struct rec_thread *self)
 {
     struct rec_omp *omp = rec_omp_of(self);
@@ -259,7 +259,8 @@ static inline void rec_omp_push(struct rec_omp *omp, uint32_t region)
     }
 }
 
-/* The region, `otherwise` where they are too deep to be known; 0: it was not recorded. */
+/* The region of the construct that ends; `otherwise` where constructs are nested too deep to be
+ * known; 0: its begin was not recorded. */
 static inline uint32_t rec_omp_pop(struct rec_omp *omp, uint32_t otherwise)
 {
     if (omp->n_constructs == 0)
@@ -275,8 +276,8 @@ static inline void rec_omp_enter(struct rec_thread *self, uint32_t region, uint6
     rec_enter(self, region, now);
 }
 
-/* A loop or sections that the code at `from` begins. Its requests for chunks have that place, too:
- * compilers give them lines of their own. */
+/* A loop or sections that the code at `from` begins. Its requests for chunks get the same place,
+ * because compilers give these requests lines of their own. */
 static inline void rec_omp_enter_shared(struct rec_thread *self, enum rec_omp_region construct,
                                         const void *from)
 {
@@ -293,7 +294,7 @@ static inline uint32_t rec_omp_request_in(const struct rec_omp *omp, enum rec_om
     return rec_omp_at(request, n > 0 && n <= REC_OMP_DEPTH ? omp->places[n - 1] : NULL);
 }
 
-/* In place of rec_omp_enter when it is not to be recorded. */
+/* In place of rec_omp_enter, when the construct is not recorded. */
 static inline void rec_omp_skip(void)
 {
     struct rec_thread *self = rec_current();
@@ -301,7 +302,8 @@ static inline void rec_omp_skip(void)
         rec_omp_push(self->omp, 0);
 }
 
-/* The calling thread if the beginning was recorded of what ends now, else NULL; its region. */
+/* The calling thread, if the begin of the construct that ends now was recorded, else NULL. Its
+ * region goes to *ret_region. */
 static inline struct rec_thread *rec_omp_ending(uint32_t otherwise, uint32_t *ret_region)
 {
     struct rec_thread *self = rec_current();
@@ -320,19 +322,19 @@ static inline void rec_omp_leave(enum rec_omp_region region, uint64_t now)
 
 /* ---- parallel regions ------------------------------------------------------------------------ */
 
-/* Where a call would return to that is made at the beginning of that code. */
+/* The return address that a call at the beginning of that code would have. */
 static inline const void *rec_omp_place_of(const void *code)
 {
     return code ? (const char *)code + 1 : NULL;
 }
 
-/* As rec_omp_known, of what is not at hand. */
+/* As rec_omp_known, where the thread's table does not have the code. */
 struct rec_omp_known rec_omp_learn(struct rec_omp *omp, enum rec_omp_outlined kind,
                                    const void *code);
 
 #define REC_OMP_KNOWN_AT(code) (((uintptr_t)(code) >> 4) % REC_OMP_KNOWN)
 
-/* Of a region with that code, parallel or a league; NULL: that is not known. */
+/* The regions of a parallel region or league with that code; NULL: the code is not known. */
 static inline struct rec_omp_known rec_omp_known(struct rec_omp *omp, enum rec_omp_outlined kind,
                                                  const void *code)
 {
@@ -374,8 +376,9 @@ static inline void rec_omp_wait(struct rec_thread *self, uint32_t barrier)
         rec_omp_of(self)->unseen = barrier;
 }
 
-/* The threads of a region begin with its code, and have ended it; `barrier`: region of the wait
- * that may be that for its end. For the master in between rec_omp_fork and rec_omp_join. */
+/* A thread begins with the code of a region, and has ended it. `barrier` is the region of the wait
+ * that may be the one at the region's end. The master calls them between rec_omp_fork and
+ * rec_omp_join. */
 void rec_omp_begin(struct rec_thread *self, const struct rec_fork *fork);
 static inline void rec_omp_arrive(struct rec_thread *self, const struct rec_fork *fork,
                                   uint32_t barrier)
@@ -393,7 +396,7 @@ static inline void rec_omp_arrive(struct rec_thread *self, const struct rec_fork
     __atomic_store_n(&omp->waits, true, __ATOMIC_RELEASE);
 }
 
-/* The runtime makes a team for a region that this thread has asked for. */
+/* Whether the runtime is making a team for a region that this thread has asked for. */
 static inline bool rec_omp_is_forking(struct rec_thread *self)
 {
     const struct rec_omp *omp = rec_omp_of(self);
@@ -410,7 +413,7 @@ static inline void rec_omp_join(struct rec_thread *self, const struct rec_fork *
     struct rec_omp_end *end = &omp->ring[fork->generation % REC_OMP_ENDS];
     omp->joined = now;
     omp->begun = omp->forked;
-    /* Who reads the new time sees that it is not that of an old generation. */
+    /* A worker that reads the new time must not take it for that of the old generation. */
     __atomic_store_n(&end->generation, UINT64_MAX, __ATOMIC_RELAXED);
     __atomic_store_n(&end->time, now, __ATOMIC_RELEASE);
     __atomic_store_n(&end->generation, fork->generation, __ATOMIC_RELEASE);
@@ -418,9 +421,9 @@ static inline void rec_omp_join(struct rec_thread *self, const struct rec_fork *
     self->parallel = fork->around;
 }
 
-/* The only thread of a region has ended its code, and so the region: it waits for nobody. In place
- * of rec_omp_arrive and rec_omp_join, and with one reading of the clock. No worker will ask when
- * that was. */
+/* The only thread of a region has ended its code, and so the region: it waits for nobody. This is
+ * in place of rec_omp_arrive and rec_omp_join, and reads the clock once. No worker will ask when
+ * the region ended. */
 static inline void rec_omp_end_alone(struct rec_thread *self, const struct rec_fork *fork)
 {
     rec_omp_unfold(self);
@@ -430,19 +433,21 @@ static inline void rec_omp_end_alone(struct rec_thread *self, const struct rec_f
     self->parallel = fork->around;
 }
 
-/* A worker that waits at the end of a region is known to have left it by `now`, 0: by the present;
- * also from another thread when the program ends. */
+/* A worker that waits at the end of a region has left it by `now` (0: by the present): writes how
+ * long it waited. Another thread may call this when the program ends. */
 void rec_omp_settle(struct rec_thread *self, uint64_t now);
 
 /* The thread ends: the next one that has this location is in no construct. */
 void rec_omp_forget(struct rec_thread *self);
 
-/* What is open when a pause begins or ends at `time`. */
+/* Before a pause of the thread begins or ends at `time`. A worker that waits between regions is
+ * settled. A construct that is open when the pause begins is unfolded, so that the pause lies
+ * inside of it; a barrier at which the thread came in the pause is open from the pause's end on. */
 void rec_omp_before_pause(struct rec_thread *self, uint64_t time);
 void rec_omp_before_resume(struct rec_thread *self, uint64_t time);
 
-/* For REC_COMES_BEFORE: regions end after all tasks in them, and threads also run tasks in the
- * barrier at the end, behind its beginning. */
+/* An object for REC_COMES_BEFORE: parallel regions end after all tasks in them, and threads run
+ * tasks also in the barrier at the end, after they have come to it. */
 extern char rec_omp_tasks_ended;
 
 /* Code of a task runs. */

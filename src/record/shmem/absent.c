@@ -1,6 +1,6 @@
-/* In place of the tables of OpenSHMEM's functions, where these are not wrapped; else the linker
- * takes those of the wrappers. Apart from who reads them, so that no compiler takes them for that
- * short. */
+/* Empty tables in place of those of OpenSHMEM's functions, where these are not wrapped; else the
+ * linker takes the wrappers' tables. They are in a file of their own, so that no compiler sees in
+ * the files that use them how short they are. */
 #include "record/mpi/wrap.h"
 
 __attribute__((weak)) uint32_t rec_shmem_regions[1];

@@ -6,8 +6,8 @@
 
 #include <pthread.h>
 
-/* shmem_init has begun MPI, so that shmem_finalize ends it; the program may have done that itself.
- */
+/* Whether shmem_init has begun MPI, so that shmem_finalize ends it; the program may have begun MPI
+ * itself. */
 static bool began_world;
 
 /* ---- calls ----------------------------------------------------------------------------------- */

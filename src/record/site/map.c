@@ -35,8 +35,8 @@ bool rec_map_put(struct rec_map *map, uintptr_t key, uintptr_t value)
         for (size_t i = 0; table && i <= table->mask; i++)
             if (table->entries[i].key != 0)
                 put_entry(larger, table->entries[i].key, table->entries[i].value);
-        /* The old one stays: another thread may be reading it. All of them together are as large
-         * as the new one. */
+        /* The old table stays, because another thread may be reading it. All old tables together
+         * are as large as the new one. */
         __atomic_store_n(&map->table, larger, __ATOMIC_RELEASE);
         table = larger;
     }

@@ -1,5 +1,6 @@
-/* Handles to something: read without a lock, written under the caller's. Keys are never removed:
- * MPI libraries use handles again, so that there are as many as were alive at one time. */
+/* A map from numbers that are not 0 (handles, addresses) to numbers. It is read without a lock, and
+ * written under a lock of the caller's. Keys are never removed: MPI libraries use handles again, so
+ * that a map has as many keys as there were handles at one time. */
 #ifndef LULL_RECORD_SITE_MAP_H
 #define LULL_RECORD_SITE_MAP_H
 
@@ -46,7 +47,7 @@ static inline uintptr_t rec_map_get(const struct rec_map *map, uintptr_t key)
     }
 }
 
-/* False when there is no memory. */
+/* Sets the value of a key. False when there is no memory. */
 bool rec_map_put(struct rec_map *map, uintptr_t key, uintptr_t value);
 
 #endif

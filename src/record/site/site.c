@@ -14,10 +14,10 @@
 #include <string.h>
 #include <unwind.h>
 
-/* ==== site ==================================================================================== */
+/* ==== sites =================================================================================== */
 
-/* Frames that may lie between a wrapper and the program's code, in bindings, and above it in the
- * recorder; how many sites are told apart. */
+/* MOST_THROUGH: frames that may lie between a wrapper and the program's code, in bindings, and
+ * above the wrapper in the recorder. MOST_SITES: sites that are told apart. */
 enum { MOST_THROUGH = 16, MOST_SITES = 1 << 16 };
 
 struct path {
@@ -31,13 +31,12 @@ static struct rec_map steps; /* return address -> a step, see below */
 static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t n_sites;
 
-/* ---- loaded files -----------------------------------------------------------------------------
- */
+/* ---- loaded files ---------------------------------------------------------------------------- */
 
 static struct rec_map objects; /* hash of its path and where it lies -> its id */
 
-/* The loaded file that an address is in. There is one at a time, with the lock held: it is too
- * large for the stacks of some threads. */
+/* The loaded file that holds an address. There is one of these for all threads, used with the lock
+ * held, because it is too large for the stacks of some threads. */
 static struct object_search {
     uintptr_t address, bias;
     bool found, binding, own;
@@ -76,7 +75,7 @@ static const char *object_file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Libraries of MPI: what calls from there is called by the program for it. */
+/* Whether the file is a library of MPI: what calls from there, the program has called. */
 static bool is_binding(const char *path)
 {
     static const char *const names[] = {"libmpi", "libfmpich", "libpmpi"};
@@ -163,13 +162,14 @@ bool rec_site_is_stack(struct rec_thread *self, uintptr_t frame)
     return frame >= self->stack_begin && frame < self->stack_end;
 }
 
-/* Where reading has to stop; on a stack that is not the thread's own (of a coroutine), at once. */
+/* The address where reading the stack has to stop; at once on a stack that is not the thread's own
+ * (of a coroutine). */
 static uintptr_t limit_of(const struct rec_thread *self, uintptr_t frame)
 {
     return frame >= self->stack_begin && frame < self->stack_end ? self->stack_end : frame;
 }
 
-/* False: something on the way has not been seen before. */
+/* Walks a path by the steps that are known; false: a step on the way has not been seen before. */
 static bool walk(const struct rec_thread *self, uintptr_t from, uintptr_t frame, struct path *path)
 {
     const uintptr_t limit = limit_of(self, frame);
@@ -288,8 +288,9 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *argu
                                                                 : _URC_END_OF_STACK;
 }
 
-/* Bytes from frame `i` to the end of the word that holds the next one's return address; 0: it is
- * not where it is expected. Where calls do not push it, it lies somewhere in between. */
+/* Bytes from frame `i` to the end of the word that holds the return address of the next frame; 0:
+ * it is not where it is expected. Where calls do not push the return address, it lies somewhere in
+ * between. */
 static uintptr_t bytes_to_next(const struct frames *frames, unsigned i, uintptr_t at,
                                uintptr_t limit)
 {
@@ -302,7 +303,7 @@ static uintptr_t bytes_to_next(const struct frames *frames, unsigned i, uintptr_
     return 0;
 }
 
-/* With the lock held: what the unwinder says, kept for `walk`. */
+/* With the lock held: asks the unwinder for the path, and keeps its steps for `walk`. */
 static void learn(const struct rec_thread *self, uintptr_t from, uintptr_t frame, struct path *path)
 {
     bool known = find_object(from);
@@ -333,8 +334,7 @@ static void learn(const struct rec_thread *self, uintptr_t from, uintptr_t frame
     }
 }
 
-/* ---- sites ------------------------------------------------------------------------------------
- */
+/* ---- sites ----------------------------------------------------------------------------------- */
 
 static uintptr_t key_of_path(const struct path *path, unsigned function)
 {
@@ -357,9 +357,9 @@ static void tell_full(void)
     told = true;
 }
 
-/* With the lock held. A return address is that of the next instruction: the one before it calls.
- * Where it is in the recorder, a function of the program that we have called ended in a jump: of
- * that one nothing is known. */
+/* With the lock held. A return address is that of the next instruction: the instruction before it
+ * makes the call. Where that is in the recorder, a function of the program that the recorder has
+ * called ended in a jump, and nothing is known of that function. */
 static uint32_t define_site(uint32_t parent, const uintptr_t *places, unsigned n, unsigned code)
 {
     struct rec_site site = {.region = parent, .code = code};
@@ -480,10 +480,10 @@ bool rec_site_loaded(uintptr_t address, struct rec_loaded *ret_file)
     return found;
 }
 
-/* ==== left ==================================================================================== */
+/* ==== calls that never return ================================================================= */
 
-/* An open call is below in the stack, which grows downwards, and its return address still stands
- * where it was called. */
+/* Whether an open call is below in the stack, which grows downwards, and its return address still
+ * stands where it was called. */
 __attribute__((no_sanitize("address"))) static bool is_below(const struct rec_thread *self,
                                                              uintptr_t frame)
 {
@@ -496,7 +496,8 @@ __attribute__((no_sanitize("address"))) static bool is_below(const struct rec_th
 #endif
 }
 
-/* How long it took is not known: an error is told at once, so that it counts without time. */
+/* How long the call took is not known. An error handler is called at once, so the call counts
+ * without time. */
 bool rec_forget_left(struct rec_thread *self, uintptr_t frame)
 {
     if (self->frame == 0 || REC_LIKELY(is_below(self, frame)) || !rec_site_is_stack(self, frame) ||

@@ -15,20 +15,20 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* ==== ends ==================================================================================== */
+/* ==== begin and end of a location's records =================================================== */
 
-/* From when to when the records of a location go, so that who opens the run need not read them. */
+/* From when to when the records of a location go. It is kept in the file, so that whoever opens the
+ * run need not read the records. It is what a reader would find
+ * (trace/format/tape/read/tape_times.c): the begin of the first chunk, and what the last two chunks
+ * hold. The records are read from the file, which nobody changes any more. */
 
-/* It is what a reader would find (trace/format/tape/read/tape_times.c): the begin of the first chunk,
- * and what the last two hold. The records are those in the file, which nobody changes any more. */
-
-/* Of a chunk of records. */
+/* Extends the span by the records of a chunk. */
 static bool see(const union lull_tape_slot *slots, uint64_t size, struct lull_tape_span *span)
 {
     return lull_tape_span_chunk(slots, (size_t)size / sizeof *slots, span);
 }
 
-/* Of the tail that many bytes, as many as there are. Returns how many it has. */
+/* Reads that many bytes of the tail, or as many as there are. Returns their number. */
 static size_t read_tail(const struct rec_thread *self, unsigned char *bytes, size_t wanted)
 {
     const struct rec_extent *parts[] = {&self->tail_first, &self->tail_rest};
@@ -42,7 +42,8 @@ static size_t read_tail(const struct rec_thread *self, unsigned char *bytes, siz
     return got;
 }
 
-/* The full ones among the last two chunks; `self->first` is when the first of all begins. */
+/* Extends the span by the full chunks among the last two; the first chunk of all began at
+ * `self->first`. */
 static bool see_chunks(const struct rec_thread *self, const struct lull_tape_header *header,
                        void *bytes, struct lull_tape_span *span)
 {
@@ -77,8 +78,8 @@ static void find_record_ends(const struct rec_thread *self, const struct lull_ta
     memcpy(ends->behind, (unsigned char *)bytes + used, slot);
 }
 
-/* Of a location whose mappings are gone, and whose header says what its file holds. Where that
- * cannot be told, as in a ring, nothing is known. */
+/* Finds begin and end for a location whose mappings are gone, and whose header says what its file
+ * holds. Where that cannot be told, as in a ring, nothing is known. */
 static void ends_find(const struct rec_thread *self, const struct lull_tape_header *header,
                       struct lull_tape_ends *ret_ends)
 {
@@ -96,7 +97,7 @@ static void ends_find(const struct rec_thread *self, const struct lull_tape_head
 /* ==== ring ==================================================================================== */
 
 struct ring_place {
-    struct rec_extent extent; /* its size is 0: it has none yet */
+    struct rec_extent extent; /* with a size of 0 the place has no extent yet */
     bool written;             /* once at least: the disk has room for it */
     bool taken;               /* atomic: a thread writes there */
 };
@@ -118,9 +119,9 @@ void rec_ring_start(void)
         rec_report_say("no memory for a ring: the first events are kept, not the last ones");
 }
 
-/* The one whose turn it is. Another thread may be writing there still, if all others have written
- * so much meanwhile that it is its turn again: then the next one. NULL: they are all being written.
- */
+/* Takes the place whose turn it is. Another thread may still be writing there, if the others have
+ * written so much meanwhile that it is this place's turn again: then the next one is taken. NULL:
+ * all places are being written. */
 static struct ring_place *take_ring_place(void)
 {
     const uint64_t n = __atomic_load_n(&n_places, __ATOMIC_RELAXED);
@@ -145,10 +146,10 @@ static bool write_ring_chunk(struct ring_place *place, const void *chunk, uint32
     return true;
 }
 
-/* Stores a full chunk, number `number` of its location. It must stay where it is until the header
- * of the location says that it is stored. False: nothing can be written. */
-/* A chunk for which no place is free is not kept; nor is then, for whoever reads, what came before
- * it in its location. */
+/* Stores a full chunk, number `number` of its location. Until the location's header says that it is
+ * stored, the thread's own copy must stay. False: nothing can be written. */
+/* Where no place is free the chunk is not kept. For a reader the location then has nothing before
+ * that chunk either. */
 static bool ring_store(const void *chunk, uint32_t location, uint32_t number)
 {
     for (;;) {
@@ -165,12 +166,13 @@ static bool ring_store(const void *chunk, uint32_t location, uint32_t number)
     }
 }
 
-/* ==== buffer ================================================================================== */
+/* ==== a thread's tape ========================================================================= */
 
 /* Where things stand in the space of a thread. */
 enum { SPACE_TAIL = LULL_TAPE_HEADER_SIZE, SPACE_SUMS = SPACE_TAIL + LULL_TAPE_CHUNK };
 
-/* What a thread has of its chunk until it needs more: many threads make a few records only. */
+/* The part of a chunk that a thread has until it needs more: many threads make only a few
+ * records. */
 enum { FIRST_TAIL = LULL_TAPE_PAGE, MOST_RESERVED = 1 << 20 };
 
 static union lull_tape_slot *end_of_tail(const struct rec_thread *self)
@@ -227,7 +229,7 @@ static void fill_tape_header(struct rec_thread *self)
     memcpy(header->magic, LULL_TAPE_MAGIC, sizeof header->magic);
 }
 
-/* Addresses for the header, the tail and the sums, one behind the other. */
+/* Reserves addresses for the header, the tail and the sums, one behind the other. */
 static bool begin_space(struct rec_thread *self)
 {
     const size_t size = SPACE_SUMS + rec_sums_space();
@@ -251,7 +253,7 @@ static void unmap_space(struct rec_thread *self)
     munmap(self->space, self->space_size);
 }
 
-/* Of the chunk the first page is there. */
+/* Maps the first page of the chunk. */
 static bool begin_tail(struct rec_thread *self)
 {
     self->storing = !rec_process.profile;
@@ -273,7 +275,7 @@ static bool begin_head(struct rec_thread *self, struct rec_extent *ret_extent)
     return true;
 }
 
-/* The head is entered last: with it the location is there, and all that it needs. */
+/* The header is entered last: when it is there, the location has all that it needs. */
 bool rec_buffer_begin(struct rec_thread *self)
 {
     struct rec_extent head;
@@ -306,7 +308,8 @@ static void buffer_stop(struct rec_thread *self, unsigned flag)
     rec_gate_set(self, rec_gate_of(self) | REC_GATE_CLOSED);
 }
 
-/* Several at once where there are many, so that those of a location stand beside each other. */
+/* Reserves places for several chunks at once where a location has many, so that they stand beside
+ * each other. */
 static bool reserve_chunks(struct rec_thread *self)
 {
     size_t size = LULL_TAPE_CHUNK;
@@ -320,7 +323,7 @@ static bool reserve_chunks(struct rec_thread *self)
     return true;
 }
 
-/* Returns the flag that says why it could not, 0 if it could. */
+/* Writes a full chunk away. Returns 0, or the flag that says why that failed. */
 static unsigned write_full_chunk(struct rec_thread *self)
 {
     if (rec_process.keeps_last)
@@ -342,8 +345,8 @@ static unsigned write_full_chunk(struct rec_thread *self)
     return 0;
 }
 
-/* The state of the thread, at the begin of a chunk of a ring. All calls have new shapes. `last`: no
- * record has an earlier time that is yet to come. */
+/* Writes the state of the thread at the begin of a chunk of a ring; from here on all calls have new
+ * shapes. `last`: no record that is yet to come has an earlier time. */
 static void tell_state(struct rec_thread *self, uint64_t last)
 {
     const uint32_t n = self->n_frames < REC_MOST_FRAMES ? self->n_frames : REC_MOST_FRAMES;
@@ -389,7 +392,7 @@ static bool store_chunk(struct rec_thread *self, uint64_t now, uint64_t last)
     return true;
 }
 
-/* The first time, when only a part of the chunk is there. */
+/* Maps the rest of the chunk, when so far only its first page is there. */
 static void complete_chunk(struct rec_thread *self)
 {
     void *rest = (char *)self->tail + self->tail_size;
@@ -432,8 +435,8 @@ static void make_place(struct rec_thread *self)
         rec_counters_unhide(self, end, counts);
 }
 
-/* Where records lie behind the writing already, they hold a part of its time, and the rest is
- * told. */
+/* Tells how long writing took. Where records that were taken meanwhile lie behind it, they hold a
+ * part of that time, and only the rest is told. */
 static void tell_flush(struct rec_thread *self)
 {
     uint64_t took = self->untold, from = self->untold_from, last = rec_last_time(self);
@@ -468,8 +471,8 @@ void rec_flush(struct rec_thread *self)
     rec_step_back(&aside);
 }
 
-/* The place ends where the records do that are asked for: so that whoever comes next comes here or
- * to rec_flush. */
+/* The room ends where the records that are asked for end, so that the next record comes here or to
+ * rec_flush. */
 void rec_flush_behind(struct rec_thread *self, unsigned slots)
 {
     const struct rec_aside aside = rec_step_aside();
@@ -481,7 +484,7 @@ void rec_flush_behind(struct rec_thread *self, unsigned slots)
     rec_step_back(&aside);
 }
 
-/* Pages of the tail behind the records, and behind the call that may be open there. */
+/* Frees the pages of the tail behind the records and behind the call that may be open there. */
 static void free_rest(const struct rec_thread *self, const struct lull_tape_header *header)
 {
     const uint64_t used = header->committed - header->flushed + sizeof(union lull_tape_slot);
@@ -508,9 +511,10 @@ static size_t used_space(const struct rec_thread *self)
     return SPACE_SUMS + __atomic_load_n(&self->sums_file.size, __ATOMIC_RELAXED);
 }
 
-/* All of it becomes private memory in one step, and a thread that is writing stops at the next word
- * until that is done: so the file has what it has written up to some moment, and nothing behind it,
- * as where the program is killed. Sums that grow meanwhile are taken with a second step. */
+/* All of the thread's space becomes private memory in one step, and a thread that is writing stops
+ * at the next word until that is done. So the file has what the thread has written up to some
+ * moment and nothing after it, as where the program is killed. Sums that grow meanwhile are taken
+ * with a second step. */
 void rec_buffer_detach(struct rec_thread *self)
 {
     for (size_t size = 0; size != used_space(self);) {
@@ -532,10 +536,9 @@ void rec_buffer_end(struct rec_thread *self)
     close_head(self);
 }
 
-/* ==== taken =================================================================================== */
+/* ==== tapes of threads that run on ============================================================ */
 
-/* ---- what a thread has written ----------------------------------------------------------------
- */
+/* ---- what a thread has written --------------------------------------------------------------- */
 
 /* A thread at one moment. */
 struct taken_look {
@@ -544,8 +547,8 @@ struct taken_look {
     union lull_tape_slot next; /* behind what is committed: a call that is open */
 };
 
-/* Its owner may be changing it. Whoever reads several words finds out afterwards whether they
- * belong together, so that the sanitizer need not know. */
+/* Reads a word that its owner may be changing. Whoever reads several words finds out afterwards
+ * whether they belong together, which the sanitizer cannot know. */
 __attribute__((no_sanitize("thread"))) static uint64_t word_of(const void *words, size_t i)
 {
     return ((const volatile uint64_t *)words)[i];
@@ -562,7 +565,7 @@ static size_t used_bytes(const struct rec_thread *thread)
     return (uintptr_t)thread->at - (uintptr_t)thread->tail;
 }
 
-/* What was copied while it changed may be anywhere. */
+/* Whether `at` lies in the tail; copied while it was being changed, it may point anywhere. */
 static bool has_next(const struct rec_thread *thread)
 {
     return thread->at >= thread->tail && thread->tail_size <= LULL_TAPE_CHUNK &&
@@ -586,18 +589,17 @@ uint64_t rec_taken_until(const struct rec_thread *thread)
     return word_of(thread->until, 0);
 }
 
-/* ---- mappings of the same pages ---------------------------------------------------------------
- */
+/* ---- mappings of the same pages -------------------------------------------------------------- */
 
-/* One extent of the file at `offset` of the thread's space: of a mapping that is shared, a length
- * of 0 makes a second one (mremap(2)). */
+/* Maps one extent of the file, at `offset` of the thread's space, a second time: mremap(2) with a
+ * length of 0 does that for a shared mapping. */
 static bool map_extent(const struct rec_thread *seen, unsigned char *space, size_t offset,
                        size_t size)
 {
     return size == 0 || rec_file_remap(seen->space + offset, 0, space + offset, size);
 }
 
-/* Of a thread that keeps no events, a chunk for those that its end makes. */
+/* Maps a chunk for the records that the end of the thread makes, where it keeps no events. */
 static bool map_tail(const struct rec_thread *seen, unsigned char *space)
 {
     const size_t rest = SPACE_TAIL + LULL_TAPE_PAGE;
@@ -632,8 +634,7 @@ static unsigned char *map_beside(const struct rec_thread *seen)
     return NULL;
 }
 
-/* ---- taking -----------------------------------------------------------------------------------
- */
+/* ---- taking ---------------------------------------------------------------------------------- */
 
 static void move_to(struct rec_thread *taken, unsigned char *space)
 {
@@ -657,8 +658,8 @@ static void move_to(struct rec_thread *taken, unsigned char *space)
     taken->end = tail + taken->tail_size / sizeof *tail;
 }
 
-/* Whether the thread has written nothing since `before`, and nothing that is not in the file: a
- * commit changes `at` before the file, so that half of one is seen. */
+/* Whether the thread has written nothing since `before`, and has nothing that is not in the file. A
+ * commit changes `at` before the file, so that half a commit is seen. */
 static bool stood_still(const struct taken_look *before, const struct taken_look *after)
 {
     const struct rec_thread *one = &before->thread, *other = &after->thread;
@@ -671,13 +672,13 @@ static bool stood_still(const struct taken_look *before, const struct taken_look
            (!one->storing || (uint64_t)(uintptr_t)other->at + other->bias == after->committed);
 }
 
-/* The thread as it is, and what its file holds since nothing more comes there. */
+/* Looks at the thread as it is, and at what its file holds since nothing more comes there. */
 static void look_beside(const struct rec_thread *thread, const struct taken_look *before,
                         unsigned char *space, struct taken_look *ret_look)
 {
     struct rec_thread *now = &ret_look->thread;
     look_at_thread(thread, ret_look);
-    now->storing = before->thread.storing; /* which it has lost */
+    now->storing = before->thread.storing; /* the thread itself has lost this */
     now->sums_file.full = before->thread.sums_file.full;
     if (now->storing && before->thread.tail == now->tail && has_next(now))
         copy_words(&ret_look->next, space + SPACE_TAIL + used_bytes(now), sizeof ret_look->next);

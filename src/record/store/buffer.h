@@ -1,4 +1,6 @@
-/* The tape of one thread: a file that grows by whole chunks, and the chunk that is being filled. */
+/* The tape of one thread in the file of its process: full chunks that are written away, and the
+ * chunk that is being filled, which is mapped (the tail). Other functions of it are in core.h
+ * (appending). */
 #ifndef LULL_RECORD_STORE_BUFFER_H
 #define LULL_RECORD_STORE_BUFFER_H
 
@@ -7,36 +9,37 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ==== buffer ================================================================================== */
+/* ==== a thread's tape ========================================================================= */
 
-/* Creates the files of a thread. False: it cannot be recorded. */
+/* Makes the tape of a thread. False: the thread cannot be recorded. */
 bool rec_buffer_begin(struct rec_thread *self);
-/* Closes the files of a thread and gives its memory back. */
+/* Completes the tape of a thread and gives the memory back. */
 void rec_buffer_end(struct rec_thread *self);
-/* What the thread writes from now on goes nowhere: neither into files nor to a forked parent. */
+/* What the thread writes from now on goes nowhere: neither into the file nor to the parent of a
+ * fork. */
 void rec_buffer_detach(struct rec_thread *self);
-/* "rank 3", "rank 3 thread 1" */
+/* Names the location: "rank 3", "rank 3 thread 1". */
 void rec_buffer_name(struct rec_thread *self);
 
 /* ==== ring ==================================================================================== */
 
-/* A ring (lull record --keep last:SIZE): places in the file of the process for as many full chunks
- * as its budget has, of all threads together. When all are taken, the chunk that was stored first
- * gives way to the newest. So a thread that does little keeps what it did in that time and no more,
- * and from some moment on the events of all threads are there. */
+/* A ring (`lull record --keep last:SIZE`) has places in the file of the process for as many full
+ * chunks as the budget has, for all threads together. When all places are taken, the chunk that was
+ * stored first gives way to the newest. So a thread that does little keeps what it did in that time
+ * and no more, and from some moment on the events of all threads are there. */
 
 /* Does nothing where no ring is wanted. */
 void rec_ring_start(void);
 
-/* ==== taken =================================================================================== */
+/* ==== tapes of threads that run on ============================================================ */
 
-/* The tapes of threads that may run on where the process ends: another thread concludes them,
- * beside which the thread's own writing goes nowhere. */
+/* Where the process ends, its threads may still run. The thread that ends the process takes their
+ * tapes away and concludes them; what a running thread writes meanwhile goes nowhere. */
 
 /* Takes a thread's tape away from it. *ret_taken is the thread as it was at that moment, without
- * its shapes, and writes into the same file by mappings of its own, until rec_buffer_end. False:
- * it was in the middle of a record or has only just begun, or there is no memory: its tape holds
- * what it does where a program is killed. */
+ * its shapes; it writes into the same file by mappings of its own, until rec_buffer_end. False: the
+ * thread was in the middle of a record or has only just begun, or there is no memory. Its tape then
+ * holds what it holds where a program is killed. */
 bool rec_taken_from(struct rec_thread *thread, struct rec_thread *ret_taken);
 /* The end of a running thread's life so far. */
 uint64_t rec_taken_until(const struct rec_thread *thread);

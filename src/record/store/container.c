@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ==== container =============================================================================== */
+/* ==== extents ================================================================================= */
 
 static struct {
     pthread_mutex_t lock;
@@ -32,8 +32,7 @@ static struct {
     char path[REC_PATH];                     /* too large for the stacks of some threads */
 } own_container = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = {.fd = -1}};
 
-/* ---- the file, with the lock held --------------------------------------------------------------
- */
+/* ---- the file, with the lock held ------------------------------------------------------------ */
 
 /* The program may have closed it. */
 static bool open_again(void)
@@ -55,10 +54,11 @@ static uint64_t *end_of_file(void)
     return own_container.node ? &own_container.node->end : &own_container.header->end;
 }
 
-/* Whoever dies or fails before it enters what it has taken leaves a gap. */
+/* A process that dies or fails before it enters what it has taken leaves a gap. */
 static bool take_space(size_t size, uint64_t *ret_offset)
 {
-    /* What entries can tell, less what others may take between the question and the addition. */
+    /* The most that the entries can address, less what other processes may take between the
+     * question and the addition. */
     static const uint64_t most = (uint64_t)(UINT32_MAX - (1 << 20)) * LULL_TAPE_PAGE;
     errno = EFBIG;
     if (__atomic_load_n(end_of_file(), __ATOMIC_RELAXED) > most - size)
@@ -67,7 +67,7 @@ static bool take_space(size_t size, uint64_t *ret_offset)
     return true;
 }
 
-/* Unless another process has taken space behind it. */
+/* Gives an extent back, unless another process has taken space behind it. */
 static void give_extent_back(size_t size, uint64_t offset)
 {
     uint64_t end = offset + size;
@@ -93,7 +93,8 @@ static struct lull_tape_extent *first_table(void)
     return (struct lull_tape_extent *)(own_container.header + 1);
 }
 
-/* With a new table where it needs one; NULL: there is no place for that. */
+/* The entry of that number, with a new table where it needs one; NULL: there is no place for a
+ * table. */
 static struct lull_tape_extent *extent_at(uint32_t number)
 {
     uint32_t place;
@@ -140,8 +141,7 @@ static bool begin_file(void)
     return true;
 }
 
-/* ---- the file of the node, with the lock held --------------------------------------------------
- */
+/* ---- the file of the node, with the lock held ------------------------------------------------ */
 
 static struct lull_tape_container_entry *map_entries(unsigned table)
 {
@@ -158,14 +158,15 @@ static struct lull_tape_container_entry *map_entries(unsigned table)
         munmap(entries, size); /* another process was faster */
         give_extent_back(size, fresh);
     }
-    /* It has its blocks: to ask for them again could wipe out what others write there. */
+    /* The table has its blocks: to ask for them again could wipe out what other processes write
+     * there. */
     entries =
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, own_container.file.fd, (off_t)offset);
     return entries != MAP_FAILED ? entries : NULL;
 }
 
-/* The first free entry. Whoever takes one has seen who has those before it, and these never change:
- * so no process is there twice. */
+/* Takes the first free entry. Whoever takes one has seen which processes have those before it, and
+ * these never change: so no process has two entries. */
 static enum rec_joined take_among(struct lull_tape_container_entry *entries, uint32_t count,
                                   uint32_t process)
 {
@@ -253,8 +254,7 @@ static void drop_file(void)
     errno = reason;
 }
 
-/* ---- what others see --------------------------------------------------------------------------
- */
+/* ---- what others see ------------------------------------------------------------------------- */
 
 /* Creates RUN/<p / 1000>/<p>.tape; false, with EEXIST, where there is one. */
 static bool container_create(void)
@@ -347,7 +347,7 @@ void rec_container_vacate(const struct rec_extent *extent)
     pthread_mutex_unlock(&own_container.lock);
 }
 
-/* For one call: others may open it again meanwhile. */
+/* A copy of the file for one call: other threads may open the file again meanwhile. */
 static struct rec_file file_now(void)
 {
     pthread_mutex_lock(&own_container.lock);
@@ -379,7 +379,7 @@ void rec_container_free(uint64_t offset, size_t size)
     }
 }
 
-/* ==== place =================================================================================== */
+/* ==== the place in a run ====================================================================== */
 
 enum { MOST_PROBES = 1 << 20 };
 
@@ -402,8 +402,8 @@ static bool make_process_folder(const char *run)
     return mkdir(rec_process.folder, 0777) == 0 || errno == EEXIST;
 }
 
-/* Folders are made where they are missing, after the anchor, so that only the first of a thousand
- * processes asks a file system for more than its own file. */
+/* Creates the file of the process. Folders are made only where they are missing, after the anchor,
+ * so that only the first of a thousand processes asks a file system for more than its own file. */
 static bool create(const char *run)
 {
     if (container_create())
@@ -425,9 +425,9 @@ static bool has_file(void)
     return access(rec_file_path(path, "tape"), F_OK) == 0;
 }
 
-/* As create, in the file of the node. Who records there looks for a file of a process with its
- * number afterwards, and who has such a file for a place in that of a node: so one of two with the
- * same number sees the other. */
+/* As create, in the file of the node. Of two processes with the same number one sees the other: a
+ * process that records in the file of the node looks afterwards for a process's file with its
+ * number, and a process that has such a file looks for the number in the file of the node. */
 static bool join_node_file(const char *run, bool *ret_taken)
 {
     enum rec_joined joined = rec_container_join(run);
@@ -443,8 +443,8 @@ static bool join_node_file(const char *run, bool *ret_taken)
     return joined == REC_JOINED;
 }
 
-/* Moves rec_process.number on to the first one that is free. `among_nodes`: it may also be taken in
- * the file of a node. */
+/* Moves rec_process.number on to the first free number. `among_nodes`: numbers in the files of
+ * nodes are taken, too. */
 static bool open_own_file(const char *run, bool among_nodes)
 {
     for (uint32_t probes = 0; probes < MOST_PROBES; probes++, rec_process.number++) {

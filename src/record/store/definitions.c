@@ -20,16 +20,15 @@ enum { FIRST_DEFINITION_BYTES = LULL_TAPE_PAGE, MOST_STEP = 64 << 10 };
 
 static struct {
     pthread_mutex_t lock;
-    struct lull_tape_definitions_header *header; /* of those that are being added; NULL: not
-                                                    recording */
-    size_t mapped, whole;                        /* bytes of it; of all of them */
+    struct lull_tape_definitions_header *header; /* of the definitions that are being added; NULL:
+                                                    nothing is recorded */
+    size_t mapped, whole;                        /* bytes of this extent, and of all of them */
     uint32_t n_regions, n_comms, n_markers, n_counters, n_objects, n_files;
     int64_t last_point; /* ns */
     bool full;          /* there is no room for more, and none is asked for again */
 } own_definitions = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- the file ---------------------------------------------------------------------------------
- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static size_t next_size(size_t least)
 {
@@ -176,7 +175,7 @@ uint32_t rec_define_region_once(uint32_t *id, const struct rec_region *region)
     if (known != 0)
         return known;
     uint32_t fresh = rec_define_region(region);
-    /* Two threads may both have written one; the reader makes them one again. */
+    /* Two threads may both have written a definition; the reader makes one of them. */
     if (!__atomic_compare_exchange_n(id, &known, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return known;
     return fresh;
@@ -355,8 +354,7 @@ uint32_t rec_define_counter(const char *name, const char *unit, unsigned role)
                              &counter);
 }
 
-/* ---- the process and its clock ----------------------------------------------------------------
- */
+/* ---- the process and its clock --------------------------------------------------------------- */
 
 static void fill_node(struct lull_tape_builder *builder, const void *what)
 {
@@ -476,8 +474,7 @@ void rec_define_offset(int64_t ns, int64_t to_root, double error)
     unlock_all(&aside);
 }
 
-/* ---- what disturbed the program ---------------------------------------------------------------
- */
+/* ---- what disturbed the program -------------------------------------------------------------- */
 
 struct disturbance {
     uint64_t seed;

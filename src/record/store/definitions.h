@@ -1,5 +1,6 @@
-/* The definitions of this process: appended to its file under a mutex, never on the hot path. Ids
- * are given out here, from 1 on; 0 says that there is none (yet). */
+/* The definitions of this process: what the ids in its tapes stand for. They are appended to its
+ * file under a mutex, never on the hot path. Ids are given out here, from 1 on; 0 says that there
+ * is none (yet). */
 #ifndef LULL_RECORD_STORE_DEFINITIONS_H
 #define LULL_RECORD_STORE_DEFINITIONS_H
 
@@ -10,55 +11,58 @@
 
 struct rec_region {
     uint32_t paradigm, role; /* enum lull_tape_paradigm, enum lull_tape_role */
-    bool parallel;           /* inside it is inside an OpenMP parallel region */
+    bool parallel;           /* what is inside of it is inside of an OpenMP parallel region */
     uint32_t line;
     const char *name;
     const char *file; /* NULL: unknown */
 };
 
 struct rec_comm {
-    uint64_t key; /* the same at all members, different from all others; 0: of this process alone */
+    uint64_t key; /* the same at all members, different from all other communicators; 0: only this
+                     process is in it */
     uint32_t paradigm;
     uint32_t size;
-    uint32_t first;          /* process number of rank 0, when the members follow each other */
+    uint32_t first;          /* process number of rank 0, where the members have consecutive
+                                numbers */
     uint32_t parent, remote; /* ids or UINT32_MAX */
     const uint32_t *members; /* process numbers; NULL: `size` from `first` on */
-    bool tells_rank;         /* members NULL: they are not known, but which rank we are */
-    uint64_t rank;           /* LULL_TAPE_NO_RANK: it is the other group */
+    bool tells_rank;         /* with members NULL: they are not known, but our own rank is */
+    uint64_t rank;           /* our own; LULL_TAPE_NO_RANK: this is the group of the others */
     const char *name;
 };
 
-/* Part of a region: its calls from one place, or with `code` the region that has its code there. */
+/* A part of a region: its calls from one place, or with `code` the region whose code is there. */
 struct rec_site {
     uint32_t region;
     uint32_t code;                       /* enum lull_tape_code */
-    unsigned n;                          /* the innermost first; with `code` 1 */
+    unsigned n;                          /* places, the innermost first; with `code` 1 */
     uint32_t objects[REC_MOST_CALLPATH]; /* ids */
-    uint64_t offsets[REC_MOST_CALLPATH]; /* as the file has them: less where it was loaded */
+    uint64_t offsets[REC_MOST_CALLPATH]; /* in the file, not in memory */
 };
 
-/* In the place that this process takes (container.h). False: nothing can be recorded; errno says why.
- */
+/* Begins the definitions in the place that this process takes (container.h). False: nothing can be
+ * recorded; errno says why. */
 bool rec_definitions_begin(const char *run, const char *store);
 /* Nothing can be recorded after all: the file goes away. */
 void rec_definitions_drop(void);
 void rec_definitions_end(void);
 
 uint32_t rec_define_region(const struct rec_region *region);
-/* Once for every place: *id is set when it is 0, by whichever thread comes first. */
+/* Defines a region once: *id is set when it is 0, by whichever thread comes first. Returns it. */
 uint32_t rec_define_region_once(uint32_t *id, const struct rec_region *region);
 /* A loaded file; `build_id` hexadecimal, or "". */
 uint32_t rec_define_object(const char *path, const char *build_id);
 uint32_t rec_define_site(const struct rec_site *site); /* its id is that of a region */
 uint32_t rec_define_comm(const struct rec_comm *comm);
-/* Two groups that are each other's `remote`; returns the local one's id. */
+/* The two groups of an intercommunicator, which are each other's `remote`; returns the id of the
+ * local one. */
 uint32_t rec_define_intercomm(struct rec_comm *local, struct rec_comm *remote);
-/* The same where the local one alone has a key that only its members know; see
- * LULL_TAPE_DEFINE_FAR. `far`: its key is `theirs`. */
+/* The same where only the local group has a key that its members alone know; see
+ * LULL_TAPE_DEFINE_FAR. The key of `far` is `theirs`. */
 uint32_t rec_define_half(const struct rec_comm *local, uint64_t link, uint64_t own,
                          const struct rec_comm *far);
-/* Calls of a function have been left out from here on: their mean of `ns` was too short. How many
- * they were, or LULL_TAPE_NOT_COUNTED: the process goes on. */
+/* Calls of a function have been left out from here on, because their mean of `ns` was too short.
+ * `calls` is how many they were; LULL_TAPE_NOT_COUNTED: the process still goes on. */
 void rec_define_throttled(uint32_t region, uint64_t ns, uint64_t calls);
 uint32_t rec_define_marker(const char *name);
 /* `kind`: enum lull_tape_file_kind. */
@@ -71,11 +75,12 @@ void rec_define_world(uint32_t first, uint32_t size, uint32_t rank);
 
 /* The program was disturbed on purpose: what the user asked for, in lines, and the seed. */
 void rec_define_disturbance(uint64_t seed, const char *specs);
-/* How many messages were held back, or had come late enough by themselves; of how many it was not
- * known when they were sent. */
+/* How many messages were held back, or had come late enough by themselves (`known`), and of how
+ * many it was not known when they were sent. */
 void rec_define_held(uint64_t known, uint64_t unknown);
 
-/* At `ns` of the node's clock, that of rank 0 is `to_root` ns ahead, give or take `error`. */
+/* At `ns` of this node's clock, the clock of rank 0 is `to_root` ns ahead, give or take `error`
+ * ns. */
 void rec_define_offset(int64_t ns, int64_t to_root, double error);
 /* Adds a calibration point of the clock if the last one is older than `ns`. */
 void rec_define_clock(int64_t ns);

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The signal of RLIMIT_FSIZE is sent to the thread that writes: it is held back, and taken away if
- * it was not pending before. */
+/* The signal of RLIMIT_FSIZE is sent to the thread that writes. It is held back there, and taken
+ * away unless it was pending before. */
 struct guard {
     sigset_t limit, before, pending;
 };
@@ -133,14 +133,15 @@ bool rec_file_extend(const struct rec_file *file, uint64_t offset, size_t size)
     return good;
 }
 
-/* Not by the C library's function: UCX 1.13, below MPICH, puts one of its own into its place that
- * loses the last argument, and all would be moved to address 0. */
+/* A system call, not the C library's function: UCX 1.13, below MPICH, puts a function of its own
+ * into its place, which loses the last argument, and all would be moved to address 0. */
 bool rec_file_remap(void *from, size_t from_size, void *to, size_t size)
 {
     return syscall(SYS_mremap, from, from_size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) != -1;
 }
 
-/* Mapping over a place directly could leave a hole there when it fails. */
+/* The memory is mapped elsewhere and then moved, because mapping over a place directly could leave
+ * a hole there when it fails. */
 void rec_file_freeze(void *mapping, size_t size)
 {
     void *space = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -23,7 +23,7 @@ static size_t size_of(const struct rec_thread *self, uint64_t regions)
     return sizeof(struct lull_tape_sums_header) + regions * 2 * self->sum_size;
 }
 
-/* They stand in several places of the file, and in one of the memory. */
+/* The sums stand in several places of the file, and in one place of the memory. */
 static bool map_more_sums(struct rec_thread *self, size_t size)
 {
     struct rec_sums *sums = &self->sums_file;
@@ -107,8 +107,8 @@ static void add_to_frame(struct rec_thread *self, const struct rec_frame *frame,
         sum->ticks += ticks;
 }
 
-/* What a frame has spent by itself is added to what was inside of it, so that it is not counted
- * again when the region is left. */
+/* The time that a frame has spent by itself goes to its sum, and counts as inside of it from then
+ * on, so that it is not counted again when the region is left. */
 static void settle_frames(struct rec_thread *self, uint64_t now)
 {
     uint64_t end = now, *inside = &self->inside;

@@ -44,9 +44,9 @@ static uint64_t number_behind(const char *text, const char *word)
     return colon ? strtoull(colon + 1, NULL, 10) : 0;
 }
 
-/* The calling thread has never left its core since it came there: no file is needed, each of which
- * takes longer than all else that is done for a short life. What it waited for its first core is
- * not known then, and is before anything that is recorded of it. */
+/* Fills *cores without a file where the calling thread has never left its core since it came there:
+ * reading a file takes longer than all else that is done for a short life. How long the thread
+ * waited for its first core is not known then, and lies before all that is recorded of it. */
 static bool look_at_once(struct lull_tape_cores *cores)
 {
     struct rusage usage;
@@ -56,8 +56,8 @@ static bool look_at_once(struct lull_tape_cores *cores)
     return true;
 }
 
-/* Since the thread began; the scheduler counts ns with a core, and ns in which it could have run.
- */
+/* The scheduler's numbers since the thread began: ns with a core, and ns in which it could have
+ * run. */
 static struct lull_tape_cores look_at_cores(uint32_t thread)
 {
     char text[4096], *rest;
@@ -109,9 +109,9 @@ void rec_cores_begin(struct rec_thread *self)
     struct lull_tape_cores *total = &self->header->cores;
     self->thread_id = (uint32_t)gettid();
     self->cores_before = (struct lull_tape_cores){0};
-    if (self->made_as == 0) /* else its life begins here */
+    if (self->made_as == 0) /* else the numbers are 0: its life begins here */
         self->cores_before = look_at_cores(self->thread_id);
-    /* What earlier threads of this location have had stays in the sum. */
+    /* What earlier threads of this location had stays in the sum. */
     self->cores_before.on -= total->on;
     self->cores_before.off -= total->off;
     self->cores_before.preempted -= total->preempted;

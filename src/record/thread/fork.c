@@ -1,5 +1,5 @@
-/* What the measured program starts. A fork shares our mappings with the parent, so the child must
- * not write; a program that it executes would find us in its environment. */
+/* What the measured program starts. A forked child shares our mappings with its parent, so it must
+ * not write; a program that is executed would find the recorder in its environment. */
 #include "base/starters.h"
 #include "record/core.h"
 #include "record/keep.h"
@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a program that records into the same run is told as we were, and what is of this one alone.
- */
+/* The settings that a program which records into the same run is given as we were. Others are for
+ * this process alone. */
 static const char *const passed_on[] = {
     "LULL_RECORD_BYTES",    "LULL_RECORD_PROFILE", "LULL_RECORD_COUNTERS",   "LULL_RECORD_FOLLOW",
     "LULL_RECORD_CALLPATH", "LULL_RECORD_FILTER",  "LULL_RECORD_THROTTLE",   "LULL_RECORD_START",
@@ -61,7 +61,8 @@ static char *preload_without(const char *own)
     return kept;
 }
 
-/* What ASAN_OPTIONS has behind the setting that came with us; NULL: it does not have that. */
+/* The user's part of ASAN_OPTIONS, behind the setting that came with the recorder; NULL: the
+ * recorder's setting is not there. */
 static const char *own_sanitizer_options(void)
 {
     const char *options = getenv("ASAN_OPTIONS");
@@ -71,8 +72,8 @@ static const char *own_sanitizer_options(void)
     return *options == ':' ? options + 1 : options;
 }
 
-/* Before anything is taken out of the environment. The run is told by a path that holds in any
- * folder. */
+/* Keeps the settings before any is taken out of the environment. The run is given by a path that
+ * holds in any folder. */
 static void keep_settings(const char *library, const char *others)
 {
     const char *run = getenv("LULL_RECORD_DIR");
@@ -145,15 +146,17 @@ static bool is_one_of(const char *const *names, size_t count, bool versions)
     return false;
 }
 
-/* Programs that only start others: with LULL_RECORD_FOLLOW they hand us on and have no location
- * themselves, so that the program in `mpirun script` has the number of its rank. */
+/* Whether this is a program that only starts others. With LULL_RECORD_FOLLOW it hands the recorder
+ * on and has no location itself, so that the program in `mpirun script` has the number of its
+ * rank. */
 static bool is_shell(void)
 {
     static const char *const shells[] = {LULL_SHELLS, "env", "timeout"};
     return is_one_of(shells, sizeof shells / sizeof *shells, false);
 }
 
-/* What a user means to measure, behind a shell: it needs a runtime, or may load one. */
+/* Whether this is the program that a user means to measure behind a shell: it needs a runtime of
+ * MPI or OpenMP, or may load one. */
 static bool is_sought(void)
 {
     static const char *const interpreters[] = {LULL_INTERPRETERS};
@@ -176,8 +179,8 @@ static void number_followers(void)
         setenv("LULL_RECORD_STORE", "process", 1);
 }
 
-/* What is called there though nothing is recorded must not wait for threads that the child has not.
- */
+/* In a forked child: functions that are called there, though nothing is recorded, must not wait for
+ * threads that the child does not have. */
 static void begin_child(void)
 {
     rec_leave_to_parent();

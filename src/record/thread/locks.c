@@ -1,9 +1,9 @@
 /* Waiting for mutexes, conditions, semaphores and read-write locks: of pthreads, which C++ calls,
- * and C's own. Who finds a lock free pays for a second name of the function alone; who has to wait
- * has his wait recorded if it is long enough.
+ * and of C itself. A thread that finds a lock free pays only for one more call. Where a thread has
+ * to wait, the wait is recorded if it is long enough.
  *
- * A lock that is free is had by trying. Functions with a time limit check their arguments first,
- * which a try would not, so that they are called at once and only measured. */
+ * Whether a lock is free is found by trying it. Functions with a time limit check their arguments
+ * first, which a try would not do; so these are called at once and only measured. */
 #include "record/thread/locks.h"
 
 #include "record/next.h"
@@ -60,8 +60,7 @@ __attribute__((constructor)) static void find_lock_functions(void)
     rec_next_find(next, lock_names, N_NEXT);
 }
 
-/* ---- a wait -----------------------------------------------------------------------------------
- */
+/* ---- a wait ---------------------------------------------------------------------------------- */
 
 struct blocked {
     struct rec_wait wait;
@@ -89,8 +88,7 @@ static void end_blocked(void *context)
     rec_wait_leave(&blocked->wait);
 }
 
-/* ---- locks ------------------------------------------------------------------------------------
- */
+/* ---- locks ----------------------------------------------------------------------------------- */
 
 #define WAITS(name, type)                                                             \
     static REC_COLD int name##_waits(type *lock, const void *from, const void *frame) \
@@ -113,8 +111,8 @@ LOCK_CALL(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, pthread_rwlock_t, EBU
 LOCK_CALL(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, pthread_rwlock_t, EBUSY)
 LOCK_CALL(mtx_lock, mtx_trylock, mtx_t, thrd_busy)
 
-/* Whether the C library's try is as good as its wait. Of a robust mutex that cannot be had any more
- * glibc's leaves the lock taken (2.36), so that the next one waits for ever; those that change
+/* Whether trying the lock is as good as waiting for it. When a robust mutex cannot be had any more,
+ * glibc's try leaves it taken (2.36), so that the next thread waits for ever. Mutexes that change
  * priorities are left alone, too. */
 static bool is_plain(const pthread_mutex_t *lock)
 {
@@ -150,10 +148,10 @@ TIMED(pthread_rwlock_clockrdlock, (pthread_rwlock_t * lock, CLOCK_UNTIL), (lock,
 TIMED(pthread_rwlock_timedwrlock, (pthread_rwlock_t * lock, UNTIL), (lock, until))
 TIMED(pthread_rwlock_clockwrlock, (pthread_rwlock_t * lock, CLOCK_UNTIL), (lock, clock, until))
 
-/* ---- what may be cancelled --------------------------------------------------------------------
- */
+/* ---- what may be cancelled ------------------------------------------------------------------- */
 
-/* A thread that is cancelled goes on with functions of its own, which are recorded. */
+/* A thread that is cancelled goes on with functions of its own (its clean-up), which are recorded:
+ * so the cancellation ends the wait first. */
 #define CANCELLED(name, declared, call)                              \
     REC_EXPORT int name declared                                     \
     {                                                                \
@@ -187,7 +185,7 @@ static REC_COLD int sem_wait_waits(sem_t *semaphore, const void *from, const voi
     return result;
 }
 
-/* A thread that is to be cancelled is so here, even if it need not wait. */
+/* A thread with a pending cancellation is cancelled here, even if it need not wait. */
 REC_EXPORT int sem_wait(sem_t *semaphore)
 {
     const int reason = errno;

@@ -1,7 +1,7 @@
-/* Pauses that the program asks for, or the user: they hold for all threads of the process. Each
- * pause and each resumption begins an epoch; a thread takes note of it when something begins or
- * ends on it that is recorded, and writes onto its tape when the pause began and ended. Where it
- * has missed several, they become one of the same length in all. */
+/* Pauses hold for all threads of the process. Each begin and each end of a pause begins an epoch. A
+ * thread takes note of an epoch when something that is recorded begins or ends on it, and then
+ * writes onto its tape when the pause began and ended. Where it has missed several pauses, they
+ * become one of the same length in all. */
 #include "record/thread/pause.h"
 
 #include "record/core.h"
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ==== pause =================================================================================== */
+/* ==== pauses ================================================================================== */
 
 static pthread_mutex_t pause_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -65,7 +65,8 @@ static void change(enum rec_pause_reason reason, bool holds)
             latest_epoch.on = now;
             latest_epoch.ended += now - latest_epoch.off;
         }
-        /* At the end another thread, which does not wait for the lock, closes the gate for good. */
+        /* Where the process ends, another thread closes the gate for good without waiting for this
+         * lock: a gate that has changed meanwhile stays as it is. */
         __atomic_compare_exchange_n(&rec_process.gate, &old, latest_epoch.gate, false,
                                     __ATOMIC_RELEASE, __ATOMIC_RELAXED);
     }
@@ -94,8 +95,7 @@ void rec_resume(void)
     rec_pause_for(REC_PAUSE_PROGRAM, false);
 }
 
-/* ---- threads ----------------------------------------------------------------------------------
- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static uint64_t not_before_last(const struct rec_thread *self, uint64_t time)
 {
@@ -139,8 +139,8 @@ void rec_pause_note(struct rec_thread *self)
     if (rec_gate_of(self) / REC_GATE_EPOCH == epoch.gate / REC_GATE_EPOCH)
         return;
     const bool goes_on = is_pause(epoch.gate), knew = self->paused;
-    /* Of all pauses that have ended since, but for the last one: they come right before that, or
-     * make the one longer of which the thread knew. */
+    /* Ticks of all pauses that have ended since the thread took note, without the last one. They
+     * are put right before that, or make the pause longer of which the thread knew. */
     uint64_t others = epoch.ended - self->ended - (goes_on ? 0 : epoch.on - epoch.off);
     if (knew && others > 0)
         end_pause(self, self->pause_from + others);
@@ -181,22 +181,20 @@ void rec_pause_leave(struct rec_thread *self, uint64_t now)
         end_pause(self, now);
 }
 
-/* ==== window ================================================================================== */
+/* ==== the part that the user wants ============================================================ */
 
 enum { MOST_ITERATION_NAME = 256 };
 
 static struct {
-    int64_t start, length; /* ns; 0: at once, and up to the end */
-    bool signals, off;     /* off: recording begins when a signal says so */
-    char name
-        [MOST_ITERATION_NAME]; /* of the region whose visits count; "": iterations that are marked */
+    int64_t start, length;          /* ns; 0: at once, and up to the end */
+    bool signals, off;              /* off: recording begins when a signal says so */
+    char name[MOST_ITERATION_NAME]; /* of the region whose visits count; "": marked iterations do */
     long first, last;
 } wanted_part;
 
 bool rec_window_has_iterations;
 
-/* ---- settings ---------------------------------------------------------------------------------
- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static int64_t ns_of(const char *name)
 {
@@ -243,8 +241,7 @@ void rec_window_start(void)
         rec_pause_for(REC_PAUSE_ITERATION, true);
 }
 
-/* ---- time and signals -------------------------------------------------------------------------
- */
+/* ---- time and signals ------------------------------------------------------------------------ */
 
 static sem_t wake;
 static bool is_off; /* atomic: what the last signal wanted */
@@ -268,7 +265,7 @@ static struct timespec after(struct timespec time, int64_t ns)
     return time;
 }
 
-/* Until then; NULL: for ever. */
+/* Obeys signals until that moment; NULL: for ever. */
 static void wait_until(const struct timespec *until)
 {
     for (;;) {
@@ -299,7 +296,7 @@ static void *watch(void *argument)
     return NULL;
 }
 
-/* The program's signals are not for this thread. */
+/* Starts the recorder's thread, to which none of the program's signals comes. */
 static bool start_watch(struct timespec *begin)
 {
     enum { STACK = 64 << 10 };
@@ -338,12 +335,11 @@ void rec_window_watch(void)
     }
 }
 
-/* ---- iterations -------------------------------------------------------------------------------
- */
+/* ---- iterations ------------------------------------------------------------------------------ */
 
 static struct rec_thread *counting; /* atomic: the thread whose visits count, the first that came */
-static long iteration_visits;       /* of the region, on that thread */
-static unsigned nested;             /* the visit that is open, and the marks inside of it */
+static long iteration_visits;       /* visits of the region on that thread, so far */
+static unsigned nested;             /* regions open on it, from the counted visit on */
 
 void rec_window_iteration(long number)
 {

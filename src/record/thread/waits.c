@@ -13,16 +13,16 @@
 #include <threads.h>
 #include <time.h>
 
-/* ==== waits =================================================================================== */
+/* ==== waits and their records ================================================================= */
 
-/* What is waited for; see LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN. number 0: nobody that is known. */
+/* What a call waits for (see LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN); number 0: nothing that is
+ * known. */
 struct meeting {
     uint64_t number;
     uint32_t location, threads;
 };
 
-/* ---- records ----------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static const struct meeting no_meeting;
 
@@ -51,15 +51,15 @@ static bool wait_begin(struct rec_wait *wait, struct rec_wait_function *function
         return true;
     }
     wait->region = region_of_wait(function);
-    if (self->omp) /* a construct may be open on whose account threads are made */
+    if (self->omp) /* a construct may be open that makes threads itself */
         rec_omp_unfold(self);
-    rec_gate_shut(self); /* what a signal's handler does meanwhile would come before it */
+    rec_gate_shut(self); /* what a signal handler does meanwhile would come before the record */
     wait->begin = rec_open_call(self, wait->region);
     return true;
 }
 
-/* The end of the thread's life is where it is already: the call is on the tape before what belongs
- * to it. */
+/* Writes what belongs to a call that is on the tape already; the thread's life already reaches to
+ * the call's end. */
 static void put_meeting(struct rec_thread *self, unsigned what, uint64_t time,
                         const struct meeting *meeting)
 {
@@ -73,7 +73,8 @@ static void put_meeting(struct rec_thread *self, unsigned what, uint64_t time,
     rec_commit(self, 2);
 }
 
-/* Of a thread that was paused when the call began: no record that follows is from before. */
+/* The same for a thread that was paused when the call began: no later record may have an earlier
+ * time. */
 static void put_alone(struct rec_thread *self, unsigned what, uint64_t time,
                       const struct meeting *meeting)
 {
@@ -84,8 +85,8 @@ static void put_alone(struct rec_thread *self, unsigned what, uint64_t time,
     put_meeting(self, what, time, meeting);
 }
 
-/* The program has paused or resumed meanwhile: the call is a region then in which a pause may lie.
- */
+/* Ends a call during which the program has paused or resumed: it becomes a region in which a pause
+ * may lie. */
 static void end_over_pause(struct rec_wait *wait, const struct meeting *meeting)
 {
     struct rec_thread *self = wait->self;
@@ -135,7 +136,7 @@ static void wait_end(struct rec_wait *wait, const struct meeting *meeting)
 }
 
 /* The call is over, and has made the thread with that number, unless it is 0. */
-/* The thread may live already: its begin must not be before this. */
+/* The new thread may live already: its begin must not be before this moment. */
 static void wait_end_made(struct rec_wait *wait, uint64_t number)
 {
     struct rec_thread *self = wait->self;
@@ -153,8 +154,7 @@ static void wait_end_made(struct rec_wait *wait, uint64_t number)
     rec_gate_open(self);
 }
 
-/* ---- calls from places ------------------------------------------------------------------------
- */
+/* ---- calls from places ----------------------------------------------------------------------- */
 
 /* What is called on the way is not recorded. */
 static REC_COLD uint32_t new_place(struct rec_thread *self, struct rec_wait_function *function,
@@ -216,24 +216,23 @@ void rec_wait_leave(struct rec_wait *wait)
     rec_gate_open(wait->self);
 }
 
-/* ---- threads ----------------------------------------------------------------------------------
- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static pthread_mutex_t waits_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What the library calls a thread -> the newest one that it has called so: its number, and in the
+/* The library's name of a thread -> the number of the newest thread with that name, and in the
  * lower half its location. */
 static struct rec_map thread_numbers;
 
 static uint32_t newest_number; /* atomic */
 
-/* Of the next thread that the program makes. */
+/* The number of the next thread that the program makes. */
 static uint64_t rec_thread_number(void)
 {
     return __atomic_add_fetch(&newest_number, 1, __ATOMIC_RELAXED);
 }
 
-/* The newest of all threads so far, before a wait for one of them. */
+/* The number of the newest of all threads so far, asked before a wait for one of them. */
 static uint64_t thread_newest(void)
 {
     return __atomic_load_n(&newest_number, __ATOMIC_RELAXED);
@@ -247,8 +246,8 @@ static void thread_is(uint64_t number, uint32_t location)
     pthread_mutex_unlock(&waits_lock);
 }
 
-/* What a wait for the end of a thread was, once it has ended; `newest` as it was before: the
- * library may call another thread the same by now. */
+/* What a wait for the end of a thread was, known once it has ended. `newest_before` is the newest
+ * thread before the wait, because the library may have given the name to another thread by now. */
 static struct meeting meeting_of(pthread_t thread, uint64_t newest_before)
 {
     const uint64_t known = rec_map_get(&thread_numbers, (uintptr_t)thread);
@@ -258,18 +257,17 @@ static struct meeting meeting_of(pthread_t thread, uint64_t newest_before)
     return meeting;
 }
 
-/* ---- barriers ---------------------------------------------------------------------------------
- */
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 struct barrier {
-    uint32_t threads; /* 0: it is none any more */
-    uint32_t number;  /* of those that were made in this process */
+    uint32_t threads; /* 0: it is no barrier any more */
+    uint32_t number;  /* number of the barrier among those made in this process */
     uint64_t come;    /* atomic: how many have come so far */
 };
 
 static struct rec_map barriers; /* address -> struct barrier, which stays */
 
-/* A barrier at this address is for so many threads of this process from here on; 0: it is none any
+/* At this address is a barrier for so many threads of this process from here on; 0: it is none any
  * more. */
 static void barrier_is(const void *address, uint32_t count)
 {
@@ -286,8 +284,8 @@ static void barrier_is(const void *address, uint32_t count)
     pthread_mutex_unlock(&waits_lock);
 }
 
-/* A thread comes to a barrier. All that meet come before one of them leaves, so that they need only
- * be counted. */
+/* A thread comes to a barrier. All threads that meet come before one of them leaves, so that it is
+ * enough to count them. */
 static struct meeting barrier_come(const void *address)
 {
     struct barrier *barrier = (struct barrier *)rec_map_get(&barriers, (uintptr_t)address);
@@ -300,7 +298,7 @@ static struct meeting barrier_come(const void *address)
     return meeting;
 }
 
-/* ==== pthread ================================================================================= */
+/* ==== threads that the program makes ========================================================== */
 
 /* Threads that the program makes by itself become locations; those of runtimes either do when they
  * run the program's code (OpenMP) or are of no interest (progress threads of MPI). How the program
@@ -319,8 +317,7 @@ enum { THREAD_FUNCTIONS(REC_NEXT_INDEX) N_NEXT };
 
 static rec_function next[N_NEXT];
 
-/* ---- making -----------------------------------------------------------------------------------
- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 struct beginning {
     start_function *start;
@@ -329,8 +326,8 @@ struct beginning {
     uint64_t number;
 };
 
-/* From when a thread is made until it begins. Not malloc's, as long as there are some: a thread
- * that frees gets a cache from malloc, which most do not need. */
+/* What is kept from when a thread is made until it begins. The first BEGINNINGS of them are not
+ * malloc's: a thread that frees memory gets a cache from malloc, which most threads do not need. */
 enum { BEGINNINGS = 32 };
 
 static struct beginning beginnings[BEGINNINGS];
@@ -375,8 +372,8 @@ static int begin_c(void *argument)
     return beginning.start_c(beginning.argument);
 }
 
-/* NULL: the new thread is to begin as if there were no recorder. Who calls may be a sanitizer in
- * between. */
+/* NULL: the new thread begins as if there were no recorder. The caller may be a sanitizer that
+ * stands between the program and us. */
 static struct beginning *make_beginning(struct beginning what, const void *caller)
 {
     struct rec_thread *self = rec_process.on ? rec_current() : &rec_nobody;
@@ -429,8 +426,7 @@ REC_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
     return result;
 }
 
-/* ---- waiting ----------------------------------------------------------------------------------
- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 struct join_call {
     struct rec_wait wait;
@@ -475,8 +471,7 @@ JOIN(pthread_clockjoin_np,
      (thread, result_of, clock, until))
 JOIN(thrd_join, (thrd_t thread, int *result_of), (thread, result_of))
 
-/* ---- barriers ---------------------------------------------------------------------------------
- */
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 REC_EXPORT int pthread_barrier_init(pthread_barrier_t *barrier,
                                     const pthread_barrierattr_t *attributes, unsigned count)

@@ -1,8 +1,5 @@
-/* Threads that the program makes itself, and how they wait for each other: their numbers, and the
- * records from which a reader knows who waited for whom.
- *
- * A call that makes a thread or waits is recorded between a begin and an end; in a pause only that
- * threads have met is on the tape. */
+/* A call that makes a thread or waits is recorded between a begin and an end. In a pause the tape
+ * tells only that threads have met. */
 #ifndef LULL_RECORD_THREAD_WAITS_H
 #define LULL_RECORD_THREAD_WAITS_H
 
@@ -10,12 +7,12 @@
 
 #include <pthread.h>
 
-/* A function of the threads' library. */
+/* A function that makes threads or waits, of the threads' library or the C library. */
 struct rec_wait_function {
     const char *name;
     uint32_t role;   /* enum lull_tape_role */
     uint32_t region; /* atomic; 0: not yet called */
-    bool files;      /* it is one for files: what waits there has an activity of its own */
+    bool files;      /* it works on files: waiting in it is an activity of its own */
 };
 
 struct rec_wait {
@@ -25,24 +22,27 @@ struct rec_wait {
     uint64_t begin;
 };
 
-/* Where a function of the program's was called from: REC_CALLER and REC_FRAME (site/site.h); `site`
- * stands for the function, from REC_LOCK_SITES or REC_FILE_SITES on. */
+/* Where the program has called a function: REC_CALLER and REC_FRAME (site/site.h). `site` stands
+ * for the function: a number from REC_LOCK_SITES or REC_FILE_SITES on. */
 struct rec_wait_place {
     unsigned site;
     const void *from, *frame;
 };
-enum { REC_LOCK_SITES = 0x5000, REC_FILE_SITES = 0x5800 }; /* those of OpenMP: omp/team.h */
+enum {
+    REC_LOCK_SITES = 0x5000,
+    REC_FILE_SITES = 0x5800
+}; /* OpenMP has numbers from REC_OMP_SITES on (omp/team.h) */
 
-/* As rec_wait_begin, of a call that is told apart by its place and meets no thread. False also in a
- * pause, on a thread that is no location, and where a runtime or the recorder calls. */
+/* Begins a call that has a call site and meets no thread. False: it is not recorded, in a pause, on
+ * a thread that is no location, and where a runtime or the recorder calls. */
 bool rec_wait_begin_at(struct rec_wait *wait, struct rec_wait_function *function,
                        const struct rec_wait_place *place);
-/* The call was over at `end`. Returns the time of what else is to be told of it, which
- * rec_wait_leave follows. */
+/* The call was over at `end`. Returns the time that further records of the call must have; they are
+ * written before rec_wait_leave. */
 uint64_t rec_wait_end_at(struct rec_wait *wait, uint64_t end);
 /* The call was too short to be recorded. */
 void rec_wait_drop(struct rec_wait *wait);
-/* Behind either of these. */
+/* Behind rec_wait_end_at or rec_wait_drop: the thread is outside of the call. */
 void rec_wait_leave(struct rec_wait *wait);
 
 #endif
