@@ -1,9 +1,8 @@
-#include "model/kernel/reader.h"
-
 #include "lull_features.h"
 #include "model/kernel/kernel.h"
 
 #if LULL_HAVE_LIBCLANG
+#include "model/kernel/reader.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
