@@ -21,7 +21,7 @@ struct lull_collective_costs {
     struct process_costs *processes; /* [n_processes] */
 };
 
-/* What a sampled member says beside its times, in the place of bytes. */
+/* What is kept of a sampled member beside its times; packed into lull_sampled.bytes. */
 struct sampled_member {
     uint64_t bytes;
     uint32_t comm;
@@ -57,7 +57,8 @@ static bool is_logarithmic(uint8_t op)
            op == LULL_COLLECTIVE_REDUCE || op == LULL_COLLECTIVE_ALLREDUCE;
 }
 
-/* Whether it is a tree or goes straight from or to the root shows by who waits for whom. */
+/* Whether who waits for whom shows if an operation goes along a tree, or straight from or to the
+ * root. */
 static bool is_rooted(uint8_t op)
 {
     return op == LULL_COLLECTIVE_BCAST || op == LULL_COLLECTIVE_REDUCE ||
@@ -138,16 +139,17 @@ bool lull_collective_costs_get(struct lull_collective_costs *costs, struct lull_
 
 /* ---- trees --------------------------------------------------------------------------------- */
 
-enum { LATE = 10 }; /* latencies: a wait of so many is seen */
+enum { LATE = 10 }; /* latencies that a process must be late for the wait to be seen */
 
-/* Of operations with a root, how often somebody waited, or did not, for late ones that are between
- * it and those whose data it needs, if the operation is a binomial tree. */
+/* How often a process waited, or went on without, for a late process that would be between it and
+ * the root's data, or its own part of the data, if the operation were a binomial tree. */
 struct tree_evidence {
     uint32_t waited, went_on;
 };
 
-/* When those came who are below a place in the tree, or above it and below the root. Places are
- * counted from the root; the parent of one lacks its lowest bit (sim/collective/collective.c). */
+/* When the last process came that is below a place in the tree; or (last_above) above the place and
+ * below the root. Places are counted from the root; the parent of a place is its number without the
+ * lowest bit (sim/collective/collective.c). */
 static int64_t last_below(const int64_t *entered, uint32_t size, uint32_t place)
 {
     const uint32_t end = place + (place & -place);
@@ -165,7 +167,8 @@ static int64_t last_above(const int64_t *entered, uint32_t place)
     return last;
 }
 
-/* The times of the members by their places; false: who is who is not known. */
+/* Puts the times of the members in the order of their places; false: the members, or the root, are
+ * not known. */
 static bool arrange(const struct lull_trace *trace, const struct lull_sampled *members,
                     const struct sampled_member *of, int64_t *entered, int64_t *left)
 {
@@ -214,7 +217,7 @@ static void look_for_tree(const struct lull_trace *trace, const struct lull_samp
 
 struct cost_sum {
     double ns;
-    uint64_t messages; /* one after the other */
+    uint64_t messages; /* that go one after the other */
     uint32_t operations;
 };
 
@@ -226,8 +229,8 @@ static uint32_t rounds(uint32_t size)
     return count;
 }
 
-/* When the operation could begin, and when it was over, for those that needed others; false: that
- * is not known. */
+/* When the operation could begin, and when it was over for the members that needed others. False:
+ * that is not known. */
 static bool find_span(const struct lull_sampled *members, uint32_t size, uint8_t op,
                       int64_t *ret_begin, int64_t *ret_end)
 {
@@ -266,8 +269,8 @@ static void compare_members(const struct lull_sampled *members, uint32_t size,
 
 /* ---- the whole sample ------------------------------------------------------------------------ */
 
-/* The members of the operation that begins at `from`; *ret_end: behind it. False: not all are
- * there. */
+/* Finds the members of the operation that begins at item `from` of the sample; *ret_end: the item
+ * behind its last one. False: not all members are in the sample. */
 static bool next_operation(const struct lull_collective_costs *costs,
                            const struct lull_sample *sample, uint32_t from, uint32_t *ret_end,
                            struct sampled_member *ret_first)

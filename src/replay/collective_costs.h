@@ -1,11 +1,11 @@
-/* What the collective operations of a run say of themselves: what they cost beyond undisturbed
- * messages (software, contention, disturbances of who takes part), and by which algorithm.
+/* The costs of the collective operations of a run: how much longer they took than undisturbed
+ * messages would (software, contention, disturbed members), and by which algorithm they went.
  *
- * Of blocking operations on communicators of one group a sample is taken by communicator and
- * number, so that all members bring the same ones. Of those for which a logarithmic number of
- * messages after each other is usual, the time from when all needed ones had come until the last
- * one left is compared with that of these messages. Memory: 130 kB for each worker; more than 2048
- * members, and nothing is known. */
+ * A sample of the blocking operations on communicators of one group is taken by communicator and
+ * number, so that all processes sample the same operations. For operations that usually go by a
+ * logarithmic number of messages one after the other, the time from when all needed members had
+ * come until the last one left is compared with the time of these messages. Memory: 160 kB for each
+ * worker. Nothing is known of operations of more than 2048 members (LULL_SAMPLE). */
 #ifndef LULL_REPLAY_COLLECTIVE_COSTS_H
 #define LULL_REPLAY_COLLECTIVE_COSTS_H
 
@@ -22,21 +22,22 @@ void lull_collective_costs_destroy(struct lull_collective_costs *costs); /* NULL
 /* For one pass with so many workers, over masters at least. */
 struct lull_consumer lull_collective_costs_consumer(struct lull_collective_costs *costs);
 
-/* Behind a pass that a team has shared: from its members to the first, which adds them up. */
+/* After a pass that a team has shared: from its members to the first, which adds them up. */
 bool lull_collective_costs_put(const struct lull_collective_costs *costs, struct lull_flow *flow);
 bool lull_collective_costs_get(struct lull_collective_costs *costs, struct lull_flow *flow);
 
 struct lull_collective_facts {
-    /* How much longer, ns, a message of these operations took on average than `latency` ns + bytes
+    /* How much longer, in ns, a message of these operations took on average than `latency` + bytes
      * / `bandwidth`; 0 where less than eight operations tell it, or it was not longer. */
     double delay;
-    /* Of broadcasts, reductions, gathers and scatters: who has others below or above it in a
-     * binomial tree goes on without them when they are late, in nine of ten cases and eight at
-     * least. So messages go straight to the root, or from it. */
+    /* Of broadcasts, reductions, gathers and scatters: messages go straight to the root, or from
+     * it, and not along a binomial tree. In a tree a process would wait for those that are below or
+     * above it there; `direct` is set where processes went on without late ones in nine of ten
+     * cases, and in eight cases at least. */
     bool direct[LULL_COLLECTIVES];
 };
 
-/* Behind the pass, once. Fails with LULL_ERR_MEMORY. */
+/* After the pass, once. `latency`: ns; `bandwidth`: bytes/s. Fails with LULL_ERR_MEMORY. */
 lull_status lull_collective_costs_conclude(struct lull_collective_costs *costs, double latency,
                                            double bandwidth,
                                            struct lull_collective_facts *ret_facts,

@@ -67,7 +67,7 @@ static bool count_message_of_channel(struct eager_thread *thread, uint32_t chann
     return true;
 }
 
-/* The same at both ends. */
+/* The hash of a message, the same at its sender and its receiver. */
 static uint64_t hash_message_number(const struct lull_channel *channel, uint32_t number)
 {
     uint64_t hash = lull_sample_mix(0, (uint64_t)channel->source << 32 | channel->target);
@@ -97,7 +97,8 @@ static bool open_message(struct open_list *list, const struct pending_send *mess
     return true;
 }
 
-/* The last one opened comes first: the list of a thread that never completes any may be long. */
+/* Searches from the last one opened, because the list of a thread that never completes its requests
+ * may be long. */
 static bool close_message(struct open_list *list, uint64_t request,
                           struct pending_send *ret_message)
 {
@@ -139,7 +140,7 @@ static bool end_send(struct lull_eager_evidence *evidence, unsigned worker,
     struct pending_send message;
     while (close_message(&thread->sends, request, &message)) {
         message.item.times[RETURNED] = time;
-        if (!message.blocks) /* what ends late need not have waited */
+        if (!message.blocks) /* a non-blocking send that ends late need not have waited */
             message.item.times[BEGAN] = time;
         if (!add_message_end(evidence, worker, SENT, &message))
             return false;
@@ -257,9 +258,9 @@ bool lull_eager_evidence_get(struct lull_eager_evidence *evidence, struct lull_f
 
 /* What the messages of about one size show. */
 struct finding {
-    double eager;  /* the largest that was, or -1 */
-    double waited; /* the smallest that seems to have waited for its receive */
-    uint32_t n_waited;
+    double eager;      /* bytes of the largest that was eager, or -1 */
+    double waited;     /* bytes of the smallest that seems to have waited for its receive */
+    uint32_t n_waited; /* how many seem to have waited */
     struct lull_handshakes handshakes;
 };
 
@@ -335,7 +336,7 @@ lull_status lull_eager_evidence_weigh(struct lull_eager_evidence *evidence, bool
         if (status != LULL_OK)
             return status;
         findings.handshakes[size] = finding.handshakes;
-        if (finding.eager >= 0) { /* and so are smaller ones */
+        if (finding.eager >= 0) { /* then smaller ones were eager, too, whatever they seemed */
             findings.least = finding.eager;
             findings.most = (double)INFINITY;
         } else if (finding.n_waited >= ENOUGH_SENDS) {
@@ -400,11 +401,11 @@ enum { NETWORK_SIZES = 65, ENOUGH_MESSAGES = 8 };
 
 enum { IN_NODE, BETWEEN_NODES, NETWORK_REACHES };
 
-/* Messages that their receiver waited for, all of them, and those that were there before a call
- * that was for them alone. */
+/* The sets of messages of which samples are taken: those that their receiver waited for; all; and
+ * those that were there before a call that was for them alone. */
 enum { WAITED_FOR, ALL, THERE, SETS };
 
-/* Of messages of about one size. */
+/* A sum over messages of about one size. */
 struct message_sum {
     uint64_t count, bytes;
     int64_t ns;
@@ -415,11 +416,12 @@ enum { AGES = 64 };
 
 /* All messages of about one size. */
 struct totals {
-    struct message_sum
-        waited[2]; /* those that their receiver waited for and that ended its call, from
-                              send to receive; [1]: in calls that waited for sends to others, too */
-    struct message_sum sent[AGES]; /* those that were sent before the call and ended it, by age */
-    struct message_sum receives;   /* all, from when both sides had begun */
+    /* Messages that their receiver waited for and that ended its call; ns from send to receive.
+     * waited[1]: those of calls that waited for sends to others, too; waited[0]: the other ones. */
+    struct message_sum waited[2];
+    struct message_sum sent[AGES]; /* those that were sent before the call and ended it, by age; ns
+                                      from send to receive */
+    struct message_sum receives;   /* all; ns from when both sides had begun */
 };
 
 /* What one worker has seen. */
@@ -441,7 +443,7 @@ struct lull_network_samples {
     unsigned workers;
     struct network_tally *tallies;
     struct last *lasts; /* by location */
-    bool pair;          /* there are two processes: sends go where messages come from */
+    bool pair;          /* there are only two processes, so sends go to where messages come from */
 };
 
 /* ---- samples ------------------------------------------------------------------------------- */
@@ -473,9 +475,10 @@ static void add_to_sum(struct message_sum *sum, uint64_t bytes, int64_t ns)
     sum->ns += ns;
 }
 
-/* A call is over. One for several messages lasts until the last of them is there, which tells how
- * long this one took if it was waited for. A call for one message tells how long it takes to copy
- * one that is there, if it was sent longer before the call than the call took. */
+/* A call of a thread is over. A call for several messages lasts until the last of them is there, so
+ * it tells how long the message took that was sent last, if the call waited for it. A call for one
+ * message tells how long it takes to copy a message that is there already, if the message was sent
+ * so long before the call that it must have been there: longer than the call took. */
 static void end_sampled_call(struct lull_network_samples *samples, struct network_tally *tally,
                              uint32_t location)
 {
@@ -522,7 +525,7 @@ void lull_network_samples_take(void *context, unsigned worker,
     const struct lull_sampled timing = {.hash = hash_ideal_message(message),
                                         .bytes = message->bytes,
                                         .times = {message->received - from}};
-    if (message->received < from) /* clocks */
+    if (message->received < from) /* clocks contradict each other */
         return;
     for (int set = waited ? WAITED_FOR : ALL; set <= ALL; set++)
         add_timing(tally, reach, set, &timing);
@@ -547,7 +550,7 @@ static void join_totals(struct totals *totals, const struct totals *part)
         join_sum(&totals->sent[age], &part->sent[age]);
 }
 
-/* Those of all workers go to the first. */
+/* Adds what one worker has seen to that of another. */
 static void add_tally(struct network_tally *sum, const struct network_tally *part)
 {
     sum->no_memory |= part->no_memory;
@@ -560,7 +563,7 @@ static void add_tally(struct network_tally *sum, const struct network_tally *par
         }
 }
 
-/* Of all locations and workers, in the tally of the first worker. */
+/* Ends the calls of all locations and adds up all workers in the tally of the first. */
 static struct network_tally *add_all(struct lull_network_samples *samples)
 {
     struct network_tally *tally = &samples->tallies[0];
@@ -609,7 +612,7 @@ void lull_network_samples_destroy(struct lull_network_samples *samples)
 
 /* ---- from member to member ----------------------------------------------------------------- */
 
-/* Of messages of one size: `receives` are all of them. */
+/* Puts what is known of messages of about one size; nothing more follows where there were none. */
 static bool put_size(struct network_tally *tally, int reach, int size, struct lull_flow *flow)
 {
     const struct totals *totals = &tally->totals[reach][size];
@@ -675,7 +678,7 @@ static void add_size(struct lull_sample *sample, double *ret_time, double *ret_b
     *ret_bytes = bytes / sample->count;
 }
 
-/* Through the smallest and the largest size. */
+/* The line through the low quantiles of the smallest and the largest size. */
 static struct line fit_sizes(struct lull_sample *const *of)
 {
     struct line line = {0, (double)INFINITY, false};
@@ -720,7 +723,8 @@ static double time_of(struct line line, double bytes)
     return line.latency + 1e9 * bytes / line.bandwidth;
 }
 
-/* Through one point, with a bandwidth if that is possible. */
+/* The line through one point with this bandwidth; if its latency would be negative, the line
+ * through that point without latency. Bandwidths in bytes/s. */
 static struct line line_through(double bytes, double ns, double bandwidth)
 {
     if (ns >= 1e9 * bytes / bandwidth)
@@ -728,10 +732,11 @@ static struct line line_through(double bytes, double ns, double bandwidth)
     return (struct line){0, ns > 0 ? fmax(1, 1e9 * bytes / ns) : (double)INFINITY, true};
 }
 
-/* MPI libraries send this much at once unless they are told otherwise; bytes. */
+/* Messages up to so many bytes are sent at once by every MPI library as installed (the smallest
+ * limit found, see LULL_WAIT_EAGER in wait/wait.h). */
 #define LEAST_EAGER 4096
 
-/* What is known of the messages between two processes that are so far from each other. */
+/* What is known of the messages inside nodes, or of those between nodes. */
 struct reach {
     const struct totals *totals;                    /* [SIZES] */
     struct lull_sample *const (*of)[NETWORK_SIZES]; /* [SETS] */
@@ -742,11 +747,13 @@ struct reach {
     uint32_t n_ranges;
 };
 
-/* How long messages of about one size were on their way: those that were waited for, and those that
- * had been sent before the call, but less long than messages take. `usual` is what they take where
- * nobody waited for one. Where a call waited for sends to others, too, these may have ended it,
- * unless they were eager; they are taken to be of about the same size. What is not eager, its
- * sender knows best. */
+/* How long messages of about one size were on their way. These are the messages that were waited
+ * for, and those that were sent before the call, but less long before it than messages take. If no
+ * message of this size was waited for, `usual` says how long they take.
+ *
+ * A call that also waited for sends to others may have ended with one of these sends, unless they
+ * were eager; they are taken to be of about the same size as the message. The time of a message
+ * that is not eager is best known from its sender, so there the sends count instead. */
 static struct message_sum find_flights(const struct reach *reach, int size, struct line usual)
 {
     const struct totals *totals = &reach->totals[size];
@@ -773,7 +780,7 @@ static bool is_enough(const struct lull_sample *sample)
     return sample && sample->count >= ENOUGH_MESSAGES;
 }
 
-/* What those of a sample cost that nobody disturbed. */
+/* What the undisturbed messages of a sample cost. */
 static struct line low_price(struct lull_sample *sample, double bandwidth)
 {
     double ns, bytes;
@@ -781,10 +788,10 @@ static struct line low_price(struct lull_sample *sample, double bandwidth)
     return line_through(bytes, ns, bandwidth);
 }
 
-/* So that all messages of a range together cost what they did: each costs the mean, and for every
- * byte more or less what it costs by the line. Where none was seen apart from sends, the cost is
- * that of messages that nobody disturbed. Sizes of which too few were seen cost as the ones before,
- * or as the first. */
+/* Sets the costs of the ranges so that all messages of a range together cost what they did in the
+ * run: a message of mean size costs the mean, and each byte more or less costs what the line says.
+ * Where too few flights are known, the cost is that of undisturbed messages. Sizes of which too few
+ * messages were seen cost like the size before them, or like the first known one. */
 static void fit_ranges(struct reach *reach)
 {
     struct line cost = {0}, copy = {0, (double)INFINITY, true};
@@ -814,8 +821,8 @@ static void fit_ranges(struct reach *reach)
     }
 }
 
-/* Each node gets as many cores as the fullest has ranks; the ranks of a node take its cores in
- * turn. */
+/* Each node gets as many cores as the node with most ranks has ranks; the ranks of a node take its
+ * cores in turn. */
 void lull_replay_placement(const struct lull_trace *trace, uint32_t application,
                            struct lull_arena *arena, struct lull_placement *ret_placement)
 {

@@ -1,17 +1,18 @@
 /* The measured network: what the messages of a trace cost.
  *
  * A message that its receiver was already waiting for takes latency + bytes / bandwidth, and longer
- * where somebody was disturbed. So the low quantile (LULL_NETWORK_QUANTILE) of the times of small
- * messages gives the latency, and its growth with the size the bandwidth: that is the network as it
- * is told, and what collective operations are made of. Where nobody ever waited for a message, the
- * time that receives took after the message was sent is all there is.
+ * where somebody was disturbed. So the 0.1 quantile of the times of small messages gives the
+ * latency, and the growth of that quantile with the size gives the bandwidth. This is the network
+ * that users are told, and the messages of collective operations cost so. Where nobody ever waited
+ * for a message, the times that receives took after the message was sent are used instead.
  *
- * Messages of the program cost by ranges, a power of two of bytes each, so that all of a range cost
- * together what they did. Messages that were waited for tell that, those that were sent so shortly
- * before their call that they were still under way, and large ones by how long blocking sends took
- * from when both sides had begun. The least time of a wait is a low quantile, too, of calls for one
- * message that had been there. Inside nodes and between them apart, where the trace says which
- * process is on which node. */
+ * The messages of the program itself cost by ranges: the messages of a range, which is a power of
+ * two of bytes, together cost what they did in the run. Three kinds of messages tell that: messages
+ * that were waited for; messages that were sent so shortly before the receiving call that they were
+ * still under way; and large ones, by how long blocking sends took from when both sides had begun.
+ * The least time of a wait is a low quantile of calls for one message that had been there already.
+ * All this is measured inside nodes and between them apart, where the trace says which process is
+ * on which node. */
 #ifndef LULL_REPLAY_MEASURED_NETWORK_H
 #define LULL_REPLAY_MEASURED_NETWORK_H
 
@@ -23,10 +24,11 @@
 /* ==== measured network ======================================================================== */
 
 /* A sample of the messages of a trace, taken while its ideal runtime is found. It does not depend
- * on the order of the messages or the number of workers. Memory: 100 kB for each power of two among
- * the sizes of messages, per worker, and 100 bytes per location. */
+ * on the order of the messages or the number of workers. Memory: per worker, for each power of two
+ * among the sizes of messages, up to three samples of 160 kB (replay/sample.h), inside nodes and
+ * between them; and 100 bytes per location. */
 struct lull_network_samples;
-struct lull_eager_evidence; /* replay/eager_limit.h */
+struct lull_eager_evidence; /* see below */
 lull_status lull_network_samples_create(const struct lull_trace *trace, unsigned workers,
                                         struct lull_network_samples **ret_samples,
                                         struct lull_error *err);
@@ -41,8 +43,8 @@ bool lull_network_samples_put(struct lull_network_samples *samples, struct lull_
 bool lull_network_samples_get(struct lull_network_samples *samples, struct lull_flow *flow);
 
 /* Fills *ret_network (class ranges, with a placement in `arena`), once. A level without messages
- * gets the numbers of the other; a trace without messages costs nothing. The eager limit follows
- * the evidence, or (NULL) is that of the class. */
+ * gets the numbers of the other level; the network of a trace without messages costs nothing. The
+ * eager limit follows from `evidence`; NULL: it is that of the class. */
 lull_status lull_network_samples_fit(struct lull_network_samples *samples,
                                      struct lull_eager_evidence *evidence, uint32_t application,
                                      struct lull_arena *arena, struct lull_network *ret_network,
@@ -57,9 +59,10 @@ void lull_replay_placement(const struct lull_trace *trace, uint32_t application,
 /* The eager limit that a trace shows: up to which size sends did not wait for their receives.
  *
  * A send that returned before its receive was posted was eager. A blocking send that began before
- * its receive and returned behind it may have waited; where several did so of a size of which none
- * was eager, they did. Sends and receives of a channel are numbered, and of each power of two among
- * the sizes a sample is compared. Memory: 130 kB for each of them, side and worker. */
+ * its receive and returned after it may have waited; where several sends of about one size did so
+ * and none was eager, they did wait. Sends and receives of a channel are numbered, so that samples
+ * of both hold the same messages; they are compared for each power of two among the sizes. Memory:
+ * 160 kB for each of these sizes, side and worker. */
 
 struct lull_eager_evidence;
 
@@ -75,9 +78,8 @@ struct lull_consumer lull_eager_evidence_consumer(struct lull_eager_evidence *ev
 bool lull_eager_evidence_put(const struct lull_eager_evidence *evidence, struct lull_flow *flow);
 bool lull_eager_evidence_get(struct lull_eager_evidence *evidence, struct lull_flow *flow);
 
-/* Blocking sends of about one size whose messages may not have been eager: how many of a sample,
- * their bytes, and the time from when both sides had begun until one of them knew that it was over.
- */
+/* Blocking sends of about one size in a sample: how many, their bytes together, and the sum of
+ * their times from when both sides had begun until one of them knew that the message was over. */
 struct lull_handshakes {
     uint64_t count, bytes;
     int64_t ns;
@@ -85,14 +87,13 @@ struct lull_handshakes {
 
 enum { LULL_EAGER_SIZES = 65 };
 
-/* The largest message that was eager, the largest that may have been, and by the number of bits in
- * the size the blocking sends. */
 struct lull_eager_findings {
-    double least, most; /* bytes; `most` may be infinite */
-    struct lull_handshakes handshakes[LULL_EAGER_SIZES];
+    double least, most; /* bytes of the largest message that was eager, and of the largest that may
+                           have been; `most` may be infinite */
+    struct lull_handshakes handshakes[LULL_EAGER_SIZES]; /* by the number of bits in the size */
 };
 
-/* Behind the pass: what was found within nodes or between them. */
+/* After the pass: what was found inside nodes, or between them. */
 lull_status lull_eager_evidence_weigh(struct lull_eager_evidence *evidence, bool between_nodes,
                                       struct lull_eager_findings *ret_findings,
                                       struct lull_error *err);

@@ -1,32 +1,33 @@
 /* Replay: a measured run as a program (sim/program.h, class "trace").
  *
- * One stream per process, that of its master thread, and one for each other thread that
- * communicates; they meet (SYNC) when the master forks and joins. Where it is recorded which
- * threads the program makes itself, each of these has one, too: it begins when it is made, a join
- * waits for its end, and a barrier for all that come to it; waits last at least as long as
- * measured. Ranks are the processes of one application in their order. What is not MPI becomes
- * COMPUTE (one-sided operations, I/O and the tracer's flush: not scaled), sends, receives, waits
- * and collective operations become what they were: a receive takes the message that it took in the
- * trace, also where it was posted with wildcards; a wait, or a test that succeeded, waits for the
- * requests that it completed; Probe takes no time, as do calls that wait for nobody (unless
- * `keep_calls` says otherwise). A test or Iprobe that found nothing is such a call, too, unless the
- * next call tests or waits again before the program has computed for as long, and the place in the
- * program waits (survey.h): then it is part of a wait, which ends when what it waits for is there.
- * Operations with MPI_PROC_NULL do nothing, neighbourhood collectives and the freeing of
- * communicators wait for nobody, the making of communicators is a barrier.
+ * Ranks are the processes of one application in their order. A process has a stream for its master
+ * thread, and one for each other thread that communicates; these threads meet (SYNC) when the
+ * master forks and joins. A thread that the program makes itself, where that is recorded, has a
+ * stream, too: it begins when it is made, a join waits for its end, and a barrier for all that come
+ * to it; such waits last at least as long as measured.
  *
- * To know what a posted receive will take, a stream is read ahead to its completion; at most
- * LULL_REPLAY_AHEAD operations wait for that. A receive that completes later than that is posted
- * when it completes. Memory: what is in flight, and this read-ahead.
+ * What is not MPI becomes COMPUTE (not scaled: one-sided operations, I/O and the tracer's flush).
+ * Sends, receives, waits and collective operations become what they were:
+ *  - a receive takes the message that it took in the trace, even if it was posted with wildcards;
+ *  - a wait, or a test that succeeded, waits for the requests that it completed;
+ *  - Probe takes no time, and neither do calls that wait for nobody (unless `keep_calls` says
+ *    otherwise);
+ *  - a test or Iprobe that found nothing is such a call, too, unless the next call tests or waits
+ *    again before the program has computed for as long, and the place in the program waits
+ *    (survey.h): then it is part of a wait, which ends when what it waits for is there;
+ *  - operations with MPI_PROC_NULL do nothing, neighbourhood collectives and the freeing of
+ *    communicators wait for nobody, the making of communicators is a barrier.
  *
- * Clocks that contradict each other are set right first (replay/survey.h): a process whose
- * clock is behind begins later.
+ * A stream is read ahead to the completion of a posted receive, to know what the receive will take.
+ * At most LULL_REPLAY_AHEAD operations wait for that; a receive that completes later is posted when
+ * it completes. Memory: what is in flight, and this read-ahead.
  *
- * The time behind the last event of a thread counts (replay/ideal/ideal.h).
+ * Clocks that contradict each other are set right first (replay/survey.h): a process whose clock is
+ * behind begins later. The time behind the last event of a thread counts (replay/ideal/ideal.h).
  *
  * Traces differ in what they hold. Where receives do not say what they received, the sends decide
- * (replay/program/lost.h). Waits of which nothing was recorded are taken to be for the oldest send,
- * or with MPI_Waitall for all sends. */
+ * (replay/program/lost.h). A wait of which nothing was recorded is taken to be for the oldest send,
+ * MPI_Waitall for all sends. */
 #ifndef LULL_REPLAY_REPLAY_H
 #define LULL_REPLAY_REPLAY_H
 
@@ -41,24 +42,26 @@
 /* A computation on its way into the program. */
 struct lull_replay_burst {
     uint32_t stream, location;
-    uint32_t region; /* innermost of the user, or LULL_NONE */
-    uint8_t mark;    /* of the innermost marked region; 0: in none */
-    bool fixed;
-    uint32_t phase;     /* collective operations of all processes before it, in which all wait */
-    uint32_t ordinal;   /* of the bursts of this phase */
-    uint32_t execution; /* of a parallel region by the master, the outermost, in which it lies;
-                           counted from 0 for each process; LULL_NONE: in none */
+    uint32_t region;    /* innermost of the user, or LULL_NONE */
+    uint8_t mark;       /* of the innermost marked region; 0: in none */
+    bool fixed;         /* no faster processor shortens it (program/items.h) */
+    uint32_t phase;     /* how many collective operations of all processes, in which all wait for
+                           all, come before it */
+    uint32_t ordinal;   /* its number among the bursts of this phase */
+    uint32_t execution; /* in which of the master's outermost parallel regions it lies, counted from
+                           0 for each process; LULL_NONE: in none */
     int64_t begin, end; /* measured */
-    int64_t ns;
+    int64_t ns;         /* its length; less than end - begin if it was interrupted */
 };
 
-/* The execution in which a burst lies, behind so many forks and joins of the master. */
+/* The execution in which a burst lies that comes after so many forks and joins of the master. */
 static inline uint32_t lull_replay_execution(uint32_t meets)
 {
     return meets % 2 ? meets / 2 : LULL_NONE;
 }
 
-/* Which of the calls that wait for nobody take the time they took; others take none. */
+/* Which of the calls that wait for nobody take as long as they took in the run; others take no
+ * time. */
 enum lull_replay_keep {
     LULL_KEEP_NONE,
     LULL_KEEP_OTHERS, /* that move no data: Init, Comm_rank ...; for networks whose messages occupy
@@ -73,13 +76,14 @@ struct lull_replay_options {
     const uint8_t *marks; /* [n_regions]: regions whose time comes in bursts of its own, with a mark
                              > 0; NULL: none */
     bool pieces;          /* a COMPUTE for every stretch of time, whatever its length, see
-                             lull_replay_measured; for who maps measured to simulated time */
+                             lull_replay_measured; for users that map measured to simulated time */
     uint8_t keep_calls;   /* enum lull_replay_keep */
     const struct lull_windows *windows; /* one interval, the same for all processes: what lies
                                            outside takes no time; NULL: the whole run */
-    struct lull_process_range range;    /* only their streams can be run, and nothing that has to be
-                                           found in the events of others; {0, 0}: all */
-    bool eager_sends; /* no send waits for its receive; what is kept follows from the network */
+    struct lull_process_range range;    /* only streams of these processes can be run, as far as
+                                           nothing need be found in the events of others; {0, 0}:
+                                           all */
+    bool eager_sends; /* no send waits for its receive; LULL_KEEP_ALL still follows the network */
     const struct lull_network *network; /* with LULL_KEEP_ALL: whose eager limit counts; NULL: none
                                            is known */
     const struct lull_disturbance *disturbance; /* noise and delays that masters have besides;
@@ -103,8 +107,8 @@ void lull_replay_measured(const struct lull_op *op, int64_t *ret_begin, int64_t 
 /* Whether a stream is that of a master thread. */
 bool lull_replay_is_master(const struct lull_program *program, uint32_t stream);
 
-/* After a simulation to the end: whether a delay of the disturbance, by its index, has come; not
- * where its rank is out of range. */
+/* After a simulation to the end: whether a delay of the disturbance, by its index, has come. False
+ * also if its rank is not in the range of the options. */
 bool lull_replay_was_delayed(const struct lull_program *program, uint32_t delay);
 
 /* How many ranks the processes in front of one have. */

@@ -1,6 +1,7 @@
-/* Samples: up to LULL_SAMPLE of what is drawn from a stream, those with the smallest hashes. So
- * they are the same whatever the order, may be taken in parts and put together, and two samples of
- * the same messages hold the same messages. Internal to the room. */
+/* A sample: of many items the LULL_SAMPLE with the smallest hashes. So a sample does not depend on
+ * the order of the items; it may be taken in parts that are put together; and two samples of the
+ * same messages, such as of their sends and of their receives, hold the same messages. Memory: 160
+ * kB. Internal to the room. */
 #ifndef LULL_REPLAY_SAMPLE_H
 #define LULL_REPLAY_SAMPLE_H
 
@@ -11,23 +12,24 @@ enum { LULL_SAMPLE = 2048 };
 struct lull_sampled {
     uint64_t hash;
     uint64_t bytes;
-    int64_t times[2];
-    uint32_t process; /* of those who say who they are; else 0 */
+    int64_t times[2]; /* as its user likes */
+    uint32_t process; /* set by collective_costs.c alone; else 0 */
 };
 
 struct lull_sample {
     struct lull_sampled items[2 * LULL_SAMPLE];
     uint32_t count;
-    uint64_t most; /* those with larger hashes are out */
+    uint64_t most; /* items with larger hashes are left out */
 };
 
-/* Into a sample that is made when it is needed; false: no memory. */
+/* Adds an item to a sample, which is made if it is NULL; false: no memory. */
 bool lull_sample_add(struct lull_sample **sample, const struct lull_sampled *item);
-/* Adds those of another one, which may be NULL; false: no memory. */
+/* Adds the items of another sample, which may be NULL; false: no memory. */
 bool lull_sample_join(struct lull_sample **sample, const struct lull_sample *other);
-/* Leaves at most LULL_SAMPLE, by hash. */
+/* Sorts the items by hash and leaves at most LULL_SAMPLE. */
 void lull_sample_settle(struct lull_sample *sample);
-/* From member to member of a team: what is got is added. `sample` may be NULL, or be made. */
+/* From member to member of a team; what is got is added. The sample that is put may be NULL, the
+ * one that gets is made if it is needed. */
 bool lull_sample_put(struct lull_sample *sample, struct lull_flow *flow);
 bool lull_sample_get(struct lull_sample **sample, struct lull_flow *flow);
 

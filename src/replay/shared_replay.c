@@ -11,9 +11,9 @@
 
 enum {
     LETTERS_OF_PARCEL = 84,   /* 4 KiB */
-    ON_THEIR_WAY = 16384,     /* batches to a member, from all others, that it has not taken */
-    FEWEST_ON_THEIR_WAY = 16, /* from one */
-    MOST_KEPT = 1 << 20       /* messages: 64 MiB of records */
+    ON_THEIR_WAY = 16384,     /* most batches to a member, from all others, that it has not taken */
+    FEWEST_ON_THEIR_WAY = 16, /* so many batches another member may always send of these */
+    MOST_KEPT = 1 << 20       /* messages that a member keeps: 64 MiB of records */
 };
 
 enum { LETTERS_LOOKS = 1000 };
@@ -33,25 +33,25 @@ struct parcel {
 
 /* Another member. */
 struct other {
-    struct parcel *next; /* letters that wait for company; NULL: there were none yet */
-    uint32_t untaken;    /* batches to it that it has not taken, as far as is known */
-    uint32_t owed;       /* batches of it that were taken, which it was not told */
+    struct parcel *next; /* letters to it that wait for company; NULL: there were none yet */
+    uint32_t untaken;    /* batches to it that it has not taken, as far as it has told */
+    uint32_t owed;       /* batches of it that were taken here, but it has not been told so */
 };
 
 struct lull_letters {
     struct lull_team *team;
     struct other *others; /* [members] */
     struct lull_ending ending;
-    uint32_t most_untaken, n_full; /* members that have as many of this one */
-    uint32_t n_owing;              /* those to be told that half as many were taken */
+    uint32_t most_untaken, n_full; /* most batches that may be untaken at one member; how many
+                                      members have so many */
+    uint32_t n_owing;              /* members of which half as many were taken, to be told */
     bool lost;                     /* a member has gone, or there is no memory for its mail */
-    struct lull_team_parcel held;  /* letters that are being read */
-    bool flushes;                  /* what waits for company goes when it looks the next time */
+    struct lull_team_parcel held;  /* the batch that is being read */
+    bool flushes;                  /* letters that wait for company go at the next look for mail */
     struct lull_patience patience;
 };
 
-/* ---- posting ----------------------------------------------------------------------------------
- */
+/* ---- posting ------------------------------------------------------------------------------- */
 
 static lull_status post_batch(struct lull_letters *letters, uint32_t to, struct lull_error *err)
 {
@@ -113,8 +113,7 @@ static lull_status tell_letters_note(void *context, uint32_t to,
     return lull_team_post(letters->team, LULL_TEAM_REPLAY, to, &head, sizeof head, err);
 }
 
-/* ---- taking -----------------------------------------------------------------------------------
- */
+/* ---- taking -------------------------------------------------------------------------------- */
 
 static void give_back(struct lull_letters *letters)
 {
@@ -131,7 +130,8 @@ static void hear_taken(struct lull_letters *letters, uint32_t from, uint32_t cou
     other->untaken -= count;
 }
 
-/* Up to the next batch of letters; `bytes` of what is held NULL: there is none. */
+/* Takes parcels up to the next batch of letters, which becomes letters->held; held.bytes is NULL if
+ * there is none. */
 static lull_status take_parcels(struct lull_letters *letters, struct lull_error *err)
 {
     lull_status status = LULL_OK;
@@ -198,8 +198,7 @@ static lull_status take(void *context, bool idle, uint32_t kept, struct lull_sim
     return status;
 }
 
-/* ---- life -------------------------------------------------------------------------------------
- */
+/* ---- life ---------------------------------------------------------------------------------- */
 
 struct lull_letters *lull_letters_create(struct lull_team *team)
 {
@@ -251,14 +250,14 @@ struct lull_sim_part lull_letters_part(struct lull_letters *letters)
                                   .take = take};
 }
 
-/* ==== shared ================================================================================== */
+/* ==== shared replay =========================================================================== */
 
 bool lull_shared_may_be(const struct lull_network *network)
 {
     return network->class->any_order;
 }
 
-/* Which ranks each member has. */
+/* The first rank of each member, and behind the last member the number of ranks. */
 static const uint32_t *ranks_of(const struct lull_shared *shared, struct lull_arena *arena)
 {
     const uint32_t members = lull_team_size(shared->division->team);
@@ -268,10 +267,10 @@ static const uint32_t *ranks_of(const struct lull_shared *shared, struct lull_ar
     return cuts;
 }
 
-/* ---- whether all have called the same collective operations -----------------------------------
- */
+/* ---- whether all have called the same collective operations -------------------------------- */
 
-/* The largest of numbers and of their negatives contradict each other where they differ. */
+/* Numbers of all members are equal where the largest of them is minus the largest of their
+ * negatives. */
 static lull_status compare_signatures(struct lull_team *team, const uint64_t *signatures,
                                       uint32_t n, bool *ret_differ, struct lull_error *err)
 {
@@ -292,8 +291,7 @@ static lull_status compare_signatures(struct lull_team *team, const uint64_t *si
     return status;
 }
 
-/* ---- the result -------------------------------------------------------------------------------
- */
+/* ---- the result ---------------------------------------------------------------------------- */
 
 static lull_status put_together(const struct lull_shared *shared, bool alone,
                                 const uint64_t *signatures, const struct lull_sim_result *own,
@@ -320,10 +318,9 @@ static lull_status put_together(const struct lull_shared *shared, bool alone,
     return lull_team_agree(team, status, err);
 }
 
-/* ---- simulating -------------------------------------------------------------------------------
- */
+/* ---- simulating ---------------------------------------------------------------------------- */
 
-/* The part of this member. Sets *ret_lost where the others cannot be reached. */
+/* Simulates the part of this member. Sets *ret_lost where the others cannot be reached. */
 static lull_status simulate(const struct lull_shared *shared, uint64_t *signatures,
                             struct lull_arena *arena, struct lull_sim_result *ret_own,
                             bool *ret_lost, struct lull_error *err)

@@ -1,4 +1,3 @@
-/* The events of a simulation, through the tape writer of the trace room. */
 #include "replay/sim_tape.h"
 
 #include "trace/format.h"
@@ -50,7 +49,7 @@ static lull_status communicate(struct lull_sim_tape *tape, uint32_t rank, struct
     return put_region(tape, rank, true, tape->communication, state->last, err);
 }
 
-/* Until `time`, unless the rank is in a call. */
+/* The rank communicates until `time`, unless it is in a call. */
 static lull_status end_communication(struct lull_sim_tape *tape, uint32_t rank, int64_t time,
                                      struct lull_error *err)
 {
@@ -108,7 +107,7 @@ static uint64_t request_of(const struct lull_op *op)
     return op->request == LULL_OP_NO_REQUEST ? LULL_NO_REQUEST : op->request;
 }
 
-/* Wildcards and numbers that the trace's 32 signed bits do not hold. */
+/* A tag or peer for the trace, which has 32 signed bits: wildcards and large numbers do not fit. */
 static int32_t signed_number(uint32_t number)
 {
     return number == LULL_OP_ANY ? LULL_ANY : (int32_t)(number & INT32_MAX);
@@ -325,7 +324,7 @@ const struct lull_sim_sink *lull_sim_tape_sink(const struct lull_sim_tape *tape)
     return &tape->sink;
 }
 
-/* What is left of a rank: it waits in MPI_Finalize for the others. */
+/* Writes what is left of a rank: it waits in MPI_Finalize for the others. */
 static lull_status end_rank(struct lull_sim_tape *tape, uint32_t rank, int64_t end, int64_t runtime,
                             struct lull_error *err)
 {

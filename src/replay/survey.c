@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A thread that the program made. */
+/* A thread that the program made; a key of lull_survey.lives. */
 struct survey_life_key {
     uint64_t process, number;
 };
@@ -29,34 +29,35 @@ struct survey_life_key {
      LULL_STEP_MASK(LULL_STEP_RECV) | LULL_STEP_MASK(LULL_STEP_SEND_DONE) |      \
      LULL_STEP_MASK(LULL_STEP_CANCEL) | LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END))
 
-/* Places in one series; one that has more tells nothing. */
+/* Places in one series. A series with more places tells nothing. */
 enum { MOST_PLACES = 8 };
 
-/* A place waits if at most one of so many parts of its time was in vain. */
+/* The queries of a place are waits if at most one part in ten of their time was in vain. */
 enum { PARTS = 10 };
 
 struct poll_place {
     uint32_t region;
-    int64_t in_vain, answered; /* ns */
+    int64_t in_vain, answered; /* ns of queries in series */
 };
 
 struct poll_thread {
     struct poll_place *places;
     size_t n_places, capacity;
-    /* The series: since[a][b] is the time of the queries of its place b from the first of its place
-     * a on. */
-    uint32_t n_series, series[MOST_PLACES]; /* indices of places */
+    /* The present series has the places series[0 .. n_series), which are indices in `places`, in
+     * the order of their first queries. since[a][b] is the time, in ns, of the queries of its b-th
+     * place since the first query of its a-th place. */
+    uint32_t n_series, series[MOST_PLACES];
     int64_t since[MOST_PLACES][MOST_PLACES];
-    bool open; /* the last call was a query that found nothing: */
-    uint8_t call;
-    uint32_t region;
-    int64_t ns, ended;
-    bool found; /* the call that has begun found something */
+    bool open;         /* the last call was a query that found nothing, and this is its ... */
+    uint8_t call;      /* ... enum lull_call, ... */
+    uint32_t region;   /* ... place, ... */
+    int64_t ns, ended; /* ... length and measured end */
+    bool found;        /* the call that has begun found something */
 };
 
 struct lull_polls {
     uint32_t n_locations;
-    struct poll_thread **threads; /* [n_locations]; NULL: has not queried */
+    struct poll_thread **threads; /* [n_locations]; NULL: the location has not queried */
 };
 
 static bool is_query(uint8_t call)
@@ -66,7 +67,8 @@ static bool is_query(uint8_t call)
 
 /* ---- series -------------------------------------------------------------------------------- */
 
-/* Ends with the answer to its place `a`, or to none (MOST_PLACES). */
+/* The series ends with an answer to its place `a`, so the queries since the first of `a` were
+ * answered; or (MOST_PLACES) with no answer. */
 static void end_series(struct poll_thread *thread, uint32_t a)
 {
     for (uint32_t b = 0; b < thread->n_series; b++) {
@@ -78,7 +80,7 @@ static void end_series(struct poll_thread *thread, uint32_t a)
     thread->n_series = 0;
 }
 
-/* Ends with a blocking wait: all had their answer. */
+/* The series ends with a blocking wait: all its queries had their answer. */
 static void answer_series(struct poll_thread *thread)
 {
     for (uint32_t b = 0; b < thread->n_series; b++)
@@ -176,8 +178,8 @@ static void end_polled_call(struct poll_thread *thread, const struct lull_step *
     thread->ended = step->time;
 }
 
-/* A step of a location, all of them in order; those of different locations may come at once.
- * False: no memory. */
+/* The next step of a location; steps of different locations may come at the same time. False: no
+ * memory. */
 static bool polls_take(struct lull_polls *polls, uint32_t location, const struct lull_step *step)
 {
     struct poll_thread *thread = polls->threads[location];
@@ -197,7 +199,7 @@ static bool polls_take(struct lull_polls *polls, uint32_t location, const struct
     return true;
 }
 
-/* Behind all steps, from member to member of a team, each of which has threads of its own. */
+/* After all steps: from member to member of a team. Each member has threads of its own. */
 static bool polls_put(const struct lull_polls *polls, struct lull_flow *flow)
 {
     const uint32_t last = UINT32_MAX;
@@ -225,7 +227,8 @@ static bool polls_get(struct lull_polls *polls, struct lull_flow *flow)
     return l == UINT32_MAX;
 }
 
-/* Behind all steps: whether queries of a place that found nothing wait, as far as series tell. */
+/* After all steps: whether the queries of a place that found nothing are waits, as its series tell.
+ */
 static bool polls_wait(const struct lull_polls *polls, uint32_t location, uint32_t region)
 {
     const struct poll_thread *thread = polls ? polls->threads[location] : NULL;
@@ -283,8 +286,8 @@ static void polls_destroy(struct lull_polls *polls)
 enum { BARRIER_MOST_AHEAD = 1 << 20 };
 
 struct lull_barrier {
-    uint32_t complete; /* meetings from the first on that all came to */
-    uint32_t *came;    /* [begin, end): to the meetings behind these */
+    uint32_t complete; /* so many meetings, from the first on, all came to */
+    uint32_t *came;    /* [begin, end): how many threads came to each of the meetings after these */
     size_t begin, end, capacity;
 };
 
@@ -368,7 +371,7 @@ bool lull_barriers_all_came(const struct lull_barriers *barriers, uint32_t proce
     return at < barrier->end - barrier->begin && barrier->came[barrier->begin + at] >= threads;
 }
 
-/* From member to member of a team, each of which has the barriers of its processes. */
+/* From member to member of a team. Each member has the barriers of its processes. */
 static bool barriers_put(const struct lull_barriers *barriers, struct lull_flow *flow)
 {
     const uint64_t count = barriers->count;
@@ -436,8 +439,9 @@ static int64_t find_offset(const struct lull_passages *a, const struct lull_pass
     return llround(lull_median(differences, count));
 }
 
-/* Fills shifts[n] with what is to be added to the times of each of n processes, at least 0; all 0
- * where the clocks do not contradict each other, and for processes without passages the least. */
+/* Fills ret_shifts[n] with what is to be added to the times of each of n processes, in ns, at least
+ * 0. All are 0 where the clocks do not contradict each other; a process without passages gets the
+ * least shift. */
 static void clocks_compare(const struct lull_passages *processes, uint32_t n, int64_t *ret_shifts)
 {
     const struct lull_passages *first = processes;
@@ -445,7 +449,7 @@ static void clocks_compare(const struct lull_passages *processes, uint32_t n, in
     int64_t least = 0;
     while (first < processes + n && first->count == 0)
         first++;
-    for (uint32_t p = 0; p < n; p++) { /* all against the first */
+    for (uint32_t p = 0; p < n; p++) { /* all are compared with the first */
         ret_shifts[p] = processes[p].count ? find_offset(first, &processes[p]) : 0;
         wrong |= processes[p].count && contradict(first, &processes[p]);
         least = ret_shifts[p] < least ? ret_shifts[p] : least;
@@ -464,7 +468,7 @@ static lull_status no_memory_for_survey(const struct lull_survey *survey, struct
 
 /* ---- roots --------------------------------------------------------------------------------- */
 
-/* The operation with this number has this root. False: there is no memory. */
+/* Notes the root of the operation with this number. False: there is no memory. */
 static bool survey_put_root(struct lull_survey_roots *roots, size_t number, uint32_t process)
 {
     if (!lull_array_reserve(&roots->processes, &roots->capacity, number + 1,
@@ -777,11 +781,11 @@ void lull_survey_destroy(struct lull_survey *survey)
     free(survey);
 }
 
-/* ==== survey flow ============================================================================= */
+/* ==== from member to member of a team ========================================================= */
 
-/* What members of a team have surveyed, each of its processes, comes to the first. */
+/* Each member has surveyed its own processes; the first gets what all have found. */
 
-/* What is known of a thread, where anything is. */
+/* What is known of a thread; sent only where something is. */
 struct fact {
     uint32_t location;
     bool meets;

@@ -1,13 +1,16 @@
 /* Survey: what a replay has to know of the whole run before its first operation.
  *
- * How far clocks that were never compared are apart (program/clocks.h says how that is known), the
- * roots of blocking collective operations, where tracers tell them to the root alone (Paraver),
- * what the tracer says of requests, where the program polls to wait (polls.h), which threads were
- * made, ended and joined, and who came to barriers. Filled by a pass in which other analyses may
- * take part.
+ * It tells
+ *  - how far clocks that were never compared are apart (section clocks);
+ *  - the roots of blocking collective operations, where a tracer tells them to the root alone
+ *    (Paraver);
+ *  - what the tracer says of requests;
+ *  - where the program polls to wait (section polls);
+ *  - which threads were made, ended and joined, and who came to barriers (section barriers).
+ * It is filled by a pass in which other analyses may take part.
  *
  * Memory: for each process up to 1 KiB, for each operation with a root 4 bytes, for each thread
- * that the program made some 70 bytes, and that of program/barriers.h. */
+ * that the program made some 70 bytes, and what polls and barriers need. */
 #ifndef LULL_REPLAY_SURVEY_H
 #define LULL_REPLAY_SURVEY_H
 
@@ -29,11 +32,12 @@ lull_status lull_survey_create(const struct lull_trace *trace, uint32_t applicat
                                struct lull_survey **ret_survey, struct lull_error *err);
 void lull_survey_destroy(struct lull_survey *survey); /* NULL is allowed */
 
-/* To be given to one pass over the whole run. Of threads that are not read, nothing is known of
- * their requests. */
+/* To be given to one pass over the whole run. Nothing is known of the requests of threads that the
+ * pass does not read. */
 struct lull_consumer lull_survey_consumer(struct lull_survey *survey);
 
-/* All of that, with a pass of its own over the masters or (`callers`) over all threads. */
+/* Creates a survey, reads the run in a pass of its own, over the masters or (`callers`) over all
+ * threads, and concludes. */
 lull_status lull_survey_take(const struct lull_trace *trace, uint32_t application, bool callers,
                              struct lull_survey **ret_survey, struct lull_error *err);
 
@@ -44,16 +48,18 @@ bool lull_survey_get(struct lull_survey *survey, struct lull_flow *flow);
 /* To be called once behind the pass, before anything is asked. */
 void lull_survey_conclude(struct lull_survey *survey);
 
-/* What is to be added to the times of a process, at least 0 ns. */
+/* What is to be added to the measured times of a process so that clocks agree; ns, at least 0. */
 int64_t lull_survey_shift(const struct lull_survey *survey, uint32_t process);
 
-/* The root of the n-th blocking operation on a communicator, as a process, if a process said that
- * it was or, between two groups, one of the other group told; LULL_NONE. There is none from
- * lull_survey_operations on. */
+/* The process that was the root of the n-th blocking operation on a communicator. It is known if
+ * the root said that it was the root or, between two groups, if a process of the other group named
+ * it; else LULL_NONE. No operation with a number from lull_survey_operations on has a known root.
+ */
 uint32_t lull_survey_root(const struct lull_survey *survey, uint32_t comm, uint32_t number);
 uint32_t lull_survey_operations(const struct lull_survey *survey, uint32_t comm);
 
-/* Whether the tracer records when non-blocking receives, and sends, are complete: some are. */
+/* Whether the tracer records when non-blocking receives, or sends, are complete: some record was
+ * found. */
 bool lull_survey_completes_receives(const struct lull_survey *survey);
 bool lull_survey_completes_sends(const struct lull_survey *survey);
 
@@ -67,11 +73,13 @@ enum lull_life {
     LULL_LIFE_ENDS = 4,
     LULL_LIFE_JOINED = 8 /* somebody waited for its end */
 };
-/* Whether it is known when that happened to a thread, by its number in its process. */
+/* Whether it is known when `what` happened to a thread, which is named by its number in its
+ * process. */
 bool lull_survey_knows(const struct lull_survey *survey, uint32_t process, uint64_t number,
                        enum lull_life what);
 
-/* Whether all came to the meeting at a barrier of a step THREAD_WAIT_BEGIN or THREAD_WAIT_END. */
+/* Whether all threads came to the meeting of a step THREAD_WAIT_BEGIN or THREAD_WAIT_END of a
+ * barrier. */
 bool lull_survey_all_came(const struct lull_survey *survey, uint32_t process,
                           const struct lull_step *step);
 
@@ -79,94 +87,93 @@ bool lull_survey_all_came(const struct lull_survey *survey, uint32_t process,
  * another thread), or cancelled sends. */
 bool lull_survey_withdraws(const struct lull_survey *survey, uint32_t location);
 
-/* Whether a thread's queries of a region that found nothing may be a wait (replay/polls.h). */
+/* Whether a thread's queries of a region that found nothing may be a wait (see polls). */
 bool lull_survey_polls_wait(const struct lull_survey *survey, uint32_t location, uint32_t region);
 
 /* ==== polls =================================================================================== */
 
-/* Which queries of a program (tests, MPI_Iprobe) are the turns of a loop that waits, and which are
- * part of its work, as it is where a program looks for messages after each piece of work. One query
- * that found nothing looks like another; what tells is how their series end.
+/* A query is a test or an MPI_Iprobe. Some queries are turns of a loop that waits; others are part
+ * of the program's work, for example where it looks for messages after each piece of work. A single
+ * query that found nothing does not tell which it is. Series of queries tell by how they end.
  *
- * A series are queries that found nothing, one behind the other, each longer than what the program
- * computed behind it. Whoever waits asks until one of the questions has its answer: such a series
+ * A series is a row of queries that found nothing, each longer than what the program computed after
+ * it. A program that waits asks until one of its questions has an answer. So a series of waiting
  * ends with a query of the same place that found something, with a blocking wait, or (MPI_Iprobe)
- * with a receive. Questions that were asked in vain, because the program then went on to something
- * else or got the answer to a question that it had not asked before, were not what it waited for.
- * A series that the program left to compute tells nothing: it may have had no processor.
- * So the queries of a place in the program (a region) are waits where at least nine tenths of their
- * time in series, over the whole run of a thread, had their answer. Where the boundary lies matters
+ * with a receive. A question was asked in vain if the program then went on to something else, or
+ * got the answer to a question that it had not asked before. A series that the program left to
+ * compute tells nothing: the program may have had no processor.
+ *
+ * A place is a region of the program. Its queries are waits if at least nine tenths of their time
+ * in series, over the whole run of a thread, had their answer. Where the boundary lies matters
  * little, because places are far from it on either side (docs/replay.md has numbers).
  *
- * Memory: for each thread that queries some 600 bytes, and 24 for each place. */
+ * Memory: some 600 bytes for each thread that queries, and 24 for each place. */
 
 struct lull_polls;
 
 /* ==== barriers ================================================================================ */
 
-/* At which meetings of the barriers of pthreads all came that should: where a thread was not
- * recorded when it came, nobody is waited for.
+/* A barrier of pthreads has one meeting after the other. Here it is counted to which meetings all
+ * threads came that should: if the arrival of one was not recorded, nobody is to be waited for.
  *
- * Memory: for each meeting that not all have come to, and those behind it, 4 bytes; beyond
- * LULL_BARRIER_MOST_AHEAD of them a barrier's meetings are taken as such. */
+ * Memory: 4 bytes for each meeting from the first that not all have come to. Beyond
+ * BARRIER_MOST_AHEAD of these (survey.c), all threads are taken not to have come. */
 
-/* Begins as zeros. */
+/* Zeros: empty. */
 struct lull_barriers {
-    struct lull_hash by_key; /* process and barrier -> index */
+    struct lull_hash by_key; /* process and barrier -> index of its item */
     struct lull_barrier *items;
     size_t count, capacity;
 };
 
-/* A thread comes to a meeting (the number of a barrier, and in the lower half that of its meeting)
- * of so many. False: no memory. */
+/* A thread comes to a meeting of so many threads. `meeting`: the number of the barrier in the upper
+ * half, that of its meeting in the lower. False: no memory. */
 bool lull_barriers_come(struct lull_barriers *barriers, uint32_t process, uint64_t meeting,
                         uint32_t threads);
-/* Behind all of these: whether all have come. */
+/* After the last lull_barriers_come: whether all threads have come to a meeting. */
 bool lull_barriers_all_came(const struct lull_barriers *barriers, uint32_t process,
                             uint64_t meeting, uint32_t threads);
 void lull_barriers_free(struct lull_barriers *barriers);
 
 /* ==== clocks ================================================================================== */
 
-/* Clocks that were never compared: how far those of the processes are apart.
- *
- * Nobody leaves a collective operation in which all wait for all before the last has entered it.
- * Where a trace says otherwise, its tracer has not synchronised the clocks (EZTrace). Then the
- * exits from the first LULL_CLOCKS_OPERATIONS such operations of all processes, which are nearly at
- * the same time, tell the offsets: the median of the differences. */
+/* Some tracers do not synchronise the clocks of processes (EZTrace). That shows: nobody leaves a
+ * collective operation in which all wait for all before the last process has entered it, but such a
+ * trace says otherwise. All processes leave such an operation at nearly the same time. So the
+ * offset of a clock is the median of the differences between its exits and those of the first
+ * process, over the first operations of this kind (CLOCKS_OPERATIONS in survey.c). */
 
-/* How a process went through an operation. */
+/* When a process entered and left an operation; measured, ns. */
 struct lull_passage {
     int64_t enter, exit;
 };
 
-/* The first ones of a process, in order. */
+/* The first passages of a process, in order. */
 struct lull_passages {
     struct lull_passage *items;
-    uint32_t count; /* up to LULL_CLOCKS_OPERATIONS */
+    uint32_t count;
 };
 
-/* ==== survey state ============================================================================ */
+/* ==== what a survey keeps ===================================================================== */
 
-/* What a survey keeps. Internal to it: survey.c fills it, survey_flow.c brings it from member to
- * member of a team. */
+/* Internal to survey.c. */
 
 /* The roots of the operations on one communicator. */
 struct lull_survey_roots {
-    uint32_t *processes;
+    uint32_t *processes; /* [count], by number of the operation; LULL_NONE: not known */
     size_t count, capacity;
 };
 
-/* The master of a process on its way. */
+/* Where the master of a process has been read to. */
 struct lull_survey_visitor {
-    int64_t entered;          /* the collective operation that it is in */
+    int64_t entered;          /* when it entered the collective operation that it is in */
     struct lull_hash numbers; /* by communicator: its blocking operations so far */
 };
 
 /* What a thread did with its requests. */
 struct lull_survey_requests {
-    uint64_t posted, received;
-    bool cancelled;
+    uint64_t posted, received; /* receives */
+    bool cancelled;            /* some request was */
 };
 
 struct lull_survey {
@@ -179,8 +186,8 @@ struct lull_survey {
     struct lull_survey_roots *roots;       /* [n_comms] */
     struct lull_survey_requests *requests; /* by location */
     atomic_bool completes_receives, completes_sends;
-    bool makes_threads;     /* the program may */
-    struct lull_hash lives; /* struct lull_survey_life_key -> enum lull_life, several */
+    bool makes_threads;     /* the program may make threads */
+    struct lull_hash lives; /* struct survey_life_key -> bits of enum lull_life */
     struct lull_barriers barriers;
     bool *meets;              /* by location */
     struct lull_polls *polls; /* NULL: the program does not query */

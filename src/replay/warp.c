@@ -19,7 +19,8 @@
 
 struct knot_list {
     struct lull_knot *newest; /* [BLOCK] */
-    uint32_t *blocks;         /* which of the file, for all before */
+    uint32_t *blocks;         /* where the earlier blocks of knots are: numbers of blocks in the
+                                 file */
     size_t n_blocks, capacity;
     size_t count;
 };
@@ -73,7 +74,8 @@ static lull_status open_file(struct lull_knots *knots, struct lull_error *err)
     return LULL_OK;
 }
 
-/* The blocks of the file are asked for before they are written through the mapping. */
+/* Asks the file system for the blocks first: when they are written through the mapping, it is too
+ * late for an error. */
 static lull_status grow_file(struct lull_knots *knots, struct lull_error *err)
 {
     lull_status status = knots->fd >= 0 ? LULL_OK : open_file(knots, err);
@@ -174,7 +176,8 @@ static lull_status warp_computation(void *context, uint32_t stream, const struct
     return status == LULL_OK ? LULL_OK : lull_fail_prefix(err, status, "%s", warp->trace->path);
 }
 
-/* Knots that cannot be made again are missed by the first that is added. */
+/* The simulation begins again, with new knots. If there is no memory for them, the first knot that
+ * is added tells. */
 static void again(void *context)
 {
     struct lull_warp *warp = context;
@@ -230,7 +233,8 @@ static const struct lull_knot *knot(const struct map *map, size_t i)
     return lull_knots_at(map->knots, map->process, i);
 }
 
-/* Between knot `at` and the next; before the first and behind the last, time passes as measured. */
+/* The simulated time of a measured one between knot `at` and the next. Before the first knot and
+ * behind the last, time passes as measured. */
 static int64_t between(const struct map *map, size_t at, int64_t measured)
 {
     const struct lull_knot *a = knot(map, at);
@@ -248,7 +252,7 @@ static int64_t between(const struct map *map, size_t at, int64_t measured)
            (int64_t)((__int128)(b->simulated - a->simulated) * (measured - a->measured) / length);
 }
 
-/* The last knot at or before a time, or 0, from a guess that is not behind it. */
+/* The last knot at or before a time, or knot 0. `at`: a guess that is not behind it. */
 static size_t seek(const struct map *map, size_t at, int64_t measured)
 {
     while (at + 1 < map->count && knot(map, at + 1)->measured <= measured)
@@ -373,6 +377,6 @@ struct lull_trace *lull_warp_trace(const struct lull_warp *warp, int64_t runtime
     trace->format_data = (void *)(uintptr_t)warp;
     trace->duration = runtime;
     trace->has_sums = false;
-    trace->has_main = false; /* what was replayed is all of it */
+    trace->has_main = false; /* the part that was replayed is the whole run now */
     return trace;
 }

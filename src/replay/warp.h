@@ -1,13 +1,12 @@
 /* Warp: a measured trace as it looks in simulated time.
  *
- * A replay says when each stretch of a thread that is not MPI begins and ends in simulated time.
- * With the measured times of the same stretches that gives for each process a monotone map, linear
- * between its knots, from measured to simulated time. The simulated run is the measured trace seen
- * through these maps: all threads, regions, messages and counters are there, at other times.
- * Threads other than the master follow their master's map.
+ * A replay says when each stretch of a master's time that is not MPI begins and ends in simulated
+ * time. These pairs of measured and simulated times are the knots of a map for each process: it is
+ * monotone, and linear between knots. The simulated run is the measured trace seen through these
+ * maps: all threads, regions, messages and counters are there, at other times. Threads other than
+ * the master follow their master's map.
  *
- * Knots are kept in a temporary file (replay/warp/knots.h), so that memory does not grow with the
- * trace. */
+ * Knots are kept in a temporary file, so that memory does not grow with the trace. */
 #ifndef LULL_REPLAY_WARP_H
 #define LULL_REPLAY_WARP_H
 
@@ -39,14 +38,14 @@ struct lull_trace *lull_warp_trace(const struct lull_warp *warp, int64_t runtime
 
 /* ==== knots =================================================================================== */
 
-/* Knots: for each process a growing list of pairs of times.
+/* For each process a growing list of pairs of times.
  *
- * The newest knots of each process are in memory, about 1 KiB; full blocks of them go to a file
- * without a name in $TMPDIR, or /tmp, that is mapped: its pages leave memory when others need it.
- * 16 bytes for each knot, two knots for each call of MPI at most. */
+ * The newest knots of each process are in memory, about 1 KiB. Full blocks of knots go to a file
+ * without a name in $TMPDIR, or /tmp. The file is mapped, so that its pages leave memory when
+ * others need it. A knot takes 16 bytes, and a call of MPI adds two knots at most. */
 
 struct lull_knot {
-    int64_t measured, simulated;
+    int64_t measured, simulated; /* ns */
 };
 
 struct lull_knots;

@@ -11,9 +11,9 @@
  *     collectives=algorithm|closed         as messages, or in closed form where the class has one
  *     algorithms=allreduce:ring+bcast:binomial    sim/collective/collective.h
  * `placement` (may be NULL: every rank on a node of its own) is one of
- *     block:cores-per-node=N,cores-per-socket=N,nodes-per-switch=N     rank r on core r
- *     cyclic:nodes=N,cores-per-node=N,...                              rank r on node r modulo
- * nodes map:cores=0+4+8-11,cores-per-node=N,...                          rank r on the r-th core
+ *     block:cores-per-node=N,cores-per-socket=N,nodes-per-switch=N      rank r on core r
+ *     cyclic:nodes=N,cores-per-node=N,...                  rank r on node r modulo nodes
+ *     map:cores=0+4+8-11,cores-per-node=N,...              rank r on the r-th core of the list
  * Fails with LULL_ERR_RANGE. The network borrows texts from `arena`, where the specs live. */
 lull_status lull_network_read(struct lull_spec *spec, struct lull_spec *placement, uint32_t n_ranks,
                               struct lull_arena *arena, struct lull_network *ret_network,

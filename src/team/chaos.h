@@ -1,4 +1,4 @@
-/* What tests ask of a team; internal to the room. */
+/* Chaos: the back-end that tests use, as far as the rest of the room must know it. */
 #ifndef LULL_TEAM_CHAOS_H
 #define LULL_TEAM_CHAOS_H
 

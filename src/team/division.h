@@ -1,4 +1,5 @@
-/* Who of a team has which items of a row: neighbours, cut by weight. */
+/* Division: which member of a team has which items. The items are cut into ranges of neighbours of
+ * about equal weight, one range for each member. */
 #ifndef LULL_TEAM_DIVISION_H
 #define LULL_TEAM_DIVISION_H
 
@@ -12,12 +13,13 @@ struct lull_division {
 
 struct lull_division_items {
     uint32_t count;
-    const uint64_t *weights; /* [count]: of the work */
-    const uint32_t *groups;  /* [count]: neighbours of one group stay together where there are as
-                                many  groups as members; NULL: each is by itself */
+    const uint64_t *weights; /* [count]: how much work an item is */
+    const uint32_t *groups;  /* [count]: group of each item. If there are at least as many groups as
+                                members, neighbours of one group stay together; NULL: no groups */
 };
 
-/* Cut by the first, so that all have the same. NULL for a team of one. The cuts live in `arena`. */
+/* The first member cuts, so that all have the same cuts. *ret_division is NULL for a team of one.
+ * The division lives in `arena`. */
 lull_status lull_division_make(struct lull_team *team, const struct lull_division_items *items,
                                struct lull_arena *arena, struct lull_division **ret_division,
                                struct lull_error *err);
@@ -25,9 +27,9 @@ lull_status lull_division_make(struct lull_team *team, const struct lull_divisio
 /* The member that has an item. */
 uint32_t lull_division_owner(const struct lull_division *division, uint32_t item);
 
-/* Whether others than the first have something to do; not where there is no division. */
+/* Whether members other than the first have items; false also if `division` is NULL. */
 bool lull_division_divides(const struct lull_division *division);
-/* Who has nothing to do. */
+/* How many members have no items. */
 uint32_t lull_division_idle(const struct lull_division *division);
 
 #endif

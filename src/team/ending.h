@@ -1,11 +1,11 @@
-/* Ending: when all members have nothing to do and no parcel is on its way.
+/* Ending: how members find out that all of them have nothing to do and no parcel is on its way.
  *
- * A member has *settled* when it does nothing before a parcel comes. Settled members report how
- * many parcels they have sent and received to the first. When that adds up, it asks all once more;
- * if nothing has changed, nothing was on its way at the end of the first count (F. Mattern,
- * Distributed Computing 2, 1987, the method of four counters). Notes of this are parcels, too,
- * which do not count: their owner sends and takes them among its own. With their answers members
- * tell what a decision depends on that all take then. */
+ * A member has *settled* when it does nothing before a parcel comes. Settled members report to the
+ * first how many parcels they have sent and received. When as many were received as sent, the first
+ * asks all once more. If nothing has changed, no parcel was on its way at the end of the first
+ * count (F. Mattern, Distributed Computing 2, 1987, the method of four counters). The notes of an
+ * ending are sent and taken by its owner as parcels among its own, but are not counted. In their
+ * answers members also tell their findings, on which the decision depends that all take then. */
 #ifndef LULL_TEAM_ENDING_H
 #define LULL_TEAM_ENDING_H
 
@@ -33,10 +33,10 @@ struct lull_ending {
     /* What this member, which has settled, finds, in bits; NULL: nothing. */
     uint64_t (*look)(void *context);
     void *context;
-    bool settled; /* these three its owner keeps */
-    uint64_t sent, received;
-    bool over;         /* the result, ... */
-    uint64_t findings; /* ... with that of all members */
+    bool settled;            /* set by the owner: this member has settled */
+    uint64_t sent, received; /* set by the owner: parcels so far */
+    bool over;               /* the result */
+    uint64_t findings;       /* when it is over: those of all members, put together with `or` */
 
     /* internal */
     bool told;
@@ -52,13 +52,13 @@ struct lull_ending {
 bool lull_ending_open(struct lull_ending *ending);
 void lull_ending_close(struct lull_ending *ending);
 
-/* Once it is over, on all members, before anything else is sent: there is another one. */
+/* Begins another ending; on all members, once one is over, before anything else is sent. */
 void lull_ending_again(struct lull_ending *ending);
 
 /* A note has come. */
 lull_status lull_ending_hear(struct lull_ending *ending, uint32_t from,
                              const struct lull_ending_note *note, struct lull_error *err);
-/* By a member that has settled, now and then: it tells so where that is not known. */
+/* Called now and then by a member that has settled: tells the first, unless it has told already. */
 lull_status lull_ending_report(struct lull_ending *ending, struct lull_error *err);
 
 /* ==== patience ================================================================================ */
@@ -67,23 +67,23 @@ lull_status lull_ending_report(struct lull_ending *ending, struct lull_error *er
  * sleeps longer and longer, as another member may need the core. */
 
 struct lull_patience {
-    unsigned at_once; /* so many times it looks at once */
-    unsigned looks;   /* since it was renewed ... */
-    int64_t nap;      /* ... and how long it sleeps next, ns; 0: not yet */
-    int64_t since; /* since when it has had nothing to do, ns of the monotonic clock; 0: has not */
+    unsigned at_once; /* so many times it looks again at once, before it sleeps in between */
+    unsigned looks;   /* how often it has looked since something came */
+    int64_t nap;      /* how long it sleeps next, ns; 0: it has not slept yet */
+    int64_t since; /* since when it has had nothing to do, ns of the monotonic clock; 0: it has */
 };
 
 /* Something has come. */
 void lull_patience_renew(struct lull_patience *patience);
 
-/* Whether who has nothing to do, as `settled` says, has had nothing for so long that it is worth a
- * word: most are woken sooner. */
+/* Whether a member has been settled for so long that it is worth a word. Most members are woken
+ * sooner, so it would be a waste to tell at once. */
 bool lull_patience_is_worth_a_word(struct lull_patience *patience, bool settled);
 
 /* Nothing has come: how long to wait for it, in ns; 0: it looks at once. */
 int64_t lull_patience_lose(struct lull_patience *patience);
 
-/* Sleeps so long, or lets another member have the core. */
+/* Sleeps for `ns`; 0: only lets another process have the core. */
 void lull_patience_wait(int64_t ns);
 
 #endif

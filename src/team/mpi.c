@@ -1,5 +1,5 @@
-/* Started by the launcher of an MPI: its family's library is opened, which was built where that
- * family's mpi.h was. */
+/* The back-end for a lull that the launcher of an MPI has started: it opens the library of that
+ * launcher's family of MPI (mpi/library.h), which was built with the mpi.h of that family. */
 #include "team/mpi/library.h"
 #include "team/team.h"
 

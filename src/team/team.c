@@ -1,8 +1,8 @@
-/* Members, and the mail between them.
+/* Members, the mail between them, and what they do together.
  *
- * A back-end is only ever asked whether there is something, as MPI keeps a core busy while it
- * waits, which on a crowded machine another member needs. Who waits looks again at once for some
- * microseconds, and then sleeps longer and longer, up to a millisecond. */
+ * A back-end is only ever asked whether there is mail (probe). To wait inside MPI would keep a core
+ * busy, which on a crowded machine another member needs. So a member that waits looks again and
+ * again for some microseconds, and then sleeps longer and longer, up to a millisecond. */
 #include "team/team.h"
 
 #include "base/arena.h"
@@ -21,13 +21,13 @@ enum mail_kind {
     MAIL_PARCEL_LAST = MAIL_PARCEL + LULL_TEAM_CHANNELS - 1, /* one for each channel */
     MAIL_UP,                                                 /* along the tree */
     MAIL_DOWN,                                               /* likewise */
-    MAIL_BROUGHT, /* a part of what a member brings to the first (bring.h), */
-    MAIL_ASKED,   /* who asks for the next one */
-    MAIL_AGREE,   /* up, */
-    MAIL_AGREED,  /* and down, of an agreement */
-    MAIL_FAILED,  /* the sender waits in an agreement, and will do nothing before that */
-    MAIL_STOP,    /* the sender has failed in a reading */
-    MAIL_LAST     /* of its sender */
+    MAIL_BROUGHT,                                            /* a part of what a member brings */
+    MAIL_ASKED,  /* the receiver of parts asks for the next one */
+    MAIL_AGREE,  /* an agreement, up the tree */
+    MAIL_AGREED, /* and down */
+    MAIL_FAILED, /* the sender waits in an agreement, and will do nothing before that */
+    MAIL_STOP,   /* the sender has failed in a reading */
+    MAIL_LAST    /* the sender sends nothing more */
 };
 
 enum { NOBODY_GONE = UINT32_MAX };

@@ -1,12 +1,13 @@
 /* A team: the processes of lull that do one analysis together. They are all started with the same
  * command line, call the functions of this header in the same order, and the first of them prints.
  *
- * Two kinds of mail never meet. Parcels are posted by any thread to any member at any time, and
- * come in order within a pair of members. The others (sums, blobs, agreement) are calls of all
- * members together, by one thread of each.
+ * There are two kinds of mail, which never meet. Parcels are posted by any thread to any member at
+ * any time, and come in order between two members. Collective calls (sums, exchange, agreement) are
+ * made by all members together, by one thread of each.
  *
- * Where lull was not started as one of several, the team is NULL, which every function takes: it
- * has one member. How members reach each other is in backend.h. */
+ * If lull was not started as one of several, the team is NULL. Every function takes that as a team
+ * of one member. How members reach each other is in section back-ends. Memory: the mail that has
+ * come and was not taken. */
 #ifndef LULL_TEAM_TEAM_H
 #define LULL_TEAM_TEAM_H
 
@@ -30,15 +31,16 @@ struct lull_team_start {
     const char *version;        /* of this lull: that of all */
 };
 
-/* Joins the others, who all call this. LULL_ERR_UNSUPPORTED where there is no library for the
- * launcher's MPI; LULL_ERR_RANGE where their versions differ: then there is a team all the same,
- * which is to be ended when that has been told (launchers stop all when the first one ends with a
- * failure). ret_team is NULL for one alone, and where there is no team. */
+/* Joins the other members, who all call this. Fails with LULL_ERR_UNSUPPORTED where there is no
+ * library for the launcher's MPI. Fails with LULL_ERR_RANGE where the versions of lull differ: then
+ * *ret_team is a team all the same, which the caller ends after it has told the user, because
+ * launchers stop all processes when the first one ends with a failure. *ret_team is NULL for a
+ * process alone, and where there is no team. */
 lull_status lull_team_open(const struct lull_team_start *start, struct lull_team **ret_team,
                            struct lull_error *err);
-/* Takes leave of the others, who all have called this when it returns, and releases the team. Where
- * a member failed, the others stop at what they do next together. False: on the first, where the
- * processes of others ended with a failure, as far as that is told. */
+/* Takes leave of the others and releases the team; when this returns, all members have called it.
+ * Where a member failed, the others stop at the next thing that they do together. Returns false on
+ * the first member if it learned that the process of another one ended with a failure. */
 bool lull_team_end(struct lull_team *team);
 
 uint32_t lull_team_index(const struct lull_team *team);
@@ -48,7 +50,7 @@ const char *lull_team_host(const struct lull_team *team, uint32_t member); /* on
 
 /* ---- parcels ------------------------------------------------------------------------------- */
 
-/* What parcels are of: those of one never come where another is asked for. */
+/* Parcels of one channel never come where those of another are asked for. */
 enum lull_team_channel {
     LULL_TEAM_REPLAY, /* what replays tell each other */
     LULL_TEAM_EVENTS, /* what the first has read for others */
@@ -56,8 +58,8 @@ enum lull_team_channel {
     LULL_TEAM_CHANNELS
 };
 
-/* A reading of a run begins, at the same point of all members: parcels of earlier ones are dropped,
- * and those of a member that is ahead wait. */
+/* A reading of a run begins; called by all members at the same point. Parcels of earlier readings
+ * are dropped, and those of a member that is ahead wait. */
 void lull_team_begin(struct lull_team *team, enum lull_team_channel channel);
 
 struct lull_team_parcel {
@@ -74,56 +76,61 @@ lull_status lull_team_post(struct lull_team *team, enum lull_team_channel channe
  * stopped the reading, or has failed. */
 lull_status lull_team_take(struct lull_team *team, enum lull_team_channel channel,
                            struct lull_team_parcel *ret_parcel, struct lull_error *err);
-/* The same, which waits until there is one. */
+/* As lull_team_take, but waits until there is a parcel. */
 lull_status lull_team_await(struct lull_team *team, enum lull_team_channel channel,
                             struct lull_team_parcel *ret_parcel, struct lull_error *err);
 void lull_team_give_back(struct lull_team_parcel *parcel);
-/* This member has failed in a replay: others stop theirs, too. They all meet in lull_team_agree. */
+/* This member has failed in a reading: others stop theirs, too. All meet in lull_team_agree then.
+ */
 void lull_team_stop(struct lull_team *team);
 
 /* ---- together ------------------------------------------------------------------------------ */
 
-/* Sums, or the largest, of each of `count` values: on the first, in place; those of others are
- * undefined then. Sums are modulo 2^64. */
+/* The sum (modulo 2^64), or the largest, of each of `count` values over all members. The result
+ * replaces the values of the first; those of other members are undefined then. */
 lull_status lull_team_sum(struct lull_team *team, int64_t *values, size_t count,
                           struct lull_error *err);
 lull_status lull_team_max(struct lull_team *team, int64_t *values, size_t count,
                           struct lull_error *err);
-/* The same for all. */
+/* The same, with the result on all members. */
 lull_status lull_team_sum_to_all(struct lull_team *team, int64_t *values, size_t count,
                                  struct lull_error *err);
 lull_status lull_team_max_to_all(struct lull_team *team, int64_t *values, size_t count,
                                  struct lull_error *err);
-/* What the first has, to all. */
+/* All members get the bytes of the first. */
 lull_status lull_team_broadcast(struct lull_team *team, void *bytes, size_t size,
                                 struct lull_error *err);
-/* The bytes of each member to the first, where `take` is called for each, itself among them, in
- * their order. They are aligned to 8, and live as long as the call. Fails with its status. */
+/* The first gets the bytes of each member: there `take` is called for every member in order, itself
+ * among them. The bytes are aligned to 8, and live as long as that call of `take`. Fails with the
+ * status of `take`. */
 lull_status lull_team_collect(struct lull_team *team, const void *bytes, size_t size,
                               lull_status (*take)(void *context, uint32_t member, const void *bytes,
                                                   size_t size, struct lull_error *err),
                               void *context, struct lull_error *err);
-/* The bytes of each member to all: on each, `take` is called for every member, in their order. They
- * are aligned to 8, and live until lull_team_exchange returns. Fails with the status of `take`. */
+/* All members get the bytes of each: on each of them `take` is called for every member in order.
+ * The bytes are aligned to 8, and live until lull_team_exchange returns. Fails with the status of
+ * `take`. */
 lull_status lull_team_exchange(struct lull_team *team, const void *bytes, size_t size,
                                lull_status (*take)(void *context, uint32_t member,
                                                    const void *bytes, size_t size,
                                                    struct lull_error *err),
                                void *context, struct lull_error *err);
-/* Whether all went well so far: the status of the first member that failed, on all. The first has
- * its text, with rank and host unless it is its own; others have none. Who has failed may call this
- * at once: what the others still do together before, fails with LULL_ERR_CANCELLED. */
+/* Whether all went well so far: returns, on all members, the status of the first member that
+ * failed. The first member has the text of that failure, with rank and host unless it is its own;
+ * others have no text. A member that has failed may call this at once: collective calls that the
+ * others still make before it fail with LULL_ERR_CANCELLED. */
 lull_status lull_team_agree(struct lull_team *team, lull_status status, struct lull_error *err);
 
-/* ==== backend ================================================================================= */
+/* ==== back-ends =============================================================================== */
 
-/* How the members of a team reach each other: one constant struct per back-end. Calls for one member never overlap. */
+/* How the members of a team reach each other: one constant struct per back-end. Its functions are
+ * called by one thread at a time. */
 
 enum lull_team_probe {
     LULL_TEAM_NOTHING,
     LULL_TEAM_MAIL,     /* `from` and `size` are of the next one, which fetch takes */
     LULL_TEAM_GONE,     /* `from` will send nothing any more; told once */
-    LULL_TEAM_NO_MEMORY /* for what may come; told once while it lasts */
+    LULL_TEAM_NO_MEMORY /* there is no memory for mail that may come; told once while that lasts */
 };
 
 struct lull_team_backend {
@@ -131,30 +138,31 @@ struct lull_team_backend {
     bool (*recognise)(const struct lull_team_start *start);
     lull_status (*open)(const struct lull_team_start *start, void **ret_state, uint32_t *ret_index,
                         uint32_t *ret_size, struct lull_error *err);
-    /* Copies the bytes: two pieces that become one. In order within a pair; false: no memory. */
+    /* Sends a copy of two pieces as one mail. Mail between two members keeps its order. False: no
+     * memory. */
     bool (*send)(void *state, uint32_t to, const void *head, size_t head_size, const void *bytes,
                  size_t size);
     enum lull_team_probe (*probe)(void *state, uint32_t *from, size_t *size);
     void (*fetch)(void *state, void *bytes);
-    /* `orderly`: nothing is on its way, and all others close, too. False: on the first, another
-     * ended with a failure, as far as that is told. */
+    /* `orderly`: nothing is on its way, and all others close, too. Returns false on the first
+     * member if it learned that another one ended with a failure. */
     bool (*close)(void *state, bool orderly);
 };
 
 extern const struct lull_team_backend lull_team_alone, lull_team_chaos, lull_team_mpi;
 
-/* ==== team state ============================================================================== */
+/* ==== a team from inside ====================================================================== */
 
-/* A team from inside.
- *
- * team.c: mail, parcels, begin and end; tree.c: what all do together, along a binomial tree whose
- * root is the first: the parent of a member is its number without the lowest bit. */
+/* Internal to the room. Collective calls go along a binomial tree whose root is the first member:
+ * the parent of a member is its number without the lowest bit. */
 
 struct lull_mail_head {
-    uint32_t kind;
-    /* A parcel: of the reading of its channel; STOP: of the replay; UP, DOWN: of the operation;
-     * AGREE, AGREED, FAILED: of the agreement; BROUGHT, ASKED: of that at the end of it; LAST: 1 +
-     * a member that has gone without a word, or 0. */
+    uint32_t kind; /* enum mail_kind in team.c */
+    /* The number of
+     *  - the reading of its channel: a parcel; STOP, of the replay;
+     *  - the collective call: UP, DOWN;
+     *  - the agreement: AGREE, AGREED, FAILED; BROUGHT, ASKED, of that at the end of bringing.
+     * LAST: 1 + a member that has gone without a word, or 0. */
     uint32_t number;
 };
 
@@ -175,35 +183,35 @@ struct lull_team {
     void *state;
     uint32_t index, size;
     char (*hosts)[64];                    /* [size], on the first */
-    uint32_t reading[LULL_TEAM_CHANNELS]; /* its number */
-    uint32_t operation;
-    uint32_t stopped; /* the last replay that a member has stopped */
+    uint32_t reading[LULL_TEAM_CHANNELS]; /* number of the present reading */
+    uint32_t operation;                   /* number of the present collective call */
+    uint32_t stopped;                     /* number of the last reading that a member stopped */
 
     pthread_mutex_t lock; /* of all below, and of the back-end */
-    uint32_t agreements;  /* that this member has begun */
-    uint32_t failed;      /* the last one that another has come to with a failure */
+    uint32_t agreements;  /* how many agreements this member has begun */
+    uint32_t failed;      /* the last agreement that another member has come to with a failure */
     struct lull_mail_list parcels[LULL_TEAM_CHANNELS], others;
-    bool *last; /* [size]: has sent its last */
+    bool *last; /* [size]: that member has sent its last mail */
     uint32_t n_last;
-    uint32_t gone; /* a member that has gone without; LULL_NOBODY_GONE */
+    uint32_t gone; /* a member that has gone without sending LAST; or LULL_NOBODY_GONE */
     bool no_memory;
 };
 
-/* ==== bring =================================================================================== */
+/* ==== bringing ================================================================================ */
 
-/* What members have collected is brought to the first, by one of them after the other, or what the
- * first has to all, in parts: of what is on its way neither side has more than a part of some MiB.
- */
+/* What members have collected is brought to the first, by one member after the other; or what the
+ * first has is brought to all. It goes in parts, so that neither side has more than one part of
+ * some MiB in memory. */
 
 struct lull_flow;
 
-/* The bytes that a member puts, the first gets in that order, in pieces as it likes. False: it goes
- * on no more, and whoever called this returns false, too. */
+/* The receiver gets the bytes in the order in which the sender puts them, in pieces of any size.
+ * False: the flow has failed, and the caller is to return false, too. */
 bool lull_flow_put(struct lull_flow *flow, const void *bytes, size_t size);
 bool lull_flow_get(struct lull_flow *flow, void *bytes, size_t size);
 
-/* The same of an array with its length. What is got is allocated, also where there are none of
- * them; NULL: it goes on no more. */
+/* An array with its length. What is got is allocated with malloc, also where it has no items; NULL:
+ * the flow has failed. */
 bool lull_flow_put_items(struct lull_flow *flow, const void *items, size_t count, size_t size);
 void *lull_flow_get_items(struct lull_flow *flow, size_t size, size_t *ret_count);
 
@@ -212,7 +220,7 @@ bool lull_flow_put_text(struct lull_flow *flow, const char *text);
 bool lull_flow_get_text(struct lull_flow *flow, struct lull_arena *arena, const char **ret_text);
 
 struct lull_freight {
-    /* False: not enough memory, unless the flow does not go on. */
+    /* Both return false where the flow has failed, or there is not enough memory. */
     bool (*put)(void *context, struct lull_flow *flow); /* on others than the first */
     bool (*get)(void *context, uint32_t member, struct lull_flow *flow); /* all that was put */
     void *context;

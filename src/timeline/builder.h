@@ -1,4 +1,5 @@
-/* A timeline while its run is read; internal to the room. */
+/* A timeline while its run is read: what each file of the room adds up. Internal to the room;
+ * memory as timeline.h says. */
 #ifndef LULL_TIMELINE_BUILDER_H
 #define LULL_TIMELINE_BUILDER_H
 
@@ -10,9 +11,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* ---- timeline.c -------------------------------------------------------------------------------- */
+/* ---- timeline.c: rows ---------------------------------------------------------------------- */
 
-/* Rows, leaves, parties, and which rows have fine cells; from the arena. */
+/* Finds rows, leaves, parties, and which rows have fine cells; all in the arena. */
 struct lull_timeline_layout {
     uint32_t *fine_rows; /* the lowest rows with fine cells, in order */
     uint32_t n_fine_rows;
@@ -23,27 +24,28 @@ struct lull_timeline_layout {
 void lull_timeline_lay_out(struct lull_timeline *timeline, uint32_t application,
                            struct lull_arena *arena, struct lull_timeline_layout *ret_layout);
 
-/* ---- grid.c -------------------------------------------------------------------------------- */
+/* ---- grid.c: cells ------------------------------------------------------------------------- */
 
-/* The cells of a row and an activity. Of a row that is one leaf, ns in 32 bits, where bins are
- * short enough: a third of the memory of the others. Of all others parts of bins in ns, and how
- * many leaves spend a bin as a whole on it, as changes from bin to bin, so that a long step costs
- * no more than a short one. */
+/* The fine cells of a row for one activity. A row of one leaf has ns in 32 bits if bins are short
+ * enough, which takes a third of the memory. Other rows have, for each bin, the ns of steps that
+ * fill only part of it, and the number of leaves that spend all of it on the activity. These
+ * numbers are kept as changes from bin to bin, so that a long step costs no more than a short one.
+ */
 struct lull_timeline_plane {
-    uint32_t *narrow;        /* [2^fine]; NULL: the other two, which else are NULL */
-    _Atomic int64_t *parts;  /* [2^fine]; all of the cell behind the pass */
-    _Atomic int32_t *wholes; /* [2^fine + 1] */
+    uint32_t *narrow;        /* [2^fine], ns; NULL: the other two are used, which else are NULL */
+    _Atomic int64_t *parts;  /* [2^fine], ns; after the conclusion all of the cell */
+    _Atomic int32_t *wholes; /* [2^fine + 1]: change of the number of leaves */
 };
 struct lull_timeline_fine_row {
     _Atomic(struct lull_timeline_plane *) planes[LULL_STEP_ACTIVITIES];
-    bool shared; /* by several leaves, whose workers may add at once */
-    bool narrow; /* its planes are */
+    bool shared; /* it has several leaves, whose workers may add at the same time */
+    bool narrow; /* its planes are narrow */
 };
-/* Where a leaf is: sums of the fine bin that it is in now. */
+/* The fine and the coarse bin that a leaf is in now, with its sums of the fine one. */
 struct lull_timeline_pen {
     uint32_t bin, used; /* used: mask of activities with a sum */
     int64_t bin_end;
-    int64_t sums[LULL_STEP_ACTIVITIES];
+    int64_t sums[LULL_STEP_ACTIVITIES]; /* ns */
     uint32_t coarse_bin;
     int64_t coarse_end;
 };
@@ -73,9 +75,9 @@ bool lull_timeline_grid_put(const struct lull_timeline_grid *grid, struct lull_f
 bool lull_timeline_grid_get(struct lull_timeline_grid *grid, struct lull_flow *flow);
 void lull_timeline_grid_conclude(struct lull_timeline_grid *grid); /* behind the pass, once */
 
-/* ---- grid.c ------------------------------------------------------------------------------- */
+/* ---- grid.c: curves ------------------------------------------------------------------------ */
 
-/* What was counted in some time, evenly in all of it. */
+/* What was counted from `begin` to `end`, taken as spread evenly over that time. */
 struct lull_timeline_amount {
     int64_t begin, end; /* begin < end */
     int64_t value;
@@ -94,7 +96,7 @@ bool lull_timeline_curve_add(struct lull_timeline_curve *curve, uint32_t room,
 double lull_timeline_curve_between(const struct lull_timeline_curve *curve, int64_t from,
                                    int64_t to);
 
-/* ---- grid.c ------------------------------------------------------------------------------ */
+/* ---- grid.c: counters ---------------------------------------------------------------------- */
 
 enum { LULL_TIMELINE_CURVES = LULL_TIMELINE_COUNTS + 1 /* the last one: useful ns */ };
 
@@ -134,7 +136,7 @@ struct lull_timeline_recorder {
     struct lull_timeline_step *ring;   /* [ring size]: the last steps; NULL: none yet */
     uint64_t n_ring;                   /* that were ever put there */
     struct lull_timeline_step *around; /* [2 x ring size]: those around the longest wait */
-    uint32_t n_around, behind;         /* behind: how many are still to come */
+    uint32_t n_around, behind;         /* `behind`: how many steps behind that wait are to come */
     int64_t around_began;
     struct lull_timeline_place waits[8]; /* the longest first */
     uint32_t n_waits;
@@ -164,7 +166,7 @@ lull_status lull_timeline_record_conclude(struct lull_timeline_recording *record
                                           struct lull_timeline *timeline, struct lull_arena *arena,
                                           struct lull_error *err);
 
-/* ---- traffic.c ----------------------------------------------------------------------------- */
+/* ---- traffic.c: messages of leaves --------------------------------------------------------- */
 
 /* One direction of a channel at a leaf. */
 struct lull_timeline_link {
@@ -237,14 +239,14 @@ lull_status lull_timeline_mail_conclude(struct lull_timeline_mail *mail,
                                         struct lull_timeline *timeline, struct lull_arena *arena,
                                         struct lull_error *err);
 
-/* ---- traffic.c ------------------------------------------------------------------------------- */
+/* ---- traffic.c: messages with both ends ---------------------------------------------------- */
 
 /* Joins the notes of all leaves to messages. */
 lull_status lull_timeline_match(const struct lull_timeline_mail *mail,
                                 struct lull_timeline *timeline, struct lull_arena *arena,
                                 struct lull_error *err);
 
-/* ---- timeline.c ---------------------------------------------------------------------------- */
+/* ---- timeline.c: the builder --------------------------------------------------------------- */
 
 struct lull_timeline_builder {
     struct lull_timeline timeline;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== charge ================================================================================== */
+/* ==== charges ================================================================================= */
 
 /* As keys without padding. */
 struct charge_key {
@@ -17,8 +17,8 @@ struct pair_key {
     uint32_t late, other;
 };
 
-/* Where charges that were needed lately are remembered: the same few come again and again, and a
- * look there is a fifth of one in the table. */
+/* The place of a charge among those that were needed lately. The same few charges come again and
+ * again, and to look here takes a fifth of the time of a look in the hash table. */
 static struct wait_recent *recent_charge(struct lull_waits *waits, uint64_t key, uint32_t call,
                                          uint8_t kind)
 {
@@ -227,7 +227,7 @@ bool lull_wait_charge_dues(struct lull_waits *waits, const struct wait_charged *
     return true;
 }
 
-/* Now, or when it is known of which kind it is. */
+/* Charges a wait at once, or keeps it back until its kind is known. */
 static bool charge_or_hold(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
                            int64_t wait, int64_t inside, struct wait_part *parts, uint32_t n)
 {
@@ -244,9 +244,9 @@ static bool charge_or_hold(struct lull_waits *waits, struct wait_stream *stream,
                : lull_wait_charge_parts(waits, &charged, parts, n);
 }
 
-/* The wait that is charged when this one is kept back. Its dues were written some calls ago, and
- * other processes have gone on since: with 1,000 of them, to read them was 4 % of all time, and is
- * 1 %. */
+/* Prefetches the wait that is charged when the present one is kept back. Its dues were written some
+ * calls ago, and other processes have gone on since, so they are not in the cache. With 1,000
+ * processes, to read them was 4 % of all time; with the prefetch it is 1 %. */
 static void fetch_oldest(const struct wait_stream *stream)
 {
     enum { DUES_OF_LINE = 64 / sizeof(struct wait_due) };
@@ -295,12 +295,12 @@ void lull_wait_charge_free(struct lull_waits *waits)
     free(waits->charges);
 }
 
-/* ==== order =================================================================================== */
+/* ==== messages in the wrong order ============================================================= */
 
-/* The order of messages: a wait for a sender was one of the wrong order when the process received,
- * in a later call, a message that had been sent before the wait began. That is the definition of
- * Scalasca ("Messages in Wrong Order"), of messages from the same source and from others. It is
- * known only when that message is received, so the last waits of each process are kept back. */
+/* A wait for a sender was one of the wrong order if the process received, in a later call, a
+ * message that had been sent before the wait began, by whatever source. That is the definition of
+ * Scalasca ("Messages in Wrong Order"). It shows only when that message is received, so the last
+ * waits of each process are kept back. */
 
 static bool charge_held(struct lull_waits *waits, struct wait_stream *stream,
                         struct wait_held *held)
@@ -315,7 +315,7 @@ static bool charge_held(struct lull_waits *waits, struct wait_stream *stream,
     return lull_wait_charge_dues(waits, &charged, held->dues, count);
 }
 
-/* No more than need be: each process has several. */
+/* Allocates no more than is needed, because each process has LULL_WAIT_HELD of these. */
 static bool make_room(struct wait_held *held, uint32_t count)
 {
     if (count <= held->capacity)

@@ -1,4 +1,3 @@
-/* The notes of the threads of a process, merged. */
 #include "wait/crew.h"
 
 #include "base/array.h"
@@ -34,12 +33,10 @@ static inline uint64_t wait_lock(uint64_t number)
     return number * CREW_NUMBERED + CREW_NUMBERED;
 }
 
-/* crew_notes.c: at most CREW_NOTES_OF_STEP for each step. Returns how many there are. */
+/* A step makes at most CREW_NOTES_OF_STEP notes. */
 enum { CREW_NOTES_OF_STEP = 8 };
 
-/* ==== crew notes ============================================================================== */
-
-/* The steps of a thread become notes. */
+/* ==== steps become notes ====================================================================== */
 
 /* ---- regions ------------------------------------------------------------------------------- */
 
@@ -342,11 +339,10 @@ static size_t wait_crew_notes_of_step(const struct lull_trace *trace, struct cre
     return out.count;
 }
 
-/* ==== crew waits ============================================================================== */
+/* ==== what threads wait for =================================================================== */
 
-/* What threads wait for: the last one at a barrier, who has a lock, the end of a thread. */
-
-/* As far as it is known, who was late did not do anything the others did not: it came late. */
+/* The place of the time for which a late thread did nothing more than the others, as far as is
+ * known: it only came late. */
 static uint64_t nowhere(void)
 {
     return lull_wait_key(LULL_WAIT_OWN, LULL_NONE);
@@ -430,7 +426,7 @@ static void arrive(struct wait_crew *crew, uint32_t t, const struct crew_note *n
     thread->settled = thread->pending = 0;
 }
 
-/* All of the time before an arrival that came since was waited. */
+/* If another thread has arrived since, all time before that arrival was a wait. */
 static void settle_pending_wait(struct crew_thread *thread)
 {
     if (thread->meeting->last_time <= thread->stamp)
@@ -446,7 +442,8 @@ static int64_t part_before(int64_t time, const struct crew_note *note)
     return until > note->began ? until - note->began : 0;
 }
 
-/* All have met when the last came; whoever takes long to leave is late from then on. */
+/* A thread leaves a barrier. All threads met when the last one came, so one that takes long to
+ * leave is late from then on. */
 static void leave(struct lull_waits *waits, struct wait_crew *crew, uint32_t t, int64_t time)
 {
     struct crew_thread *thread = &crew->threads[t];
@@ -502,8 +499,8 @@ static void note_hold(struct wait_crew *crew, uint32_t t, const struct crew_note
                                                       .lock = note->lock};
 }
 
-/* Who had it last before `time`; NULL: nobody after `begin`. Holds are in the order of their ends.
- */
+/* The last hold of a lock by another thread before `time`; NULL: nobody had it after `begin`. Holds
+ * are in the order of their ends. */
 static const struct crew_hold *last_hold(const struct wait_crew *crew, uint32_t t, uint64_t lock,
                                          int64_t begin, int64_t time)
 {
@@ -515,7 +512,7 @@ static const struct crew_hold *last_hold(const struct wait_crew *crew, uint32_t 
     return NULL;
 }
 
-/* Nobody asks any more for what ended before all who wait now began. */
+/* Forgets the holds that ended before the waits of all threads that wait now began. */
 static void forget_holds(struct wait_crew *crew)
 {
     enum { FEW = 64 };
@@ -630,7 +627,8 @@ static void end_join(struct lull_waits *waits, struct wait_crew *crew, uint32_t 
 
 /* ---- notes --------------------------------------------------------------------------------- */
 
-/* Of it the part before the last arrival counts, when that is known. */
+/* Time at an end whose barrier is not told: once the last arrival is known, the part before it
+ * counts as a wait. */
 static void spend_at_end(struct crew_thread *thread, const struct crew_note *note)
 {
     if (!thread->meeting)
@@ -686,7 +684,7 @@ static void spend(struct wait_crew *crew, struct crew_thread *thread, const stru
     }
 }
 
-/* crew_waits.c: what a note means. */
+/* Takes a note of thread `t`, whose turn it is. */
 static void wait_crew_note(struct lull_waits *waits, struct wait_crew *crew, uint32_t t,
                            const struct crew_note *note)
 {
@@ -742,7 +740,7 @@ static void wait_crew_note(struct lull_waits *waits, struct wait_crew *crew, uin
     }
 }
 
-/* ==== crew ==================================================================================== */
+/* ==== the crew ================================================================================ */
 
 struct wait_crew *lull_wait_crew_create(const struct lull_trace *trace, uint32_t process)
 {
@@ -805,8 +803,8 @@ static bool comes_before(const struct crew_note *a, const struct crew_note *b)
     return (a->kind >= CREW_LEAVE) < (b->kind >= CREW_LEAVE);
 }
 
-/* The thread with the first of all notes, the lower one of two; LULL_NONE: of a thread that has not
- * ended none is known. */
+/* The thread with the earliest note, of several the lowest. LULL_NONE: some thread that has not
+ * ended has no note yet. */
 static uint32_t find_earliest_thread(const struct wait_crew *crew)
 {
     uint32_t first = LULL_NONE;

@@ -13,8 +13,7 @@ enum { LEFT_FREE = 2 }; /* of a ledger's room, for what is elsewhere */
 /* Behind the last entry. */
 static const struct wait_entry no_entry = {.key = UINT64_MAX};
 
-/* Where from `low` to `high` a place is, or belongs. */
-/* Where a place is, or belongs. */
+/* The index, from `low` to `high`, where the entry of a place is, or belongs. */
 static uint32_t wait_find_entry(const struct wait_entry *entries, uint32_t low, uint32_t high,
                                 uint64_t key)
 {

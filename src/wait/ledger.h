@@ -1,4 +1,6 @@
-/* Ledgers: what a process spent its time on, by place; internal to the room. */
+/* Ledgers: what a process spent its time on, by place, and how a wait is divided by that (wait.h
+ * says why). A ledger has at most LULL_WAIT_LEDGER places; those with least time become one,
+ * "elsewhere". Internal to the room. */
 #ifndef LULL_WAIT_LEDGER_H
 #define LULL_WAIT_LEDGER_H
 

@@ -11,19 +11,18 @@
 
 /* ==== letters ================================================================================= */
 
-/* Of queues whose receiver another member has: */
-/* before its first letter, */
+/* To the member that has the receiver of a queue. The queue itself, before its first letter: */
 void lull_wait_post_queue(struct lull_waits *waits, uint32_t queue,
                           const struct lull_channel *channel);
 void lull_wait_post_message(struct lull_waits *waits, uint32_t queue, uint32_t number,
                             bool waits_for_receive, const struct wait_cause *sent);
-/* for a message that waits for its receive: in a call that ends then, */
+/* The sender of a message waits for its receive, in a call that ends at `call_ends`: */
 void lull_wait_post_watch(struct lull_waits *waits, uint32_t queue, uint32_t number,
                           int64_t call_ends);
-/* it waits no more. */
+/* The sender does not wait any more: */
 void lull_wait_post_give_up(struct lull_waits *waits, uint32_t queue, uint32_t number);
 
-/* To the watcher, which is of another member. */
+/* To the member of the watcher: when the receive was posted. */
 void lull_wait_post_answer(struct lull_waits *waits, const struct wait_watcher *watcher,
                            const struct wait_cause *posted);
 void lull_wait_post_news(struct lull_waits *waits, uint32_t member,
@@ -34,9 +33,9 @@ void lull_wait_post_news(struct lull_waits *waits, uint32_t member,
 
 /* The mail of a member of a team.
  *
- * Letters (letters.h) to a member wait for company, up to 64 KiB or for 2 ms, and go as a parcel.
- * While a pass goes on, a thread takes what comes, so that nobody waits for a reader of this
- * member. Behind it, who concludes takes it.
+ * Letters to a member wait for company, up to 64 KiB or for 2 ms, and go as a parcel. While a pass
+ * goes on, a thread of its own takes what comes, so that nobody waits for a reader of this member.
+ * After the pass, the thread that concludes takes it.
  *
  * What this member has written to others is kept there until it is needed: when these have been
  * read as far. So its readers are not to be ahead of the member that has been read least far by

@@ -255,15 +255,17 @@ size_t lull_wait_notes_of_steps(struct wait_reading *reading, const struct lull_
     return count;
 }
 
-/* ==== ends ==================================================================================== */
+/* ==== what never comes ======================================================================== */
 
-/* What never comes, because the records of who would send it, or take part, have ended: of killed
- * programs, of recorders whose budget was spent, of damaged files.
+/* Some messages and arrivals never come, because the records of the process that would send, or
+ * take part, have ended: the program was killed, the recorder's budget was spent, or a file is
+ * damaged.
  *
- * That is looked at when nothing goes on any more: so it is known of a process that has ended then
- * what it has sent and taken part in, by all members of a team. Who waits for more goes on without,
- * also later. What is known so is true whenever it is learned: so the order in which processes end
- * makes no difference, and only where nobody can go on, all go on without. */
+ * This is looked at when no stream can go on any more. Then all members of a team know which
+ * processes have ended, and what these have sent and taken part in. A stream that waits for more
+ * than that goes on without it, then and later. These facts are true whenever they are learned, so
+ * the order in which processes end makes no difference. If even then no stream can go on, all go on
+ * without what they wait for. */
 
 static bool has_ended(const struct lull_waits *waits, uint32_t process)
 {
@@ -288,7 +290,7 @@ static void wait_end(struct lull_waits *waits, uint32_t process)
         lull_wait_wake_queue(waits, q);
 }
 
-/* Each process is a bit of its member, and 0 of others. */
+/* Learns from all members which processes have ended: each member sets the bits of its own. */
 static lull_status learn_processes(struct lull_waits *waits, struct lull_error *err)
 {
     const uint32_t n = waits->trace->n_processes;
@@ -467,7 +469,7 @@ static lull_status stand_still(struct lull_waits *waits, struct standstill *stil
     return status;
 }
 
-/* Those whose partners have ended go on first, as others may wait for them alone. */
+/* Streams whose partners have ended go on first, because others may wait only for them. */
 static lull_status go_on_without(struct lull_waits *waits, struct lull_error *err)
 {
     struct standstill still = {0};
@@ -623,7 +625,7 @@ static void end_collective(struct lull_waits *waits, struct wait_stream *stream,
 
 /* ---- the end of a call --------------------------------------------------------------------- */
 
-/* How much of that time is inside the windows. */
+/* How many ns from `begin` to `end` are inside the windows. */
 static int64_t time_inside(const struct lull_waits *waits, const struct wait_stream *stream,
                            int64_t begin, int64_t end)
 {
@@ -640,7 +642,8 @@ static int64_t time_inside(const struct lull_waits *waits, const struct wait_str
     return sum;
 }
 
-/* Those with whom all have met know since when they will be compared. */
+/* The call ends operations in which all ranks waited for all, and so met: keeps what this process
+ * had done by then, since when the next wait in such an operation is divided. */
 static void meet_all(struct lull_waits *waits, struct wait_stream *stream)
 {
     for (size_t i = 0; i < stream->n_pending; i++) {
@@ -700,7 +703,7 @@ static void keep_latest(struct wait_stream *stream, struct wait_cause *cause,
     }
 }
 
-/* The call of the stream goes on without what it needs next. True. */
+/* The call of the stream goes on without the next thing that it needs. Returns true. */
 static bool wait_go_without(struct lull_waits *waits, struct wait_stream *stream)
 {
     stream->unmatched = true;
@@ -913,10 +916,11 @@ void lull_wait_stream_free(struct wait_stream *stream)
     free(stream);
 }
 
-/* ==== lane ==================================================================================== */
+/* ==== lanes =================================================================================== */
 
-/* The threads of a process that communicate side by side: what they do is numbered in the order of
- * time, and then each is a stream of its own, which waits without keeping the others. */
+/* A lane holds the threads of a process that communicate side by side. Their sends, receives and
+ * operations are numbered in the order of time. After that each thread is a stream of its own,
+ * which may wait while the others go on. */
 
 struct lane_thread {
     struct wait_stream *stream; /* NULL: nothing has been read */

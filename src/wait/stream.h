@@ -1,4 +1,19 @@
-/* Notes: what of a step matters here; internal to the room. */
+/* Waits from inside: notes, streams, messages and collective operations. Internal to the room.
+ *
+ * An agent is who waits, and is waited for: a process, or a location where several threads of a
+ * process communicate. Each agent has a stream that runs ahead until its call needs something that
+ * has not been read yet; from then on its notes are kept. What a stream learns depends only on what
+ * others did, never on when that was read, so any order gives the same result.
+ *
+ * wait.c        the consumer of the pass, and the result
+ * stream.c      steps become notes; notes move the ledger of an agent, and its calls wait for what
+ *               they need; what never comes; the common order of threads that communicate
+ * message.c     messages that are sent and not received, and when receives were posted
+ * collective.c  collective operations: who has come, and for whom each member waits
+ * charge.c      waits are divided and charged; waits for a message while another one was there
+ * ledger.c      what a process spent its time on, and how a wait is divided by that
+ * crew.c        threads of a process, which wait for each other
+ * letters.c     what the members of a team tell each other */
 #ifndef LULL_WAIT_STREAM_H
 #define LULL_WAIT_STREAM_H
 
@@ -10,30 +25,34 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* ==== note ==================================================================================== */
+/* ==== notes =================================================================================== */
 
+/* A note is what matters here of one step or several. Behind each kind stand the members that it
+ * has; `value` is the request where nothing else is said. */
 enum wait_note_kind {
-    NOTE_WORK, /* value: ns outside of calls; region: of the user, or LULL_NONE; op: 1 in MPI */
-    NOTE_CALL, /* calls, one behind the other, that need nothing: time of their end; value: that of
+    NOTE_WORK, /* time outside of calls; value: ns; region: of the user, or LULL_NONE; op: 1 if it
+                  was in MPI */
+    NOTE_CALL, /* calls, one behind the other, that need nothing; time: of their end; value: time of
                   their begin; op: enum lull_call of the last */
     NOTE_CALL_BEGIN, /* time; region; op: enum lull_call */
     NOTE_CALL_END,   /* time; lost: what should have been recorded was not */
-    NOTE_SEND,       /* time; channel; op: enum lull_send_mode; value: the request; large */
+    NOTE_SEND,       /* time; channel; op: enum lull_send_mode; value; large */
     NOTE_SEND_CALL,  /* a call that does nothing but send a message, for whose receive it does not
-                        wait: time, channel and op as of NOTE_SEND; call; its region as root; value:
-                        how long before the time it began, and how long behind it ended, each in 32
-                        bits */
-    NOTE_SEND_DONE,  /* time; value: the request */
-    NOTE_RECEIVE,    /* time; channel; value: the request */
-    NOTE_POST,       /* time; comm, later the queue as channel; root: from whom; tag; value */
-    NOTE_BEGIN,      /* of a collective operation that does not block: time; comm; op; value: the
-                        request; root */
-    NOTE_COLLECTIVE, /* it ends: the same; value LULL_NO_REQUEST: it blocks */
-    NOTE_END         /* of the location */
+                        wait; time, channel and op as of NOTE_SEND; call; root: its region; value:
+                        how long before `time` it began, and how long after it ended, in ns, each in
+                        32 bits */
+    NOTE_SEND_DONE,  /* time; value */
+    NOTE_RECEIVE,    /* time; channel; value */
+    NOTE_POST,       /* a receive is posted; time; comm, which becomes channel (the index of the
+                        queue) once that is known; root: from whom; tag; value */
+    NOTE_BEGIN,      /* a collective operation that does not block begins; time; comm; op; value;
+                        root */
+    NOTE_COLLECTIVE, /* a collective operation ends; the same; value LULL_NO_REQUEST: it blocks */
+    NOTE_END         /* the location ends */
 };
 
 struct wait_note {
-    int64_t time;
+    int64_t time; /* measured */
     uint64_t value;
     union {
         uint32_t region, channel, comm;
@@ -41,8 +60,8 @@ struct wait_note {
     int32_t root; /* process index, or LULL_ANY; of NOTE_SEND_CALL a region */
     union {
         int32_t tag;
-        uint32_t
-            number; /* lane.c: of a message in its channel, of a collective operation; else 0 */
+        uint32_t number; /* of a message in its channel, or of a collective operation; set where
+                            several threads of a process communicate, else 0 */
     };
     uint8_t kind, op;
     union {
@@ -51,16 +70,16 @@ struct wait_note {
     };
     union {
         bool large; /* a send may wait for its receive */
-        bool moves; /* a collective operation: this process sends or receives something in it, which
-                       between groups tells the root from the rest of its group */
+        bool moves; /* a collective operation: this process sends or receives something in it;
+                       between groups only the root does so, of all its group */
     };
 };
 
-/* Where a location's steps are read. */
+/* What is known of a location where its steps are read. */
 struct wait_reading {
-    bool posts; /* those of receives are wanted */
+    bool posts; /* notes of posted receives are wanted */
     bool in_call;
-    bool operations; /* of this call there are some */
+    bool operations; /* some operation of this call was recorded */
 };
 
 enum { NOTES_OF_BLOCK = 30 };
@@ -75,112 +94,97 @@ struct wait_note_queue {
     uint8_t first_at, last_at;
 };
 
-/* Whether the send of a note may wait for its receive, in a call of that kind, or LULL_CALL_OTHER.
- */
+/* Whether the send of a note may wait for its receive. `call`: enum lull_call of the call that it
+ * is in, or LULL_CALL_OTHER. */
 bool lull_wait_may_wait(const struct wait_note *send, uint8_t call);
 
-/* `notes` has room for as many as there are steps; returns how many there are. */
+/* Makes notes of steps; `notes` has room for one per step. Returns how many there are. */
 size_t lull_wait_notes_of_steps(struct wait_reading *reading, const struct lull_step *steps,
                                 size_t count, struct wait_note *notes);
 
-/* ==== share =================================================================================== */
+/* ==== causes, messages, operations and streams ================================================ */
 
-/* Waits from inside.
- *
- * note.h     what of a step matters: steps become notes, without a lock
- * lane.c     the threads of a process, where several communicate: who came first
- * stream.c   one process or thread: notes move its ledger, calls wait for what they need
- * message.c  its messages
- * message.c     messages that are sent and not received
- * message.c     when receives were posted
- * charge.c    waits for a message while another one was there
- * collective.c   collective operations: for whom each member waits; collective.c: what has come to one
- * ends.c     what never comes
- * charge.c   waits are divided and charged
- * crew.h     threads of a process, which wait for each other
- * ledger.h   what a process spent its time on
- * ledger.c   how a wait is divided
- * shared/    what the members of a team tell each other
- * wait.c     the consumer
- *
- * An agent is who waits, and is waited for: a process, or, where several threads of one
- * communicate, a location. Each agent is a stream that runs ahead until its call needs something
- * that has not been read yet; then its notes are kept. Whatever a stream learns depends on what
- * others did alone, never on when that was read, so any order gives the same result. */
-
-/* Who came, when, and what it had done by then. */
+/* Who ended a wait by coming, when, and what it had done by then. */
 struct wait_cause {
-    int64_t time; /* measured; -1: nobody */
-    uint32_t agent, call;
-    struct wait_moment late;
-    struct wait_moment late_since; /* where all have waited for all before; else of NULL */
-    uint32_t met;                  /* which operation that was, as of a member */
+    int64_t time;                  /* when it came, measured; -1: nobody did */
+    uint32_t agent, call;          /* who, and the region of the call in which it came */
+    struct wait_moment late;       /* its ledger then */
+    struct wait_moment late_since; /* its ledger in the last operation of the series in which all
+                                      waited for all; without snapshot: there was none */
+    uint32_t met;                  /* that operation, as wait_member.met */
 };
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
 struct wait_message {
     struct wait_cause sent;
-    uint32_t next;   /* in the queue, or of the free ones */
-    uint32_t number; /* as of the note */
+    uint32_t next;   /* index of the next in the queue, or of the next free one */
+    uint32_t number; /* that of its note */
 };
 
-/* Messages of one channel that were sent and not received, and, where senders may wait for them,
- * receives that were posted. */
+/* Messages of one channel that were sent and not received and, where senders may wait for their
+ * receives, the receives that were posted. */
 struct wait_queue {
-    uint32_t first, last;                              /* LULL_NONE: empty */
+    uint32_t first, last;                              /* indices of messages; LULL_NONE: empty */
     uint32_t source, target;                           /* processes */
-    uint32_t n_sent, n_received, n_posted, first_post; /* n_received: lane.c alone */
-    uint32_t port;           /* where another member of the team has the receiver: its name there */
-    struct lull_ring posts;  /* of message.c, from first_post on */
-    uint32_t next_of_source; /* another queue of it, or LULL_NONE */
+    uint32_t n_sent, n_received, n_posted, first_post; /* so far; n_received is counted only where
+                                                          several threads communicate */
+    uint32_t port;           /* in a team: the number by which the member that has the receiver
+                                knows the queue */
+    struct lull_ring posts;  /* of struct wait_post in message.c, the first has number first_post */
+    uint32_t next_of_source; /* index of another queue of that source, or LULL_NONE */
     struct wait_stream *waiting;
 };
 
-/* What two agents had done when the one last waited for the other, other than in an operation in
- * which all wait for all: they have met then, so both had done as much. */
+/* What two agents had done when the one last waited for the other. They met then, so both are taken
+ * to have done as much. Operations in which all wait for all are kept in wait_member instead. */
 struct wait_pair {
     struct wait_moment late, other;
 };
 
 /* ---- collective operations ----------------------------------------------------------------- */
 
+/* One operation, until all have come and those of this member of the team have left. */
 struct wait_gathering {
-    uint32_t arrived, left;
-    struct wait_cause last;   /* the last that came */
+    uint32_t arrived, left;   /* how many ranks */
+    struct wait_cause last;   /* the last rank that came */
     struct wait_cause *roots; /* [n_roots]: one, unless operations contradict each other */
     uint32_t n_roots;
     struct {
         uint32_t arrived;
         struct wait_cause last;
-    } groups[2];              /* of an inter-communicator, where one waits for the other */
-    struct wait_cause *ranks; /* [size], of a scan; or NULL */
+    } groups[2];              /* the same of each group of an inter-communicator */
+    struct wait_cause *ranks; /* [size], of a scan: of each rank; or NULL */
     uint32_t known;           /* of a scan: so many ranks, from the first on, have come */
     struct wait_stream *waiting;
 };
 
 /* The collective operations of a communicator that block, or those of one kind that do not. */
 struct wait_series {
-    uint32_t comm;              /* of an inter-communicator the lower one of its groups */
-    uint32_t kind;              /* 0: operations that block; else the operation plus 1 */
-    uint32_t sizes[2], size;    /* of the groups, the second one 0 where there is one; of all */
-    uint32_t here_of[2], here;  /* how many of these are of this member of a team */
-    uint32_t keeper;            /* the member with the first rank, who adds up what others know */
-    uint32_t *others, n_others; /* the keeper, once it had to tell them: members with ranks */
-    uint32_t fewest[2];         /* by group, operations of one that has ended; UINT32_MAX: none */
-    bool announced;             /* whoever has ranks of it, knows that it is there (ends.c) */
-    uint32_t first;             /* number of the oldest that is open */
+    uint32_t comm;             /* of an inter-communicator the lower one of its groups */
+    uint32_t kind;             /* 0: operations that block; else the operation plus 1 */
+    uint32_t sizes[2], size;   /* ranks of each group, and of both; sizes[1] is 0 where there is one
+                                   group */
+    uint32_t here_of[2], here; /* how many of these this member of the team has */
+    uint32_t keeper;           /* the member with the first rank, which adds up what others know */
+    uint32_t *others, n_others; /* at the keeper: other members with ranks, found when it first has
+                                   to tell them something */
+    uint32_t fewest[2];         /* by group: of the ranks that have ended, the least number of
+                                   operations one took part in; UINT32_MAX: none has ended */
+    bool announced;             /* every member that has ranks of it knows of the series */
+    uint32_t first;             /* number of the oldest operation that is open */
     struct lull_ring open;      /* of struct wait_gathering */
 };
 
-/* What is known of an operation. */
+/* What members of a team tell each other of an operation. */
 enum wait_news_kind {
-    NEWS_RANK,  /* of a scan: a rank has come; from the keeper: all up to it, the last of them as
-                   cause */
-    NEWS_GROUP, /* so many of one of two groups have, the last of them as cause */
-    NEWS_ROOT,  /* a process that is one */
-    NEWS_ALL,   /* so many of all have, likewise */
-    NEWS_FEWEST /* of no operation: a rank of a group has ended that took part in so many */
+    NEWS_RANK,  /* of a scan: the rank `which` has come; from the keeper: all ranks up to it have,
+                   the last of them is the cause */
+    NEWS_GROUP, /* `count` ranks of the group `which` have come, the last of them is the cause */
+    NEWS_ROOT,  /* a root has come, which is the cause */
+    NEWS_ALL,   /* `count` of all ranks have come, the last of them is the cause */
+    NEWS_FEWEST /* of the series: a rank of the group `which` has ended that took part in `count`
+                   operations */
 };
 struct wait_news {
     uint8_t kind;
@@ -189,8 +193,8 @@ struct wait_news {
     const struct wait_cause *cause;
 };
 
-/* Who waits for whom. The others are those of the other group of an inter-communicator: the two
- * groups go on at different times, so nobody meets there. */
+/* Who waits for whom in an operation. OTHERS are the ranks of the other group of an
+ * inter-communicator: the two groups go on at different times, so nobody meets there. */
 enum wait_meeting {
     MEETS_ALL,
     MEETS_ROOT,
@@ -203,51 +207,54 @@ enum wait_meeting {
 
 /* An agent in a series. */
 struct wait_member {
-    uint32_t count,
-        n_begun; /* operations so far; lane.c: those that do not block, when they begin */
+    uint32_t count, n_begun; /* operations so far; n_begun: those that do not block, counted when
+                                they begin, where several threads communicate */
     uint32_t rank;
-    uint32_t met;            /* in which operation all last waited for all, plus 1; 0: in none */
-    struct wait_moment base; /* of its ledger then: all have met there */
+    uint32_t met;            /* the last operation in which all waited for all: its number plus 1;
+                                0: there was none */
+    struct wait_moment base; /* of its ledger in that operation, where all met */
 };
 
 /* ---- streams ------------------------------------------------------------------------------- */
 
-/* What a call needs before it ends. */
+/* One thing that a call needs before it ends. */
 struct wait_pending {
-    uint32_t what;   /* a queue; a series */
-    uint32_t member; /* of a collective operation */
-    uint32_t number; /* of the gathering; of a message whose receive is to be posted */
+    uint32_t what;   /* index of a queue, or of a series */
+    uint32_t member; /* index of the member; of a collective operation */
+    uint32_t number; /* of the operation; or of the message whose receive is to be posted */
     uint8_t kind;    /* enum lull_wait_kind */
     uint8_t meeting; /* enum wait_meeting */
     int32_t root;    /* a process, or LULL_ANY: it is not known which */
-    bool is_message, is_post, is_root;
+    bool is_message, is_post, is_root; /* it is a message; a post; the own process is the root */
 };
 
+/* A collective operation that does not block and has not ended. */
 struct wait_open {
     uint64_t request;
-    bool arrived; /* else its communicator is not known before its end */
+    bool arrived; /* false: its communicator is not known before its end */
     struct wait_cause arrival;
     struct wait_pending pending;
 };
 
-/* A synchronous send that goes on: it is over no earlier than its receive begins. */
+/* A synchronous send that does not block and has not ended: it ends no earlier than its receive
+ * begins. */
 struct wait_issued {
     uint64_t request;
     struct wait_pending pending;
 };
 
-/* Who waits in a call until it is known when the receive of its message was posted. */
+/* A sender that is in a call until it is known when the receive of its message was posted. */
 struct wait_watcher {
-    struct wait_watcher *next;  /* that watch the same process */
-    struct wait_stream *stream; /* who waits; NULL: somebody of another member of the team, ... */
-    uint32_t member, far_queue; /* ... this one, where the queue has this number */
-    uint32_t process;           /* who waits: its process */
+    struct wait_watcher *next;  /* another one that watches the same receiver */
+    struct wait_stream *stream; /* the sender; NULL: the sender is of another member of the team */
+    uint32_t member, far_queue; /* then: that member, and the number of the queue there */
+    uint32_t process;           /* of the sender */
     uint32_t queue, number;     /* the message */
-    int64_t call_ends;
-    bool alone; /* nothing is posted before this call goes on */
+    int64_t call_ends;          /* measured end of the sender's call */
+    bool alone;                 /* the receiver posts nothing more before this call goes on */
 };
 
-/* A receive that goes on, and did not say which message it takes. */
+/* A receive that was posted and has not ended, and did not say which message it takes. */
 struct wait_posted {
     uint64_t request;
     struct wait_cause posted;
@@ -255,78 +262,83 @@ struct wait_posted {
 
 /* A wait that is charged. */
 struct wait_charged {
-    uint32_t location; /* that waited */
-    int64_t begin, wait;
-    uint32_t late, call; /* for whom, an agent, or among threads a location, and the call by which
-                            the wait ended */
-    uint8_t kind;
+    uint32_t location;   /* that waited */
+    int64_t begin, wait; /* ns; measured begin, and length */
+    uint32_t late, call; /* who was waited for (an agent, or among threads a location), and the
+                            region of the call by which the wait ended */
+    uint8_t kind;        /* enum lull_wait_kind */
 };
 
-/* What of a wait goes to a charge. Half as large as a part: each process keeps some hundred. */
+/* The part of a wait that goes to one charge. It is half as large as a struct wait_part, because
+ * each process keeps some hundred of them. */
 struct wait_due {
-    uint32_t charge;    /* its index, as of a late sender */
-    uint32_t low;       /* the ns, in two halves, */
-    uint32_t high : 31; /* ... of which this is the upper one */
-    uint32_t passed : 1;
+    uint32_t charge;     /* index of the charge, as if the wait were for a late sender */
+    uint32_t low;        /* ns, the lower half ... */
+    uint32_t high : 31;  /* ... and the upper one */
+    uint32_t passed : 1; /* it counts as passed_ns of the charge, too */
 };
 
-/* A wait for a sender, divided and not charged yet: whether only the order of messages made it is
- * seen later. */
+/* A wait for a sender that is divided but not charged yet: only later is it seen whether it was
+ * one of the wrong order. */
 struct wait_held {
-    int64_t begin, wait, inside;
+    int64_t begin, wait, inside; /* ns; `inside`: what of it is inside the windows */
     bool wrong_order;
     uint32_t count, capacity;
-    struct wait_due *dues;
+    struct wait_due *dues; /* [count] */
 };
 
+/* The queue of a channel of a location. */
 struct wait_route {
-    uint32_t queue; /* LULL_NONE: none, with a process of another program */
-    bool known;
+    uint32_t queue; /* LULL_NONE: the other process is of another program */
+    bool known;     /* false: not looked for yet */
 };
 
-/* Where the pair of a process that was waited for is. */
+/* A process that was waited for lately, and its pair with the one that waited. */
 struct wait_known_pair {
-    uint32_t late, number; /* index of the pair + 1; 0: none */
+    uint32_t late, number; /* the process; index of the pair + 1, or 0: none */
 };
 enum { WAIT_KNOWN_PAIRS = 4 };
 
 struct wait_stream {
     uint32_t location, process, agent;
     bool blocked, in_call;
-    bool unmatched; /* of this call something is not known */
-    bool anew;      /* this call ends an operation in which all wait for all */
-    uint32_t call;  /* its region */
-    int64_t call_began, call_ends;
-    int64_t told; /* the ledger holds what was done up to this time */
+    bool unmatched; /* something that this call waited for is not known */
+    bool anew;      /* this call ends an operation in which all processes wait for all, so the
+                       ledger begins anew */
+    uint32_t call;  /* region of the call */
+    int64_t call_began, call_ends; /* measured */
+    int64_t told;                  /* the ledger holds what was done up to this time */
     struct wait_ledger ledger;
-    struct wait_pending *pending; /* [pending_at, n_pending) are not there yet */
+    struct wait_pending *pending; /* what the call needs; [pending_at, n_pending) are not there */
     size_t pending_at, n_pending, pending_capacity;
-    struct wait_cause cause;  /* the latest of what this call needed, */
-    struct wait_moment since; /* of its own ledger, as late_since of the cause, */
-    uint8_t cause_kind;       /* and the kind of wait */
-    bool met_all;             /* the cause is an operation in which all wait for all */
-    uint8_t call_kind;        /* enum lull_call */
+    struct wait_cause cause; /* the latest of what this call needed so far */
+    struct wait_moment
+        since;          /* of the stream's own ledger, at the same meeting as late_since of the
+                                 cause */
+    uint8_t cause_kind; /* the kind of wait for the cause, enum lull_wait_kind */
+    bool met_all;       /* the cause is an operation in which all wait for all */
+    uint8_t call_kind;  /* enum lull_call */
     struct wait_watcher watcher;
-    bool answered;            /* what it watches for: */
-    struct wait_cause answer; /* with references; time -1: not posted before this call ended */
+    bool answered;            /* it is known when the receive that it watches for was posted: */
+    struct wait_cause answer; /* with references; time -1: not before this call ended */
     struct wait_open *open;
     size_t n_open, open_capacity;
     struct wait_issued *issued;
     size_t n_issued, issued_capacity;
     struct wait_posted *posted;
     size_t n_posted, posted_capacity;
-    struct wait_held held[LULL_WAIT_HELD]; /* the last ones; n_held were there in all */
-    uint32_t n_held;
+    struct wait_held held[LULL_WAIT_HELD]; /* the last waits for senders, as a ring */
+    uint32_t n_held;                       /* how many such waits there were in all */
     struct wait_known_pair pairs[WAIT_KNOWN_PAIRS];
     struct wait_route *routes; /* by channel of the location */
     size_t n_routes, route_capacity;
-    struct wait_note_queue notes; /* that wait */
+    struct wait_note_queue notes; /* what comes behind its wait */
     struct wait_stream *next_waiting, *next_ready;
     struct wait_reading reading;
     struct lull_wait_location sums;
 };
 
-/* A charge that was needed lately: of a place, as in a ledger, a call, and a kind of wait. */
+/* A charge that was needed lately, by its place (a key of a ledger), call and kind of wait. */
 struct wait_recent {
     uint64_t key;
     uint32_t call, number; /* index of the charge + 1; 0: none */
@@ -339,19 +351,22 @@ struct lull_waits {
     const struct lull_trace *trace;
     struct lull_wait_options options;
     uint32_t n_ranks;
-    bool follows_posts;           /* there are functions that wait for receives */
-    struct wait_stream **streams; /* [n_locations]: made when they are begun; of masters, or all */
-    struct wait_lane **lanes;     /* [n_processes]: where each thread is followed; or NULL */
-    struct wait_crew **crews;     /* [n_processes]: of those with several threads; or NULL */
-    bool *visits;                 /* [n_regions] */
-    struct wait_office *office;   /* of the other members of a team; NULL: alone */
-    atomic_bool others_communicate; /* threads that are no masters do */
+    bool follows_posts;             /* the program has functions that wait for receives */
+    struct wait_stream **streams;   /* [n_locations]: of masters, or of all threads; made when their
+                                     first steps are read */
+    struct wait_lane **lanes;       /* [n_processes]; NULL: not each thread is followed */
+    struct wait_crew **crews;       /* [n_processes]: of those with several threads; or NULL */
+    bool *visits;                   /* [n_regions]: see lull_waits_visits */
+    struct wait_office *office;     /* mail of the members of a team; NULL: lull is alone */
+    atomic_bool others_communicate; /* threads communicate that are no masters */
 
     pthread_mutex_t lock; /* of all that follows */
     bool no_memory;
-    struct wait_stream *ready;
-    struct wait_watcher **watchers; /* [n_processes]: those that wait until one has come further */
-    int64_t *reached;               /* [n_processes]: how far it has come */
+    struct wait_stream *ready; /* list of streams that can perhaps go on */
+    struct wait_watcher *
+        *watchers;    /* [n_processes]: lists of those that wait until that process has
+                                       come further */
+    int64_t *reached; /* [n_processes]: how far it has come, measured */
     struct lull_hash queues_by_channel, pairs_by_processes, series_by_comm, members_by_process;
     struct wait_queue *queues;
     struct wait_pair *pairs;
@@ -365,33 +380,37 @@ struct lull_waits {
     size_t charge_capacity;
     struct wait_recent recent[WAIT_RECENT];
     uint64_t received, gathered, unmatched_operations;
-    uint32_t *ends;      /* [n_processes]: streams that have come to their end */
-    bool *ended;         /* [n_processes]: of all members of a team, as learned last (ends.c) */
-    uint32_t *queues_of; /* [n_processes]: the first of a source, or LULL_NONE */
-    bool knows_ends;     /* that was learned: who ends now is known at once to send no more */
+    uint32_t *ends;      /* [n_processes]: how many of its streams have come to their end */
+    bool *ended;         /* [n_processes]: of all members of a team, as was learned last (see what
+                            never comes, in stream.c) */
+    uint32_t *queues_of; /* [n_processes]: index of the first queue of a source, or LULL_NONE */
+    bool knows_ends;     /* `ended` was learned: from then on, a process that ends is known at once
+                            to send no more */
 };
 
-/* stream.c */
+/* ---- stream.c ------------------------------------------------------------------------------ */
+
+/* The next notes of a stream: takes them, or keeps them while it is blocked. */
 void lull_wait_stream_take(struct lull_waits *waits, struct wait_stream *stream,
                            const struct wait_note *notes, size_t count);
-/* It is there perhaps what the stream waits for: it goes on after the one that goes on now. */
+/* What the stream waits for is perhaps there: it is to go on after the stream that goes on now. */
 void lull_wait_ready(struct lull_waits *waits, struct wait_stream *stream);
-/* Those go on. */
+/* Lets the streams go on that are ready. */
 void lull_wait_run_ready(struct lull_waits *waits);
 void lull_wait_stream_free(struct wait_stream *stream);
 void lull_wait_cause_drop(struct wait_cause *cause); /* its references */
 struct wait_cause lull_wait_cause_keep(const struct wait_cause *cause);
-/* In a call the ledger holds its time up to `time`, from here on. */
+/* In a call: adds the time of the call up to `time` to the ledger. */
 void lull_wait_tell_until(struct wait_stream *stream, int64_t time);
-/* What this process has done up to now, when it sends or arrives. Without a snapshot: no memory,
- * which is noted. */
+/* A cause for others: this agent sends or arrives at `time`, with what it has done up to now.
+ * Without a snapshot: no memory, which is noted. */
 struct wait_cause lull_wait_make_cause(struct lull_waits *waits, struct wait_stream *stream,
                                        int64_t time);
-/* The call does not end before that. */
+/* The call of the stream needs one thing more. */
 void lull_wait_need(struct lull_waits *waits, struct wait_stream *stream,
                     const struct wait_pending *pending);
 
-/* NULL: alone. */
+/* NULL: lull is alone. */
 static inline struct lull_team *lull_wait_team(const struct lull_waits *waits)
 {
     return waits->options.division ? waits->options.division->team : NULL;
@@ -405,9 +424,9 @@ static inline bool lull_wait_is_far(const struct lull_waits *waits, uint32_t pro
     return own && (process < own[0] || process >= own[1]);
 }
 
-/* lane.c: threads of a process that communicate by themselves. Message k of a channel is the k-th
- * that any thread of a process sends, or receives; so are its collective operations. Notes wait
- * until all threads have been read up to there. */
+/* Lanes, for processes whose threads communicate by themselves. Message k of a channel is the k-th
+ * that any thread of the process sends, or receives; and so for collective operations. So the notes
+ * of a thread wait until all threads of its process have been read up to their time. */
 bool lull_wait_lanes_create(struct lull_waits *waits); /* false: no memory */
 void lull_wait_lane_take(struct lull_waits *waits, struct wait_stream *stream,
                          const struct wait_note *notes, size_t count);
@@ -417,70 +436,78 @@ static inline uint32_t lull_wait_process_of(const struct lull_waits *waits, uint
     return waits->lanes ? waits->trace->locations[agent].process : agent;
 }
 
-/* message.c. What notes of sends and receives name is known from the begin. */
+/* ---- message.c: sends and receives --------------------------------------------------------- */
+
+/* Finds the queues of the channels that notes name, and puts them in the place of the channels. */
 void lull_wait_find_routes(struct lull_waits *waits, struct wait_stream *stream,
                            const struct lull_channels *channels, struct wait_note *notes,
                            size_t count);
 void lull_wait_note_message(struct lull_waits *waits, struct wait_stream *stream,
                             const struct wait_note *note);
 
-/* message.c */
-/* A message is sent on a queue, which waits for its receive, or does not. */
+/* ---- message.c: posts of receives ---------------------------------------------------------- */
+
+/* A message is sent on a queue; `waits_for_receive`: its sender waits for its receive. */
 void lull_wait_count_send(struct lull_waits *waits, uint32_t queue, bool waits_for_receive);
-/* The next receive of a queue was posted. Takes the references. `told`: begin of the call that
- * tells it. */
+/* The next receive of a queue was posted. Takes the references of `posted`. `told`: begin of the
+ * call in which that is told. */
 void lull_wait_tell_post(struct lull_waits *waits, uint32_t queue, const struct wait_cause *posted,
                          int64_t told);
-/* Whether it is known when the receive was posted that the call of the stream waits for; then
- * *ret_posted has it, with references; time -1: not before this call ended. Else the stream waits
- * until that is known. */
+/* Whether it is known when the receive was posted that the call of the stream waits for. If so,
+ * *ret_posted has it, with references; time -1: not before this call ended. If not, the stream
+ * watches the receiver until it is known. */
 bool lull_wait_is_posted(struct lull_waits *waits, struct wait_stream *stream,
                          const struct wait_pending *pending, struct wait_cause *ret_posted);
+/* A process has come so far. Those that watch it may go on. */
 void lull_wait_reach(struct lull_waits *waits, uint32_t process, int64_t time);
-/* A process waits for a message of another one, which may wait for it. */
+/* A process waits for a message of `source`, which may itself wait for a receive of the process. */
 void lull_wait_blocked_by(struct lull_waits *waits, uint32_t process, uint32_t source);
-/* The same of somebody of another member of the team, where the queue has the number `far_queue`.
- * That one gets the answer. */
+/* A sender of another member of the team watches for the receive of a message; the queue has the
+ * number `far_queue` there. That member gets the answer. */
 void lull_wait_watch_from(struct lull_waits *waits, uint32_t member, uint32_t far_queue,
                           uint32_t queue, uint32_t number, int64_t call_ends);
 /* Takes the references. */
 void lull_wait_take_answer(struct lull_waits *waits, uint32_t queue, uint32_t number,
                            const struct wait_cause *posted);
-/* Nobody asks for it any more. */
+/* Nobody will ask any more when the receive of this message was posted. */
 void lull_wait_post_is_done(struct lull_waits *waits, uint32_t queue, uint32_t number);
 /* The stream goes on as if nothing had been posted, and nobody is watched any more. */
 void lull_wait_give_up(struct lull_waits *waits, struct wait_stream *stream);
 void lull_wait_unwatch_all(struct lull_waits *waits);
 void lull_wait_posts_free(struct wait_queue *queue);
 
-/* charge.c */
-/* Keeps a wait for a sender back, divided into parts; the oldest of those kept is charged when
- * there are LULL_WAIT_HELD. False: no memory. */
+/* ---- charge.c: waits that are kept back ---------------------------------------------------- */
+
+/* Keeps a wait for a sender back, divided into parts. If LULL_WAIT_HELD waits are kept already, the
+ * oldest is charged. False: no memory. */
 bool lull_wait_hold(struct lull_waits *waits, struct wait_stream *stream,
                     const struct wait_charged *charged, int64_t inside,
                     const struct wait_part *parts, uint32_t count);
-/* A message is received that was sent then: waits that began later, in calls before this one, were
- * of the wrong order. */
+/* The stream receives a message that was sent at `sent`: waits that began later than that, in calls
+ * before this one, were of the wrong order. */
 void lull_wait_came_first(struct wait_stream *stream, int64_t sent);
-/* All that is kept back is charged. False: no memory. */
+/* Charges all waits that are kept back. False: no memory. */
 bool lull_wait_settle(struct lull_waits *waits, struct wait_stream *stream);
 
-/* message.c. LULL_NONE: no memory, which is noted. */
+/* ---- message.c: queues --------------------------------------------------------------------- */
+
+/* The index of the queue of a channel. LULL_NONE: no memory, which is noted. */
 uint32_t lull_wait_queue(struct lull_waits *waits, const struct lull_channel *channel);
-/* A message has been sent, which waits for its receive to be posted, or does not. Takes the
- * references. */
+/* A message has been sent; `waits_for_receive`: its sender waits until its receive is posted. Takes
+ * the references of `sent`. */
 void lull_wait_deliver(struct lull_waits *waits, uint32_t queue, uint32_t number,
                        bool waits_for_receive, const struct wait_cause *sent);
-/* Those who wait for a message of it look again. */
+/* The streams that wait for a message of the queue look again. */
 void lull_wait_wake_queue(struct lull_waits *waits, uint32_t index);
-/* The first with this number. False: it has not been sent yet. The caller gets the references of
- * *ret_sent. */
+/* Takes the first message with this number. False: it has not been sent yet. The caller gets the
+ * references of *ret_sent. */
 bool lull_wait_receive(struct lull_waits *waits, uint32_t queue, uint32_t number,
                        struct wait_cause *ret_sent);
 void lull_wait_mail_free(struct lull_waits *waits);
 
-/* collective.c */
-/* LULL_NONE: no memory. */
+/* ---- collective.c: series and members ------------------------------------------------------ */
+
+/* The index of a series. LULL_NONE: no memory. */
 uint32_t lull_wait_series(struct lull_waits *waits, uint32_t comm, uint32_t kind);
 /* Whether the operations of a communicator can be followed; *ret_alone: it has one member. */
 bool lull_wait_is_known(const struct lull_waits *waits, uint32_t comm, uint8_t op, bool *ret_alone);
@@ -494,23 +521,24 @@ uint32_t lull_wait_number_operation(struct lull_waits *waits, const struct wait_
  * found here. False: it is no member, or there is no memory, which is noted. */
 bool lull_wait_arrive(struct lull_waits *waits, const struct wait_note *note,
                       const struct wait_cause *arrival, struct wait_pending *ret_pending);
-/* Whether it may go on; then it has left. *ret_cause: for whom, with references; time -1: for
- * nobody. *ret_anew: all processes have waited for all. */
+/* Whether an agent may leave an operation; if so, it has left. *ret_cause: for whom it waited, with
+ * references; time -1: for nobody. *ret_anew: all processes have waited for all. */
 bool lull_wait_leave(struct lull_waits *waits, const struct wait_pending *pending,
                      struct wait_cause *ret_cause, bool *ret_anew);
 void lull_wait_in_line(struct lull_waits *waits, struct wait_stream *stream,
                        const struct wait_pending *pending);
-/* All that wait for it are told otherwise. */
+/* Nobody stands in line for the operation any more: the callers have woken all of them. */
 void lull_wait_leave_line(struct lull_waits *waits, const struct wait_pending *pending);
-/* Where all members wait for all there, and so meet: that member; else NULL. */
+/* The member of `pending` if all ranks wait for all in its operation, and so meet; else NULL. */
 struct wait_member *lull_wait_meets_all(const struct lull_waits *waits,
                                         const struct wait_pending *pending);
 void lull_wait_gather_free(struct lull_waits *waits);
 
-/* collective.c */
-/* NULL: no memory. One that is closed is never asked for. */
+/* ---- collective.c: gatherings -------------------------------------------------------------- */
+
+/* The gathering of an operation, which must not be closed; opened if needed. NULL: no memory. */
 struct wait_gathering *lull_wait_gathering(struct wait_series *series, uint32_t number);
-/* Those that are over, from the oldest on. */
+/* Closes the gatherings that are over, from the oldest on. */
 void lull_wait_close_gatherings(struct wait_series *series);
 void lull_wait_gatherings_free(struct wait_series *series);
 unsigned lull_wait_group_of(const struct wait_series *series, uint32_t rank); /* of two */
@@ -519,35 +547,40 @@ uint32_t lull_wait_process_of_rank(const struct lull_waits *waits, const struct 
 /* Puts an arrival where those who need it will look. False: no memory. */
 bool lull_wait_note_arrival(struct lull_waits *waits, const struct wait_pending *pending,
                             const struct wait_cause *arrival);
-/* Another member of the team has told it. False: no memory. */
+/* Takes in news from another member of the team. False: no memory. */
 bool lull_wait_hear_news(struct lull_waits *waits, struct wait_series *series, uint32_t number,
                          const struct wait_news *news);
-/* The root that somebody waits for, LULL_ANY: any; NULL: it has not come. */
+/* The arrival of a root, or (LULL_ANY) of any root; NULL: it has not come. */
 const struct wait_cause *lull_wait_of_root(const struct lull_waits *waits,
                                            const struct wait_gathering *gathering, int32_t root);
-/* The latest of a rank and those below, once all of them have come; NULL: they have not. */
+/* Of a scan: the latest arrival of a rank and those below it; NULL: some of them have not come. */
 const struct wait_cause *lull_wait_of_lower(const struct lull_waits *waits,
                                             const struct wait_series *series,
                                             const struct wait_gathering *gathering, uint32_t rank);
 
-/* What another member of the team is to know of `fewest`. False: no memory. */
+/* Tells other members of the team series->fewest[group]. False: no memory. */
 bool lull_wait_tell_fewest(struct lull_waits *waits, struct wait_series *series, unsigned group);
 
-/* ends.c. What is blocked goes on without what it waits for, of all members of a team, until nobody
- * is; then all is charged. Missing memory is noted. */
+/* ---- stream.c: the end --------------------------------------------------------------------- */
+
+/* By all members of a team together, after the pass: streams that are blocked go on without what
+ * they wait for, until none is blocked; then all waits are charged. Missing memory is noted. */
 lull_status lull_wait_release(struct lull_waits *waits, struct lull_error *err);
 
-/* charge.c: a wait of a stream for its cause is divided and put into its ledger, and that part of
- * it which is inside the windows is charged. False: no memory. */
+/* ---- charge.c: charges --------------------------------------------------------------------- */
+
+/* Divides a wait of a stream for its cause, puts the parts into the stream's ledger, and charges
+ * what is inside the windows (`inside` ns). False: no memory. */
 bool lull_wait_charge(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
                       int64_t wait, int64_t inside);
 /* Charges the parts of a wait, whose ns add up to what is inside the windows. False: no memory. */
 bool lull_wait_charge_parts(struct lull_waits *waits, const struct wait_charged *charged,
                             const struct wait_part *parts, uint32_t count);
-/* What another member of the team has charged. False: no memory. */
+/* Adds what another member of the team has charged. False: no memory. */
 bool lull_wait_add_charge(struct lull_waits *waits, const struct lull_wait_charge *charge);
-/* The same in two steps, of which the second may come later, and of another kind. Of the parts that
- * are more than 0 ns; returns how many dues there are; LULL_NONE: no memory. */
+/* lull_wait_charge_parts in two steps, so that the second one may come later and for another kind
+ * of wait. The first makes a due of each part of more than 0 ns, and returns how many there are;
+ * LULL_NONE: no memory. */
 uint32_t lull_wait_dues_of_parts(struct lull_waits *waits, const struct wait_charged *charged,
                                  const struct wait_part *parts, uint32_t count,
                                  struct wait_due *ret_dues);

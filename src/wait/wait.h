@@ -1,7 +1,7 @@
-/* Waits: how long each process waited in MPI, and each thread for others of its process, for whom,
- * and who was to blame.
+/* Waits: how long each process waited in MPI, and each thread for other threads of its process; for
+ * whom they waited, and who was to blame.
  *
- * A wait is the part of a call of MPI before that came which the call needed:
+ * A wait in MPI is the part of a call before the event that the call needed:
  *
  *   late sender      a call that receives: until the last of its messages was sent. The latest one
  *                    ends the wait, also of several that one call completes
@@ -13,34 +13,37 @@
  *                    had been sent before the wait began: the definition of Scalasca. Seen for the
  *                    last LULL_WAIT_HELD waits for senders
  *   late receiver    a send that waits for its receive: until that was posted, by a call that began
- *                    before the send ended. Synchronous sends, and the blocking one of the standard
- *                    mode (MPI_Send) with more than LULL_WAIT_EAGER bytes that began before the
- * post and ended after it; that it waited is then likely, and not certain. Silent where it is not
- * known by then which message the receive takes (any source or tag, and not complete), and of
- * persistent receives of other tracers
+ *                    before the send ended. These are synchronous sends, and blocking sends of the
+ *                    standard mode (MPI_Send) with more than LULL_WAIT_EAGER bytes that began
+ *                    before the post and ended after it; that the latter waited is likely, not
+ *                    certain. Not told where it is not known by then which message the receive
+ *                    takes (any source or tag, and not complete), nor of persistent receives of
+ *                    other tracers than lull's
  *
- * Between the groups of an inter-communicator each waits for those of the other one whose data it
- * gets: at a barrier and n to n for its last, the root of a reduce likewise, at a broadcast for the
- * root, for which those of its own group do not wait.
+ * In an inter-communicator, a process waits for those of the other group whose data it gets: in a
+ * barrier or n to n for the last of them, as the root of a reduce likewise, in a broadcast for the
+ * root. The other processes of the root's group wait for nobody.
  *
- * Of several that came last in the same ns the one of the lowest rank is charged: any of them would
- * have been waited for as long alone, and to divide a wait among all of them would take as many
+ * Where several came last in the same ns, the one of the lowest rank is charged: each of them alone
+ * would have been waited for as long. To divide a wait among all of them would take as many
  * divisions as there are ranks, for each rank that waits.
  *
- * What is left of a call is its transfer, or, where the trace does not tell what it waited for, is
- * not matched: so
+ * The rest of a call is its transfer; or it is unmatched, if the trace does not tell what the call
+ * waited for. So
  *     waits + transfer + unmatched = time in calls of MPI, in ns, for each process.
  *
- * Each wait is charged to places, up the chain. Of each process a ledger tells what it did since
- * the last meeting of all: its own time by region of the user, its time in MPI without waits, and
- * its waits by the places that they were charged to. When A waits w for B, what B did more of than
- * A since they last met is what was late: for each entry of the ledgers the excess is
- * d = max(0, B's - A's), and w is divided in proportion to them, in whole ns, the remainder to the
- * largest fractions. The shares are charged to B's regions, and for waits of B to those that B was
- * kept by, and they become waits in A's ledger; so a delay that comes through others is charged to
- * who began it. Two processes meet where the one waits for the other, because both have done as
- * much then, and where both take part in an operation in which all wait for all; where these are
- * all processes of the program, all ledgers begin anew.
+ * Each wait is charged to places, up the chain of who kept whom. A ledger for each process tells
+ * what it did since the last meeting of all: its own time by region of the user, its time in MPI
+ * without waits, and its waits by the places that they were charged to. When A waits w for B, A
+ * waits for what B did more of than A since they last met: for each entry of the ledgers the excess
+ * is d = max(0, B's - A's), and w is divided in proportion to the excesses, in whole ns, the
+ * remainder to the largest fractions. The parts are charged to B's regions or, where the entry is a
+ * wait of B, to the place that B was kept by; and they become waits in A's ledger. So a delay that
+ * comes through others is charged to who began it. Example: B computes 3 s in "solve" while A
+ * computes 1 s there, so A's wait of 2 s is charged to B's "solve". Two processes meet where one
+ * waits for the other, because both have done as much then, and where both take part in an
+ * operation in which all wait for all; where these are all processes of the program, all ledgers
+ * begin anew.
  *
  * That is the delay cost of D. Boehme et al., Identifying the Root Causes of Wait States in
  * Large-Scale Parallel Applications, ACM TOPC 3(2), 2016, 10.1145/2934661, in one pass forward:
@@ -52,40 +55,43 @@
  *                    one, until the last one came. All have come when the first leaves; tasks that
  *                    run meanwhile are no wait. Teams in teams are taken for one. Where a trace
  *                    tells no implicit barrier (Extrae), all meet at the end of a parallel region
- *   lock             for a critical or ordered section: while another thread was in one of its
- *                    process. For a lock that is set by a call: while another thread had it, where
- *                    the trace says who took and gave back which one (Score-P, not lull's own
- *                    recorder). Whoever was in it last before the wait ended is charged with its
- *                    time, then who was before
- *   thread join      for the end of a thread of the program's own
+ *   lock             for a critical or ordered section: while another thread of the process was in
+ *                    such a section. For a lock that is set by a call: while another thread had it,
+ *                    where the trace says who took and gave back which lock (Score-P does, lull's
+ *                    own recorder does not). The thread that had it last before the wait ended is
+ *                    charged with the time that it had it, then the thread before that
+ *   thread join      until a thread that the program made has ended
  *
- * What is left of that time nobody was waited for any more, or the trace does not tell whom: so for
- * each thread of a process with several
+ * The rest of that time is when nobody was waited for any more, or the trace does not tell for
+ * whom. So for each thread of a process with several
  *     waits + rest = time in synchronisation and for locks of the breakdown, in ns,
- * and the waits at those ends of parallel regions, which the breakdown has elsewhere: of the master
- * in fork and join, of the others where nothing is recorded. Waits at barriers and for ends are
- * divided by ledgers of threads, which begin anew with each parallel region and barrier; where a
- * program has no regions of its own, the innermost construct stands for them.
+ * plus the waits at the ends of parallel regions whose barrier is not told. The breakdown has these
+ * elsewhere: those of the master in fork and join, those of others where nothing is recorded. Waits
+ * at barriers and for ends of threads are divided by ledgers of threads, which begin anew with each
+ * parallel region and barrier. Where a program has no regions of its own, the innermost construct
+ * stands for them.
  *
  * A wait is in measured time, so clocks that differ between nodes shift it. Not told: one-sided
  * operations.
  *
  * Only the first thread of a process is followed in MPI, unless `each_thread` says that others
  * communicate, too. Then each thread waits, is waited for, and has a ledger, which never begins
- * anew; what has no thread of its own there, the order of messages of a channel and of collective
- * operations, is that of the times at which the threads of a process sent, received and took part.
- * Two threads have met where the one waited for the other, and where both were the last of their
- * processes to take part in an operation in which all wait for all. Late receivers are not told.
+ * anew. The messages of a channel and the collective operations are those of the process: they are
+ * numbered by the times at which its threads sent, received and took part. Two threads have met
+ * where one waited for the other, and where both were the last of their processes to take part in
+ * an operation in which all wait for all. Late receivers are not told.
  *
- * It rides on a pass (activity/pass.h). The result does not depend on the number of workers, nor on
- * the order in which they read. Memory: per process a ledger of at most LULL_WAIT_LEDGER places of
- * 24 bytes (those with least time become one, "elsewhere"), twice as much for each process that it
- * waits for, as much for each communicator; a charge for each place that made others wait; what has
- * been read of processes that cannot go on yet; and what is sent and not received, each message
- * with the ledger of its sender. A worker reads a block of events of each process at a time, so
- * that is the messages of a block. In a team each message to a process of another member goes there
- * with the ledger of its sender, and a member is ahead of the others by no more than 64 MiB of
- * these hold. */
+ * The analysis rides on a pass (activity/pass.h). The result does not depend on the number of
+ * workers, nor on the order in which they read. Memory:
+ *  - per process a ledger of at most LULL_WAIT_LEDGER places of 24 bytes (those with least time
+ *    become one, "elsewhere"), two more ledgers for each process that it waits for, and one for
+ *    each communicator;
+ *  - a charge for each place that made others wait;
+ *  - the notes of processes that cannot go on yet;
+ *  - messages that are sent and not received, each with the ledger of its sender. A worker reads a
+ *    block of events of each process at a time, so these are the messages of a block.
+ * In a team a message to a process of another member goes there with the ledger of its sender, and
+ * a member is ahead of the others by no more than 64 MiB of such letters. */
 #ifndef LULL_WAIT_WAIT_H
 #define LULL_WAIT_WAIT_H
 
@@ -114,74 +120,79 @@ const char *lull_wait_kind_name(unsigned kind); /* "late sender" */
 enum {
     LULL_WAIT_LEDGER = 64,
     LULL_WAIT_HELD = 4, /* waits for senders whose kind may still change, of each process */
-    /* What is no larger is sent without waiting for its receive by every MPI library as it is
-     * installed: the smallest limit of a transport that is found is that of Open MPI's shared
-     * memory (btl_sm_eager_limit, btl_vader_eager_limit). */
+    /* Bytes. Every MPI library as it is installed sends messages up to this size without waiting
+     * for their receive: the smallest limit of a transport that was found is that of Open MPI's
+     * shared memory (btl_sm_eager_limit, btl_vader_eager_limit). */
     LULL_WAIT_EAGER = 4096
 };
 
 /* A process or region that stands for several which a ledger had no room for. */
 #define LULL_WAIT_ELSEWHERE (UINT32_MAX - 1)
 
-/* What made others wait: a process was long in a region of the user, or in MPI itself. */
+/* What made others wait: a process spent time in a region of the user, or in MPI itself. */
 struct lull_wait_place {
     uint32_t process; /* or LULL_WAIT_ELSEWHERE */
     uint32_t region;  /* innermost of the user; LULL_NONE: in none, or in MPI */
     uint32_t call;    /* region of the call by which the others' wait ended: the send, or the
                          collective operation; LULL_NONE: outside of calls */
-    uint32_t in_mpi;  /* 1: the time went into MPI, where it did not wait for others */
-    uint32_t thread;  /* location, where threads wait for each other, or each is followed; else
+    uint32_t in_mpi;  /* 1: the time went into MPI, without waiting for others there */
+    uint32_t thread;  /* location, if threads waited for each other or each thread is followed; else
                          LULL_NONE */
 };
 
 struct lull_wait_charge {
     struct lull_wait_place place;
     uint8_t kind;      /* of the waits: enum lull_wait_kind */
-    int64_t ns;        /* that others waited for it, over all of them */
-    int64_t passed_ns; /* of that: who waited, waited for somebody else whom this kept */
+    int64_t ns;        /* that others waited because of the place, the sum over all of them */
+    int64_t passed_ns; /* the part of `ns` of waits for somebody else, whom this place had kept */
     uint64_t waits;    /* how many waits have a part in it */
     struct {
         uint32_t location; /* that waited */
-        int64_t begin, ns; /* of the wait, all of it, outside of windows as well */
-    } longest;             /* the first of the longest */
+        int64_t begin, ns; /* of the whole wait, also what is outside of windows */
+    } longest;             /* the longest wait with a part in it, the first of several */
 };
 
 /* Where the time of a location in calls of MPI, and in waits for other threads of its process,
  * went, as far as it is inside the windows. */
 struct lull_wait_location {
-    int64_t mpi_ns; /* in all: the sum of the waits of MPI, transfer and unmatched */
+    int64_t mpi_ns; /* in calls of MPI: the sum of the waits in MPI, transfer_ns and unmatched_ns */
     int64_t waited_ns[LULL_WAIT_KINDS];
     int64_t transfer_ns;
-    int64_t unmatched_ns; /* of what they wait for nothing is known: MPI_Init, MPI_Probe, one-sided
+    int64_t
+        unmatched_ns;   /* in calls that wait for something unknown: MPI_Init, MPI_Probe, one-sided
                              operations, or records are missing */
-    int64_t threads_ns;   /* in barriers and joins of threads and for locks: the sum of their waits
-                             and the rest */
-    int64_t threads_ends_ns; /* of that: at ends of parallel regions whose barrier the trace does
-                                not tell; elsewhere in the breakdown */
-    int64_t threads_rest_ns; /* nobody was waited for any more, or for whom is not known */
+    int64_t threads_ns; /* in barriers and joins of threads and for locks: the sum of the waits of
+                             threads and threads_rest_ns */
+    int64_t threads_ends_ns; /* the part of threads_ns at ends of parallel regions whose barrier the
+                                trace does not tell; the breakdown has it elsewhere */
+    int64_t threads_rest_ns; /* nobody was waited for any more, or it is not known who was */
 };
 
 struct lull_wait_result {
     const char *absent;                     /* why there is none; NULL: there is one */
-    bool needs_each_thread;                 /* that is why: see the option */
+    bool needs_each_thread;                 /* there is none because options.each_thread was not
+                                               set */
     const struct lull_wait_charge *charges; /* most ns first */
     uint32_t n_charges;
-    const struct lull_wait_location *locations;     /* [n_locations] of the trace; or absent */
-    int64_t waited_ns;                              /* of all; the sum of the charges */
-    uint64_t messages, collectives;                 /* received; each process counts */
-    uint64_t unmatched_sends, unmatched_operations; /* receives and collectives without others */
+    const struct lull_wait_location *locations; /* [n_locations] of the trace; or absent */
+    int64_t waited_ns;                          /* of all locations: the sum of the charges */
+    uint64_t messages, collectives;             /* messages received; operations, counted once
+                                                       for each process in them */
+    uint64_t unmatched_sends,
+        unmatched_operations; /* sends without receive; receives and collective
+                                                       operations whose others never came */
 };
 
 struct lull_wait_options {
     uint32_t application;
     const struct lull_windows *windows; /* of the pass; NULL: the whole run */
-    /* Of a team, whose members all do the same at the same time (create, pass, conclude), each with
-     * the range of the pass that is its own: the first has the result. NULL: alone. */
+    /* In a team: all members do the same together (create, pass, conclude), each with its own range
+     * of the pass, and the first has the result. NULL: lull is alone. */
     const struct lull_division *division;
     unsigned workers; /* of the pass, where there is a division */
     bool each_thread; /* threads beside the first of their process communicate: each is followed */
-    bool threads;     /* threads of a process that wait for each other, too: the pass then reads all
-                         threads, and its visits are those of lull_waits_visits */
+    bool threads;     /* waits of threads for others of their process are wanted, too: the pass then
+                         reads all threads, and its visits are those of lull_waits_visits */
 };
 
 struct lull_waits;
@@ -192,15 +203,16 @@ lull_status lull_waits_create(const struct lull_trace *trace,
                               struct lull_waits **ret_waits, struct lull_error *err);
 void lull_waits_destroy(struct lull_waits *waits); /* NULL is allowed */
 
-/* [n_regions]: whose VISITs it needs, and those of `others`, if not NULL; lives as long as `waits`.
- */
+/* [n_regions]: the regions whose VISITs the analysis needs, and those that `others` (may be NULL)
+ * asks for. Lives as long as `waits`. */
 const bool *lull_waits_visits(struct lull_waits *waits, const bool *others);
 
-/* What a pass is given; lives as long as `waits`. Any worker may hand over any location. */
+/* The consumer to be given to a pass; lives as long as `waits`. Any worker may hand over any
+ * location. */
 struct lull_consumer lull_waits_consumer(struct lull_waits *waits);
 
-/* After a pass that went well, of all members. The result lives in `arena`; on others than the
- * first of a team it has only what is absent. */
+/* By all members together, after a pass that went well. The result lives in `arena`; on members
+ * other than the first it tells only whether it is absent. */
 lull_status lull_waits_conclude(struct lull_waits *waits, struct lull_arena *arena,
                                 struct lull_wait_result *ret_result, struct lull_error *err);
 

@@ -1,12 +1,12 @@
 /* Field: what all ranks of a run do in each iteration, and whom they exchange messages with.
  *
- * Idle waves live in rank x iteration. A field holds, for every rank and iteration, when the
- * iteration ended and how long the rank waited for messages in it. It is made from the steps of a
- * trace or, without a trace, from a simulation as it goes. Iterations are found in the messages of
- * each rank (wave/row.h). Memory: 16 bytes per rank and iteration.
+ * Idle waves are seen in the plane of ranks and iterations. A field holds, for every rank and
+ * iteration, when the iteration ended and how long the rank waited for messages in it. It is made
+ * from the steps of a trace or, without a trace, from a simulation as it goes. Iterations are found
+ * in the messages of each rank (section row). Memory: 16 bytes per rank and iteration.
  *
- * Where a team shares a run, iterations stay with the member that was told of the rank; of all
- * ranks the first knows what is usual, and their messages. What is unusual it learns from
+ * Where a team shares a run, the iterations of a rank stay with the member that read it. The first
+ * member knows, of all ranks, the messages and what is usual; unusual iterations it learns by
  * wave/outlier.h. */
 #ifndef LULL_WAVE_FIELD_H
 #define LULL_WAVE_FIELD_H
@@ -30,7 +30,7 @@ struct lull_wave_cell {
 /* A message that a rank sends or receives in every iteration. */
 struct lull_wave_message {
     uint32_t peer;
-    uint32_t phase; /* in which it is received, or whose call waits for it to be sent */
+    uint32_t phase; /* the phase (section row) whose call waits for its receive or its send */
     uint64_t bytes;
     bool send;
 };
@@ -71,8 +71,7 @@ int64_t lull_wave_work(const struct lull_wave_row *row, uint32_t iteration);
 uint32_t lull_wave_collectives(const struct lull_wave_row *row, uint32_t iteration,
                                uint32_t *ret_first);
 
-/* ---- from a trace: a consumer of a pass over masters ------------------------------------------
- */
+/* ---- from a trace: a consumer of a pass over masters ----------------------------------------- */
 
 struct lull_wave_collector;
 
@@ -84,8 +83,9 @@ lull_status lull_wave_collector_create(const struct lull_trace *trace, uint32_t 
                                        struct lull_wave_collector **ret_collector,
                                        struct lull_error *err);
 struct lull_consumer lull_wave_collector_consumer(struct lull_wave_collector *collector);
-/* In its place: a SPAN in MPI is a call that ends, which costs less where others want SPANs anyway,
- * and a pass tells them calls in short. Fails with LULL_ERR_MEMORY. */
+/* Another consumer, to be used instead: it takes a SPAN in MPI as a call that ends. That costs less
+ * where other consumers want SPANs anyway, because the pass need not tell calls. Fails with
+ * LULL_ERR_MEMORY. */
 lull_status lull_wave_collector_consumer_of_spans(struct lull_wave_collector *collector,
                                                   struct lull_consumer *ret_consumer,
                                                   struct lull_error *err);
@@ -106,13 +106,13 @@ void lull_wave_collector_share(struct lull_wave_collector *collector, struct lul
 /* The same behind a pass over a trace, of processes. NULL: alone. */
 void lull_wave_collector_share_processes(struct lull_wave_collector *collector,
                                          const struct lull_division *division);
-/* What is shared comes to the first, which has all cells then and is alone with them; others have
- * none. Together (team.h). */
+/* By all members together: all cells come to the first, whose field is not shared any more; others
+ * have none then. */
 lull_status lull_wave_collector_gather(struct lull_wave_collector *collector,
                                        struct lull_error *err);
-/* Behind the pass or the simulation; where it is shared by all members together. Fails with
- * LULL_ERR_FORMAT, on all alike and in one line, where there is nothing to be found: one rank, no
- * messages, no iterations. The field belongs to the collector. */
+/* After the pass or the simulation; if it is shared, by all members together. Fails with
+ * LULL_ERR_FORMAT, on all members alike, where there is nothing to be found: one rank, no messages,
+ * no iterations. The field belongs to the collector. */
 lull_status lull_wave_collector_conclude(struct lull_wave_collector *collector,
                                          const struct lull_wave_field **ret_field,
                                          struct lull_error *err);
@@ -173,12 +173,14 @@ bool lull_wave_builder_finish(struct lull_wave_builder *builder, int64_t begin, 
 
 /* What makes a field, from inside. Internal to the wave room. */
 
-/* What a simulation has told of a rank. A replay does not tell of calls: there a phase is what lies
- * between two computations, where something was completed. */
+/* What a simulation has told of a rank. A replay does not tell of calls. There a phase is what lies
+ * between two computations if some message was completed in between. */
 struct lull_wave_told {
-    int64_t call_began, computed, done; /* ns: the last computation, the last completion */
-    bool calls, waited;                 /* there are calls; something was completed since then */
-    bool ended;                         /* it has a row */
+    int64_t call_began, computed, done; /* ns: begin of the call; end of the last computation; last
+                                           completion */
+    bool calls, waited;                 /* calls are told; something was completed since
+                                           `computed` */
+    bool ended;                         /* its row is made */
 };
 
 struct lull_wave_collector {

@@ -1,13 +1,3 @@
-/* The threads of one process. Their notes are brought into one order, by measured time and then by
- * thread, before messages are numbered: a note is in order when all other threads have been read up
- * to its time. The forks and joins of the master, its outermost ones, are meetings: all threads
- * that follow it leave them at the same ideal time, that of the last one to come.
- *
- * A thread is followed from the first time that it communicates, or that another one is known to
- * make it or to wait for it. Until then it can be left out: in
- * a parallel region it is busy no longer than its master, and outside it does nothing that counts;
- * so at each meeting it is there before the master. Between its steps its kept time is taken to
- * grow first. */
 #include "replay/ideal/crew.h"
 
 #include "activity/pass.h"
@@ -17,11 +7,12 @@
 
 #include <string.h>
 
-/* ==== lives =================================================================================== */
+/* ==== threads that the program makes ========================================================== */
 
-/* Threads that the program makes (pthreads): one begins when the thread that makes it has come so
- * far, a join waits for its end, and a barrier for all that come. What a thread does not see in the
- * trace it does not wait for: in the common order, what is waited for comes first. */
+/* A thread that the program makes (pthreads) begins when the thread that makes it has come so far.
+ * A join waits for the end of a thread, a barrier for all threads that come to it. A thread waits
+ * only for what comes first in the common order: a thread whose making the trace shows after its
+ * begin, or not at all, begins at once. */
 
 static bool is_barrier(const struct note *note)
 {
@@ -49,7 +40,7 @@ static uint32_t find_life(struct share *share, struct crew *crew, uint64_t numbe
     return (uint32_t)*index;
 }
 
-/* One that is open, or a new one; LULL_NONE: no memory, which is noted. */
+/* The open barrier of that number, or a new one; LULL_NONE: no memory, which is noted. */
 static uint32_t find_barrier(struct share *share, struct crew *crew, const struct note *note)
 {
     size_t at = crew->n_barriers;
@@ -78,7 +69,7 @@ static void order_barrier(struct share *share, struct crew *crew, struct note *n
     if (note->kind == LULL_STEP_THREAD_WAIT_BEGIN) {
         barrier->ordered++;
     } else if (barrier->ordered <
-               barrier->size) { /* leaves before all have come: waits for nobody */
+               barrier->size) { /* it leaves before all have come, so it waits for nobody */
         note->what = LULL_NONE;
         barrier->left++;
     }
@@ -126,7 +117,7 @@ static void wake_waiting_streams(struct share *share, struct stream **waiting)
     }
 }
 
-/* Goes on at that time at the earliest; -1: waits. */
+/* The stream goes on at `time` at the earliest; -1: it waits. */
 static void wait_until(struct stream *stream, const struct note *note, int64_t time,
                        struct stream **waiting)
 {
@@ -189,7 +180,7 @@ void lull_lives_free(struct crew *crew)
     free(crew->barriers);
 }
 
-/* ==== crew ==================================================================================== */
+/* ==== the crew ================================================================================ */
 
 void lull_crew_create(struct share *share, struct process *process)
 {
@@ -230,7 +221,8 @@ void lull_crew_destroy(struct crew *crew)
 
 /* ---- meetings ------------------------------------------------------------------------------ */
 
-/* Followers find it in their way; without any it is the master's alone. */
+/* A fork or join of the master comes in the common order. If there are followers, the meeting is
+ * kept until they have come to it; else the master meets nobody. */
 static void add_meeting(struct share *share, struct crew *crew, struct note *note)
 {
     bool beyond = share->ideal->has_span && note->time >= share->ideal->to;
@@ -257,7 +249,7 @@ static void add_meeting(struct share *share, struct crew *crew, struct note *not
     crew->meetings[crew->n_kept++] = (struct meeting){.time = note->time, .size = note->number};
 }
 
-/* The meetings that are kept end with the last one. */
+/* The last item of crew->meetings is the last meeting in the common order. */
 static const struct meeting *find_meeting(const struct crew *crew, uint32_t number)
 {
     return &crew->meetings[crew->n_kept - 1 - (crew->n_meetings - number)];
@@ -304,8 +296,10 @@ void lull_crew_meet(struct share *share, struct stream *stream, uint32_t meeting
     }
 }
 
-/* Goes to the meetings before a note; false: it is blocked at one. Where a call ends, those at the
- * end wait; where its kept time has not grown in the call, so do those inside: the call was
+/* The stream goes to the meetings before a note; false: it is blocked at one. Between the point of
+ * its last note and a meeting, its kept time is taken to grow as time does, up to that of the note:
+ * so computation comes first, and waiting behind it. Meetings at the very time when a call ends are
+ * left for the next note. If the call kept no time, meetings inside it are left, too: the call was
  * waiting, and what it waited for comes first. */
 static bool meet_before(struct share *share, struct stream *stream, const struct note *note)
 {
@@ -362,8 +356,8 @@ void lull_crew_resume(struct share *share, struct stream *stream)
 
 /* ---- the common order ---------------------------------------------------------------------- */
 
-/* Messages, collective operations, and calls that are of these; making threads, and waiting for
- * them. */
+/* Whether a thread is followed from this note on: it is a message, a collective operation, the
+ * begin or end of a call for these, or it is about threads that the program makes. */
 static bool note_communicates(const struct share *share, const struct note *note)
 {
     const struct lull_trace *trace = share->ideal->trace;
@@ -376,11 +370,11 @@ static bool note_communicates(const struct share *share, const struct note *note
     return LULL_STEP_MASK(note->kind) & LULL_STEPS_OF_MPI;
 }
 
-/* From the last meeting on, the thread is followed. */
+/* The thread is followed from the last meeting on. */
 static void begin_following(struct crew *crew, struct stream *stream)
 {
     stream->calls = true;
-    if (!stream->follows) { /* on its own since the run began */
+    if (!stream->follows) { /* it never meets the master: its time counts from the begin */
         stream->kept = 0;
         return;
     }
@@ -394,11 +388,11 @@ static void begin_following(struct crew *crew, struct stream *stream)
     }
 }
 
-/* A thread that has not communicated yet: only how much time it has kept at the last meeting and at
- * this note matters. */
+/* A note of a thread that has not communicated yet. All that matters of such a thread is its kept
+ * time at the last meeting and at its last note. */
 static void pass_over(const struct crew *crew, struct stream *stream, const struct note *note)
 {
-    if (stream->meeting != crew->n_meetings) { /* there was one since its last note */
+    if (stream->meeting != crew->n_meetings) { /* there was a meeting since its last note */
         int64_t before = crew->last_meeting - stream->point_time;
         int64_t kept = stream->kept + (before > 0 ? before : 0);
         stream->point_kept = kept < note->kept ? kept : note->kept;
@@ -433,7 +427,7 @@ static void order_note(struct share *share, struct crew *crew, struct stream *st
             return;
         }
         begin_following(crew, stream);
-        note->flags |= NOTE_MOVES; /* also in a call that is not of these */
+        note->flags |= NOTE_MOVES; /* also inside a call whose begin was passed over */
     }
     lull_notes_advance_middle(&stream->notes);
 }
@@ -458,7 +452,7 @@ static void put_turn(struct crew *crew, uint32_t at, struct turn turn)
     crew->place[turn.thread] = at;
 }
 
-/* A thread comes later than before. */
+/* The turn of a thread is later than it was: moves it down the heap. */
 static void put_off(struct crew *crew, uint32_t thread)
 {
     const struct stream *stream = crew->streams[thread];
@@ -475,7 +469,7 @@ static void put_off(struct crew *crew, uint32_t thread)
     put_turn(crew, at, turn);
 }
 
-/* The turn behind the first one: one of its two children. */
+/* The second earliest turn: in a heap it is one of the two children of the first. */
 static struct turn find_second(const struct crew *crew)
 {
     struct turn second = {INT64_MAX, UINT32_MAX, true};
@@ -485,8 +479,8 @@ static struct turn find_second(const struct crew *crew)
     return second;
 }
 
-/* Notes are in order when all other threads have been read up to their time. Then they are
- * evaluated as far as may be. */
+/* Brings into order each note whose time all other threads have been read up to, and evaluates what
+ * can be evaluated then. */
 static void bring_into_order(struct share *share, struct crew *crew)
 {
     while (share->status == LULL_OK) {
@@ -541,8 +535,9 @@ bool lull_crew_is_blocked(const struct crew *crew)
     return waits;
 }
 
-/* What a thread has been read to do counts when the others have been read as far, also those that
- * are blocked. */
+/* Whether a thread has been read to its end, and all its notes are in order. A note that is not in
+ * order may still let others go on, once the other threads, also blocked ones, have been read as
+ * far. */
 static bool is_in_order(const struct stream *stream)
 {
     return stream->until == INT64_MAX && !lull_notes_middle(&stream->notes);

@@ -1,5 +1,17 @@
-/* The threads of one process (crew.c), and those that the program makes (lives.c); internal to the
- * room. */
+/* A crew: the threads of one process that has several, among them those that the program makes
+ * itself. Internal to the room.
+ *
+ * The notes of a crew's threads are brought into one order, by measured time and then by thread,
+ * before messages are numbered. A note is in order when all other threads have been read up to its
+ * time. The outermost forks and joins of the master are meetings: the threads that follow the
+ * master all leave a meeting at the same ideal time, that of the last one to come.
+ *
+ * A thread is followed from the first time that it communicates, makes a thread or waits for one.
+ * Until then it can be left out: in a parallel region it is busy no longer than its master, and
+ * outside it does nothing that counts. So it would be at each meeting before the master.
+ *
+ * Memory: the notes of threads that wait, or that other threads have not been read up to; about 100
+ * bytes to the end for each thread that the program makes. */
 #ifndef LULL_REPLAY_IDEAL_CREW_H
 #define LULL_REPLAY_IDEAL_CREW_H
 
@@ -8,74 +20,85 @@
 /* A fork or join of a master, counted from 1. */
 struct meeting {
     int64_t time;  /* measured */
-    uint32_t size; /* who meets */
+    uint32_t size; /* how many threads meet */
 };
 
-/* When a thread of a crew comes: at its first note that is not in order yet or, without one, not
- * before it has been read up to. Clocks have ticks: of what they show at the same time, the end of
- * a wait comes behind what it may have waited for, and then the lowest thread first. */
+/* When the next note of a thread comes that is not in order yet. A thread without such a note has a
+ * turn at the time that it has been read up to. Clocks have ticks, so several notes may show the
+ * same time: then the end of a wait comes behind the notes that it may have waited for, and
+ * otherwise the lowest thread first. */
 struct turn {
     int64_t time; /* measured */
     uint32_t thread;
     bool has_waited; /* the note is the begin of a thread, or the end of a wait for threads */
 };
 
-/* A thread that the program has made, by its number. */
+/* A thread that the program has made. */
 struct life {
-    bool made, ended;          /* in the common order */
+    bool made, ended;          /* its making and its end have come in the common order */
     int64_t made_at, ended_at; /* ideal; -1: not yet */
-    struct stream *waiting;
+    struct stream *waiting;    /* the streams that wait for its making or its end */
 };
 
-/* A barrier of pthreads that threads come to, until all have left. */
+/* A barrier of pthreads, from the first thread that comes to it until all have left it. */
 struct barrier {
-    uint64_t number;
-    uint32_t size, ordered; /* who comes; came in the common order, */
-    uint32_t arrived, left; /* and in ideal time; left: also in the order, before all came */
-    int64_t latest;
-    struct stream *waiting;
+    uint64_t number;        /* as in the steps */
+    uint32_t size, ordered; /* how many threads come (0: this item of the array is free); how many
+                               have come in the common order */
+    uint32_t arrived, left; /* how many have come in ideal time; have left in ideal time, or in the
+                               common order if they leave there before all have come */
+    int64_t latest;         /* ideal time of the last arrival so far */
+    struct stream *waiting; /* the streams that wait for the others */
 };
 
 /* The threads of a process that has several. */
 struct crew {
     uint32_t n_streams;
     struct stream **streams;  /* the master first */
-    struct turn *heap;        /* [n_streams]: whose notes come next, the earliest first */
-    uint32_t *place;          /* [n_streams]: in the heap */
-    uint32_t followers;       /* that communicate */
+    struct turn *heap;        /* [n_streams]: a binary heap, the earliest turn first */
+    uint32_t *place;          /* [n_streams]: where the turn of a thread is in the heap */
+    uint32_t followers;       /* threads that follow the master and communicate */
     uint32_t n_meetings;      /* in the common order so far ... */
-    int64_t last_meeting;     /* ... and the time of the last one */
-    struct meeting *meetings; /* those that followers have still before them */
+    int64_t last_meeting;     /* ... and the measured time of the last one */
+    struct meeting *meetings; /* [first_kept, n_kept): meetings that are not over; only those since
+                                 there are followers */
     size_t first_kept, n_kept, capacity;
-    uint32_t over;          /* meetings that all have come to ... */
-    int64_t left_at;        /* ... and the ideal time when the last of them was over */
-    struct stream *waiting; /* for the end of a meeting */
-    uint32_t arrived;       /* at the next one ... */
-    int64_t latest;         /* ... and when */
+    uint32_t over;          /* number of the last meeting that all have come to ... */
+    int64_t left_at;        /* ... and the ideal time at which they left it */
+    struct stream *waiting; /* the streams that wait for the end of a meeting */
+    uint32_t arrived;       /* how many have come to the next meeting ... */
+    int64_t latest;         /* ... and the ideal time of the last of them */
 
     struct lull_hash lives_by_number;
     struct life *lives;
     size_t n_lives, life_capacity;
-    struct barrier *barriers; /* size 0: free */
+    struct barrier *barriers;
     size_t n_barriers, barrier_capacity;
 };
 
-/* crew.c */
-/* The crew of a process, with its streams. Without memory, which is noted, it lacks some. */
+/* ---- the crew ------------------------------------------------------------------------------ */
+
+/* Gives a process its crew, with all streams. Where memory is missing, which is noted, there is no
+ * crew, or some streams are missing. */
 void lull_crew_create(struct share *share, struct process *process);
-void lull_crew_destroy(struct crew *crew); /* NULL is allowed; not its streams */
+void lull_crew_destroy(struct crew *crew); /* without its streams; NULL is allowed */
+/* The next steps of a thread: makes notes of them, brings into order what can be, and evaluates
+ * that. */
 void lull_crew_steps(struct share *share, struct stream *stream, const struct lull_steps *steps);
+/* A thread comes to a meeting of `size` threads, and is blocked unless it is the last one. */
 void lull_crew_meet(struct share *share, struct stream *stream, uint32_t meeting, uint32_t size);
+/* A stream that was blocked goes on with its notes that are in order. */
 void lull_crew_resume(struct share *share, struct stream *stream);
 /* Whether no thread that communicates can go on. */
 bool lull_crew_is_blocked(const struct crew *crew);
 /* Whether a thread that is not blocked may yet do what others wait for, when more has been read. */
 bool lull_crew_has_more(const struct crew *crew);
 
-/* lives.c */
-/* In the common order: gives the note its life or barrier. */
+/* ---- threads that the program makes -------------------------------------------------------- */
+
+/* The note comes in the common order: sets note->what to the index of its life or barrier. */
 void lull_lives_order(struct share *share, struct crew *crew, struct note *note);
-/* The thread comes to the note; it may be ON_LIFE then. */
+/* The thread comes to the note; it may be blocked (ON_LIFE) then. */
 void lull_lives_take(struct share *share, struct stream *stream, const struct note *note);
 void lull_lives_free(struct crew *crew);
 

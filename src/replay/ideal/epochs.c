@@ -7,21 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== ahead =================================================================================== */
+/* ==== streams that go ahead =================================================================== */
 
-/* Streams that go on in the next epoch before they know how late they come to the end of this one.
+/* A stream can go on in the next epoch before it is known how late it comes to the end of this one.
  *
- * A stream that waits for a message has what is read of it meanwhile in its queue. When that comes
- * to the end of the epoch, the rest of the epoch becomes a tail, which waits in its place, and the
- * stream is free: it begins the next epoch at once, as it would when all had come. So processes
- * that exchange messages in each step of a program do not have to be evaluated step by step
- * together. The tails of a stream are evaluated in turn, and it takes no message before they have
- * taken theirs. Only what a program does most is in tails: messages, and calls that leave a record;
- * what else is met makes the stream wait as ever. */
+ * While a stream waits for a message, the notes that are read of it stand in its queue. When the
+ * queue comes to the end of the epoch, the rest of the epoch becomes a tail: the tail waits in
+ * place of the stream, and the stream begins the next epoch at once. So processes that exchange
+ * messages in each step of a program need not be evaluated together step by step. The tails of a
+ * stream are evaluated one after the other, and the stream takes no message before they have taken
+ * theirs. A tail may hold only what programs do most: messages, and calls that leave a record. A
+ * stream with any other note in its queue stays where it waits. */
 
-enum { LOOKS_AHEAD, AT_CALL_END, STAYS }; /* stream->look */
+/* stream->look: the end of the epoch is searched for in the queue; its operation was found, and the
+ * end of its call comes next; or the stream stays until its queue is empty. */
+enum { LOOKS_AHEAD, AT_CALL_END, STAYS };
 
-/* What a tail takes of the notes that may wait: a block of its own, and itself. */
+/* So many notes does a tail count as among the notes that may wait: a block of its own, and the
+ * stream itself. */
 enum { NOTES_OF_TAIL = NOTES_OF_BLOCK + sizeof(struct stream) / sizeof(struct note) };
 
 /* ---- tails --------------------------------------------------------------------------------- */
@@ -59,7 +62,7 @@ static struct stream *create_tail(struct share *share, struct stream *stream)
     return tail;
 }
 
-/* Only who holds the share changes it, so that it needs no locked operation. */
+/* Only whoever holds the share changes the number, so relaxed loads and stores are enough. */
 static void count_tails(struct stream *stream, unsigned count)
 {
     atomic_store_explicit(&stream->tails, count, memory_order_relaxed);
@@ -70,7 +73,8 @@ static unsigned tails_of(struct stream *stream)
     return atomic_load_explicit(&stream->tails, memory_order_relaxed);
 }
 
-/* The first tail waits where the stream did, others for their turn. */
+/* The first tail of a stream waits in the queue where the stream waited; later ones wait for their
+ * turn. */
 static void take_place(struct share *share, struct stream *stream, struct stream *tail)
 {
     if (!stream->first_tail) {
@@ -91,7 +95,7 @@ static void take_place(struct share *share, struct stream *stream, struct stream
 void lull_ahead_end_tail(struct share *share, struct stream *tail)
 {
     struct stream *stream = tail->owner;
-    if (tail->time != lull_epoch_begin(share, tail)) /* which the stream has not waited for */
+    if (tail->time != lull_epoch_begin(share, tail)) /* the last call kept some of its length */
         lull_epochs_spoil(share->ideal);
     stream->first_tail = tail->next_tail;
     if (stream->first_tail)
@@ -129,7 +133,7 @@ void lull_ahead_free(struct share *share)
 
 /* ---- the end of an epoch ------------------------------------------------------------------- */
 
-/* The messages of a tail are numbered before those behind it. */
+/* The messages of a tail get their numbers when it is made, before those of later notes. */
 static void number_messages(struct share *share, struct stream *stream)
 {
     struct note_queue *notes = &stream->notes;
@@ -212,16 +216,18 @@ void lull_ahead_look(struct share *share, struct stream *stream, const struct no
 
 /* ==== epochs ================================================================================== */
 
-/* An epoch lasts no longer than a run does, unless clocks contradict each other; then, and in runs
- * of more than 2^44 ns (five hours), one that is longer makes all void. The rest of 62 bits counts
- * them: half a million, and more in shorter runs. What comes behind are ordinary operations. */
+/* An ideal time has 62 bits. Its low bits hold the time in the epoch: as many bits as the duration
+ * of the run needs, but 38 to 44 (2^44 ns are five hours). An epoch that does not fit, in a longer
+ * run or where clocks contradict each other, makes the result void. The other bits number the
+ * epochs: 2^18, a quarter of a million, in the longest runs, and more in shorter ones. Operations
+ * behind the last epoch are ordinary ones. */
 enum { BITS = 62, LEAST_BITS = 38, MOST_BITS = 44 };
 
-enum { EPOCHS_AT_ONCE = 4096 }; /* that are compared with those of other members */
+enum { EPOCHS_AT_ONCE = 4096 }; /* whose lengths are compared with those of other members */
 
 static bool are_epochs_wanted(const struct lull_ideal *ideal)
 {
-    const char *wish = getenv("LULL_IDEAL_EPOCHS"); /* for tests: 0: never; 1: always */
+    const char *wish = getenv("LULL_IDEAL_EPOCHS"); /* for tests: "0": never; else: always */
     if (ideal->options->without_epochs || ideal->has_crews || ideal->has_span ||
         ideal->options->message)
         return false;
@@ -246,7 +252,8 @@ bool lull_epochs_have_all(const struct lull_ideal *ideal, uint32_t comm, uint32_
     if (ideal->most_epochs == 0 || size != ideal->n_ranks || trace->comms[comm].remote != LULL_NONE)
         return false;
     bool *seen = calloc(trace->n_processes + (size_t)1, sizeof *seen);
-    bool all = seen != NULL; /* else it is an ordinary one, which is void where others see it */
+    /* without memory it is ordinary here, and void if another share sees an epoch end there */
+    bool all = seen != NULL;
     for (uint32_t rank = 0; all && rank < size; rank++) {
         const uint32_t process = lull_circle_process(trace, comm, rank);
         all = process != LULL_NONE && ideal->share_of[process] != NOBODY &&
@@ -299,19 +306,19 @@ void lull_epoch_move(struct share *share, struct stream *stream, const struct ar
     stream->signature = mix(mix(stream->signature, (uint64_t)comm << 8 | arrival->op), before);
     stream->epochs++;
     stream->time = lull_epoch_begin(share, stream);
-    stream->done = 0; /* that was sent before, too */
+    stream->done = 0; /* what the call received was sent before */
     stream->passes = arrival->in_call;
 }
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
-/* What streams came to: all the same where there is no other. */
+/* What some streams have in common at the end. */
 struct sight {
-    uint64_t signature;
-    uint32_t epochs;
-    bool any, differs;
-    bool is_void;
-    bool waits; /* a stream, or there is something to complain of */
+    uint64_t signature; /* of the first of them */
+    uint32_t epochs;    /* how many epochs it has ended */
+    bool any, differs;  /* there is a stream; another one has a different signature or number */
+    bool is_void;       /* ideal->epochs_are_void */
+    bool waits;         /* a stream still waits, or there is a complaint */
 };
 
 static void add_sight(struct sight *to, const struct sight *more)
@@ -381,7 +388,8 @@ lull_status lull_epochs_look_back(struct lull_ideal *ideal, bool *ret_void, stru
     return status;
 }
 
-/* How late the last process of this member came, in epochs from `from` on. */
+/* Of each of `count` epochs from `from` on: how late the last process of this member came to its
+ * end, ns. */
 static void find_latest(const struct lull_ideal *ideal, size_t from, size_t count, int64_t *latest)
 {
     memset(latest, 0, count * sizeof *latest);

@@ -1,6 +1,3 @@
-/* Collective operations. All members of a communicator arrive at its home, the share of its first
- * process; the home tells other shares with members what these wait for. Whether a member may go on
- * is seen in its own share. */
 #include "replay/ideal/gather.h"
 
 #include "activity/channel.h"
@@ -11,9 +8,7 @@
 
 #include <string.h>
 
-/* ==== circle ================================================================================== */
-
-/* Communicators as a share sees them: who of it is a member, and where the others are. */
+/* ==== communicators as a share sees them ====================================================== */
 
 uint32_t lull_circle_process(const struct lull_trace *trace, uint32_t comm, uint32_t rank)
 {
@@ -47,7 +42,8 @@ static struct member *add_member(struct share *share, struct process *process,
     return member;
 }
 
-/* The members of a communicator in this share; at home also where the others are. */
+/* Finds the members of a communicator in this share, and the other shares with members. False: no
+ * memory. */
 static bool enrol(struct share *share, uint32_t comm)
 {
     struct lull_ideal *ideal = share->ideal;
@@ -101,8 +97,8 @@ static struct circle *circle_open(struct share *share, uint32_t comm)
     return NULL;
 }
 
-/* NULL: it is no member. The list of a process is short, and the last one asked for is its first.
- */
+/* The membership of a process in a series; NULL: there is none. The list of a process is short, and
+ * the membership that was asked for last is moved to its front. */
 static struct member *find_member(struct share *share, struct process *process, uint32_t comm,
                                   uint8_t kind)
 {
@@ -122,7 +118,7 @@ static struct member *find_member(struct share *share, struct process *process, 
     return NULL;
 }
 
-/* The series of a kind of operation; LULL_NONE: no memory. */
+/* The index of the series of that kind, made if needed; LULL_NONE: no memory. */
 static uint32_t circle_series(struct share *share, uint32_t comm, uint8_t kind)
 {
     for (uint32_t at = share->circles[comm].series; at != LULL_NONE; at = share->series[at].next)
@@ -131,7 +127,8 @@ static uint32_t circle_series(struct share *share, uint32_t comm, uint8_t kind)
     return add_series(share, comm, kind);
 }
 
-/* A process in a series; NULL: no memory, or `ret_stranger`: it is no member at all. */
+/* The membership of a process in a series, made if needed. NULL: the process is no member of the
+ * communicator (*ret_stranger), or there is no memory. */
 static struct member *circle_member(struct share *share, struct process *process, uint32_t comm,
                                     uint8_t kind, bool *ret_stranger)
 {
@@ -148,37 +145,39 @@ static struct member *circle_member(struct share *share, struct process *process
     return like.series == LULL_NONE ? NULL : add_member(share, process, &like);
 }
 
-/* ==== gather ================================================================================== */
+/* ==== gatherings ============================================================================== */
 
-/* One operation as a share sees it, until its members have done with it. At the home of the
- * communicator, the share of its first process, all members arrive. */
+/* One operation as a share sees it, until its members have left it. All times are ideal, except
+ * those called measured. */
 struct gathering {
-    int64_t latest;  /* of all arrivals so far */
+    int64_t latest;  /* the latest arrival so far; in other shares than the home only once all have
+                        arrived */
     int64_t root_at; /* arrival of the root that others wait for, or -1 */
-    int64_t *below;  /* scans, by rank: at home below first_missing the latest of the ranks up to
-                        this one, and else its own arrival or -1 */
-    struct stream *waiting;
-    uint32_t arrived;       /* at home */
-    uint32_t left;          /* of this share */
-    uint32_t first_missing; /* scans, at home: the first rank that has not arrived */
-    uint32_t root_share;    /* of the root that waits for all, or LULL_NONE */
-    bool all;               /* have arrived */
-    uint32_t arrived_of[2]; /* between two groups, at home: those of each, ... */
-    int64_t latest_of[2];   /* ... and the latest of them */
-    int64_t all_of[2];      /* the latest of each group when all of it have arrived; -1: not yet */
-    uint8_t low_op, other_op;
-    uint32_t low_rank, other_rank; /* the lowest rank, and the lowest with another operation */
-    int64_t low_measured, other_measured;
+    int64_t
+        *below; /* [size], scans: the latest arrival of the ranks up to this one, or -1. At home,
+                        from first_missing on, the arrival of the rank itself, or -1 */
+    struct stream *waiting;   /* list of the streams that wait */
+    uint32_t arrived;         /* at home: members that have arrived */
+    uint32_t left;            /* members of this share that have left */
+    uint32_t first_missing;   /* scans, at home: the first rank that has not arrived */
+    uint32_t root_share;      /* share of the root that waits for all, or LULL_NONE */
+    bool all;                 /* all have arrived */
+    uint32_t arrived_of[2];   /* between two groups, at home: how many of each have arrived ... */
+    int64_t latest_of[2];     /* ... and the latest arrival of each */
+    int64_t all_of[2];        /* latest_of of a group all of which have arrived; else -1 */
+    uint8_t low_op, other_op; /* operations of the next two, which differ */
+    uint32_t low_rank, other_rank; /* of those that have arrived at home, the lowest rank, and the
+                                      lowest rank with another operation; LULL_NONE: none */
+    int64_t low_measured, other_measured; /* their arrivals */
 };
-
-/* ---- gatherings ---------------------------------------------------------------------------- */
 
 static struct gathering *gathering_at(const struct series *series, uint32_t place)
 {
     return lull_ring_at(&series->open, sizeof(struct gathering), place);
 }
 
-/* Valid until the next is opened. NULL: it is over, or there is no memory, which is noted. */
+/* The gathering of that number, opened if needed; valid until the next is opened. NULL: it is over,
+ * or there is no memory, which is noted. */
 static struct gathering *find_gathering(struct share *share, uint32_t index, uint32_t number)
 {
     struct series *series = &share->series[index];
@@ -199,7 +198,7 @@ static struct gathering *find_gathering(struct share *share, uint32_t index, uin
     return gathering_at(series, number - series->first);
 }
 
-/* Those that all members have done with, from the oldest on. */
+/* Closes the oldest gatherings, up to the first in which a member is yet to arrive or leave. */
 static void close_gatherings(struct share *share, struct series *series)
 {
     const struct circle *circle = &share->circles[series->comm];
@@ -274,7 +273,8 @@ static void complain_of_operations(struct share *share, uint32_t comm,
     complain(share, &complaint);
 }
 
-/* Keeps the lowest rank, and the lowest with another operation than that, whatever the order. */
+/* Keeps the lowest rank, and the lowest rank with another operation, whatever the order of
+ * arrivals. */
 static void compare_operations(struct gathering *gathering, const struct letter *arrival)
 {
     if (gathering->low_rank == LULL_NONE) {
@@ -339,7 +339,7 @@ static unsigned side_of_rank(const struct share *share, uint32_t comm, uint32_t 
     return rank >= share->ideal->trace->comms[comm].size;
 }
 
-/* One of a group for which the other one waits. */
+/* A member arrives in an operation between two groups, each of which waits for the other one. */
 static void note_group(struct share *share, struct gathering *gathering,
                        const struct letter *arrival)
 {

@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <string.h>
 
-/* ==== ideal =================================================================================== */
+/* ==== the consumer ============================================================================ */
 
-/* More lost time than this share of the runtime, and the ideal runtime is not given. */
+/* If more of the analysed time than this fraction is lost, the ideal runtime is not given. */
 #define IDEAL_LOST_MOST 0.01
 
 enum {
@@ -39,7 +39,7 @@ static unsigned readers_of_share(const struct lull_ideal *ideal)
     return ideal->options->readers ? ideal->options->readers : READERS_OF_SHARE;
 }
 
-/* How many so many workers have. */
+/* How many shares so many workers have. */
 static unsigned shares_of(const struct lull_ideal *ideal, unsigned workers)
 {
     const unsigned per_share = readers_of_share(ideal);
@@ -70,7 +70,7 @@ static bool number_members(struct lull_ideal *ideal, const int64_t *workers, uns
     return ideal->leads && ideal->mail;
 }
 
-/* All members do this together. */
+/* Counts the shares of all members, which call this together. */
 static lull_status number_shares(struct lull_ideal *ideal, struct lull_error *err)
 {
     const struct lull_division *division = ideal->options->division;
@@ -110,7 +110,7 @@ static unsigned find_share(const struct lull_ideal *ideal, uint32_t process)
     return before + lull_pass_worker_of(trace, range, workers, process) / per_share;
 }
 
-/* Who has which process. */
+/* Gives each process a share, and makes the shares and readers of this member. False: no memory. */
 static bool deal_out(struct lull_ideal *ideal)
 {
     const struct lull_trace *trace = ideal->trace;
@@ -219,7 +219,7 @@ static bool is_evaluating(struct lull_ideal *ideal)
     return atomic_load_explicit(&ideal->state, memory_order_acquire) == EVALUATING;
 }
 
-/* A thread that is taken not to communicate. */
+/* Looks whether a thread that is taken not to communicate does so after all. */
 static void watch(struct lull_ideal *ideal, const struct lull_steps *steps)
 {
     const uint32_t calls = LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) |
@@ -268,8 +268,8 @@ static lull_status take_steps_for_ideal(void *context, unsigned worker,
     return lull_reader_steps(reader, steps, err);
 }
 
-/* Whether more steps of a stream would have to wait, too. Without a look at what others do with the
- * share now: should it go on after this, its reader is told that it is hungry. */
+/* Whether more steps of a stream would have to wait. The share is not held: if another reader lets
+ * the stream go on after this, that reader sets `hungry`. */
 static bool is_blocked(struct share *share, const struct stream *stream)
 {
     const struct crew *crew = stream->process->crew;
@@ -282,8 +282,8 @@ static bool is_blocked(struct share *share, const struct stream *stream)
     return blocked;
 }
 
-/* What evaluates a location; of a thread that does not, its master's, so that what others keep of
- * both until they meet is bounded, too. */
+/* The stream of a location, or of its master if the location has none: then what others keep until
+ * the two meet is bounded, too. */
 static const struct stream *stream_of(const struct lull_ideal *ideal, uint32_t location)
 {
     const struct lull_trace *trace = ideal->trace;
@@ -299,7 +299,7 @@ static bool is_welcome(void *context, unsigned worker, uint32_t location)
     const struct stream *stream = stream_of(ideal, location);
     if (lull_lead_is_too_large(share) && is_evaluating(ideal))
         return false;
-    /* because too much waits already */
+    /* too much waits already, but only streams that cannot go on would add to it */
     if (!stream || !atomic_load_explicit(&share->full, memory_order_relaxed))
         return true;
     return !is_blocked(share, stream) || !is_evaluating(ideal);
@@ -361,7 +361,7 @@ void lull_ideal_consumer(struct lull_ideal *ideal, struct lull_consumer *ret_con
     *ret_consumer = (struct lull_consumer){.context = ideal,
                                            .wants = wants,
                                            .abreast = true,
-                                           /* to know how far quiet threads have been read */
+                                           /* it tells how far threads without steps were read */
                                            .wants_ledger = ideal->has_crews,
                                            .steps = take_steps_for_ideal,
                                            .welcome = is_welcome,
@@ -370,7 +370,7 @@ void lull_ideal_consumer(struct lull_ideal *ideal, struct lull_consumer *ret_con
                                            .stop = stop};
 }
 
-/* ---- alone --------------------------------------------------------------------------------- */
+/* ---- in a pass of its own ------------------------------------------------------------------ */
 
 /* The same window for all processes. */
 static struct lull_windows *one_window(const struct lull_ideal_options *options,
@@ -432,24 +432,23 @@ lull_status lull_ideal_runtime(const struct lull_trace *trace,
     return status;
 }
 
-/* ==== facts =================================================================================== */
+/* ==== what is known at the end ================================================================ */
 
-/* What the members of a team know at the end. */
-
-/* A stream that waits, as who has not its share can tell of it. */
+/* A stream that waits, without pointers, so that another member can tell the user of it. */
 struct lull_blocked {
-    bool any;
-    uint8_t blocked; /* enum blocked */
-    uint8_t op;
-    int32_t tag;
-    uint32_t process, source, comm;
-    int64_t stopped_at;
+    bool any;                       /* false: no stream waits */
+    uint8_t blocked;                /* enum blocked */
+    uint8_t op;                     /* enum lull_collective */
+    int32_t tag;                    /* of the message */
+    uint32_t process, source, comm; /* `source`: of the message; `comm`: of the operation */
+    int64_t stopped_at;             /* measured */
 };
 
+/* What a member of a team knows, or several together. Members as in struct lull_ideal_result. */
 struct facts {
     uint64_t messages, collectives, unmatched_sends, steps;
-    int64_t runtime, lost_ns;
-    uint32_t lost; /* region */
+    int64_t runtime, lost_ns; /* `runtime`: behind the last epoch */
+    uint32_t lost;            /* region */
     struct complaint complaint;
     struct lull_blocked blocked;
 };
@@ -459,13 +458,14 @@ static bool complaint_is_earlier(const struct complaint *a, const struct complai
     return a->measured != b->measured ? a->measured < b->measured : a->process < b->process;
 }
 
-/* Who waits for a message says more than who waits for somebody who waits for a message. */
+/* Whether `a` tells the user more than `b`: enum blocked has streams that wait for a message first,
+ * before those that wait for somebody who may wait for a message. */
 static bool tells_better(const struct lull_blocked *a, const struct lull_blocked *b)
 {
     return a->blocked != b->blocked ? a->blocked < b->blocked : a->stopped_at < b->stopped_at;
 }
 
-/* What comes behind is of later processes. */
+/* `more` is of later processes than `to`; where both tell equally well, the earlier ones count. */
 static void facts_add(struct facts *to, const struct facts *more)
 {
     to->messages += more->messages;
@@ -491,7 +491,7 @@ static struct lull_team *team_of(const struct lull_ideal *ideal)
     return ideal->options->division ? ideal->options->division->team : NULL;
 }
 
-/* Which forms of calls have records, of any thread of any member. */
+/* By all members together: which forms of calls have records, in any thread of any member. */
 static lull_status facts_recorded(const struct lull_ideal *ideal, bool ret_recorded[FORMS_OF_CALLS],
                                   struct lull_error *err)
 {
@@ -531,7 +531,7 @@ static lull_status take_facts(void *context, uint32_t member, const void *bytes,
     return LULL_OK;
 }
 
-/* The first has those of all. */
+/* By all members together: on the first, *facts become those of all members. */
 static lull_status facts_gather(const struct lull_ideal *ideal, struct facts *facts,
                                 struct lull_error *err)
 {
@@ -539,9 +539,7 @@ static lull_status facts_gather(const struct lull_ideal *ideal, struct facts *fa
     return lull_team_collect(team_of(ideal), &own, sizeof own, take_facts, facts, err);
 }
 
-/* ==== explain ================================================================================= */
-
-/* The result, and why there is none. */
+/* ==== the result, or why there is none ======================================================== */
 
 struct conclusion {
     const struct lull_ideal *ideal;
@@ -567,7 +565,7 @@ static const char *place_of(const struct conclusion *conclusion, uint32_t proces
 
 /* ---- who waits ----------------------------------------------------------------------------- */
 
-/* Who waits for a message says more than who waits for somebody who waits for a message. */
+/* As tells_better, of streams of this member. */
 static bool comes_before(const struct stream *a, const struct stream *b)
 {
     if (a->blocked != b->blocked)
@@ -631,7 +629,7 @@ static struct lull_blocked describe_blocked(const struct lull_ideal *ideal,
     return blocked;
 }
 
-/* Nobody can go on: what the first of them waits for is not in the trace. */
+/* No stream can go on: what this one waits for is not in the trace. */
 static void explain_blocked(struct conclusion *conclusion, const struct lull_blocked *blocked)
 {
     const struct lull_trace *trace = conclusion->ideal->trace;
@@ -735,7 +733,7 @@ static void add_shares(const struct lull_ideal *ideal, struct facts *facts)
         facts->steps += ideal->readers[r]->n_steps;
 }
 
-/* Of the streams and shares here; the runtime is that behind all epochs. */
+/* Of the streams and shares of this member. */
 static struct facts find_facts(const struct lull_ideal *ideal, const bool *recorded)
 {
     struct facts facts = {0};

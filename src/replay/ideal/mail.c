@@ -12,20 +12,20 @@
 
 /* ==== lead ==================================================================================== */
 
-#define LEAD_BYTES (UINT64_C(64) << 20) /* of the shares of one member together */
+#define LEAD_BYTES (UINT64_C(64) << 20) /* of letters, of the shares of one member together */
 
-/* A member tells all others: however many there are, nobody is to hear of it more often than every
- * 50 us. */
+/* A member tells all others how far it has come, at most every 10 ms; and with many members so
+ * seldom that no member hears such news from the others more often than every 50 us. */
 enum { MARKS = 64, TELL_EVERY_NS = 10000000, HEAR_EVERY_NS = 50000 };
 
-/* Letters up to this one were posted by readers that had come to this time. */
+/* When `letters` letters had been posted, the readers of the share had come to `time`. */
 struct mark {
-    int64_t time;
+    int64_t time; /* measured */
     uint64_t letters;
 };
 
 struct lead {
-    uint64_t posted, needed; /* letters; needed: those that others may have taken already */
+    uint64_t posted, needed; /* letters; `needed`: those that others may have taken already */
     struct mark marks[MARKS];
     uint32_t n_marks;
     atomic_bool too_large;
@@ -33,12 +33,13 @@ struct lead {
 
 struct leads {
     struct lull_ideal *ideal;
-    pthread_mutex_t lock; /* of all below */
-    uint64_t most;        /* letters of a share */
-    int64_t *read_to;     /* [members]: how far they have been read, as they told */
-    uint32_t n_members, own;
-    struct lead *leads;                /* of the shares here */
-    int64_t told, told_at, tell_every; /* ns */
+    pthread_mutex_t lock;    /* of all below */
+    uint64_t most;           /* letters that a share may be ahead */
+    int64_t *read_to;        /* [n_members]: how far they have been read, as they told; measured */
+    uint32_t n_members, own; /* `own`: index of this member */
+    struct lead *leads;      /* of the shares of this member */
+    int64_t told, told_at, tell_every; /* ns: the time that was told last; when, by the monotonic
+                                          clock; the least time between two such news */
 };
 
 struct leads *lull_leads_create(struct lull_ideal *ideal)
@@ -82,8 +83,7 @@ static struct lead *lead_of(struct leads *leads, const struct share *share)
     return &leads->leads[share->index - leads->ideal->first_share];
 }
 
-/* ---- how far ----------------------------------------------------------------------------------
- */
+/* ---- how far readers have come ------------------------------------------------------------- */
 
 void lull_lead_reads(struct reader *reader, int64_t time)
 {
@@ -109,15 +109,14 @@ static int64_t least_of_others(const struct leads *leads)
     return least;
 }
 
-/* ---- marks ------------------------------------------------------------------------------------
- */
+/* ---- marks --------------------------------------------------------------------------------- */
 
 static void set_mark(struct leads *leads, struct lead *lead, int64_t time)
 {
     const uint64_t last = lead->n_marks ? lead->marks[lead->n_marks - 1].letters : lead->needed;
     if (lead->posted - last < leads->most / MARKS)
         return;
-    if (lead->n_marks == MARKS) { /* as more was granted: every other one is enough */
+    if (lead->n_marks == MARKS) { /* the bound has grown, so every other mark is enough */
         for (uint32_t i = 0; i < MARKS / 2; i++)
             lead->marks[i] = lead->marks[2 * i + 1];
         lead->n_marks = MARKS / 2;
@@ -125,7 +124,7 @@ static void set_mark(struct leads *leads, struct lead *lead, int64_t time)
     lead->marks[lead->n_marks++] = (struct mark){time, lead->posted};
 }
 
-/* As far as the others have come. */
+/* Forgets the marks that the others have come to, and compares the rest with the bound. */
 static bool is_too_large(struct leads *leads, struct lead *lead)
 {
     const int64_t others = least_of_others(leads);
@@ -155,8 +154,7 @@ bool lull_lead_is_too_large(const struct share *share)
     return leads && atomic_load_explicit(&lead_of(leads, share)->too_large, memory_order_relaxed);
 }
 
-/* ---- others -----------------------------------------------------------------------------------
- */
+/* ---- news of members ----------------------------------------------------------------------- */
 
 bool lull_lead_to_tell(struct leads *leads, int64_t *ret_time)
 {
@@ -173,7 +171,7 @@ bool lull_lead_to_tell(struct leads *leads, int64_t *ret_time)
     return tells;
 }
 
-/* What a reader has found is not welcome, may be so now. */
+/* Steps that a reader has found not to be welcome may be welcome now. */
 static void wake_readers(struct share *share)
 {
     for (unsigned r = 0; r < share->n_readers; r++) {
@@ -182,7 +180,8 @@ static void wake_readers(struct share *share)
     }
 }
 
-/* The only place where a share may go on again, so that its readers learn of it. */
+/* Lets the shares go on that are not too far ahead any more. No other function does, so that their
+ * readers are always woken. */
 static void look_at_all(struct leads *leads)
 {
     struct lull_ideal *ideal = leads->ideal;
@@ -222,52 +221,52 @@ void lull_lead_grant(struct leads *leads)
 
 /* ==== mail ==================================================================================== */
 
-/* What all do when they rest. */
+/* What is decided when all rest. */
 enum rest_verdict {
     REST_OVER,         /* all is read and evaluated */
-    REST_RELEASE_SOME, /* sends whose message nobody is known to receive go on */
-    REST_RELEASE_ALL,  /* likewise those whose message will be received */
-    REST_READ_ON,      /* more may wait */
-    REST_STUCK
+    REST_RELEASE_SOME, /* synchronous sends go on of whose message no receive has been read */
+    REST_RELEASE_ALL,  /* all other synchronous sends go on, too */
+    REST_READ_ON,      /* more notes may wait, so that readers can read on */
+    REST_STUCK         /* the streams wait for what does not come in this trace */
 };
 
-/* What it depends on; bits. */
+/* What the verdict depends on; bits, which the members of a team put together. */
 enum rest {
     REST_UNREAD = 1,       /* a reader has not read all */
     REST_MORE = 2,         /* a step that is to come may let somebody go on */
     REST_AHEAD = 4,        /* a reader rests as it is too far ahead */
-    REST_RELEASES = 8,     /* there are sends for RELEASE_SOME ... */
-    REST_RELEASES_ALL = 16 /* ... for RELEASE_ALL */
+    REST_RELEASES = 8,     /* there are sends for REST_RELEASE_SOME */
+    REST_RELEASES_ALL = 16 /* there are sends for REST_RELEASE_ALL alone */
 };
 
-enum { MAIL_LOOKS = 50 };
+enum { MAIL_LOOKS = 50 }; /* before a reader that looks out for mail sleeps in between */
 
 enum mail_kind { MAIL_BATCH, MAIL_NOTE, READ_TO };
 
-/* In front of letters, or all of a parcel. */
+/* The head of a parcel. In a MAIL_BATCH letters follow it. */
 struct mail_head {
-    uint32_t kind;
-    uint32_t era;
-    uint32_t from, to; /* BATCH: shares */
-    uint32_t count;    /* BATCH: of letters */
+    uint32_t kind;     /* enum mail_kind */
+    uint32_t era;      /* of the sender */
+    uint32_t from, to; /* MAIL_BATCH: shares */
+    uint32_t count;    /* MAIL_BATCH: letters */
     union {
         int64_t time;                 /* READ_TO: how far the member has been read */
-        struct lull_ending_note note; /* NOTE */
+        struct lull_ending_note note; /* MAIL_NOTE */
     };
 };
 
 struct mail {
     struct lull_ideal *ideal;
     struct lull_team *team;
-    atomic_ullong sent;
-    atomic_bool failed;
+    atomic_ullong sent; /* parcels with batches */
+    atomic_bool failed; /* then status and error do not change any more */
 
     pthread_mutex_t lock; /* of all below */
     lull_status status;
     struct lull_error error;
-    atomic_uint era; /* that others than the holder of the lock read */
+    atomic_uint era; /* changed by the holder of the lock, read by anybody */
     struct lull_ending ending;
-    struct lull_team_parcel *held; /* of a later era */
+    struct lull_team_parcel *held; /* [n_held]: parcels of a later era */
     size_t n_held, held_capacity;
     struct lull_patience patience;
 };
@@ -353,7 +352,8 @@ static void mail_send(struct share *share, uint32_t to, const struct batch *batc
     } parcel;
     struct lull_ideal *ideal = share->ideal;
     struct lull_error err;
-    /* The era changes while all of the member sleep, or read on in any case. */
+    /* The era changes only while all readers of this member sleep, so that this is the present one.
+     */
     parcel.head = (struct mail_head){.kind = MAIL_BATCH,
                                      .era = ideal->mail->era,
                                      .from = share->index,
@@ -369,7 +369,7 @@ static void mail_send(struct share *share, uint32_t to, const struct batch *batc
         lull_share_fail(share, status, &err);
 }
 
-/* Now and then, how far this member has been read. */
+/* Tells all others, now and then, how far this member has been read. */
 static void tell_read_to(struct mail *mail)
 {
     struct mail_head head = {.kind = READ_TO, .era = mail->era};
@@ -386,7 +386,7 @@ static void tell_read_to(struct mail *mail)
 
 /* ---- decisions ------------------------------------------------------------------------------- */
 
-/* What the ending is to know of this member now. */
+/* The ending, told the present state of this member. */
 static struct lull_ending *current(struct mail *mail)
 {
     mail->ending.settled = atomic_load(&mail->ideal->unsettled) == 0;
@@ -410,11 +410,11 @@ static void look_whether_over(struct mail *mail, lull_status status, const struc
 static void hear_note(struct mail *mail, uint32_t from, const struct mail_head *head)
 {
     struct lull_error err;
-    if (head->era == mail->era) /* else it is of before the last decision */
+    if (head->era == mail->era) /* else it was written before the last decision */
         look_whether_over(mail, lull_ending_hear(current(mail), from, &head->note, &err), &err);
 }
 
-/* This member has settled, for long enough that it is worth a word. */
+/* Tells that this member has settled, if it has been so for long enough. */
 static void report(struct mail *mail)
 {
     struct lull_error err;
@@ -473,7 +473,7 @@ static void take_parcel(struct mail *mail, struct lull_team_parcel *parcel)
     lull_team_give_back(parcel);
 }
 
-/* Those of an era that has come since, in their order. */
+/* Takes the parcels that were held back and whose era has come, in their order. */
 static void take_held(struct mail *mail)
 {
     size_t kept = 0;
@@ -507,7 +507,8 @@ static bool take_all(struct mail *mail)
     return any;
 }
 
-/* Puts what has come into inboxes; whether there was anything. By any reader. */
+/* By any reader: puts the parcels that have come into inboxes. Returns whether there were any;
+ * false also while another reader does this. */
 static bool mail_take(struct lull_ideal *ideal)
 {
     struct mail *mail = ideal->mail;
@@ -519,8 +520,8 @@ static bool mail_take(struct lull_ideal *ideal)
     return any;
 }
 
-/* By a reader that sleeps: looks out for mail, tells that this member has settled, and waits a
- * little. Another one may do so already: false. */
+/* By a reader that sleeps: looks for mail, tells that this member has settled, and waits a little.
+ * False: another reader does so already. */
 static bool mail_look_out(struct lull_ideal *ideal)
 {
     struct mail *mail = ideal->mail;
@@ -540,28 +541,28 @@ static bool mail_look_out(struct lull_ideal *ideal)
     return true;
 }
 
-/* ==== post ==================================================================================== */
+/* ==== letters between shares, and rest ======================================================== */
 
-/* Letters between shares, rest, and the end.
- *
- * `unsettled` counts the readers that are awake and the batches that nobody has taken yet. Whoever
- * brings it to 0 knows that all sleep with nothing on its way: no reader will ever be woken by
- * another. Then either all has been read and everything is over, or reading rests because too much
- * waits. In that case more room helps if a thread that is not blocked may yet do what others wait
- * for, or if the receive of a synchronous send may yet be read; otherwise the streams wait for what
- * does not come in this trace. */
+/* ideal->unsettled counts the readers that are awake and the batches that nobody has taken yet.
+ * Whoever brings it to 0 knows that all readers sleep and no letter is on its way, so that no
+ * reader will be woken by another. Then either all has been read and everything is over, or reading
+ * rests because too many notes wait. In the latter case it helps to let more notes wait if a thread
+ * that is not blocked may yet do what others wait for, or if the receive of a synchronous send may
+ * yet be read. Otherwise the streams wait for what does not come in this trace. */
 
-enum { BLOCKS_BETWEEN_LETTERS = 8 };
+enum { BLOCKS_BETWEEN_LETTERS = 8 }; /* blocks of steps that a share reads until it posts letters */
 
 enum { MOST_SPARE = 32 /* batches of a share */ };
 
 /* Letters are often answered at once by another processor, and going to sleep for each would take
- * ten times as long as the evaluation. So a share looks out for them for so long before it sleeps.
- * It keeps its processor meanwhile: where others compute beside lull, whoever yields it waits for
- * milliseconds, and whoever sleeps gets it back as soon as it is woken. */
+ * ten times as long as the evaluation. So a reader looks for letters for LOOK_OUT_NS before it
+ * sleeps, and does not yield its processor meanwhile: where other programs compute beside lull, who
+ * yields waits for milliseconds, but who sleeps gets the processor back as soon as it is woken. In
+ * a team, a sleeping reader wakes every LOOK_AGAIN_NS to look for mail. */
 enum { LOOK_OUT_NS = 5000, LOOK_AGAIN_NS = 2000000 };
 
-/* One of the share's readers takes its letters; who is awake does so in any case. */
+/* Wakes one of the share's readers to take its letters, unless one is awake, who takes them anyway.
+ */
 static void wake_one(struct share *share)
 {
     unsigned r = 0;
@@ -586,7 +587,8 @@ void lull_post_put(struct share *target, struct batch *batch, bool wakes)
     pthread_mutex_unlock(&target->lock);
 }
 
-/* Who is told more than it tells others does not need all that it has got. */
+/* Keeps a batch to be filled again. A share that is told more than it tells needs only some of the
+ * batches that it gets. */
 static void keep(struct share *share, struct batch *batch)
 {
     if (share->n_spare == MOST_SPARE) {
@@ -652,13 +654,13 @@ void lull_post_flush(struct share *share)
             hand_over(share, to);
 }
 
-/* That is not known of shares of other members. */
+/* Whether readers of a share wait for letters. That is not known of shares of other members. */
 static bool is_waited_for(const struct share *target)
 {
     return target && atomic_load_explicit(&target->waits, memory_order_relaxed);
 }
 
-/* Whoever waits gets letters at once, others in larger batches. */
+/* Shares that wait get their letters at once, others in larger batches. */
 void lull_post_flush_now_and_then(struct share *share)
 {
     bool now = ++share->blocks >= BLOCKS_BETWEEN_LETTERS;
@@ -671,7 +673,6 @@ void lull_post_flush_now_and_then(struct share *share)
         mail_take(share->ideal);
 }
 
-/* Reads what has come. */
 void lull_post_take(struct share *share)
 {
     if (!atomic_load_explicit(&share->has_mail, memory_order_acquire))
@@ -729,8 +730,8 @@ static bool is_more_to_come(const struct lull_ideal *ideal)
     return false;
 }
 
-/* post.c: of the shares here, all of which rest; and what is to be done with them. */
-/* All readers sleep, and nothing is on its way; so all shares may be looked at. */
+/* What the verdict depends on here, in bits of enum rest. All readers sleep and no letter is on its
+ * way, so all shares may be looked at without a lock. */
 static uint64_t post_look_at_rest(const struct lull_ideal *ideal)
 {
     uint64_t rest = is_more_to_come(ideal) ? REST_MORE : 0;
@@ -757,7 +758,8 @@ static enum rest_verdict rest_judge(uint64_t rest)
     return rest & REST_RELEASES_ALL ? REST_RELEASE_ALL : REST_OVER;
 }
 
-/* What this posts may wake others; they must not decide before it has been done. */
+/* Does what was decided. That may wake readers by letters, so `unsettled` is held above 0 until it
+ * is done: nobody else decides meanwhile. */
 static void post_decide(struct lull_ideal *ideal, enum rest_verdict verdict)
 {
     atomic_fetch_add(&ideal->unsettled, 1);
@@ -784,8 +786,8 @@ static void post_decide(struct lull_ideal *ideal, enum rest_verdict verdict)
     atomic_fetch_sub(&ideal->unsettled, 1);
 }
 
-/* Whether there were letters for a share that nobody else was at. What goes wrong is told by the
- * share of the reader that is here. */
+/* Takes the letters of a share and evaluates it; false: there are none, or another reader holds the
+ * share. A failure is noted in the reader's own share, too, which tells the pass. */
 static bool serve(struct reader *own, struct share *share)
 {
     if (!atomic_load_explicit(&share->has_mail, memory_order_acquire) ||
@@ -806,22 +808,22 @@ static bool serve(struct reader *own, struct share *share)
     return status == LULL_OK;
 }
 
-/* Serves its own share and those that others have no time for, until no letters come any more:
- * where ranks of different shares wait for each other at every step of a program, one thread that
- * does the work of all is faster than all of them that take turns. What it posts meanwhile wakes
- * nobody, because it reads that itself. */
+/* A reader without other work serves its own share and those that nobody else holds, until no
+ * letters have come for LOOK_OUT_NS. Where ranks of different shares wait for each other at every
+ * step of a program, one thread that does the work of all is faster than all threads in turns. Its
+ * letters wake nobody meanwhile, because it takes them itself. */
 static void serve_all(struct reader *own)
 {
     struct lull_ideal *ideal = own->share->ideal;
     const unsigned first = ideal->first_share, n = ideal->end_share - first;
     const unsigned at = own->share->index - first;
-    int64_t until = 0; /* 0: something has just been done */
+    int64_t until = 0; /* when it gives up; 0: something has just been done */
     while ((n > 1 || ideal->mail) && !atomic_load(&ideal->stopped)) {
         bool served = ideal->mail && mail_take(ideal);
         for (unsigned s = 0; s < n; s++)
             served |= serve(own, ideal->shares[first + (at + s) % n]);
         if (!served && n == 1)
-            return; /* what other members send, sleep_until_roused looks out for */
+            return; /* sleep_until_roused looks out for what other members send */
         const int64_t now = served ? 0 : lull_clock_read(CLOCK_MONOTONIC);
         if (!served && until != 0 && now >= until)
             return;
@@ -830,7 +832,8 @@ static void serve_all(struct reader *own)
     }
 }
 
-/* Where there is mail, a reader that waits may be the last that could look out for it. */
+/* In a team the reader waits for a short time only, as it may be the last one that could look for
+ * mail. */
 static void wait_for_wake(struct reader *reader)
 {
     struct share *share = reader->share;

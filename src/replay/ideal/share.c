@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* ==== share =================================================================================== */
+/* ==== shares ================================================================================== */
 
 void lull_share_fail(struct share *share, lull_status status, const struct lull_error *err)
 {
@@ -109,7 +109,7 @@ static struct stream *create_stream(struct share *share, struct process *process
         trace, share->ideal->options->range, share->ideal->n_readers, process->index)];
     stream->calls = trace->processes[process->index].first_location == location;
     stream->follows = !stream->calls && trace->locations[location].role != LULL_THREAD_FREE;
-    /* who meets the master in between, and whose messages somebody wants to know all about */
+    /* it may meet the master inside a call, or options->message asks when calls began */
     stream->tells_calls = stream->follows || share->ideal->options->message;
     share->ideal->streams[location] = stream;
     return stream;
@@ -139,7 +139,7 @@ struct stream *lull_share_stream(struct share *share, uint32_t location)
     struct lull_ideal *ideal = share->ideal;
     if (ideal->streams[location])
         return ideal->streams[location];
-    struct process *process = /* its crew is made with it, streams and all */
+    struct process *process = /* if it is new, its crew is made with it, with all streams */
         lull_share_process(share, ideal->trace->locations[location].process);
     if (!process || ideal->streams[location])
         return ideal->streams[location];
@@ -178,7 +178,7 @@ void lull_share_run(struct share *share)
 
 /* ==== channels ================================================================================ */
 
-/* As a key without padding; the tag is unsigned in it. */
+/* A channel as a key of a hash table: without padding, and with an unsigned tag. */
 struct channel_key {
     uint32_t source, target, comm, tag;
 };
@@ -215,7 +215,7 @@ struct lull_channel lull_channel_of_queue(const struct share *share, uint32_t qu
     return (struct lull_channel){key.source, key.target, key.comm, (int32_t)key.tag};
 }
 
-/* Another share gets to know a channel, before the first message. */
+/* Tells the share of the receiver of a channel, before the first message, and gives it a port. */
 static bool introduce_channel(struct share *share, struct link *link,
                               const struct lull_channel *channel)
 {
@@ -288,8 +288,9 @@ void lull_channel_letter(struct share *share, uint32_t from, const struct letter
         ports->queues[letter->a] = queue;
 }
 
-/* Numbers of one sender come in turn; where a process has several threads, whose streams run ahead
- * of each other, a message may belong before others. */
+/* Puts a message into a queue that is not empty, by its number. The messages of one thread come in
+ * their order; those of several threads of a process, whose streams run ahead of each other, may
+ * not. */
 void lull_channel_insert(struct share *share, struct queue *queue, uint32_t place)
 {
     struct message *messages = share->messages, *fresh = &messages[place];

@@ -1,27 +1,23 @@
-/* The ideal runtime from inside; internal to the room.
+/* The ideal runtime from inside: the types that its files share. Internal to the room.
  *
- * A share is what a few workers of the pass know: the streams of their processes, the queues of the
- * messages that these receive, and the gatherings (collective operations) that they take part in.
- * Only one of them evaluates at a time; the others read on meanwhile and keep what they have read
- * at hand (stream.c). What other shares must know is posted to them as letters, which hold no
- * pointers, in batches (mail.c).
+ * A share is what a few workers of the pass know together: the streams of their processes, the
+ * queues of the messages that these processes receive, and the gatherings (collective operations)
+ * that they take part in. One worker of a share evaluates at a time; the others read on meanwhile
+ * and keep their notes at hand. What other shares must know is posted to them as letters, which
+ * hold no pointers, in batches.
  *
- * stream.h     what of a step matters: steps become notes
- * stream.c   workers of the pass: who evaluates
- * stream.c   one thread: notes become time
- * channels.h where messages wait, and who they are sent to
- * stream.c: sends that wait for their receive to begin
- * gather.c   collective operations; gather.c: the members of communicators
- * epochs.c   behind operations of all, times count from there; epochs.c: streams that do not wait
- *            for the end of an epoch
- * crew.c     the threads of one process: their common order, and where they meet their master
- * crew.c    threads that the program makes: their lives, joins and barriers
- * stream.c   calls of which nothing was recorded
- * mail.c     letters, rest, and how shares find out that all is over
- * mail.c     the same among members of a team; mail.c: how far one may be ahead of the others;
- *            ideal.c: what they know at the end
- * ideal.c  the result, and why there is none
- * ideal.c    the consumer */
+ * ideal.c   the consumer of the pass, and the result or the reason why there is none
+ * share.c   shares, their streams, and the channels on which messages wait
+ * stream.h  steps become notes: what of a step matters
+ * stream.c  notes move the time of a thread; workers of the pass and who of them evaluates;
+ *           synchronous sends; calls of which nothing was recorded
+ * gather.c  collective operations, and the members of communicators
+ * epochs.c  times that count from the last operation of all, and streams that go on before the
+ *           end of their epoch is known
+ * crew.c    the threads of one process in one order, their meetings with the master, and threads
+ *           that the program makes
+ * mail.c    letters between shares, also of different members of a team; how far a member may be
+ *           ahead of the others; how shares find out that all is over */
 #ifndef LULL_REPLAY_IDEAL_SHARE_H
 #define LULL_REPLAY_IDEAL_SHARE_H
 
@@ -36,41 +32,43 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* ==== note ==================================================================================== */
+/* ==== notes =================================================================================== */
 
-/* Notes: what the ideal runtime keeps of a step, where it cannot be evaluated at once; internal to
- * the room. A stream that waits has its notes in a queue of blocks, which go back to a pool as they
- * are read, so that memory is what is in flight. */
+/* A note is what the ideal runtime keeps of a step. The notes of a stream that waits stand in a
+ * queue of blocks. Blocks go back to a pool as they are read, so that only notes in flight take
+ * memory. */
 
-/* What a thread did that matters. Its ideal time moves with `kept`; the operations of a call happen
- * when the call begins, so theirs is that of its begin. */
+/* What a thread did that matters. The ideal time of a thread grows as `kept` does. The operations
+ * of a call happen when the call begins, so they have the `kept` of its begin. */
 struct note {
-    int64_t time;    /* measured */
-    int64_t kept;    /* as in the steps */
+    int64_t time;    /* measured, ns */
+    int64_t kept;    /* ns, kept_ns of the step */
     uint64_t value;  /* RECV: bytes; SEND, SEND_DONE, COLLECTIVE_*: the request; CALL_END: when the
-                        call began; THREAD_*: the number */
+                        call began; THREAD_*: the number of the thread or barrier */
     uint32_t what;   /* SEND: link; RECV: queue; COLLECTIVE_*: communicator; CALL_END: region;
-                        FORK, JOIN of a master: the number of the meeting; THREAD_*: which life or
-                        barrier, or LULL_NONE */
-    uint32_t number; /* SEND, RECV of a crew: which message of the channel, also RECV where posts
-                        matter; COLLECTIVE_*: root; FORK, JOIN of a master: who meets;
-                        THREAD_WAIT_*: at a barrier likewise */
-    uint32_t ticket; /* COLLECTIVE_*: which operation of its series; LULL_NONE: the next. RECV_POST,
-                        RECV, CANCEL, FREE where posts matter: which post, or LULL_NONE */
+                        FORK, JOIN of a master: the number of the meeting; THREAD_*: index in
+                        crew->lives or crew->barriers, or LULL_NONE */
+    uint32_t number; /* SEND, RECV of a crew: number of the message in its channel, also RECV where
+                        posts matter; COLLECTIVE_*: root; FORK, JOIN of a master: how many threads
+                        meet; THREAD_WAIT_* of a barrier: how many threads come to it */
+    uint32_t ticket; /* COLLECTIVE_*: number of the operation in its series; LULL_NONE: the next.
+                        RECV_POST, RECV, CANCEL, FREE where posts matter: number of the post, or
+                        LULL_NONE */
     uint8_t kind;    /* enum lull_step_kind */
-    uint8_t op;      /* of the step; SEND_DONE: the call's */
+    uint8_t op;      /* of the step; SEND_DONE: enum lull_call of the call that it is in */
     uint8_t flags;   /* enum note_flags */
     uint8_t posts;   /* receives that were posted since the note before */
 };
 
 enum note_flags {
-    NOTE_MOVES = 1,       /* time up to `kept` passes first */
-    NOTE_WAITS = 2,       /* outside of calls: an operation waits for itself */
-    NOTE_REQUEST = 4,     /* a message or collective operation that does not block */
+    NOTE_MOVES = 1,       /* the time of the thread first moves up to `kept` */
+    NOTE_WAITS = 2,       /* the operation is outside of calls, so the thread waits for it here and
+                             not at the end of a call */
+    NOTE_REQUEST = 4,     /* the message or collective operation does not block */
     NOTE_LOST = 8,        /* CALL_END: nothing of the call was recorded */
     NOTE_SENDS = 16,      /* CALL_END: the call waited for sends */
     NOTE_ROOT = 64,       /* COLLECTIVE_*: its process is the root between two groups */
-    NOTE_SYNCHRONOUS = 32 /* SEND: is over when its receive has begun */
+    NOTE_SYNCHRONOUS = 32 /* SEND: it is over when its receive has begun */
 };
 
 enum { NOTES_OF_BLOCK = 25 };
@@ -82,17 +80,17 @@ struct note_block {
 
 struct note_pool {
     struct note_block *free;
-    size_t queued; /* notes in all queues */
+    size_t queued; /* notes in all queues of the share; each tail (epochs.c) counts as several */
 };
 
-/* Notes from `first` to `last`. Of a process with several threads those from `middle` on are not
- * yet in order with those of the others. */
+/* Notes from `first` to `last`. In a process with several threads, the notes from `middle` on are
+ * not yet in order with the notes of its other threads. */
 struct note_queue {
     struct note_block *first, *middle, *last;
     uint8_t first_at, middle_at, last_at;
 };
 
-/* A place for one more note; NULL: no memory. */
+/* Adds a note at the end, for the caller to fill; NULL: no memory. */
 static inline struct note *lull_notes_push(struct note_pool *pool, struct note_queue *queue)
 {
     if (!queue->last || queue->last_at == NOTES_OF_BLOCK) {
@@ -130,7 +128,7 @@ static inline struct note *lull_notes_front(const struct note_queue *queue)
     return &queue->first->notes[queue->first_at];
 }
 
-/* Whether the first note is behind the middle, or there is none. */
+/* Whether no note is in order: the first one is the one at the middle, or there is none. */
 static inline bool lull_notes_at_middle(const struct note_queue *queue)
 {
     return !queue->last || (queue->first == queue->middle && queue->first_at == queue->middle_at);
@@ -167,7 +165,7 @@ static inline void lull_notes_give_back(struct note_pool *pool, struct note_queu
         *queue = (struct note_queue){0};
 }
 
-/* Blocks at the front of which nothing is left. */
+/* Gives back the blocks at the front whose notes have all been taken. */
 static inline void lull_notes_tidy(struct note_pool *pool, struct note_queue *queue)
 {
     while (queue->first && (queue->first == queue->last ? queue->first_at == queue->last_at
@@ -182,7 +180,7 @@ static inline void lull_notes_pop(struct note_pool *pool, struct note_queue *que
     lull_notes_tidy(pool, queue);
 }
 
-/* ==== share =================================================================================== */
+/* ==== a share and what it holds =============================================================== */
 
 struct lull_ideal;
 struct lull_lost;
@@ -190,33 +188,39 @@ struct lull_steps;
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
+/* A message that was sent and not yet taken. The lists of synchronous sends hold items of this
+ * type, too, and say below what their fields mean. */
 struct message {
-    int64_t time, sent; /* ideal; measured */
-    uint32_t number;    /* of the channel */
-    uint32_t next;      /* in the queue, or of the free ones */
+    int64_t time, sent; /* when it was sent: ideal time; measured time, ns */
+    uint32_t number;    /* in its channel, from 0 */
+    uint32_t next;      /* index in share->messages: the next of its list, or of the free items */
 };
 
-/* A channel at its receiver: messages by number, a list in share->messages. Where sends may be
- * synchronous, two lists of the same kind: */
+/* A channel at its receiver. All lists are chains in share->messages, named by the index of their
+ * first item; LULL_NONE is the empty list. `begun` and `asked` are used only where sends may be
+ * synchronous. */
 struct queue {
-    uint32_t first, last; /* LULL_NONE: empty */
-    uint32_t received;    /* receives so far, each with the next number */
-    uint32_t begun;       /* receives whose message has not been taken: `time` is when they began */
-    uint32_t asked; /* synchronous messages whose receive has not begun: `sent` is the share of
-                       the sender, and in the lower half its link */
-    struct stream *waiting;
+    uint32_t first, last;   /* the messages, by number */
+    uint32_t received;      /* receives so far; the next receive has this number */
+    uint32_t begun;         /* receives whose message has not been taken; `time`: ideal time when
+                               the receive began */
+    uint32_t asked;         /* synchronous messages whose receive has not begun; `sent`: the share
+                               of the sender in the upper half, its link in the lower half */
+    struct stream *waiting; /* the streams that wait for messages, linked by next_waiting */
 };
 
 /* A channel at its sender. */
 struct link {
-    uint32_t share;   /* of the receiver; LULL_NONE: nobody receives */
-    uint32_t queue;   /* in this share: its queue; else the port that the other share knows it by */
-    uint32_t sent;    /* sends so far, each with the next number */
-    uint32_t answers; /* a list in share->messages: when receives of synchronous sends began */
-    struct stream *waiting; /* for such an answer */
+    uint32_t share;         /* of the receiver; LULL_NONE: it is of another application */
+    uint32_t queue;         /* the queue, if the receiver is of the same share; else the port: the
+                               number that the receiver's share knows the channel by */
+    uint32_t sent;          /* sends so far; the next send has this number */
+    uint32_t answers;       /* a list in share->messages: when receives of synchronous sends
+                               began */
+    struct stream *waiting; /* the streams that wait for such an answer */
 };
 
-/* What a channel of a location is, or LULL_NONE. */
+/* The link and the queue of a channel of a location, or LULL_NONE. */
 struct route {
     uint32_t link, queue;
 };
@@ -225,161 +229,176 @@ struct route {
 
 enum blocked { RUNNABLE, ON_MESSAGE, ON_RECEIVE, ON_GATHERING, ON_THREADS, ON_LIFE, ENDED };
 
-/* What a call waits for at its end. */
+/* One thing that a call waits for at its end: a message, a collective operation, or the begin of
+ * the receive of a synchronous send. */
 struct pending {
-    uint32_t what;   /* queue, series, or link */
-    uint32_t number; /* in it */
-    uint32_t rank;   /* in the communicator */
-    uint32_t comm;   /* LULL_NONE: a message */
-    uint8_t op;
-    bool is_root;
-    bool passes;    /* between two groups: one of the root's group, for whom nothing comes */
-    bool is_send;   /* a synchronous message of its own */
-    int64_t time;   /* a message: received, measured; else of the own arrival, ideal */
-    uint64_t bytes; /* of a message */
+    uint32_t what;   /* index: of the queue, the series, or (is_send) the link */
+    uint32_t number; /* of the message in its channel, or of the operation in its series */
+    uint32_t rank;   /* of the own process in the communicator */
+    uint32_t comm;   /* of the collective operation; LULL_NONE: a message */
+    uint8_t op;      /* enum lull_collective */
+    bool is_root;    /* the own process is the root */
+    bool passes;     /* an operation between two groups sends nothing to or from the own process,
+                        which belongs to the group of the root */
+    bool is_send;    /* it is a synchronous send of the stream itself */
+    int64_t time;    /* a message: measured time when it was received; a collective operation:
+                        ideal time when the own process arrived */
+    uint64_t bytes;  /* of a message */
 };
 
 /* A non-blocking collective operation in flight. */
 struct open_collective {
     uint64_t request;
     int64_t time; /* ideal, when it began */
-    bool arrived; /* else its communicator is not known yet */
+    bool arrived; /* false: it arrives when it ends, as its communicator is not known before */
     struct pending pending;
 };
 
-/* A synchronous send that does not block, until it is waited for. */
+/* A synchronous send that does not block and was not waited for yet. */
 struct open_send {
     uint64_t request;
-    uint32_t link, number;
+    uint32_t link, number; /* `number`: of its message in the channel */
 };
 
-/* A receive that does not block, where it is read. */
+/* A receive that does not block, from the reading of its post to the reading of its completion. */
 struct read_post {
     uint64_t request;
-    uint32_t post; /* how many were before */
+    uint32_t post; /* its number: how many of the location were read before it */
 };
 
-/* The same, from where its post is read to where the thread comes to its completion. */
+/* A receive that does not block, from the reading of its post until the thread, in its ideal time,
+ * comes to the completion. */
 struct posting {
-    int64_t time; /* ideal, when it began; -1: the thread has not come there */
-    uint32_t post;
-    uint32_t queue;  /* that it takes its message from; LULL_NONE: not read so far */
-    uint32_t number; /* in the queue */
+    int64_t time;    /* ideal, when the receive began; -1: the thread has not come to the post */
+    uint32_t post;   /* its number, as in struct read_post */
+    uint32_t queue;  /* where its message comes; LULL_NONE: the completion has not been read */
+    uint32_t number; /* of the message in its channel */
 };
 
 enum { FORMS_OF_CALLS = LULL_CALLS };
 
-/* Calls of which nothing was recorded. */
+/* Calls of one thread of which nothing was recorded, by enum lull_call. */
 struct losses {
-    int64_t ns[FORMS_OF_CALLS];
-    uint32_t region[FORMS_OF_CALLS];
-    uint32_t open; /* non-blocking collectives of whose end nothing is known */
+    int64_t ns[FORMS_OF_CALLS];      /* measured time in them, all together */
+    uint32_t region[FORMS_OF_CALLS]; /* of the last one */
+    uint32_t open; /* non-blocking collectives of which nothing was recorded, not waited for yet */
 };
 
-/* What is known of a thread where its steps are read, which may be far ahead of where it waits. */
+/* What is known of a thread where its steps are read. That may be far ahead of the note that its
+ * stream waits at. */
 struct reading {
-    int64_t call_began; /* measured */
-    int64_t call_kept;  /* when the call began */
-    uint8_t posts;      /* receives since the last note */
+    int64_t call_began; /* measured, of the call that the thread is in or was last in */
+    int64_t call_kept;  /* kept time when that call began, ns */
+    uint8_t posts;      /* receives that were posted since the last note */
     uint8_t call;       /* enum lull_call */
     bool in_call;
-    bool completed;                /* something in this call */
+    bool completed;                /* an operation of this call was recorded */
     bool sends;                    /* this call waits for sends */
-    bool waits;                    /* this call, for something */
-    bool over;                     /* the analysed span */
-    bool lost;                     /* of a call that has ended nothing was recorded */
-    bool lost_collective;          /* nothing is known of a non-blocking one */
-    bool recorded[FORMS_OF_CALLS]; /* a call of this kind has records */
-    struct read_post *open;        /* where posts matter: receives that are open */
+    bool waits;                    /* this call waits for something */
+    bool over;                     /* the analysed span has ended */
+    bool lost;                     /* nothing was recorded of the call that has just ended */
+    bool lost_collective;          /* nothing was recorded of some non-blocking collective */
+    bool recorded[FORMS_OF_CALLS]; /* some call of this form has records */
+    struct read_post *open;        /* where posts matter: receives that are posted, not complete */
     size_t n_open, open_capacity;
-    uint32_t n_posts;
+    uint32_t n_posts; /* so far; the next post has this number */
 };
 
-/* At a collective operation. */
+/* A process arrives at a collective operation. */
 struct arrival {
     uint32_t comm;
-    uint8_t op;
+    uint8_t op; /* enum lull_collective */
     bool non_blocking;
-    bool is_root_between; /* two groups */
-    int32_t root;
-    bool in_call;
-    uint32_t ticket;        /* which operation of its series; LULL_NONE: the next */
-    int64_t time, measured; /* ideal; measured */
+    bool is_root_between;   /* the operation is between two groups, and the process is its root */
+    int32_t root;           /* process index; < 0: none, or not said */
+    bool in_call;           /* false: the thread waits for the operation itself, outside of calls */
+    uint32_t ticket;        /* number of the operation in its series; LULL_NONE: the next */
+    int64_t time, measured; /* of the arrival: ideal; measured */
 };
 
-/* A thread that may call MPI, or the rest of an epoch that it has left behind (epochs.c): a tail,
- * which needs what comes first, and is made so often that the rest of it is left alone. */
+/* A thread that may call MPI, or a tail: the rest of an epoch that such a thread has left behind
+ * (epochs.c). A tail uses the members up to `signature` alone. Tails are made so often that the
+ * other members are not even cleared for them. */
 struct stream {
     struct process *process;
     struct reader *reader; /* of its location */
     uint32_t location;
-    atomic_uchar blocked; /* enum blocked; changed by who holds the share, by lull_stream_set */
-    bool calls;           /* communicates; before, nothing is evaluated */
-    bool follows;         /* meets the master of its process */
-    bool tells_calls;     /* its notes tell where its calls begin and end */
-    bool in_call;         /* of MPI */
-    bool completed;       /* something in this call */
-    bool waits_for_sends; /* the call that ends */
+    atomic_uchar blocked; /* enum blocked; changed with lull_stream_set by whoever holds the
+                             share */
+    bool calls;           /* it has begun to communicate; nothing is evaluated before */
+    bool follows;         /* it meets the master of its process at forks and joins */
+    bool tells_calls;     /* it has notes of where each of its calls begins and ends */
+    bool in_call;         /* unused */
+    bool completed;       /* unused */
+    bool waits_for_sends; /* the call that ends now does */
     bool passes;          /* it is in the call that has ended the last epoch */
     int64_t time;         /* ideal */
-    int64_t kept;         /* of the steps: as far as it is in `time` */
-    int64_t done;         /* what the call waited for so far was there by then */
-    int64_t call_began, stopped_at; /* measured */
-    struct pending *pending;        /* [pending_at, n_pending) */
+    int64_t kept;         /* kept time of the steps that `time` contains, ns */
+    int64_t done;         /* ideal time when all that the call has waited for so far was there */
+    int64_t call_began, stopped_at; /* measured; `stopped_at`: begin of the call or step that it
+                                       waits in, for messages to the user */
+    struct pending *pending;        /* what the call waits for; [0, pending_at) has come */
     size_t pending_at, n_pending, pending_capacity;
-    struct note_queue notes;
-    struct stream *next_ready, *next_waiting;
-    struct stream *next_tail; /* of a tail, or of the spare ones ... */
-    struct stream *owner;     /* ... whose it is; else NULL */
-    uint64_t open_receives;   /* posted, not complete */
-    uint32_t lost_epoch;      /* collective operations of all processes so far, for lost.h */
-    uint32_t epochs;          /* that it has ended (epochs.h) ... */
-    uint64_t signature;       /* ... by which operations */
+    struct note_queue notes;                  /* what comes behind its wait */
+    struct stream *next_ready, *next_waiting; /* lists: share->ready; who waits for the same */
+    struct stream *next_tail;                 /* of a tail: the next of its owner, or spare one */
+    struct stream *owner;                     /* of a tail: its thread; else NULL */
+    uint64_t open_receives;                   /* posted, not complete */
+    uint32_t lost_epoch; /* collective operations of all processes so far, for program/lost.h */
+    uint32_t epochs;     /* how many epochs it has ended (epochs.h) */
+    uint64_t signature;  /* a hash of the operations that ended these epochs */
 
-    /* What follows, a tail does not have. */
+    /* A tail uses nothing of what follows. */
     struct route *routes; /* by channel of the location */
     size_t n_routes, route_capacity;
-    struct open_collective *open;
+    struct open_collective *open; /* in any order */
     size_t n_open, open_capacity;
-    struct open_send *sends;
+    struct open_send *sends; /* in any order */
     size_t n_sends, send_capacity;
-    struct posting *postings; /* of receives that are open, in any order */
+    struct posting *postings; /* in any order */
     size_t n_postings, posting_capacity;
-    struct losses *losses;
+    struct losses *losses; /* NULL: none so far */
     struct reading reading;
 
-    /* epochs.c: its tails, the oldest first */
+    /* For epochs.c: the tails of the thread, the oldest first. */
     struct stream *first_tail, *last_tail;
-    atomic_uint tails;   /* how many; changed by who holds the share */
-    struct arrival ends; /* the operation in its queue that ends the epoch ... */
-    uint8_t look;        /* ... if it is looked for */
+    atomic_uint tails;   /* how many there are; changed by whoever holds the share */
+    struct arrival ends; /* the operation in `notes` that ends the epoch, once `look` has found
+                            it */
+    uint8_t look;        /* whether `notes` are searched for it, see epochs.c */
 
-    /* of a crew */
+    /* For a thread of a crew. */
     int64_t until;                  /* no step to come is earlier, measured */
-    int64_t point_time, point_kept; /* of the last step */
-    uint32_t meeting;               /* its next one */
-    uint32_t awaits;                /* the meeting whose end it waits for */
-    struct note waited;             /* ON_LIFE: for what */
+    int64_t point_time, point_kept; /* measured and kept time of the last note or meeting */
+    uint32_t meeting;               /* number of its next meeting */
+    uint32_t awaits;                /* number of the meeting that it waits at; 0: none */
+    struct note waited;             /* ON_LIFE: the note that it waits at */
 };
 
 struct process {
     uint32_t index;
-    uint32_t first_member; /* of its memberships, the last one asked for first; or LULL_NONE */
-    struct crew *crew;     /* NULL: one thread */
+    uint32_t first_member; /* list of its memberships in share->members, the one that was asked for
+                              last in front; or LULL_NONE */
+    struct crew *crew;     /* NULL: one thread is read */
 };
 
 /* ---- letters ------------------------------------------------------------------------------- */
 
+/* What a letter says, and what its members a, b, c, time and measured are then. The letters from
+ * LETTER_ARRIVAL on are about collective operations: a is the communicator, b the number of the
+ * operation in the series of kind `series`. The last four go from the home of the communicator to
+ * shares with members. */
 enum letter_kind {
-    LETTER_CHANNEL, /* a: port; b, c: source and target; time: comm; measured: tag */
-    LETTER_MESSAGE, /* a: port; b: number; time, measured */
-    LETTER_ASK,     /* before a synchronous one; a: port; b: number; c: the sender's link */
-    LETTER_ANSWER,  /* a: link; b: number; time: its receive has begun */
-    LETTER_ARRIVAL, /* a: comm; b: number; c: rank; op, series, is_root; time, measured */
-    LETTER_ROOT,    /* to the members: a: comm; b: number; series; time: its root has arrived */
-    LETTER_ALL,     /* likewise: all have, the last of them at `time` */
-    LETTER_GROUP,   /* likewise, between two groups: all of group c have */
-    LETTER_BELOW    /* likewise: all up to rank c have */
+    LETTER_CHANNEL, /* a channel gets a port; a: the port; b, c: source and target; time: comm;
+                       measured: tag */
+    LETTER_MESSAGE, /* a message was sent; a: port; b: number; time, measured */
+    LETTER_ASK,     /* a synchronous message comes next; a: port; b: number; c: the sender's link */
+    LETTER_ANSWER,  /* the receive of a synchronous message began at `time`; a: link; b: number */
+    LETTER_ARRIVAL, /* to the home: rank c has arrived; op, is_root, time, measured */
+    LETTER_ROOT,    /* the root arrived at `time` */
+    LETTER_ALL,     /* all have arrived, the last of them at `time` */
+    LETTER_GROUP,   /* between two groups: all of group c (0 or 1) have, the last at `time` */
+    LETTER_BELOW    /* scans: all ranks up to c have arrived, the last of them at `time` */
 };
 
 struct letter {
@@ -398,8 +417,8 @@ struct batch {
 };
 
 struct outbox {
-    struct batch *batch; /* being filled */
-    uint32_t ports;
+    struct batch *batch; /* being filled, or NULL */
+    uint32_t ports;      /* how many ports the other share has been given */
 };
 
 struct ports {
@@ -407,9 +426,12 @@ struct ports {
     size_t count, capacity;
 };
 
-enum sleep { AWAKE, RESTING, SERVING }; /* has read all */
+/* What a reader does: it is awake; it rests, because nothing that it could read is welcome; or it
+ * has read all, and only serves letters. */
+enum sleep { AWAKE, RESTING, SERVING };
 
-/* Collective operations that contradict each other; the first in measured time is told. */
+/* Collective operations that contradict each other: a process is no member of the communicator, or
+ * called `op` where others called `other_op`. The first complaint in measured time is kept. */
 struct complaint {
     enum { NO_COMPLAINT, NO_MEMBER, DIFFERENT_OPERATIONS } kind;
     int64_t measured;
@@ -422,7 +444,7 @@ struct complaint {
 struct share {
     struct lull_ideal *ideal;
     unsigned index;
-    struct stream *ready; /* that can perhaps go on */
+    struct stream *ready; /* list of the streams that can perhaps go on */
     struct note_pool pool;
 
     struct lull_hash links_by_channel, queues_by_channel;
@@ -437,18 +459,20 @@ struct share {
     struct member *members;
     size_t n_series, series_capacity, n_members, member_capacity;
     struct complaint complaint;
-    int64_t *epochs; /* [n_epochs]: how late in each a stream has come to its end */
+    int64_t *epochs; /* [n_epochs]: ns from the begin of the epoch until the last stream of this
+                        share came to its end */
     size_t n_epochs, epoch_capacity;
     struct stream *spare_tails;
 
     struct outbox *outboxes; /* [n_shares] */
-    struct ports *ports;     /* [n_shares] */
-    struct batch *spare;     /* read, to be filled again */
+    struct ports *ports;     /* [n_shares]: the ports that the other shares use here */
+    struct batch *spare;     /* list of batches to be filled again, n_spare of them */
     uint32_t n_spare;
-    uint32_t blocks; /* since letters were handed over */
+    uint32_t blocks; /* blocks of steps since the last letters were handed over */
 
-    uint64_t n_received, n_collectives, n_nobody; /* the last: sent to other applications */
-    lull_status status;                           /* of the first failure */
+    /* receives; collective operations whose home this share is; messages to other applications */
+    uint64_t n_received, n_collectives, n_nobody;
+    lull_status status; /* of the first failure */
     struct lull_error error;
 
     pthread_mutex_t evaluation; /* held by whoever touches any of the above */
@@ -458,79 +482,86 @@ struct share {
 
     struct reader **readers; /* [n_readers], of ideal->readers */
     unsigned n_readers;
-    atomic_bool full; /* so much waits that streams that cannot go on are not welcome */
+    atomic_bool full; /* so many notes wait that streams that cannot go on are not welcome */
 
-    /* for other shares, under the lock */
+    /* What other shares touch, too, under the lock. */
     pthread_mutex_t lock;
-    struct batch *inbox, *inbox_last;
-    atomic_bool has_mail;
-    atomic_uint waits; /* readers that wait for letters */
+    struct batch *inbox, *inbox_last; /* list of batches that nobody has taken */
+    atomic_bool has_mail;             /* the inbox is not empty */
+    atomic_uint waits;                /* readers that wait for letters */
 };
 
 /* Notes of one stream, in a row. */
 struct sheaf {
     struct stream *stream;
-    size_t count;
+    size_t count; /* notes */
 };
 
 /* A worker of the pass. */
 struct reader {
     struct share *share;
-    struct note *notes; /* at hand: read, and not evaluated yet ... */
+    struct note *notes; /* at hand: read, and not evaluated yet */
     size_t n_notes, note_capacity;
-    struct sheaf *sheaves; /* ... whose they are */
+    struct sheaf *sheaves; /* whose these notes are, in their order */
     size_t n_sheaves, sheaf_capacity;
     uint64_t n_steps; /* that it was given */
 
     char apart[LULL_APART];
 
     pthread_cond_t wake;
-    bool roused;             /* under the lock of the share ... */
-    enum sleep sleep;        /* ... like this */
+    bool roused;             /* somebody has woken it; under the lock of the share */
+    enum sleep sleep;        /* under the lock of the share */
     atomic_bool hungry;      /* since it chose what to read, something has become welcome */
-    _Atomic int64_t read_to; /* measured */
+    _Atomic int64_t read_to; /* measured time of the last block of steps; INT64_MAX: it has read
+                                all */
 };
 
+/* STUCK: nobody can go on, and more reading cannot change that. */
 enum state { EVALUATING, OVER, STUCK };
 
 struct lull_ideal {
     const struct lull_trace *trace;
     const struct lull_ideal_options *options;
     bool has_span;
-    int64_t from, to;      /* the analysed span */
-    struct share **shares; /* [n_shares]; NULL: of another member of the team */
-    unsigned n_shares;     /* of all members, those here are [first_share, end_share) */
-    unsigned first_share, end_share;
-    uint32_t *member_of;     /* [n_shares]; NULL: alone */
-    unsigned *workers_of;    /* [members]: of the pass; NULL: alone */
-    struct mail *mail;       /* of other members; NULL: alone */
-    struct leads *leads;     /* likewise: how far it is ahead of them */
-    struct reader **readers; /* [n_readers]: of the workers of the pass */
+    int64_t from, to;                /* the analysed span */
+    struct share **shares;           /* [n_shares]; NULL: of another member of the team */
+    unsigned n_shares;               /* of all members together */
+    unsigned first_share, end_share; /* the shares of this member are [first_share, end_share) */
+    uint32_t *member_of;             /* [n_shares]; NULL: lull is alone */
+    unsigned *workers_of;            /* [members]: workers of their passes; NULL: lull is alone */
+    struct mail *mail;               /* to and from other members; NULL: lull is alone */
+    struct leads *leads;             /* how far this member is ahead of others; NULL: alone */
+    struct reader **readers;         /* [n_readers]: the workers of the pass */
     unsigned n_readers;
     uint16_t *share_of;              /* [n_processes]; NOBODY: of another application */
-    struct stream *_Atomic *streams; /* [n_locations], made when needed by whoever has the share */
-    struct process **processes;      /* [n_processes] */
-    uint32_t n_ranks;
-    bool has_crews;
-    bool presumes_masters;
-    bool synchronous;             /* sends may be: posts of receives matter */
-    bool makes_threads;           /* the program may */
-    bool brief;                   /* asks for CALLs */
-    unsigned epoch_bits;          /* of an ideal time; those above count epochs (epochs.h) */
-    uint32_t most_epochs;         /* 0: there are none */
-    uint32_t n_epochs;            /* that all streams have ended, when that has been looked at */
-    struct stream *first_blocked; /* when stuck: who tells it best */
+    struct stream *_Atomic *streams; /* [n_locations], each made by whoever holds its share when it
+                                        is needed first */
+    struct process **processes;      /* [n_processes], made likewise */
+    uint32_t n_ranks;                /* processes of the application that have threads */
+    bool has_crews;                  /* some process has a crew */
+    bool presumes_masters;           /* as in the options, unless the program makes threads */
+    bool synchronous;                /* sends may be synchronous, so posts of receives matter */
+    bool makes_threads;              /* the program may make threads itself */
+    bool brief;                      /* the pass is asked for CALLs, not CALL_BEGINs and
+                                        CALL_ENDs */
+    unsigned epoch_bits;             /* low bits of an ideal time: ns; those above count epochs */
+    uint32_t most_epochs;            /* 0: this reading has no epochs */
+    uint32_t n_epochs;               /* that all streams have ended; known after
+                                     lull_ideal_look_back */
+    struct stream *first_blocked;    /* when stuck: the stream that tells best why */
     pthread_mutex_t lost_lock;
-    struct lull_lost *lost;        /* when needed */
-    struct lull_trace *silent;     /* that a member of a team has read for it */
+    struct lull_lost *lost;        /* NULL: not needed so far */
+    struct lull_trace *silent;     /* in a team: the trace from which `lost` is read */
     struct lull_quirk_tally tally; /* of quirks found here */
 
-    char apart[LULL_APART]; /* what changes seldom from what changes often */
+    char apart[LULL_APART]; /* keeps what changes often off the cache lines of what does not */
     atomic_long unsettled;  /* readers that are awake, and batches on their way */
     char seldom[LULL_APART];
     atomic_bool epochs_are_void;
-    atomic_bool others_call; /* a thread that is no master communicates, against presumption */
-    atomic_size_t bound;     /* notes per share before blocked streams are not welcome */
+    atomic_bool others_call; /* a thread that is no master communicates, although
+                                presumes_masters */
+    atomic_size_t bound;     /* so many notes of a share may wait before streams that cannot go on
+                                are not welcome any more */
     atomic_int state;        /* enum state */
     atomic_bool stopped;
 };
@@ -547,7 +578,9 @@ static inline void lull_stream_set(struct stream *stream, enum blocked blocked)
     atomic_store_explicit(&stream->blocked, (unsigned char)blocked, memory_order_relaxed);
 }
 
-/* share.c. The first failure of a share is kept, and told to the pass at the next opportunity. */
+/* ---- share.c: shares and streams ----------------------------------------------------------- */
+
+/* The first failure of a share is kept, and told to the pass at the next opportunity. */
 void lull_share_fail(struct share *share, lull_status status, const struct lull_error *err);
 void lull_share_no_memory(struct share *share);
 struct share *lull_share_create(struct lull_ideal *ideal, unsigned index);
@@ -562,16 +595,23 @@ void lull_share_drop_notes(struct share *share);
 void lull_share_ready(struct share *share, struct stream *stream);
 void lull_share_run(struct share *share);
 
-/* stream.c */
+/* ---- stream.c: one thread ------------------------------------------------------------------ */
+
+/* The next notes of a stream that is alone in its process: takes them, or keeps them in its queue
+ * while it is blocked. */
 void lull_ideal_stream_notes(struct share *share, struct stream *stream, const struct note *notes,
                              size_t count);
+/* A stream that is not blocked comes to a note; it may be blocked then. */
 void lull_ideal_stream_take(struct share *share, struct stream *stream, const struct note *note);
+/* What the stream was blocked on may have come: it goes on as far as it can. */
 void lull_ideal_stream_resume(struct share *share, struct stream *stream);
+/* The call that the stream is in waits for a message. */
 void lull_ideal_stream_receive(struct share *share, struct stream *stream,
                                const struct pending *wanted);
-void lull_ideal_stream_free(struct stream *stream);
+void lull_ideal_stream_free(struct stream *stream); /* NULL is allowed */
 
-/* stream.c */
+/* ---- stream.c: workers of the pass --------------------------------------------------------- */
+
 struct reader *lull_reader_create(void);         /* NULL: no memory */
 void lull_reader_destroy(struct reader *reader); /* NULL is allowed */
 lull_status lull_reader_steps(struct reader *reader, const struct lull_steps *steps,
@@ -584,79 +624,96 @@ void lull_reader_let_go(struct reader *reader, struct share *share);
 /* The share's failure, if there is one. */
 lull_status lull_reader_failure(struct share *share, struct lull_error *err);
 
-/* stream.c. Where no send may be so, these do nothing. */
-/* A note as it is read, before those behind it: which message a receive will take is known before
- * the thread comes there. A RECV has its number. */
+/* ---- stream.c: synchronous sends ----------------------------------------------------------- */
+
+/* In a trace without synchronous sends these do nothing. */
+
+/* A note has been read, after all notes before it; a RECV has its number. So the message that a
+ * receive will take is known before the thread comes there. */
 void lull_synchronous_foresee(struct share *share, struct stream *stream, const struct note *note);
-/* The thread comes to a post, to a receive of a message (its number), and to a CANCEL or FREE. */
+/* The thread comes to a post, to a receive of a message, and to a CANCEL or FREE of a post. */
 void lull_synchronous_post(struct share *share, struct stream *stream, const struct note *note);
 void lull_synchronous_receive(struct share *share, struct stream *stream, const struct note *note);
 void lull_synchronous_drop(struct stream *stream, uint32_t post);
 /* Message `number` of a queue has been taken. */
 void lull_synchronous_taken(struct share *share, uint32_t queue, uint32_t number);
-/* Asks for the receive of a synchronous message that is sent next. */
+/* A synchronous message is sent next: asks its receiver when the receive begins. */
 void lull_synchronous_ask(struct share *share, uint32_t link, uint32_t number);
 void lull_synchronous_letter(struct share *share, uint32_t from, const struct letter *letter);
-/* When the receive began, if that is known; then it is gone. */
+/* Whether the answer has come: when the receive began. The answer is forgotten then. */
 bool lull_synchronous_answer(struct share *share, uint32_t link, uint32_t number,
                              int64_t *ret_time);
-/* All sleep. Whether there are sends whose message nobody is known to receive; `all`: or will. */
+/* While all readers sleep: whether synchronous sends wait of whose message no receive has been
+ * read; with `all` also those whose receive has been read, but has not begun. */
 bool lull_synchronous_asks(const struct lull_ideal *ideal, bool all);
-/* Those go on. */
+/* Lets these sends go on. */
 void lull_synchronous_release(struct lull_ideal *ideal, bool all);
 
-/* stream.c: what should have been recorded of a call that ends. */
+/* ---- stream.c: lost calls ------------------------------------------------------------------ */
+
+/* At the end of a call of which nothing was recorded: notes what should have been. */
 void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,
                                      const struct note *call);
 
-/* gather.c */
-/* Takes the next ticket of a process; LULL_NONE: it is no member. */
+/* ---- gather.c ------------------------------------------------------------------------------ */
+
+/* Takes the next ticket of a process: the number of its next operation in the series. LULL_NONE: it
+ * is no member, or there is no memory. */
 uint32_t lull_gather_ticket(struct share *share, struct process *process, uint32_t comm, uint8_t op,
                             bool non_blocking);
-/* False: it waits for nobody, because it is no member (which is a complaint), or goes on in the
- * next epoch. */
+/* The stream arrives at an operation. False: it has nothing to wait for, as its process is no
+ * member (which is a complaint), the operation ends an epoch, or there is no memory, which is
+ * noted. */
 bool lull_gather_arrive(struct share *share, struct stream *stream, const struct arrival *arrival,
                         struct pending *ret_pending);
-/* Whether it ends an epoch; and goes on in the next one, however late it has come. */
+/* Whether the stream would end its epoch if it arrived so. */
 bool lull_gather_ends_epoch(struct share *share, const struct stream *stream,
                             const struct arrival *arrival);
+/* The stream goes on in the next epoch; its tail will tell how late it came to the end of this one.
+ */
 void lull_gather_skip(struct share *share, struct stream *stream, const struct arrival *arrival);
-/* Whether it may go on, and when; then it has left. */
+/* Whether the process may leave the operation, and at which ideal time; if so, it has left. */
 bool lull_gather_leave(struct share *share, const struct pending *pending, int64_t *ret_time);
 void lull_gather_wait(struct share *share, struct stream *stream, const struct pending *pending);
 void lull_gather_letter(struct share *share, uint32_t from, const struct letter *letter);
-void lull_gather_complain(struct share *share); /* about those that are open at the end */
+/* At the end: complains about operations that are still open and contradict each other. */
+void lull_gather_complain(struct share *share);
 void lull_gather_free(struct share *share);
 
-/* mail.c */
-/* Puts a batch into the inbox of a share that is here. */
+/* ---- mail.c: letters, and sleep ------------------------------------------------------------ */
+
+/* Puts a batch into the inbox of a share of this member, and wakes one of its readers if `wakes`.
+ */
 void lull_post_put(struct share *target, struct batch *batch, bool wakes);
-struct letter *lull_post(struct share *share, uint32_t to, uint8_t kind); /* NULL: no memory */
+/* A new letter, for the caller to fill. NULL: no memory, which is noted. */
+struct letter *lull_post(struct share *share, uint32_t to, uint8_t kind);
+/* Hands over all letters; or, once for each block of steps, those that are worth it. */
 void lull_post_flush(struct share *share);
 void lull_post_flush_now_and_then(struct share *share);
+/* Reads the letters in the inbox. */
 void lull_post_take(struct share *share);
-/* Until something may have changed for the reader. */
+/* The reader sleeps until something may have changed for it. */
 void lull_post_sleep(struct reader *reader, enum sleep why);
 /* Wakes a reader if it sleeps for that reason; AWAKE: for any. */
 void lull_post_rouse(struct reader *reader, enum sleep why);
 void lull_post_rouse_all(struct lull_ideal *ideal);
 
-/* ideal.c: of blocked streams the one that tells best why. */
+/* ---- ideal.c ------------------------------------------------------------------------------- */
+
+/* Of the blocked streams the one that tells best why; NULL: none is blocked. */
 struct stream *lull_ideal_first_blocked(const struct lull_ideal *ideal);
 
 /* ==== channels ================================================================================ */
 
-/* Where messages wait, and who they are sent to.
- *
- * A channel is resolved once per location: the sender's share has a link for it, the receiver's a
- * queue. Message k of a channel belongs to receive k. */
+/* On a channel, message k belongs to receive k. Each location looks its channels up once: then the
+ * share of the sender has a link for the channel, the share of the receiver a queue. */
 
-/* LULL_NONE: no memory, which is noted. */
+/* The index of a queue or link, made if needed. LULL_NONE: no memory, which is noted. */
 uint32_t lull_channel_queue(struct share *share, const struct lull_channel *channel);
 uint32_t lull_channel_link(struct share *share, const struct lull_channel *channel);
 /* The channel of a queue. */
 struct lull_channel lull_channel_of_queue(const struct share *share, uint32_t queue);
-/* A message for another share. */
+/* Posts a message to another share; `time`: ideal, `sent`: measured. */
 void lull_channel_post(struct share *share, const struct link *link, uint32_t number, int64_t time,
                        int64_t sent);
 void lull_channel_letter(struct share *share, uint32_t from, const struct letter *letter);
@@ -664,7 +721,7 @@ void lull_channel_insert(struct share *share, struct queue *queue, uint32_t mess
 void lull_channel_wake(struct share *share, struct queue *queue, uint32_t number);
 uint64_t lull_channel_left(const struct share *share); /* messages that nobody has received */
 
-/* A place for a message; LULL_NONE: no memory. */
+/* The index of an unused item of share->messages; LULL_NONE: no memory. */
 static inline uint32_t lull_channel_place(struct share *share)
 {
     uint32_t place = share->free_message;
@@ -679,7 +736,7 @@ static inline uint32_t lull_channel_place(struct share *share)
     return (uint32_t)share->n_messages++;
 }
 
-/* A message has been sent. */
+/* A message of the queue `index` has been sent; `time`: ideal, `sent`: measured. */
 static inline void lull_channel_put(struct share *share, uint32_t index, uint32_t number,
                                     int64_t time, int64_t sent)
 {
@@ -699,7 +756,7 @@ static inline void lull_channel_put(struct share *share, uint32_t index, uint32_
         lull_channel_wake(share, queue, number);
 }
 
-/* The message of a number, if it is there; then it is gone. */
+/* Whether the message of that number is in the queue `index`; if so, it is taken out. */
 static inline bool lull_channel_take(struct share *share, uint32_t index, uint32_t number,
                                      struct message *ret_message)
 {

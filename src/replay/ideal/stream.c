@@ -1,4 +1,6 @@
-/* One thread: its steps become notes, and notes move its time. */
+/* Streams: the notes of a thread move its ideal time. Also the workers of the pass, which read
+ * steps and evaluate notes; synchronous sends; and calls of which nothing was recorded. Most of it
+ * is declared in share.h. */
 #include "replay/ideal/stream.h"
 
 #include "activity/channel.h"
@@ -11,13 +13,14 @@
 #include "replay/program/lost.h"
 #include "trace/trace.h"
 
-/* ==== synchronous ============================================================================= */
+/* ==== synchronous sends ======================================================================= */
 
-/* When receives begin: a synchronous send is over no earlier. Its sender asks; the receiver answers
- * as soon as it is known which receive takes the message, and the thread has come to its beginning.
- * Which message a receive takes that does not block is known where its completion is read, which
- * may be far ahead of the thread; so a thread that waits for something else meanwhile keeps nobody
- * waiting whom MPI would let go on. Lists are in share->messages and hold what is in flight. */
+/* A synchronous send is not over before its receive begins. The sender asks the receiver when that
+ * was. The receiver answers as soon as it is known which receive takes the message, and the thread
+ * has come to the begin of that receive. Which message a non-blocking receive takes is known when
+ * its completion is read, which may be far ahead of the thread. So a receiver that waits for
+ * something else in between does not hold up a sender that MPI would let go on. The lists are in
+ * share->messages and hold what is in flight. */
 
 /* ---- lists --------------------------------------------------------------------------------- */
 
@@ -115,7 +118,7 @@ void lull_synchronous_taken(struct share *share, uint32_t queue, uint32_t number
 {
     if (!share->ideal->synchronous)
         return;
-    struct message begun; /* it is there unless somebody asked */
+    struct message begun; /* is in the list unless its sender has asked */
     remove_item(share, &share->queues[queue].begun, number, &begun);
 }
 
@@ -178,10 +181,10 @@ bool lull_synchronous_asks(const struct lull_ideal *ideal, bool all)
     return false;
 }
 
-/* Who gets a letter wakes, but does nothing before all are done with. */
+/* Readers that get a letter wake, but evaluate nothing before all shares have been looked at. */
 void lull_synchronous_release(struct lull_ideal *ideal, bool all)
 {
-    if (all) /* whose receive may begin when others have come as far without epochs */
+    if (all) /* without epochs, others might have come to the begin of such a receive */
         lull_epochs_spoil(ideal);
     for (unsigned s = ideal->first_share; s < ideal->end_share; s++)
         pthread_mutex_lock(&ideal->shares[s]->evaluation);
@@ -197,7 +200,7 @@ void lull_synchronous_release(struct lull_ideal *ideal, bool all)
 
 /* ---- posts --------------------------------------------------------------------------------- */
 
-/* NULL: it is none that is known. */
+/* NULL: there is no such post. */
 static struct posting *find_posting(struct stream *stream, uint32_t post)
 {
     size_t i = 0;
@@ -262,9 +265,9 @@ void lull_synchronous_drop(struct stream *stream, uint32_t post)
         remove_posting(stream, posting);
 }
 
-/* ==== read ==================================================================================== */
+/* ==== reading of steps ======================================================================== */
 
-/* New channels are made known to the share, which the reader of a crew holds already. */
+/* A reader takes the share to add a channel to it; the reader of a crew holds it already. */
 static void hold_share(struct share *share, const struct stream *stream)
 {
     if (!stream->process->crew)
@@ -362,7 +365,8 @@ bool lull_read_is_known(const struct share *share, const struct note *note)
            note->op != LULL_COLLECTIVE_UNKNOWN;
 }
 
-/* Tracers may give all the communicators of one process the same definition. */
+/* Whether the communicator has one member: its operations wait for nobody. They are left out
+ * because tracers may give the communicators of single processes one definition together. */
 static bool read_is_alone(const struct share *share, uint32_t comm)
 {
     const struct lull_comm *c = &share->ideal->trace->comms[comm];
@@ -384,7 +388,7 @@ bool lull_read_gathers(const struct share *share, const struct note *note)
            !read_is_alone(share, note->what);
 }
 
-/* ==== stream ================================================================================== */
+/* ==== evaluation of one thread ================================================================ */
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
@@ -412,7 +416,8 @@ static void begin_synchronous(struct share *share, struct stream *stream, const 
         lull_share_no_memory(share);
 }
 
-/* A synchronous send that does not block is waited for, unless its request is given back. */
+/* A synchronous send that does not block is over: the call waits for it, unless the call gives its
+ * request back (MPI_Request_free). */
 static void end_synchronous(struct share *share, struct stream *stream, const struct note *note)
 {
     size_t i = 0;
@@ -469,8 +474,9 @@ static bool take_awaited_message(struct share *share, const struct stream *strea
     return true;
 }
 
-/* What is there already is not kept, unless somebody wants to know what messages cost: that is told
- * at the end of the call. */
+/* A message that is there already is taken at once. It is left for the end of the call if messages
+ * are told to options->message, which is done there, or if a tail has to take its messages first.
+ */
 void lull_ideal_stream_receive(struct share *share, struct stream *stream,
                                const struct pending *wanted)
 {
@@ -571,7 +577,7 @@ static void count_lost_epoch(const struct share *share, struct stream *stream,
 
 /* ---- waiting ------------------------------------------------------------------------------- */
 
-/* For the receive of a synchronous send to begin. */
+/* Whether the receive of a synchronous send has begun; else the stream is blocked. */
 static bool has_begun(struct share *share, struct stream *stream, const struct pending *pending,
                       int64_t *ret_time)
 {
@@ -590,7 +596,7 @@ static bool is_there(struct share *share, struct stream *stream, const struct pe
     if (pending->is_send)
         return has_begun(share, stream, pending, ret_time);
     if (pending->comm == LULL_NONE) {
-        if (stream->first_tail) { /* whose messages come first; then it is roused */
+        if (stream->first_tail) { /* tails take their messages first; the last wakes the stream */
             lull_stream_set(stream, ON_MESSAGE);
             return false;
         }
@@ -609,7 +615,8 @@ static bool is_there(struct share *share, struct stream *stream, const struct pe
     return false;
 }
 
-/* Goes on when all that the call waits for is there; else the stream is blocked. */
+/* Moves the time of the stream to when all that its call waits for is there. If something is not
+ * there yet, the stream is blocked, and this is called again. */
 static void wait_for_all(struct share *share, struct stream *stream)
 {
     for (int64_t time; stream->pending_at < stream->n_pending; stream->pending_at++) {
@@ -810,10 +817,10 @@ void lull_ideal_stream_resume(struct share *share, struct stream *stream)
         atomic_store(&reader->hungry, true);
 }
 
-/* ==== losses ================================================================================== */
+/* ==== lost calls ============================================================================== */
 
-/* Calls of which nothing was recorded that should have been. What they waited for is taken as
- * nothing, and counted; receives whose completion a tracer does not record are guessed
+/* Calls that should have left records but did not. They are taken to wait for nothing, and their
+ * time is counted. Receives whose completion a tracer does not record are guessed
  * (replay/program/lost.h). */
 
 static struct losses *losses_of(struct share *share, struct stream *stream)
@@ -837,7 +844,8 @@ static void lose(struct share *share, struct stream *stream, const struct note *
     losses->region[call->op] = call->what;
 }
 
-/* A member of a team reads all of the run for it, and counts what is odd there no second time. */
+/* In a team, a member reads the whole run for that, also what others read in the pass. It reads a
+ * silent copy of the trace, so that quirks are not counted twice. */
 static lull_status create_lost(struct lull_ideal *ideal, struct lull_error *err)
 {
     const struct lull_trace *trace = ideal->trace;
@@ -892,7 +900,7 @@ static void receive_guessed(struct share *share, struct stream *stream, const st
 static void count_lost_receives(struct share *share, struct stream *stream, const struct note *call)
 {
     const struct lull_lost_send *sends;
-    if (share->ideal->most_epochs > 0) { /* or what is guessed would be told, and may be void */
+    if (share->ideal->most_epochs > 0) { /* a guess is told as a quirk, but could become void */
         lull_epochs_spoil(share->ideal);
         return;
     }
@@ -943,7 +951,8 @@ void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,
     case LULL_CALL_SSEND:
     case LULL_CALL_BSEND:
     case LULL_CALL_RECV:
-    case LULL_CALL_SENDRECV: /* lost, unless others are recorded: then it was with MPI_PROC_NULL */
+    case LULL_CALL_SENDRECV: /* if others of its form have records, it was with MPI_PROC_NULL: see
+                                add_losses in ideal.c */
     case LULL_CALL_COLLECTIVE:
         lose(share, stream, call);
         return;
@@ -952,11 +961,12 @@ void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,
     }
 }
 
-/* ==== reader ================================================================================== */
+/* ==== readers ================================================================================= */
 
-/* Workers of the pass. What they read becomes notes at once, without the share; who then finds
- * nobody else at the share evaluates for all of its readers. A reader whose notes have to wait
- * reads on, until it has as much at hand as it can keep. */
+/* Readers are the workers of the pass. A reader makes notes of what it reads at once, without
+ * holding the share. If nobody else holds the share then, it evaluates its notes and the letters
+ * for the share. Else it keeps its notes at hand and reads on, until it has MOST_AT_HAND of them.
+ */
 
 enum { MOST_AT_HAND = 1 << 12 }; /* notes */
 
@@ -996,7 +1006,8 @@ void lull_reader_evaluate(struct reader *reader, struct share *share)
     reader->n_notes = reader->n_sheaves = 0;
 }
 
-/* Once full, until half of that is gone: or readers would be woken for every step. */
+/* Whether too many notes wait. A share that was full stays so until half of the bound is free;
+ * otherwise readers would be woken for every step. */
 static bool is_full(const struct share *share, bool was)
 {
     size_t bound = atomic_load_explicit(&share->ideal->bound, memory_order_relaxed);
@@ -1028,7 +1039,7 @@ lull_status lull_reader_failure(struct share *share, struct lull_error *err)
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
-/* Of a stream that is alone in its process; false: no memory. */
+/* Makes notes of the steps of a stream that is alone in its process. False: no memory. */
 static bool read_notes(struct reader *reader, struct stream *stream, const struct lull_steps *steps)
 {
     struct share *share = reader->share;
@@ -1049,7 +1060,7 @@ static bool read_notes(struct reader *reader, struct stream *stream, const struc
     return true;
 }
 
-/* Whether this reader may evaluate now. */
+/* Takes share->evaluation; false: another reader has it, and this one does not wait for it. */
 static bool take_share(struct share *share, bool waits)
 {
     if (waits)
@@ -1076,7 +1087,7 @@ lull_status lull_reader_steps(struct reader *reader, const struct lull_steps *st
     struct stream *stream = find_stream(share, steps->location);
     const bool crew = stream && stream->process->crew;
     bool good = !stream || crew || !stream->calls || read_notes(reader, stream, steps);
-    atomic_exchange(&reader->hungry, false); /* and what made it so is seen */
+    atomic_exchange(&reader->hungry, false); /* after this, whatever made it hungry is seen */
     if (!take_share(share, crew || !good || reader->n_notes >= MOST_AT_HAND))
         return LULL_OK;
     if (!good)

@@ -1,34 +1,40 @@
-/* What of a step matters; internal to the room.
+/* Steps become notes (share.h): which step matters to the ideal runtime, and what of it. Internal
+ * to the room.
  *
  * A call that waits for nothing takes no time, and leaves no note. So most steps are silent: they
- * only change what is known of the call that a thread is in. In headers, because they are asked
- * for every step. */
+ * only change struct reading, what is known of the call that a thread is in. The functions that are
+ * called for every step are inline. */
 #ifndef LULL_REPLAY_IDEAL_STREAM_H
 #define LULL_REPLAY_IDEAL_STREAM_H
 
 #include "activity/channel.h"
 #include "replay/ideal/share.h"
 
-/* A link or a queue, from its channel for the first time; LULL_NONE: no memory, which is noted. */
+/* The link or the queue of a channel that the location uses for the first time; LULL_NONE: no
+ * memory, which is noted. */
 uint32_t lull_read_link(struct share *share, struct stream *stream, uint32_t channel,
                         const struct lull_channels *channels);
 uint32_t lull_read_queue(struct share *share, struct stream *stream, uint32_t channel,
                          const struct lull_channels *channels);
-/* A receive is posted: the number of its post. And is over: that number; LULL_NONE: it is not
- * known. One without a request is not known. */
+/* A receive is posted: gives its post a number. LULL_NONE: the receive has no request, so that its
+ * completion could not be found, or there is no memory, which is noted. */
 uint32_t lull_read_post(struct share *share, struct stream *stream, uint64_t request);
+/* The receive of a request is over: the number of its post, or LULL_NONE. */
 uint32_t lull_read_completion(struct reading *reading, uint64_t request);
-/* Whether a call of which nothing was recorded should have left something. */
+/* Whether a call (enum lull_call) of which nothing was recorded should have left something. */
 bool lull_read_leaves_records(struct reading *reading, uint8_t call);
-/* Whether a step is behind the analysed span. Nothing in it waits for what comes then, except for
- * the arrival of a call that reaches beyond. */
+/* Whether a step is behind the analysed span. A call that reaches beyond the span still counts up
+ * to its end, because processes inside the span may wait for what it begins. */
 bool lull_read_is_beyond(const struct share *share, const struct reading *reading,
                          const struct lull_step *step);
-/* COLLECTIVE_*: whether its communicator and operation are known. */
+/* Whether the communicator and the operation of a COLLECTIVE_* are known. */
 bool lull_read_is_known(const struct share *share, const struct note *note);
-/* Between two groups the root names nobody, as the others of its group do, but it has data. */
+/* Whether the process of a step is the root of an operation between two groups. In the group of the
+ * root nobody names a root; only the root itself sends or receives data. */
 bool lull_read_is_root_between(const struct share *share, const struct lull_step *step);
-/* Whether it is known where its process arrives with this note. */
+/* Whether a COLLECTIVE_* note is the one with which its process arrives: the begin of a non-
+ * blocking operation, the end of a blocking one, with others than itself and with all of it known.
+ */
 bool lull_read_gathers(const struct share *share, const struct note *note);
 
 static inline void lull_read_call_end(struct reading *reading, const struct lull_step *call)
@@ -37,7 +43,7 @@ static inline void lull_read_call_end(struct reading *reading, const struct lull
     reading->recorded[call->op] |= reading->completed;
 }
 
-/* Of a pass with CALLs. */
+/* As lull_read_is_silent, in a pass with CALLs (ideal->brief). */
 static inline bool lull_read_is_silent_in_short(struct reading *reading,
                                                 const struct lull_step *step)
 {
@@ -71,6 +77,7 @@ static inline bool lull_read_is_silent_in_short(struct reading *reading,
     }
 }
 
+/* Whether a step needs no note; notes what it says of the call that the thread is in. */
 static inline bool lull_read_is_silent(const struct share *share, struct stream *stream,
                                        const struct lull_step *step)
 {
@@ -129,7 +136,7 @@ static inline void lull_read_message(struct share *share, struct stream *stream,
                                      const struct lull_step *step,
                                      const struct lull_channels *channels, struct note *note)
 {
-    /* in short the call says that something was sent */
+    /* in a brief pass the CALL step says whether something was sent */
     stream->reading.completed |= step->kind == LULL_STEP_RECV || !share->ideal->brief;
     note->what = LULL_NONE;
     note->value = step->kind == LULL_STEP_SEND ? step->message.request : step->message.bytes;
@@ -160,8 +167,9 @@ static inline void lull_read_message(struct share *share, struct stream *stream,
                      : lull_read_queue(share, stream, step->channel, channels);
 }
 
-/* An operation happens when its call begins. Where a thread meets its master in between, that is
- * told by the note of the begin, and the time of this one is its own. */
+/* Sets flags and kept time of the note of an operation, which happens when its call begins. A
+ * thread that meets its master has a note of that begin, which moves its time, so the operation
+ * need not. */
 static inline void lull_read_place(const struct stream *stream, struct note *note)
 {
     const struct reading *reading = &stream->reading;
@@ -175,8 +183,8 @@ static inline void lull_read_place(const struct stream *stream, struct note *not
     }
 }
 
-/* The note of a step that is not silent. SEND, RECV and COLLECTIVE_* are without their numbers. The
- * share is not held, unless the stream is one of several of a process. */
+/* The note of a step that is not silent. The number of a message and the ticket of a collective
+ * operation are not set yet. The caller does not hold the share, unless the stream is of a crew. */
 static inline void lull_read_note(struct share *share, struct stream *stream,
                                   const struct lull_step *step,
                                   const struct lull_channels *channels, struct note *ret_note)

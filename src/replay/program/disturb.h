@@ -1,11 +1,11 @@
-/* What a replay adds to computations where the program is supposed to be disturbed
- * (sim/disturbance.h): the same amounts at the same places as the recorder would (src/record,
+/* What a replay adds to computations if the program is supposed to be disturbed
+ * (sim/disturbance.h): the same amounts at the same places as the recorder would add (src/record,
  * docs/record.md). Internal to the room.
  *
- * A computation is what the master does for LULL_TAPE_LEAST_COMPUTATION or longer between the begin
- * of the part that is replayed, or the end of a call that sends, receives, waits or takes part in a
- * collective operation, and the begin of the next such call; tests are none. What refers to time
- * refers to the measured times. */
+ * A call communicates if it sends, receives, waits or takes part in a collective operation; tests
+ * do not. A computation is what the master does between the end of such a call (or the begin of the
+ * part that is replayed) and the begin of the next one, if that lasts LULL_TAPE_LEAST_COMPUTATION
+ * or longer. Delays at a time, and detours, refer to measured times. */
 #ifndef LULL_REPLAY_PROGRAM_DISTURB_H
 #define LULL_REPLAY_PROGRAM_DISTURB_H
 
@@ -19,9 +19,9 @@ struct lull_disturbed {
     uint32_t rank;
     int64_t origin, began; /* ns: of the part that is replayed; of the computation */
     struct lull_noise_rank draws;
-    int64_t iteration; /* calls of disturbance->iterations, less one */
+    int64_t iteration; /* the present one: calls of disturbance->iterations so far, less one */
     int64_t pending;   /* ns: delays of marks since the last call */
-    bool *over;        /* [n_delays] */
+    bool *over;        /* [n_delays]: delays that have come */
 };
 
 /* False: there is no memory. Ends with lull_disturbed_close. */
@@ -29,8 +29,8 @@ bool lull_disturbed_open(struct lull_disturbed *disturbed, const struct lull_tra
                          const struct lull_disturbance *disturbance, uint32_t rank, int64_t origin);
 void lull_disturbed_close(struct lull_disturbed *disturbed);
 
-/* What comes before a step of the stream, in ns: a call that begins. The ends of calls and marks
- * are to be told, too; they and other steps add nothing. */
+/* How many ns to add before this step: more than 0 only if a call begins with it. To be called for
+ * the begins and ends of all calls, and for markers, in their order. */
 int64_t lull_disturbed_add(struct lull_disturbed *disturbed, const struct lull_step *step);
 
 #endif

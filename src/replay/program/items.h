@@ -17,7 +17,8 @@
 /* ==== items =================================================================================== */
 
 enum lull_item_kind {
-    LULL_ITEM_BURST, /* from begin to end: ns, less than end - begin where some of it was neither */
+    LULL_ITEM_BURST, /* from begin to end; its length `ns` is less than end - begin if some of that
+                        time was neither burst nor fixed */
     LULL_ITEM_FIXED, /* likewise */
     LULL_ITEM_STEP,  /* a call begins or ends, or an operation of message passing or of threads */
     LULL_ITEM_MEET   /* the master forks or joins */
@@ -38,14 +39,15 @@ struct lull_item {
      LULL_STEP_MASK(LULL_STEP_END))
 
 struct lull_items_options {
-    bool pieces; /* a BURST or FIXED for each stretch without a break, and a BURST before each call,
-                    of no length if there is nothing to compute: for who needs to know when each
-                    happened. Otherwise one BURST and one FIXED between two calls of a master. */
-    bool master; /* MEET is told of masters alone */
-    const struct lull_windows *windows; /* replay/replay.h; NULL: the whole run */
-    bool marks;                         /* STEP is told of MARKERs, too */
-    int64_t shift;                      /* a FIXED of this length comes before all else, and the
-                                           time behind the last event is as much shorter; 0: none */
+    bool pieces; /* true, for users that need to know when each stretch of time happened: a BURST or
+                    FIXED for each stretch without a break, and a BURST before each call, of no
+                    length if there is nothing to compute. False: one BURST and one FIXED between
+                    two calls */
+    bool master; /* the location is a master: its forks and joins become MEETs */
+    const struct lull_windows *windows; /* as in the options of the replay; NULL: the whole run */
+    bool marks;                         /* MARKERs become STEPs, too */
+    int64_t shift;                      /* ns: a FIXED of this length comes first, and the time
+                                           behind the last event is as much shorter; 0: none */
 };
 
 enum { LULL_ITEMS_OF_A_STEP = 3 };
@@ -53,21 +55,22 @@ enum { LULL_ITEMS_OF_A_STEP = 3 };
 /* What waits to become an item; fill with lull_items_init. */
 struct lull_items {
     struct lull_items_options options;
-    uint8_t kind, mark; /* of the last stretch */
-    uint32_t user;
-    int64_t ns[2];    /* BURST and FIXED that wait to be handed out ... */
-    int64_t began[2]; /* ... where they began ... */
-    uint32_t count;   /* ... and what is handed out */
-    struct lull_item *out;
+    uint8_t kind, mark;    /* of the last stretch */
+    uint32_t user;         /* its region, as in struct lull_item */
+    int64_t ns[2];         /* lengths of the BURST and the FIXED that are being gathered */
+    int64_t began[2];      /* when they began */
+    uint32_t count;        /* items that the present step has made ... */
+    struct lull_item *out; /* ... and where they are put */
 };
 
 void lull_items_init(struct lull_items *items, const struct lull_items_options *options);
-/* The next step of the location, which makes up to LULL_ITEMS_OF_A_STEP items; how many. */
+/* The next step of the location. Returns how many items it makes, at most LULL_ITEMS_OF_A_STEP. */
 uint32_t lull_items_take(struct lull_items *items, const struct lull_step *step,
                          struct lull_item *ret_items);
 
-/* The items of one location, pulled. Those of a thread that follows its master (not the master, and
- * not made by the program) hold the forks and joins of its master, too, and are cut there. */
+/* The items of one location, pulled. A thread that follows its master (any that is neither a master
+ * nor made by the program) has the forks and joins of its master among its items, too, and its
+ * stretches of time are cut there. */
 struct lull_item_cursor;
 lull_status lull_item_cursor_open(const struct lull_trace *trace, uint32_t location,
                                   const uint8_t *marks, const struct lull_items_options *options,
@@ -78,13 +81,12 @@ lull_status lull_item_cursor_next(struct lull_item_cursor *cursor,
                                   struct lull_error *err);
 void lull_item_cursor_close(struct lull_item_cursor *cursor); /* NULL is allowed */
 
-/* ==== epoch =================================================================================== */
+/* ==== epochs ================================================================================== */
 
-/* Epochs: collective operations in which all processes wait for all divide a run into epochs, alike
- * on all of them. */
+/* Collective operations of all processes in which all wait for all divide a run into epochs, which
+ * are the same on all processes. */
 
-/* Whether a step ends an epoch: a blocking operation of that kind, of all `n_processes`, is over.
- */
+/* Whether a step ends an epoch: such an operation of all `n_processes`, a blocking one, is over. */
 bool lull_is_epoch(const struct lull_trace *trace, const struct lull_step *step,
                    uint32_t n_processes);
 

@@ -1,5 +1,3 @@
-/* Operations wait in a queue until what a receive takes, or which communicator a collective
- * operation is on, is known from further on in the trace. */
 #include "replay/program/stream.h"
 
 #include "activity/channel.h"
@@ -27,7 +25,7 @@ static uint64_t entry_position(const stream_t *s, const struct entry *entry)
     return s->base + (uint64_t)(entry - s->queue);
 }
 
-/* NULL: it was handed out. */
+/* The entry at a position; NULL: its operation was handed out already. */
 static struct entry *entry_at(const stream_t *s, uint64_t position)
 {
     return position != NO_ENTRY && position >= s->base + s->first ? &s->queue[position - s->base]
@@ -36,7 +34,7 @@ static struct entry *entry_at(const stream_t *s, uint64_t position)
 
 /* ---- requests ------------------------------------------------------------------------------ */
 
-/* A number for a request of the program, and its return; false: no memory. */
+/* A free number for a request of the program. */
 static uint32_t request_number(stream_t *s)
 {
     return s->n_free ? s->free_numbers[--s->n_free] : s->numbers++;
@@ -888,7 +886,7 @@ static void describe_collective(const stream_t *s, struct entry *entry,
 {
     uint32_t comm = lull_comm_canonical(s->replay->trace, step->comm);
     if (is_between_groups(s, comm) && lull_collective_needs_between(step->op) == LULL_NEEDS_ALL)
-        comm = s->replay->trace->comms[comm].remote; /* the same members: see groups.c */
+        comm = s->replay->trace->comms[comm].remote; /* the same members: see groups in stream.h */
     entry->op.collective = as_simulated(step->op);
     entry->op.comm = comm + 1;
     entry->op.bytes = step->collective.sent;

@@ -1,4 +1,8 @@
-/* From the items of one thread to operations. Internal to the room. */
+/* The items of one thread become the operations of a stream of the program. Internal to the room.
+ *
+ * What the tracer says of an operation may stand further on in the trace: which message a receive
+ * takes, or which communicator a collective operation is on. So operations wait in a queue until
+ * that is known, at most LULL_REPLAY_AHEAD of them. */
 #ifndef LULL_REPLAY_PROGRAM_STREAM_H
 #define LULL_REPLAY_PROGRAM_STREAM_H
 
@@ -10,9 +14,9 @@
 
 #include <pthread.h>
 
-/* ==== stream ================================================================================== */
+/* ==== the replay and its streams ============================================================== */
 
-struct rooted; /* groups.c */
+struct rooted; /* a group with a root, see groups below */
 
 /* What the streams of a replay share. */
 struct lull_replay {
@@ -24,12 +28,12 @@ struct lull_replay {
     uint32_t *locations;                 /* [n_streams] */
     uint32_t *meets;                     /* [n_ranks]: how many threads meet at forks and joins */
     struct lull_replay_stream **streams; /* [n_streams] */
-    struct lull_survey *own_survey;      /* NULL: the caller has one */
+    struct lull_survey *own_survey;      /* NULL: the caller has given one */
     const struct lull_survey *survey;
-    uint32_t eager;              /* of the network's parameters */
-    const struct rooted *rooted; /* [n_rooted]: groups with a root, see groups.h */
+    uint32_t eager;              /* index of the eager limit among the network's parameters */
+    const struct rooted *rooted; /* [n_rooted]: groups with a root */
     uint32_t n_rooted;
-    pthread_mutex_t lock; /* of these two, which are made when they are needed: */
+    pthread_mutex_t lock; /* of the next two, which are made when they are needed */
     struct lull_lost *lost;
     struct lull_unreceived *unreceived;
 };
@@ -45,24 +49,26 @@ void lull_replay_stream_close(struct lull_replay_stream *stream); /* NULL is all
 lull_status lull_replay_stream_next(struct lull_replay_stream *stream, struct lull_op *ops,
                                     uint32_t room, uint32_t *ret_count, struct lull_error *err);
 
-/* ==== queue =================================================================================== */
+/* ==== a stream from inside ==================================================================== */
 
-/* A stream of a replay from inside: what stream.c (queue, time, order), requests.c,
- * messages.c and collectives.c share. */
+/* Internal to stream.c. */
 
+/* An operation in the queue. */
 struct entry {
     struct lull_op op;
-    bool pending;  /* not known yet */
+    bool pending;  /* what it does is not known yet */
     bool optional; /* pending only because it may be withdrawn: what it does is known */
-    bool dropped;
+    bool dropped;  /* it is left out of the program */
 };
 
 /* A request of the trace. */
 struct open {
-    uint64_t request;  /* LULL_NO_REQUEST: the tracer gives none */
-    uint64_t position; /* of its operation, counted from the first ever; NO_ENTRY: not posted yet */
-    uint32_t number;   /* in the program */
-    uint8_t kind;      /* enum open_kind */
+    uint64_t request; /* LULL_NO_REQUEST: the tracer gives none */
+    uint64_t
+        position;    /* of its operation, counted from the first of the stream; NO_ENTRY: not posted
+                          yet */
+    uint32_t number; /* of its request in the program */
+    uint8_t kind;    /* enum open_kind */
 };
 
 struct lull_replay_stream {
@@ -83,38 +89,39 @@ struct lull_replay_stream {
     uint32_t n_free, numbers;
     size_t free_capacity;
 
-    uint32_t *call_waits; /* what this call waits for */
+    uint32_t *call_waits; /* [n_call_waits]: requests of the program that this call waits for */
     uint32_t n_call_waits;
     size_t call_capacity;
-    uint32_t *waits; /* of the WAITs in the queue */
+    uint32_t *waits; /* [waits_first, waits_end): requests of the WAITs in the queue */
     size_t waits_first, waits_end, waits_capacity;
 
     bool in_call, received, has_records, posted;
-    bool withdraws; /* not all of its requests come to an end */
+    bool withdraws; /* some of its requests never come to an end (lull_survey_withdraws) */
     bool sent;      /* this call is a blocking send that waits for nobody */
-    uint8_t call;
+    uint8_t call;   /* enum lull_call */
     uint32_t call_region;
-    int64_t in_call_time; /* bursts and fixed times inside this call */
-    uint64_t poll;        /* position of the last call's time, a query that found nothing; or
-                             NO_ENTRY */
-    int64_t since_poll;   /* bursts and fixed times behind it */
+    int64_t in_call_time; /* ns of bursts and fixed times inside this call */
+    uint64_t poll;        /* if the last call was a query that found nothing: the position of the
+                             operation that takes its time; else NO_ENTRY */
+    int64_t since_poll;   /* ns of bursts and fixed times behind that query */
     bool polls;           /* the queries before it, without another call in between, are a wait */
-    uint32_t phase, ordinal;
-    uint32_t meets; /* forks and joins of the master */
-    uint32_t syncs;
-    struct lull_hash collectives; /* by communicator: blocking ones so far */
-    struct lull_hash given_up;    /* by channel: messages that receives took which were given up; in
-                                     the first stream of a rank for all of them */
+    uint32_t phase, ordinal;      /* of the next burst, as in struct lull_replay_burst */
+    uint32_t meets;               /* forks and joins of the master so far */
+    uint32_t syncs;               /* SYNCs so far */
+    struct lull_hash collectives; /* by communicator: how many blocking operations so far */
+    struct lull_hash given_up;    /* by channel: how many messages were taken by receives that the
+                                     program gave up; kept in the first stream of a rank for all
+                                     streams of the rank */
 };
 
 /* ==== groups ================================================================================== */
 
-/* The groups of a replay: group 0 is all ranks, group 1 + c the communicator c. An
- * intercommunicator has one for both of its sides together, that of its canonical number, and for
- * each root of operations on it one of this root and the other side: the others of the root's side
- * take no part. */
+/* The groups of a replay: group 0 is all ranks, group 1 + c the communicator c. Both sides of an
+ * inter-communicator are one group together, that of its canonical number. For each root of
+ * operations on an inter-communicator there is another group, of this root and the other side: the
+ * other members of the root's side take no part in these operations. */
 
-/* Needs the ranks and the survey. */
+/* Makes the groups; needs the ranks and the survey. */
 lull_status lull_replay_make_groups(struct lull_program *program, struct lull_replay *replay,
                                     struct lull_error *err);
 

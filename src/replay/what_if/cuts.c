@@ -1,5 +1,5 @@
-/* Cuts: what a process computes in an epoch takes no longer than the median of its peers. Streams
- * are compared with those of the same thread of other processes (peers.h). */
+/* Cuts: what a process computes in an epoch takes no longer than the median of its peers. A stream
+ * is compared with the streams of the same thread of other processes. */
 #include "replay/what_if/cuts.h"
 
 #include "base/array.h"
@@ -289,7 +289,8 @@ static bool slices_cut(struct slice *slices, uint32_t count, unsigned shift, boo
 /* ==== peers =================================================================================== */
 
 /* Peers: streams that are compared, on whatever members of a team they are. The first compares
- * them, some epochs at a time: what it has of others then is some ten MiB, however long the run is. */
+ * them, some epochs at a time: what it has of others then is some ten MiB, however long the run is.
+ */
 
 struct peer {
     struct lull_units *units;

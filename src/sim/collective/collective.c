@@ -135,10 +135,8 @@ static void line(const struct lull_collective_call *call, uint32_t step, uint32_
                                              .bytes = collective_whole(call)};
 }
 
-/* linear.c: the root and each other rank, or each and each other, in one step. */
+/* The root with each other rank, or each rank with each other one, in one step. */
 static const struct rounds rounds_star_out = {one, star_count, star_out};
-
-/* linear.c: the root and each other rank, or each and each other, in one step. */
 static const struct rounds rounds_star_in = {one, star_count, star_in};
 
 static const struct rounds rounds_star_out_blocks = {one, star_count, star_out_blocks};
@@ -248,16 +246,10 @@ static void prefix(const struct lull_collective_call *call, uint32_t step, uint3
                                           .bytes = collective_whole(call)};
 }
 
-/* recursive_doubling.c: whole vectors between ranks 1, 2, 4, ... apart, by exclusive or. Ranks
- * beyond a power of two fold their vector into a neighbour's and get the result from it. */
+/* Ranks that differ in one bit, of value 1, 2, 4, ..., exchange whole vectors. Ranks beyond a power
+ * of two first fold their vector into a neighbour's, and get the result from that neighbour. */
 static const struct rounds rounds_fold = {fold_steps, fold_count, fold};
-
-/* recursive_doubling.c: whole vectors between ranks 1, 2, 4, ... apart, by exclusive or. Ranks
- * beyond a power of two fold their vector into a neighbour's and get the result from it. */
 static const struct rounds rounds_unfold = {fold_steps, fold_count, unfold};
-
-/* recursive_doubling.c: whole vectors between ranks 1, 2, 4, ... apart, by exclusive or. Ranks
- * beyond a power of two fold their vector into a neighbour's and get the result from it. */
 static const struct rounds rounds_unfold_block = {fold_steps, fold_count, unfold_block};
 
 static const struct rounds rounds_doubling = {doubling_steps, doubling_count, doubling};
@@ -269,8 +261,8 @@ static const struct rounds rounds_prefix = {prefix_steps, prefix_count, prefix};
 
 /* ==== rabenseifner ============================================================================ */
 
-/* Recursive halving of the vector, and recursive doubling back: one after the other they are
- * Rabenseifner's allreduce. With the parts collected at the root instead, his reduce. */
+/* Rabenseifner's allreduce is recursive halving of the vector, then recursive doubling back. His
+ * reduce collects the parts at the root instead of the doubling. */
 
 static uint32_t halving_steps(const struct lull_collective_call *call)
 {
@@ -378,15 +370,14 @@ static const struct rounds rounds_hand_over = {hand_over_steps, hand_over_count,
 /* ... or to the root alone. */
 static const struct rounds rounds_collect = {halving_steps, collect_count, collect_at_root};
 
-/* rabenseifner.c: halves of the vector, then quarters, ...; and the way back. */
+/* Halves of the vector, then quarters, and so on; and the way back. */
 static const struct rounds rounds_halving = {halving_steps, count_of_placed, halving};
-
-/* rabenseifner.c: halves of the vector, then quarters, ...; and the way back. */
 static const struct rounds rounds_regather = {halving_steps, count_of_placed, regather};
 
 /* ==== ring ==================================================================================== */
 
-/* Rings: blocks go around the group, a token goes around it twice, segments go along it. */
+/* In a ring, blocks go around the group; in a double ring, a token goes around it twice; in a
+ * pipeline, segments go along it. */
 
 /* Large enough to hide the latency, small enough to fill the pipeline. */
 enum { SEGMENT = 64 << 10, MOST_SEGMENTS = 1 << 16 };
@@ -480,13 +471,8 @@ static void pipeline(const struct lull_collective_call *call, uint32_t step, uin
                                              .bytes = whole / n + (number < whole % n)};
 }
 
-/* ring.c */
 static const struct rounds rounds_ring = {ring_steps, two_transfers, ring};
-
-/* ring.c */
 static const struct rounds rounds_double_ring = {double_ring_steps, double_ring_count, double_ring};
-
-/* ring.c */
 static const struct rounds rounds_pipeline = {pipeline_steps, pipeline_count, pipeline};
 
 /* ==== dissemination =========================================================================== */
@@ -533,7 +519,7 @@ static void bruck_exchange(const struct lull_collective_call *call, uint32_t ste
     around(call, step, i, call->size / cycle * bit + (rest > bit ? rest - bit : 0), ret);
 }
 
-/* dissemination.c: to the rank 1, 2, 4, ... ahead, around the group. */
+/* Each rank sends to the rank 1, 2, 4, ... ahead, around the group. */
 static const struct rounds rounds_dissemination = {dissemination_steps, two_transfers, disseminate};
 
 static const struct rounds rounds_bruck_gather = {dissemination_steps, two_transfers, bruck_gather};
@@ -543,7 +529,7 @@ static const struct rounds rounds_bruck_exchange = {dissemination_steps, two_tra
 
 /* ==== pairwise ================================================================================ */
 
-/* Pairwise exchange: one partner to send to and one to receive from at a time. */
+/* Pairwise exchange: a rank sends to one partner and receives from one partner at a time. */
 
 static uint32_t pairwise_steps(const struct lull_collective_call *call)
 {
@@ -561,7 +547,7 @@ static void pairwise(const struct lull_collective_call *call, uint32_t step, uin
         .bytes = collective_block(call)};
 }
 
-/* pairwise.c: in step s with the ranks s + 1 ahead and behind. */
+/* In step s a rank sends s + 1 ranks ahead, and receives from s + 1 behind. */
 static const struct rounds rounds_pairwise = {pairwise_steps, two_transfers, pairwise};
 
 /* ==== collective ============================================================================== */
@@ -941,10 +927,8 @@ static void up_blocks(const struct lull_collective_call *call, uint32_t step, ui
     tree(call, step == 1, i, step == 1, true, ret);
 }
 
-/* binomial.c: a tree below the root; whole vectors, or the blocks of a subtree. */
+/* Along the tree go whole vectors, or the blocks of a subtree. */
 static const struct rounds rounds_tree_down = {two_tree_steps, down_count, down};
-
-/* binomial.c: a tree below the root; whole vectors, or the blocks of a subtree. */
 static const struct rounds rounds_tree_up = {two_tree_steps, up_count, up};
 
 static const struct rounds rounds_tree_down_blocks = {two_tree_steps, down_count, down_blocks};

@@ -1,5 +1,6 @@
-/* Collective operations: the n-th one that a rank begins on a group belongs to the n-th of all
- * others. Expanded to messages (script.c), or in closed form. */
+/* Collective operations: the n-th one that a rank begins on a group belongs together with the n-th
+ * ones of all other ranks of the group. An operation is expanded to messages (section scripts), or
+ * its cost is a closed form. */
 #include "base/array.h"
 #include "base/collective.h"
 #include "sim/engine/run.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== collect ================================================================================= */
+/* ==== operations of groups ==================================================================== */
 
 enum { NO_INSTANCE = UINT32_MAX, PRIVATE = 0x40000000 };
 
@@ -319,7 +320,7 @@ static lull_status take_part(struct lull_engine *engine, uint32_t rank, const st
         if (instance->op.collective != op->collective || instance->op.peer != op->peer)
             return mismatch(engine, instance, number, rank, op);
         if (!engine->by_time && choose_algorithm(engine, op) != instance->algorithm) {
-            engine->needs_order = true; /* the first in time chooses for all */
+            engine->needs_order = true; /* the first rank in time chooses the algorithm for all */
             return LULL_ERR_UNSUPPORTED;
         }
     } else {
@@ -346,7 +347,8 @@ void lull_collect_over(struct lull_engine *engine, uint32_t id, struct lull_mome
         lull_transfer_free(engine, id);
 }
 
-/* All that they wait for have arrived, `last` of them: the ranks of a side leave together. */
+/* All ranks that a side waits for have arrived, at `last` the last of them: the ranks of the side
+ * leave together. */
 static void leave(struct lull_engine *engine, const struct lull_collective_shape *of,
                   struct side *side, struct lull_moment last)
 {
@@ -557,10 +559,10 @@ uint32_t lull_collect_missing(const struct lull_engine *engine, uint32_t record)
     return NO_INSTANCE;
 }
 
-/* ==== script ================================================================================== */
+/* ==== scripts ================================================================================= */
 
-/* Collective operations as messages: a script per rank says step by step what it sends and receives
- * (sim/collective/). */
+/* A collective operation as messages: the script of a rank says step by step what it sends and
+ * receives (sim/collective/). */
 
 uint32_t lull_script_new(struct lull_engine *engine, const struct lull_script *script)
 {

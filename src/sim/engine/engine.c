@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== part ==================================================================================== */
+/* ==== a part of a simulation ================================================================== */
 
-/* A simulation of which this process has a part of the ranks: letters become events, and events
- * letters. */
+/* In a simulation of which this process has a part of the ranks, letters become events, and events
+ * for other processes become letters. */
 
 uint32_t lull_part_of(const struct lull_engine *engine, uint32_t rank)
 {
@@ -31,7 +31,7 @@ uint32_t lull_part_of(const struct lull_engine *engine, uint32_t rank)
 
 static void take_letter(struct lull_engine *engine, const struct lull_sim_letter *letter);
 
-/* To a process, which may be this one. */
+/* Posts a letter to a process, which may be this one. */
 void lull_part_post(struct lull_engine *engine, uint32_t to, const struct lull_sim_letter *letter)
 {
     const struct lull_sim_part *part = engine->options->part;
@@ -72,7 +72,8 @@ void lull_part_sent(struct lull_engine *engine, uint32_t id, int64_t time)
 
 /* --- letters that come --------------------------------------------------------------------- */
 
-/* A record of its own here; the number of the sender's stands in `open_next`. */
+/* The message gets a record of its own here; the number of the sender's record is in `open_next`.
+ */
 static void take_message(struct lull_engine *engine, const struct lull_sim_letter *letter)
 {
     uint32_t id = lull_transfer_new(engine);
@@ -165,7 +166,7 @@ lull_status lull_part_run(struct lull_engine *engine)
     return lull_run_has_left_over(engine) || lull_stream_waits(engine) ? LULL_ERR_FORMAT : LULL_OK;
 }
 
-/* ==== engine ================================================================================== */
+/* ==== set-up, run and result ================================================================== */
 
 /* --- set-up -------------------------------------------------------------------------------- */
 
@@ -231,7 +232,7 @@ static bool has_one_of_each(const struct lull_program *program)
     return !program->first_stream;
 }
 
-/* Of some ranks those that this process simulates. */
+/* Cuts a range of ranks down to those that this process simulates. */
 static void clip(const struct lull_engine *engine, uint32_t *first, uint32_t *end)
 {
     const uint32_t own_end = engine->first_rank + engine->n_own;
@@ -539,7 +540,7 @@ static lull_status take_result(struct lull_engine *engine, struct lull_arena *ar
 
 enum { FEWEST_RANKS = 512 }; /* for a thread */
 
-/* How a simulation is carried out: it changes nothing in the result. */
+/* How a simulation is carried out; the result is the same in any manner. */
 struct manner {
     bool any_order;     /* events in any order; fails where that may not be */
     int64_t window;     /* rank by rank for so many ns; 0: by time */
@@ -665,7 +666,8 @@ lull_status lull_simulate(struct lull_program *program, const struct lull_sim_op
     bool left_over = false;
     if (options->part)
         return simulate_part(program, options, arena, ret_result, err);
-    /* Whatever fails out of order is done again by time, for the words and for what needs it. */
+    /* What fails out of order is done again by time: that has a text for the failure, or succeeds
+     * where the order of time matters. */
     struct manner manner = fastest(program, options);
     const struct lull_sim_sink *sink = options->sink;
     const bool out_of_order =
@@ -679,7 +681,8 @@ lull_status lull_simulate(struct lull_program *program, const struct lull_sim_op
                       ret_problems, &left_over, err);
     if (!left_over || program->graph || options->sink)
         return status;
-    /* What is left over has forgotten where it comes from: the same once more, with places. */
+    /* Something is left over, but it is not known where in the program it comes from: the same once
+     * more, with places. */
     return simulate(program, options, (struct manner){.places = true}, arena, ret_result,
                     ret_problems, &left_over, err);
 }

@@ -13,33 +13,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ==== part ==================================================================================== */
+/* ==== a part of a simulation ================================================================== */
 
-/* Part: a simulation whose ranks several processes have, each neighbouring ones.
+/* Several processes can simulate one program together. Each has a part of the ranks, which are
+ * neighbours.
  *
  * That is possible where events may be handled in any order (sim/network/network.h): each process
- * lets its ranks run until they are blocked, and what they cause for ranks of others goes there as
- * a *letter*. Messages of one channel keep their order, as letters of one process to another do.
- * All times are those that one process finds.
+ * lets its ranks run until they are blocked. What they cause for ranks of other processes is sent
+ * there as a *letter*. Letters of one process to another keep their order, so messages of one
+ * channel do, too. All times are the same as if one process simulated all.
  *
- * A message is a letter when it was sent, and where its sender waits for its receiver one back.
- * Collective operations that are made of messages need nothing more. Of one in closed form, in
- * which all wait for all, each process tells the one that has the first rank of the group when the
- * last of its ranks came, and is told when the last of all did. So far only networks on which such
- * an operation costs nothing have both closed forms and events in any order: its cost follows from
- * what the ranks of one process send and receive. */
+ * A message is one letter to its receiver and, if its sender waits for the receiver, one letter
+ * back. Collective operations that are made of messages need nothing more. For an operation in
+ * closed form, in which all wait for all, each process tells the process with the first rank of the
+ * group when the last of its own ranks came, and is told when the last of all ranks did. So far
+ * only networks on which such an operation costs nothing have both closed forms and events in any
+ * order, because its cost would depend on what the ranks of other processes send and receive. */
 
 enum lull_sim_letter_kind {
     LULL_LETTER_MESSAGE, /* a message is on its way to a rank */
     LULL_LETTER_SENT,    /* a send that waited for its receiver is over */
-    LULL_LETTER_CAME,    /* to a collective operation: all ranks of a process */
-    LULL_LETTER_LEAVES   /* all ranks of all have come to it */
+    LULL_LETTER_CAME,    /* all ranks of a process have come to a collective operation */
+    LULL_LETTER_LEAVES   /* all ranks of all processes have come to it */
 };
 
 struct lull_sim_letter {
     uint8_t kind;  /* enum lull_sim_letter_kind */
-    uint8_t flags; /* MESSAGE: those of its record that networks look at ... */
-    bool buffered; /* ... and this (sim/network/transfer.h) */
+    uint8_t flags; /* MESSAGE: those of its record that networks look at; and ... */
+    bool buffered; /* ... this one (sim/network/transfer.h) */
     uint8_t reserved;
     union {
         uint32_t source; /* MESSAGE, SENT: rank that sends */
@@ -59,28 +60,30 @@ struct lull_sim_letter {
     int64_t time;    /* ns: when it arrives, or what the kind says has happened */
 };
 
-/* What has come. */
+/* What has come to a process. */
 struct lull_sim_news {
-    const struct lull_sim_letter *letters; /* until the next call */
+    const struct lull_sim_letter *letters; /* valid until the next call */
     size_t count;
-    bool full; /* others have yet to take much of what was posted: nothing is to be run */
-    bool over; /* nobody has anything to do, and no letter is on its way */
+    bool full; /* others have not taken much of what was posted to them: run nothing meanwhile */
+    bool over; /* no process has anything to do, and no letter is on its way */
 };
 
-/* What the engine is given by its caller. */
+/* What the caller gives the engine. */
 struct lull_sim_part {
-    uint32_t index, n;    /* of this process, and how many there are */
+    uint32_t index, n;    /* number of this process, and how many processes there are */
     const uint32_t *cuts; /* [n + 1]: process p has the ranks [cuts[p], cuts[p + 1]) */
-    /* [n_groups], cleared by the caller, or NULL where there are no groups: behind the simulation,
-     * what the ranks of this process called on each group, as a number > 0 that is the same for all
-     * that called the same; 0: it has no rank there. The caller sees to it that they agree. */
+    /* [n_groups], cleared by the caller, or NULL where there are no groups. After the simulation it
+     * holds, for each group, a number > 0 that stands for what the ranks of this process called on
+     * it, and is the same for all processes that called the same; 0: this process has no rank in
+     * the group. The caller compares the numbers of all processes. */
     uint64_t *signatures;
     void *context;
-    /* To another process. */
+    /* Sends a letter to another process. */
     lull_status (*post)(void *context, uint32_t to, const struct lull_sim_letter *letter,
                         struct lull_error *err);
-    /* Whether something has come, which `idle` ones wait for a little: those that have nothing to
-     * do before. `kept`: messages of others that were not received yet, which take memory. */
+    /* Takes what has come. `idle`: this process has nothing to do before something comes, so the
+     * call waits for it a little. `kept`: how many messages of others were not received yet, and
+     * take memory. */
     lull_status (*take)(void *context, bool idle, uint32_t kept, struct lull_sim_news *ret_news,
                         struct lull_error *err);
 };
@@ -90,8 +93,8 @@ struct lull_sim_part {
 struct lull_noise;  /* sim/noise/noise.h */
 struct lull_memory; /* sim/memory.h */
 
-/* A one-off delay: `length` ns longer a rank computes, from its first computation on that begins
- * at or after a time or iteration. */
+/* A one-off delay: the first computation of a rank that begins at or after a time or iteration
+ * takes `length` ns longer. */
 struct lull_delay {
     uint32_t rank;
     bool at_iteration;
@@ -99,7 +102,7 @@ struct lull_delay {
     int64_t length;
 };
 
-/* Fails with LULL_ERR_RANGE: says that no computation was there for it. */
+/* Fails with LULL_ERR_RANGE, and says that the delay found no computation to lengthen. */
 lull_status lull_delay_missed(const struct lull_delay *delay, struct lull_error *err);
 
 /* Follows the simulation as it goes; all times in ns of simulated time, never decreasing for one
@@ -122,23 +125,25 @@ struct lull_sim_sink {
      * `source`, `tag` and `bytes` are those of the message, else those of the operation. */
     lull_status (*done)(void *context, uint32_t stream, const struct lull_op *op, uint32_t source,
                         uint32_t tag, uint64_t bytes, int64_t time, struct lull_error *err);
-    bool any_order;               /* it takes each stream as it comes ... */
-    void (*again)(void *context); /* ... and is told where that was in vain: all that was told is
-                                     void, and comes once more */
+    bool any_order;               /* it takes each stream by itself, in any order of streams */
+    void (*again)(void *context); /* with any_order: all that was told is void, and the simulation
+                                     begins again */
 };
 
 struct lull_sim_options {
     const struct lull_network *network;
     const struct lull_noise *noise;   /* NULL: none */
-    const struct lull_memory *memory; /* that computations share, by time and on one thread; NULL:
-                                         they do not. Not for graphs, nor for networks whose
-                                         messages take time of processors. */
+    const struct lull_memory *memory; /* whose bandwidth computations share (events in the order of
+                                         time, on one thread); NULL: they share none. Not for
+                                         graphs, nor for networks whose messages take time of
+                                         processors. */
     const struct lull_delay *delays;
     uint32_t n_delays;
     uint64_t seed;
-    const struct lull_sim_part *part; /* this process simulates these ranks, whose result it is, and
-                                         others the rest; without delays, memory and path. NULL:
-                                         all ranks */
+    const struct lull_sim_part
+        *part;        /* this process simulates these ranks, others the rest, and the
+                                         result is that of these ranks; not with delays, memory or
+                                         path. NULL: all ranks */
     bool path;        /* find the longest path (costs time and memory, and takes one thread) */
     unsigned workers; /* threads, where the network allows it; 0: lull_worker_count() where there
                          are ranks enough */
@@ -173,10 +178,10 @@ struct lull_sim_result {
  * such a failure *ret_problems (if not NULL) holds the first ten in words, one line each, for a
  * table. The result lives in `arena`.
  *
- * With a part, who cannot go on fails when all have come to the end, at once only with what `take`
- * fails: with LULL_ERR_UNSUPPORTED where the order of time matters, and with LULL_ERR_FORMAT,
- * without words, where something is left over. One process alone can do the one and has words for
- * the other. */
+ * With a part, a process that cannot go on fails only when all have come to the end, unless `take`
+ * or `post` fails: with LULL_ERR_UNSUPPORTED where the order of time matters, and with
+ * LULL_ERR_FORMAT, without a text, where something is left over. One process that simulates all
+ * ranks can handle the former, and has a text for the latter. */
 lull_status lull_simulate(struct lull_program *program, const struct lull_sim_options *options,
                           struct lull_arena *arena, struct lull_sim_result *ret_result,
                           const char *const **ret_problems, struct lull_error *err);

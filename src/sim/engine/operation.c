@@ -6,17 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== channel ================================================================================= */
+/* ==== messages of a channel keep their order ================================================== */
 
 /* Messages of one channel arrive in the order in which they were sent.
  *
- * Where a rank has one NIC they do so by themselves: NICs serve in the order of request. Ranks of a
- * graph may have several, which a large and a small message pass at the same time; then what comes
- * too early is held back until those before it have come. Messages are numbered in each channel:
- * `child` of a message on its way is its number.
+ * If a rank has one NIC, they do so by themselves, because a NIC serves in the order of requests.
+ * Ranks of a graph may have several NICs, so that a small message may overtake a large one. Then a
+ * message that comes too early is held back until those before it have come. For that, messages are
+ * numbered in each channel: `child` of a message on its way is its number.
  *
- * Where events are handled in any order, messages of a channel keep theirs because one stream sends
- * them and one receives them; here it is noticed when that is not so. */
+ * Where events are handled in any order, the messages of a channel keep their order only if one
+ * stream sends them and one stream receives them. It is noticed here if that is not so. */
 
 enum { NO_MESSAGE = LULL_NO_TRANSFER, FIRST_ROOM = 64 };
 
@@ -155,7 +155,7 @@ uint32_t lull_channel_held(struct lull_engine *engine, const struct lull_transfe
     return id;
 }
 
-/* ==== operation =============================================================================== */
+/* ==== operations in flight ==================================================================== */
 
 enum { NEW_AHEAD = 8 }; /* transfers that are fetched before they are new */
 
@@ -230,7 +230,7 @@ uint32_t lull_transfer_new(struct lull_engine *engine)
 
 /* --- computation --------------------------------------------------------------------------- */
 
-/* What the delays that are due add. */
+/* The sum of the delays that are due, ns. */
 static int64_t take_delays(struct lull_engine *engine, uint32_t rank, uint64_t iteration,
                            int64_t begin)
 {
@@ -402,7 +402,8 @@ static void release_record(struct lull_engine *engine, uint32_t id)
         lull_transfer_free(engine, id);
 }
 
-/* Whether a message goes to a rank of another process: there it arrives and is received. */
+/* Whether a message goes to a rank of another process; if so, hands it over: it arrives and is
+ * received there. */
 static bool hand_over_message(struct lull_engine *engine, uint32_t message, int64_t time)
 {
     if (!engine->options->part || lull_is_own(engine, lull_transfer_at(engine, message)->target))
@@ -535,18 +536,17 @@ void lull_received(struct lull_fabric *fabric, uint32_t message, struct lull_mom
     release_record(engine, message);
 }
 
-/* ==== compat ================================================================================== */
+/* ==== the order of LogGOPSim (compat) ========================================================= */
 
-/* The order in which LogGOPSim starts things.
+/* In LogGOPSim, an operation that finds its processor or NIC busy is put back into the queue for
+ * the time when both are free. If a rank has many such operations, all of them come again and
+ * again, and all but one are put back, which takes quadratic time. Here, of the operations that
+ * wait for the same processor and NIC, only the one that was inserted first stands in the queue.
+ * The order is the same, because to come again has no effect, a processor never becomes free
+ * earlier than it was going to be, and at equal times the operation that was inserted first wins.
  *
- * There, an operation that finds its processor or NIC busy is put back into the queue for the time
- * when they are free. When a rank has many of them, all come again and again, and all but one are
- * put back: that is quadratic. Here, of those that wait for the same processor and NIC only the one
- * that was inserted first stands in the queue. That is the same order: coming again has no effect,
- * what is waited for never becomes free earlier, and at equal times the first inserted wins.
- *
- * Waiting ones are in a pairing heap by seq: `child` is the first child, `link` the next sibling.
- */
+ * The other waiting operations are in a pairing heap by seq: `child` is the first child, `link` the
+ * next sibling. */
 
 enum { EMPTY_LINE = LULL_NO_TRANSFER };
 

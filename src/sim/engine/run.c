@@ -31,9 +31,7 @@ static inline void graph_fetch_next(const struct lull_engine *engine, uint32_t r
         lull_fetch(next + at);
 }
 
-/* ==== loop ==================================================================================== */
-
-/* Events, one after the other, each to its end. */
+/* ==== events, one after the other ============================================================= */
 
 enum { TELL_EVERY = 1 << 16 };
 
@@ -136,7 +134,7 @@ static inline void fetch_fourth(const struct lull_engine *engine, const struct l
 
 enum { AHEAD_FIRST = 15, AHEAD_SECOND = 10, AHEAD_THIRD = 6, AHEAD_FOURTH = 3 };
 
-/* In this order, each when what it looks at was fetched by those before. */
+/* Each of these looks at what the calls for earlier events have fetched, so the order matters. */
 static inline void prefetch(const struct lull_engine *engine)
 {
     const struct lull_entry *entry = lull_queue_ahead(&engine->queue, AHEAD_FIRST);
@@ -155,7 +153,7 @@ static inline void prefetch(const struct lull_engine *engine)
         fetch_fourth(engine, entry);
 }
 
-/* What that leaves out of the first entries of a run. */
+/* The same for the first entries of a run, which prefetch() has not seen. */
 static void prefetch_run(const struct lull_engine *engine)
 {
     const struct lull_entry *entry;
@@ -293,7 +291,7 @@ lull_status lull_run_some(struct lull_engine *engine, uint32_t most, bool *ret_m
     return check_memory(engine);
 }
 
-/* Handles those of the first window of the queue. */
+/* Handles the events of the first window of the queue. */
 static lull_status lull_run_window(struct lull_engine *engine)
 {
     struct lull_entry entry;
@@ -308,7 +306,7 @@ static lull_status lull_run_window(struct lull_engine *engine)
     return check_memory(engine);
 }
 
-/* ==== shard =================================================================================== */
+/* ==== shards ================================================================================== */
 
 enum { NO_RECORD_YET = LULL_NO_TRANSFER, SPINS = 2000 };
 

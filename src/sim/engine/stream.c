@@ -4,9 +4,7 @@
 
 #include <stdlib.h>
 
-/* ==== sync ==================================================================================== */
-
-/* SYNC: threads of one rank wait for each other. */
+/* ==== SYNC: threads of one rank wait for each other =========================================== */
 
 enum { NO_SYNC = UINT32_MAX };
 
@@ -82,7 +80,8 @@ static struct lull_moment later_moment(struct lull_moment a, struct lull_moment 
     return b.time > a.time ? b : a;
 }
 
-/* Those that wait go on. In two parts each does so when it has come itself, too. */
+/* The streams that wait in a SYNC go on. In a SYNC of two parts, a stream that waits goes on no
+ * earlier than it has come itself. */
 static uint32_t wake_all(struct lull_engine *engine, struct lull_sync *sync, bool apart)
 {
     uint32_t woken = 0;
@@ -280,7 +279,8 @@ static lull_status check_peer(struct lull_engine *engine, uint32_t s, const stru
                      op->peer, engine->program->n_ranks);
 }
 
-/* any_order: with wildcards, or where several streams share a channel, the order of time counts. */
+/* any_order: whether an operation allows it. The order of time matters with wildcards, and where
+ * several streams share a channel. */
 static bool order_is_free(struct lull_engine *engine, uint32_t rank, const struct lull_op *op,
                           struct lull_transfer *transfer)
 {
@@ -567,16 +567,16 @@ bool lull_stream_waits(const struct lull_engine *engine)
     return s < (first ? first[end] : end);
 }
 
-/* ==== request ================================================================================= */
+/* ==== requests ================================================================================ */
 
-/* Requests: each is the transfer record that its operation started; the open ones of a stream are a
- * list in the order of their start. Records are released when they were waited for, are over, and,
- * for sends, their message was received. */
+/* A request is the transfer record that its operation started. The open requests of a stream are a
+ * list in the order of their start. A record is released when it was waited for, its operation is
+ * over, and, if that is a send, its message was received. */
 
 enum { NO_RECORD = LULL_NO_TRANSFER };
 
-/* Waits are over at the latest of the moments of what they wait for; of several that are equally
- * late the one of the highest request counts, in whatever order they became known. */
+/* A wait is over at the latest of the moments of the requests that it waits for. If several are
+ * equally late, that of the highest request counts, in whatever order they became known. */
 static void wait_until(struct lull_engine *engine, uint32_t s, uint32_t request,
                        struct lull_moment moment)
 {

@@ -21,7 +21,7 @@
 enum { LULL_NOISE_VALUES = 4 };
 
 struct lull_noise;
-struct lull_noise_recording; /* sim/noise/recording.h */
+struct lull_noise_recording; /* see below */
 
 /* One constant struct per class. */
 struct lull_noise_class {
