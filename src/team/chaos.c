@@ -3,7 +3,6 @@
  * seed says; in order within a pair. With ":other" behind the seed the last member is of another
  * version.
  */
-#include "team/chaos.h"
 #include "team/team.h"
 
 #include "base/array.h"

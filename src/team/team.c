@@ -7,7 +7,6 @@
 
 #include "base/arena.h"
 #include "base/array.h"
-#include "team/chaos.h"
 
 #include <pthread.h>
 #include <stdio.h>

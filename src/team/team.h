@@ -151,6 +151,10 @@ struct lull_team_backend {
 
 extern const struct lull_team_backend lull_team_alone, lull_team_chaos, lull_team_mpi;
 
+/* Whether this member is one that chaos, the back-end of tests, lets say that it is of another
+ * version of lull. */
+bool lull_team_chaos_is_other(uint32_t index, uint32_t size);
+
 /* ==== a team from inside ====================================================================== */
 
 /* Internal to the room. Collective calls go along a binomial tree whose root is the first member:

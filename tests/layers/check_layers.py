@@ -96,8 +96,6 @@ CIRCLES = {
     "report": ["document model pictures"],
     "sim": ["engine/engine engine/graph engine/run"],
     "study": ["replay/replayed_run runs"],
-    "team": ["chaos team"],
-    "timeline": ["builder timeline"],
     "trace": ["format nesting open_trace scan trace",
               "format/otf2/otf2 format/otf2/otf2_definitions format/otf2/otf2_writer",
               "format/otf2/otf2_events format/otf2/otf2_stream",

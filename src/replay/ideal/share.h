@@ -328,8 +328,6 @@ struct stream {
     bool calls;           /* it has begun to communicate; nothing is evaluated before */
     bool follows;         /* it meets the master of its process at forks and joins */
     bool tells_calls;     /* it has notes of where each of its calls begins and ends */
-    bool in_call;         /* unused */
-    bool completed;       /* unused */
     bool waits_for_sends; /* the call that ends now does */
     bool passes;          /* it is in the call that has ended the last epoch */
     int64_t time;         /* ideal */
