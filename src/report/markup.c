@@ -89,5 +89,3 @@ void lull_html_name(FILE *out, struct lull_arena *arena, const char *text)
 {
     lull_markup_text(out, strlen(text) > LULL_PAGE_NAME ? lull_page_name(arena, text) : text);
 }
-
-

@@ -341,7 +341,7 @@ static void pattern_lay_out(struct pattern *pattern, const struct pattern_exchan
         {"wait", "all", "all, direction, distance or each: what one MPI_Waitall waits for"},   \
         {"bytes", "1KiB", "size of a message"}, KEYS_OF_ITERATIONS,                            \
         {"collective", "none", "operation behind every `every`th iteration, as in allreduce"}, \
-        {"every", "1", "iterations between collective operations"},                    \
+        {"every", "1", "iterations between collective operations"},                            \
         {"collective-bytes", "8", "its size"},                                                 \
     {                                                                                          \
         "root", "0", "of the collective operation"                                             \
