@@ -1,4 +1,14 @@
-/* What the files of this format share. */
+/* Tapes, lull's own traces (tape/layout.h); internal to the format: what its files share.
+ *
+ * tape.c              recognises and opens a run, finds its files
+ * read/               tape_source.c: files on disk or packed; process_files.c, record_files.c: the
+ *                     parts of a location; tape_definitions.c, tape_comms.c, call_sites.c:
+ *                     definitions; tape_times.c: clocks and when a run begins and ends;
+ *                     tape_stream.c, tape_records.c: records to events; tape_sums.c: sums
+ * tape_share.c, told_definitions.c    a run that several processes open together
+ * tape_writer.c, definitions_writer.c writing tapes
+ * tape_values.c       values of fields <-> the enums of trace/trace.h and trace/event.h
+ * pack/               `lull pack`: the packed file of a node */
 #ifndef LULL_TRACE_FORMAT_TAPE_TAPE_H
 #define LULL_TRACE_FORMAT_TAPE_TAPE_H
 
@@ -9,7 +19,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* ids of one scope (the run or a process) -> indices of the trace */
+/* A scope (the run or a process) has a map from its ids to indices of the trace for each of
+ * these. */
 enum lull_tape_map {
     LULL_TAPE_MAP_NODE,
     LULL_TAPE_MAP_REGION,
@@ -27,7 +38,9 @@ struct lull_tape_ids {
     size_t count;
 };
 
-/* ns = base_ns + (ticks - base_ticks) * multiplier / 2^shift, from base_ticks on */
+/* A part of a clock: from base_ticks on, ns = base_ns + (ticks - base_ticks) * multiplier /
+ * 2^shift.
+ */
 struct lull_tape_segment {
     uint64_t base_ticks;
     int64_t base_ns;
@@ -40,48 +53,54 @@ struct lull_tape_clock_point {
     int64_t ns;
 };
 
-/* `to_run` ns are to be added to a clock that says `ns`. */
+/* When a process's clock says `ns`, the clock of the run is `to_run` ns ahead of it, within `error`
+ * ns. */
 struct lull_tape_offset {
     int64_t ns, to_run;
     double error;
 };
 
+/* What the definitions of the run, or of a process, mean: their ids and their clock. */
 struct lull_tape_scope {
     struct lull_tape_ids maps[LULL_TAPE_MAPS];
     struct lull_tape_clock_point *points;
     size_t n_points, points_capacity;
     struct lull_tape_offset *offsets;
     size_t n_offsets, offsets_capacity;
-    double points_error; /* ns, the largest */
+    double points_error; /* ns, the largest of the points */
     double ns_per_tick;  /* as the process has measured it at its start; 0: unknown */
     struct lull_tape_segment *segments; /* NULL: ticks are ns */
     size_t n_segments;
     uint64_t clock;      /* the same for processes with one clock; 0: unknown */
-    uint32_t world_size; /* of the world of MPI that the process is in; 0: it is in none */
-    uint32_t member;     /* what communicators call the process then */
+    uint32_t world_size; /* ranks of the world of MPI that the process is in; 0: it is in none */
+    uint32_t member;     /* with a world: the number by which communicators name the process */
 };
 
-/* A member of communicators, by the number that they use. */
+/* The number by which communicators name a process, and the process's index. */
 struct lull_tape_member {
-    uint32_t number, process; /* process: index */
+    uint32_t number, process;
 };
 
+/* A file with code: the program or a library. */
 struct lull_tape_object {
     const char *path, *build_id;
 };
 
+/* A place in the code. */
 struct lull_tape_address {
     uint32_t object; /* index */
     uint32_t reserved;
-    uint64_t offset;
+    uint64_t offset; /* as the object file counts addresses */
 };
 
-/* The calls of a region from one place, or a region that has its code there. */
+/* A call site: the calls of a region from one place; or, depending on `code`, a region that has its
+ * code there. Its bytes up to `next` serve as a key, so that equal sites are found. */
 struct lull_tape_site {
-    uint32_t mark; /* UINT32_MAX: no other definition begins like this */
-    uint32_t whole;
-    uint32_t code, n;
-    uint32_t region; /* index; 0 until lull_tape_add_site */
+    uint32_t mark;   /* UINT32_MAX: keys of other definitions begin with something else */
+    uint32_t whole;  /* index of the region */
+    uint32_t code;   /* enum lull_tape_code */
+    uint32_t n;      /* addresses, the innermost first */
+    uint32_t region; /* index of the site's own region; 0 until lull_tape_add_site */
     uint32_t reserved;
     const struct lull_tape_site *next;
     struct lull_tape_address addresses[];
@@ -91,8 +110,9 @@ struct lull_tape_site {
 struct lull_tape_throttled {
     struct lull_tape_throttled *next;
     uint32_t region;             /* index */
-    uint32_t processes, counted; /* that left calls out, and of those that said how many */
-    uint64_t ns, calls;          /* ns: the longest mean */
+    uint32_t processes, counted; /* processes that left calls out; those of them that said how many
+                                  */
+    uint64_t ns, calls; /* the longest mean duration of a call in a process; all calls left out */
 };
 
 /* Parts of a file, one after the other. */
@@ -106,8 +126,8 @@ struct lull_tape_pieces {
     uint64_t size; /* of all together */
 };
 
-/* Of the header of a location, what is needed when the run is open: of a million of them there is
- * not room for all. */
+/* The part of a location's header that is needed after opening. The rest is dropped, because the
+ * whole headers of a million locations would take too much memory. */
 struct lull_tape_told {
     uint32_t version;
     uint16_t flags;
@@ -115,43 +135,47 @@ struct lull_tape_told {
     struct lull_tape_ends ends;
 };
 
-/* Of a location: where its records are and how to read them. */
+/* Where the records of a location are, and how to read them. */
 struct lull_tape_file {
     uint32_t process, number; /* as in the file's name */
     struct lull_tape_told header;
-    /* In the file of its process: where the header stands, and the parts of it, of which the last
-     * chunks need not be there. */
+    /* True: the location is in the file of its process (or of a node). Then `head` says where its
+     * header stands there, and the pieces where its other parts are; the last chunks may be
+     * missing.
+     */
     bool packed;
     const char *damage; /* why nothing of its process can be read; NULL: something can */
     uint64_t head;
     struct lull_tape_pieces chunks, rest, sums;
-    /* With LULL_TAPE_RING: those that are there, by number; the last `n_kept` of the first `n_ring`
-     * are `chunks`. `lost` bytes of records before them were not kept: they do not count in the
-     * header, from which they have been taken off. */
+    /* With LULL_TAPE_RING: the chunks that were found, ascending by number. The last `n_kept` of
+     * the first `n_ring` are `chunks`. `lost` bytes of records before them were not kept; the sizes
+     * in `header` do not count them. */
     struct lull_tape_ring_chunk *ring;
     size_t n_ring, ring_capacity, n_kept;
     uint64_t lost;
-    uint64_t life_begin; /* ticks, of a location with `lost` records */
+    uint64_t life_begin; /* ticks: the begin of a location with `lost` records */
     const struct lull_tape_scope *ids;
     const struct lull_tape_scope *clock; /* without segments: ticks are ns */
-    /* The call in which the location was when the tape was opened, if it had not ended. */
-    uint32_t open_region; /* LULL_NONE: there is none */
+    /* The call that had not ended in the location when the tape was opened. */
+    uint32_t open_region; /* LULL_NONE: there was none */
     uint64_t open_time;   /* ticks */
-    /* While it is being recorded: what stood in its tail when the tape was opened, and a slot more
-     * if there was one; NULL: all records are in the file. */
+    /* While the location is being recorded: the bytes of its tail when the tape was opened, and one
+     * slot more if there was one. NULL: all records are in the file. */
     const unsigned char *tail;
     size_t tail_size;
     bool has_sums;     /* there is a file of sums */
-    bool left_out;     /* its header, or its ids, are damaged: nothing of it is read */
-    bool has_own_file; /* or its process has: it is opened for reading. That of a node is open */
-    const struct lull_tape_node_location *known; /* what that tells of it; NULL: it does not */
+    bool left_out;     /* its header or its ids are damaged: nothing of it is read */
+    bool has_own_file; /* the location, or its process, has a file of its own, which must be opened
+                          for reading; files of nodes are open already */
+    const struct lull_tape_node_location *known; /* what the packed file of a node says of it; NULL:
+                                                    nothing */
 };
 
 /* A chunk of a ring. */
 struct lull_tape_ring_chunk {
-    uint32_t number; /* of those of its location */
+    uint32_t number; /* among the chunks of its location, from 0 */
     uint32_t page;   /* where it is in the file */
-    uint64_t entry;  /* where its extent is: what changes when it gives way */
+    uint64_t entry; /* where the entry of its extent is, which changes when the chunk is replaced */
 };
 
 /* What a file's name says: process and number. */
@@ -164,8 +188,8 @@ struct lull_tape_containers;
 struct lull_tape_source;
 struct lull_tape_node_location;
 
-/* One more element of an array of malloc; without memory it ends as with the arena. Of the largest
- * arrays: one in an arena leaves behind what it had before it grew. */
+/* Makes room for `need` elements in a malloc'd array; without memory it ends as the arena does. For
+ * the largest arrays: an array in an arena leaves its old memory behind whenever it grows. */
 static inline void lull_tape_make_room(const struct lull_trace *trace, void *array,
                                        size_t *capacity, size_t need, size_t size)
 {
@@ -176,31 +200,34 @@ static inline void lull_tape_make_room(const struct lull_trace *trace, void *arr
 struct lull_tape_share;
 
 struct lull_tape_data {
-    struct lull_tape_share *share; /* several open it together (trace/format/tape/tape_share.h); NULL: one does */
-    struct lull_tape_file *files;  /* per location; malloc'd */
+    struct lull_tape_share
+        *share; /* several open it together (trace/format/tape/tape_share.h); NULL: one does */
+    struct lull_tape_file *files; /* per location; malloc'd */
     size_t n_files, files_capacity;
-    struct lull_tape_name *sums; /* the files of sums, in the same order; malloc'd */
+    struct lull_tape_name *sums; /* the files of sums, sorted like `files`; malloc'd */
     size_t n_sums, sums_capacity;
-    struct lull_tape_packed *packed_run;     /* the packed files of nodes; NULL: there are none */
-    struct lull_tape_containers *containers; /* those that processes have recorded; NULL likewise */
-    char damage[1024];                       /* of the first of either that is damaged */
-    bool lacks_packed;                       /* of what was packed not all can be had back */
-    uint32_t *packed; /* numbers of the processes with all in one file, ascending; malloc'd */
+    struct lull_tape_packed *packed_run; /* the packed files of nodes; NULL: there are none */
+    struct lull_tape_containers
+        *containers;   /* the files of nodes that processes have recorded; NULL:
+                                                there are none */
+    char damage[1024]; /* what is wrong with the first damaged file of a node */
+    bool lacks_packed; /* some of what was packed cannot be read */
+    uint32_t *packed;  /* numbers of the processes that have all in one file, ascending; malloc'd */
     size_t n_packed, packed_capacity;
     struct lull_tape_scope run;
     struct lull_tape_scope *scopes;   /* per process that has its own definitions */
     uint32_t *process_numbers;        /* per process: p of the file names, ascending */
     struct lull_tape_member *members; /* of worlds of MPI, by number */
-    uint32_t n_members;               /* 0: communicators have process numbers */
+    uint32_t n_members;               /* 0: communicators name processes by their numbers */
     int64_t origin;                   /* ns, subtracted from all times */
-    bool closed;                      /* the run says where it begins and how long it is */
-    double worst_clocks[2];           /* ns: the largest errors of clocks of other nodes */
-    bool spawns;                      /* some of its processes may have spawned others */
-    bool *outside;                    /* per communicator: it has members that were not recorded */
+    bool closed;            /* there is a RUN definition: when it begins, how long it is */
+    double worst_clocks[2]; /* ns: the two largest errors of clocks of other nodes */
+    bool spawns;            /* some of its processes may have spawned others */
+    bool *outside;          /* per communicator: some of its members were not recorded */
     struct lull_tape_object *objects;
     size_t objects_capacity;
     uint32_t n_objects;
-    const struct lull_tape_site *sites; /* the last one first */
+    const struct lull_tape_site *sites; /* a list; the last one that was added comes first */
     size_t n_addresses;                 /* of all sites together */
     struct lull_tape_throttled *throttled;
 };
@@ -215,43 +242,46 @@ enum { LULL_TAPE_PATH = 4096 };
 
 const char *lull_tape_file_path(const struct lull_trace *trace, const struct lull_tape_file *file,
                                 char *buffer, size_t size);
-/* That of a whole process. */
+/* The path of the file of a whole process. */
 const char *lull_tape_process_path(const struct lull_trace *trace, uint32_t process, char *buffer,
                                    size_t size);
 
-/* trace/format/tape/read/process_files.c: finds the locations in the file of a process, and adds them to data->files. */
+/* ---- the parts of a location in files (process_files.c, record_files.c) ---------------------- */
+
+/* Finds the locations in the file of a process, and adds them to data->files. */
 lull_status lull_tape_read_process(struct lull_trace *trace, uint32_t process,
                                    struct lull_error *err);
-/* Looks again for the parts of a location, of which there may be more. */
+/* Looks again for the parts of a location, of which a recorder may have added more. */
 lull_status lull_tape_refresh(const struct lull_trace *trace, struct lull_tape_file *file,
                               struct lull_error *err);
-/* With the header of a ring just read, and its parts after that: which chunks are kept. */
+/* Finds which chunks of a ring are kept, when its header and then its parts have just been read. */
 void lull_tape_keep_ring(const struct lull_trace *trace, struct lull_tape_file *file);
-/* Whether they are there still, and none of them has given way. */
+/* Whether these chunks are still there, and none of them has been replaced. */
 bool lull_tape_has_kept(struct lull_tape_source *source, const struct lull_tape_file *file);
-/* Where the definitions of a process are in its file; `ret_pieces` is empty before. */
+/* Finds where the definitions of a process are in its file; *ret_pieces must be empty before. */
 lull_status lull_tape_find_definitions(const struct lull_trace *trace, uint32_t process,
                                        struct lull_tape_pieces *ret_pieces, struct lull_error *err);
-/* As lull_tape_source_read, of the pieces as if they were a file. */
+/* As lull_tape_source_read, from the pieces as if they were one file. */
 ssize_t lull_tape_read_pieces(struct lull_tape_source *source,
                               const struct lull_tape_pieces *pieces, void *bytes, size_t size,
                               uint64_t offset);
-/* Where that stands in the file; UINT64_MAX: behind all of them. */
+/* Where byte `offset` of the pieces stands in the file; UINT64_MAX: it is behind all of them. */
 uint64_t lull_tape_place_in(const struct lull_tape_pieces *pieces, uint64_t offset);
-/* The first `size` bytes of `pieces`, added to `to`, which has an array of its own. */
+/* Adds the pieces that hold the first `size` bytes of `pieces` to `to`, whose array grows. */
 void lull_tape_add_pieces(struct lull_arena *arena, struct lull_tape_pieces *to,
                           const struct lull_tape_pieces *pieces, uint64_t size);
 
-/* trace/format/tape/read/record_files.c: reads the header of a file, and with LULL_TAPE_TAILED its tail, as of one moment.
- * All of the header goes to *ret_header, what is needed later to the file. */
+/* Reads the header of a file, and with LULL_TAPE_TAILED its tail, as they were at one moment. All
+ * of the header goes to *ret_header, what is needed later also to `file`. */
 lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_tape_file *file,
                                   struct lull_tape_header *ret_header, struct lull_error *err);
-/* Up to `size` bytes of records from `begin` on, as long as they are in one chunk; *ret_got may be
- * less at the end, but covers what is committed. */
+/* Reads up to `size` bytes of records from byte `begin` on, which must lie in one chunk. *ret_got
+ * may be less at the end of the records, but covers all that are committed. */
 lull_status lull_tape_read_records(const struct lull_trace *trace,
                                    const struct lull_tape_file *file, uint64_t begin, size_t size,
                                    void *bytes, size_t *ret_got, struct lull_error *err);
-/* The file that the records of a location are in, and reading them from there. */
+/* Opens the file that holds the records of a location; lull_tape_read_records_from reads them from
+ * there. */
 lull_status lull_tape_open_records(const struct lull_trace *trace,
                                    const struct lull_tape_file *file,
                                    struct lull_tape_source *ret_source, struct lull_error *err);
@@ -261,102 +291,114 @@ lull_status lull_tape_read_records_from(struct lull_tape_source *source,
                                         struct lull_error *err);
 /* Where a record of a packed file stands in it; `begin` as in lull_tape_read_records. */
 uint64_t lull_tape_offset_of(const struct lull_tape_file *file, uint64_t begin);
-/* Whether what is there of a ring may give way to what is newer, of any location of its process. */
+/* Whether the location is a ring that is still being recorded, so that newer chunks, of any
+ * location of its process, may replace its own. */
 bool lull_tape_may_give_way(const struct lull_trace *trace, const struct lull_tape_file *file);
-/* All records of such a one, as of one moment; `bytes` has room for them. */
+/* Copies all records of such a ring, as they were at one moment; `bytes` has room for them. */
 lull_status lull_tape_copy_records(const struct lull_trace *trace,
                                    const struct lull_tape_file *file, void *bytes,
                                    struct lull_error *err);
 
+/* ---- processes and communicators (tape.c, tape_comms.c) -------------------------------------- */
+
 /* Index of the process with number p, LULL_NONE if there is none. */
 uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number);
 
-/* read/comms.c: index of the location of thread `number` of a process (an index), LULL_NONE if it
- * has no tape. */
+/* Index of the location of thread `number` of a process (an index), LULL_NONE if it has no tape. */
 uint32_t lull_tape_thread_index(const struct lull_trace *trace, uint32_t process, uint32_t number);
 
-/* trace/format/tape/read/tape_comms.c: the process that communicators of recorded processes call `number`, LULL_NONE if
- * it was not recorded; and what they call a process. */
+/* The index of the process that communicators name by `number`, LULL_NONE if it was not recorded;
+ * and the number by which they name a process. */
 uint32_t lull_tape_member_index(const struct lull_trace *trace, uint32_t number);
 uint32_t lull_tape_member_number(const struct lull_trace *trace, uint32_t process);
 
-/* trace/format/tape/read/tape_comms.c: programs that a script has started one by one become applications: no two
- * processes of one application have the same rank. A world of MPI with more than one process is the
- * first application, others are in the order of their processes. */
+/* Makes an application of each program that a script has started, so that no two processes of one
+ * application have the same rank. A world of MPI with more than one process is the first
+ * application; the others are in the order of their processes. */
 void lull_tape_divide_programs(struct lull_trace *trace);
 
-/* trace/format/tape/read/tape_times.c: when all definitions are read, processes with one clock get what one of them has
- * measured, and every scope gets its segments. */
+/* ---- definitions, clocks and times ----------------------------------------------------------- */
+
+/* When all definitions are read (tape_times.c): processes with one clock get the points that one of
+ * them has measured, and every scope gets its segments. */
 lull_status lull_tape_make_clocks(struct lull_trace *trace, struct lull_error *err);
 
 struct lull_tape_merge;
-/* Reads the definitions of a process with that number, which are in its file or one of their own,
- * and whose path is set. */
+/* Reads the definitions of a process with that number, which are in the file of the process or in
+ * one of their own. `path`, with room for LULL_TAPE_PATH, becomes the path of that file. */
 lull_status lull_tape_read_definitions_of(const struct lull_trace *trace,
                                           struct lull_tape_merge *merge, uint32_t number,
                                           struct lull_tape_scope *scope, char *path,
                                           bool *ret_found, struct lull_error *err);
-/* Where they are, or would be. Returns `buffer`, with room for LULL_TAPE_PATH. */
+/* The path of the file where they are, or would be. Returns `buffer`, which has room for
+ * LULL_TAPE_PATH. */
 char *lull_tape_definitions_path(const struct lull_trace *trace, uint32_t number, char *buffer);
-/* There are none, and none of the run: fails. */
+/* Fails, because neither the process nor the run has definitions. */
 lull_status lull_tape_no_definitions(const struct lull_trace *trace, uint32_t number,
                                      struct lull_error *err);
-/* What the ids of a process mean is not known: it is left out, and err says why. */
+/* Leaves out a process whose definitions cannot be read; `err` says why. */
 lull_status lull_tape_leave_out_process(struct lull_trace *trace, uint32_t process,
                                         const struct lull_error *err);
 
-/* trace/format/tape/read/tape_times.c: without a RUN definition the records say where the run begins and ends; with one,
- * locations that did not end in an orderly way may have gone on longer. Sets duration, origin, and
- * which events there are. */
+/* Sets duration and origin of the trace, and which events there are (tape_times.c). Without a RUN
+ * definition the records say when the run begins and ends; with one, locations that did not end in
+ * an orderly way may have gone on longer. */
 lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error *err);
-/* What it looks at in the records of a location, which may be kept in their place, unless the
- * header tells it. `slots`: room for a chunk. */
+/* Finds the ends of a location, from its header if that has them, else from its records. `slots`
+ * has room for a chunk. `lull pack` keeps the result, so that opening need not read the records. */
 lull_status lull_tape_measure_location(const struct lull_trace *trace,
                                        const struct lull_tape_file *file,
                                        union lull_tape_slot *slots, struct lull_tape_ends *ret_ends,
                                        struct lull_error *err);
 
-/* trace/format/tape/read/tape_times.c: main_begin and main_end of processes, and trace->has_main. */
+/* Sets main_begin and main_end of processes, and trace->has_main (tape_times.c). */
 lull_status lull_tape_find_main(struct lull_trace *trace, struct lull_error *err);
 
-/* read/definitions.c: reads one file of definitions into the trace and `scope`. `process` is
- * LULL_TAPE_WHOLE_RUN or a process number. A missing file is LULL_OK with *ret_found false. */
+/* A merge collects the definitions of all scopes (tape_definitions.c). */
 struct lull_tape_merge *lull_tape_merge_begin(struct lull_trace *trace);
+/* Reads one file of definitions into the trace and `scope`. `process` is LULL_TAPE_WHOLE_RUN or a
+ * process number. A missing file is LULL_OK with *ret_found false. */
 lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char *path,
                                        uint32_t process, struct lull_tape_scope *scope,
                                        bool *ret_found, struct lull_error *err);
-/* The same of those of a process that are in the file of a node. */
+/* The same for definitions of a process that are in the packed file of a node. */
 lull_status lull_tape_read_stored_definitions(struct lull_tape_merge *merge, const char *path,
                                               uint32_t process, struct lull_tape_scope *scope,
                                               struct lull_error *err);
-/* The same of definitions in the file of a process, which are in `pieces`. */
+/* The same for definitions in the file of a process, where `pieces` says. */
 lull_status lull_tape_read_packed_definitions(struct lull_tape_merge *merge, const char *path,
                                               uint32_t process,
                                               const struct lull_tape_pieces *pieces,
                                               struct lull_tape_scope *scope,
                                               struct lull_error *err);
-/* When all definitions of a scope have been read, before the next one is. */
+/* Call it when all definitions of a scope have been read, before the next scope begins. */
 void lull_tape_keep_ids(struct lull_tape_merge *merge, struct lull_tape_scope *scope);
-/* Moves what was collected into the trace; frees `merge`, also when `status` says it failed, unless
- * a share takes it over. */
+/* Moves what was collected into the trace, unless `status` is a failure. Frees `merge` in any case,
+ * unless a share takes it over. */
 lull_status lull_tape_merge_end(struct lull_tape_merge *merge, lull_status status,
                                 struct lull_error *err);
 
-/* trace/format/tape/read/call_sites.c: an object; a site, whose ids become indices, so that those that mean the same have
- * the same bytes (in memory of the caller; NULL: no memory, or fields->bad). lull_tape_add_site
- * keeps it for the region, which has been made as a copy of the whole; lull_tape_name_sites gives
- * all such regions their names, from the files of the program as far as they are there. */
+/* ---- call sites (call_sites.c) --------------------------------------------------------------- */
+
 struct lull_tape_fields;
 void lull_tape_define_object(struct lull_trace *trace, struct lull_tape_fields *fields);
+/* Reads the fields of a SITE. Its ids become indices, so that sites that mean the same have the
+ * same bytes. The caller frees the result; NULL: no memory, or fields->bad. */
 struct lull_tape_site *lull_tape_read_site(const struct lull_tape_scope *scope,
                                            struct lull_tape_fields *fields, size_t *ret_size);
+/* Keeps a copy of a site for its region, which the caller has made as a copy of the whole one. */
 void lull_tape_add_site(struct lull_trace *trace, uint32_t region,
                         const struct lull_tape_site *site, size_t size);
+/* Names the regions of all sites, from the files of the program as far as they are there. */
 lull_status lull_tape_name_sites(struct lull_trace *trace, struct lull_error *err);
-/* trace/format/tape/read/tape_definitions.c: the functions whose calls were left out, and a quirk, when they have names. */
+/* Lists the functions whose calls were left out in trace->left_out, and adds a quirk; to be called
+ * when regions have their names. */
 void lull_tape_tell_throttled(struct lull_trace *trace);
-/* ns of `ticks` by a clock with segments; *segment is where the caller is in the (ascending)
- * segments, 0 at the start. */
+
+/* ---- events and writing ---------------------------------------------------------------------- */
+
+/* The ns of `ticks` by a clock with segments. *segment is the caller's position in the ascending
+ * segments, 0 at first; it makes the next look-up fast. */
 int64_t lull_tape_ns(const struct lull_tape_scope *scope, uint64_t ticks, size_t *segment);
 
 struct tape_stream;
