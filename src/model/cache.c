@@ -98,7 +98,7 @@ static inline void set_clear(const struct set_layout *layout, lull_set set)
         *lull_set_word(layout, layout->order, set) = UINT64_C(0xfedcba9876543210);
 }
 
-/* ---- which way holds a line ----------------------------------------------------------------- */
+/* ---- which way holds a line ------------------------------------------------------------------ */
 
 /* Lines of one set differ in high bits, which a multiplication carries into the byte (D. Knuth, The
  * Art of Computer Programming 3, 6.4: the golden ratio). */
@@ -142,7 +142,7 @@ static inline uint32_t set_find(const struct set_layout *layout, enum set_order 
     }
 }
 
-/* ---- the order of use ----------------------------------------------------------------------- */
+/* ---- the order of use ------------------------------------------------------------------------ */
 
 /* Four times the place of a way among the digits of a word. Subtracting 1 from each digit borrows
  * first at the lowest one that is 0. */
@@ -250,7 +250,7 @@ static inline uint32_t set_take(const struct set_layout *layout, enum set_order 
     return position;
 }
 
-/* ==== machine ================================================================================= */
+/* ==== the caches of a machine ================================================================= */
 
 /* Where a machine file knows no ways. */
 enum { WAYS_UNKNOWN = 16 };
@@ -304,7 +304,7 @@ lull_status lull_cache_of_machine(const struct lull_machine *machine, uint32_t c
     return LULL_OK;
 }
 
-/* ==== cache =================================================================================== */
+/* ==== the caches ============================================================================== */
 
 enum {
     HOST_LINE = 64,
@@ -374,7 +374,7 @@ static inline enum set_order order_of(const struct level *level, bool simple)
     return simple ? ORDER_DIGITS : level->layout.order;
 }
 
-/* ---- lines between levels ------------------------------------------------------------------- */
+/* ---- lines between levels -------------------------------------------------------------------- */
 
 static inline bool takes_victims(const struct level *level)
 {
@@ -414,8 +414,9 @@ struct leaving {
 
 static void give_on(struct lull_cache *cache, uint32_t core, size_t number, struct leaving leaving);
 
-/* What a line does that leaves a level. Most often it is marked where it was put into the next one
- * with it, whether there is anything to mark or not, which could not be foretold. */
+/* A line leaves a level. Most often the next level still has it in the way that was noted when the
+ * line came, and it is marked there. That is done even for a line that is not dirty: a branch on it
+ * could not be predicted by the processor. */
 static ALWAYS_INLINE void leave(struct lull_cache *cache, uint32_t core, size_t number,
                                 lull_way way, uint8_t hash, struct known known)
 {
@@ -533,7 +534,7 @@ static ALWAYS_INLINE void miss_first(struct lull_cache *cache, uint32_t core, lu
     insert(cache, core, 0, set, way_of(line, fetch.position, fetch.dirty | write), hash, known);
 }
 
-/* ---- the interface -------------------------------------------------------------------------- */
+/* ---- the interface --------------------------------------------------------------------------- */
 
 /* In the level behind it, the place of the line that will leave a level if nothing comes between.
  * gcc drops calls of functions that do nothing but this, unless they are always inlined. */
@@ -669,7 +670,7 @@ void lull_cache_flush(struct lull_cache *cache)
         clear_level(&cache->levels[n]);
 }
 
-/* ---- creation ------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 static lull_status check_level(const struct lull_cache_spec *spec, size_t number,
                                struct lull_error *err)

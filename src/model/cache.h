@@ -1,14 +1,14 @@
 /* Cache simulator: accesses in, lines that travel between the levels out.
  *
  * Caches are set-associative, allocate on writes and write back. A level is private to a core or
- * shared by several. A line is looked up level by level; what a level does with a line that comes
- * from beyond it is its filling. Not modelled: prefetchers, coherence (a core's write does not
- * remove the line from the caches of others), the hashing of addresses to slices, replacement
- * other than LRU and tree PLRU.
+ * shared by several cores. A line is looked up level by level, nearest first; what a level does
+ * with a line that comes from a level beyond it is called its filling. Not modelled: prefetchers,
+ * coherence (a core's write does not remove the line from the caches of others), the hashing of
+ * addresses to slices, replacement other than LRU and tree PLRU.
  *
- * A dirty line that leaves a level goes to the next one: there it is marked dirty where it is
- * present, without counting as used, and else put in as used last, without being read from beyond.
- */
+ * A dirty line that leaves a level goes to the next one. If the line is present there, it is marked
+ * dirty, which does not count as a use. Else it is put in as the line used last, and is not read
+ * from beyond. */
 #ifndef LULL_MODEL_CACHE_H
 #define LULL_MODEL_CACHE_H
 
@@ -20,23 +20,23 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ==== cache =================================================================================== */
-
 struct lull_machine;
 
 enum { LULL_CACHE_LEVELS = 4, LULL_CACHE_MAX_WAYS = 64 };
 
 enum lull_cache_policy {
     LULL_CACHE_LRU, /* the line that has not been used for the longest time leaves */
-    LULL_CACHE_PLRU /* a tree of bits that point away from what was used; ways are a power of 2 */
+    LULL_CACHE_PLRU /* a binary tree of bits, which point away from what was used, leads to the line
+                       that leaves; the number of ways is a power of 2 */
 };
 
 enum lull_cache_filling {
-    LULL_CACHE_NORMAL, /* keeps every line that passes; what leaves it may stay in nearer levels */
-    LULL_CACHE_INCLUSIVE, /* the same, but what leaves it leaves the nearer levels too */
+    LULL_CACHE_NORMAL,    /* keeps every line that passes on its way to a nearer level; a line that
+                             leaves it may stay in the nearer levels */
+    LULL_CACHE_INCLUSIVE, /* as NORMAL, but a line that leaves it leaves the nearer levels, too */
     LULL_CACHE_VICTIM,    /* takes every line that leaves the nearer level, clean or dirty, and no
                              others; a line found in it stays in it */
-    LULL_CACHE_EXCLUSIVE  /* the same, but a line found in it leaves it for the nearer level */
+    LULL_CACHE_EXCLUSIVE  /* as VICTIM, but a line found in it leaves it for the nearer level */
 };
 
 struct lull_cache_level {
@@ -58,8 +58,8 @@ struct lull_cache_spec {
 struct lull_cache_traffic {
     uint64_t accesses; /* lines looked up here: those that missed in the nearer level, or for the
                           first level all accesses */
-    uint64_t hits;     /* of these */
-    uint64_t misses;   /* of these: lines that came from beyond this level */
+    uint64_t hits;     /* of the accesses: lines that were in this level */
+    uint64_t misses;   /* of the accesses: lines that came from beyond this level */
     uint64_t writes;   /* dirty lines that left this level for the next one, or memory */
     uint64_t victims;  /* clean lines that left this level for the next one, which takes them
                           because it is VICTIM or EXCLUSIVE */
@@ -67,7 +67,8 @@ struct lull_cache_traffic {
 
 struct lull_cache;
 
-/* An access of a program to an element that lies within one line. */
+/* An access of a program to an element that lies within one line: its address, and in the lowest
+ * bit whether it writes. */
 typedef uint64_t lull_cache_access;
 static inline lull_cache_access lull_cache_read(uint64_t address)
 {
@@ -78,8 +79,8 @@ static inline lull_cache_access lull_cache_write(uint64_t address)
     return address << 1 | 1;
 }
 
-/* Empty caches. Fails with LULL_ERR_RANGE on a spec that is not as above, LULL_ERR_MEMORY. Freed
- * with lull_cache_free. */
+/* Makes empty caches, which lull_cache_free ends. Fails with LULL_ERR_RANGE for a spec that is not
+ * as stated above, and with LULL_ERR_MEMORY. */
 lull_status lull_cache_create(const struct lull_cache_spec *spec, struct lull_cache **ret_cache,
                               struct lull_error *err);
 void lull_cache_free(struct lull_cache *cache); /* NULL is allowed */
@@ -87,8 +88,9 @@ void lull_cache_free(struct lull_cache *cache); /* NULL is allowed */
 /* Makes `count` accesses of a core, in order. Addresses are below 2^60. */
 void lull_cache_run(struct lull_cache *cache, uint32_t core, const lull_cache_access *accesses,
                     size_t count);
-/* The same `times` times over, with the same counts and contents after it. Once all of them have
- * hit the first level they do so again and change nothing, which is not simulated. */
+/* As lull_cache_run called `times` times, with the same counts and contents afterwards. From the
+ * first repetition on in which all accesses hit the first level, the others would do the same and
+ * are counted without being simulated. */
 void lull_cache_repeat(struct lull_cache *cache, uint32_t core, const lull_cache_access *accesses,
                        size_t count, uint64_t times);
 
@@ -101,25 +103,24 @@ void lull_cache_reset(struct lull_cache *cache);
  * program, in which every line that was written reaches memory. */
 void lull_cache_flush(struct lull_cache *cache);
 
-/* The caches of a machine as `cores` cores of one instance of the last level use them at the same
- * time. With `whole`, the simulation has that many cores with levels as shared as they are.
- * Otherwise it has one, and of each shared cache only bytes / (cores that share it and are in use).
- * A last level that the machine calls not inclusive is VICTIM, one it calls inclusive INCLUSIVE.
- * Fails with LULL_ERR_RANGE where the machine file does not know sizes. */
+/* The caches of a machine, as `cores` cores use them at the same time that all belong to one
+ * instance of the last level. With `whole`, the spec has that many cores, and levels are shared as
+ * they are in the machine. Otherwise it has one core, which gets bytes / (cores in use that share
+ * it) of each shared cache. A last level that the machine file calls not inclusive becomes VICTIM,
+ * one that it calls inclusive becomes INCLUSIVE. Fails with LULL_ERR_RANGE where the machine file
+ * does not know sizes. */
 lull_status lull_cache_of_machine(const struct lull_machine *machine, uint32_t cores, bool whole,
                                   enum lull_cache_policy policy, struct lull_cache_spec *ret_spec,
                                   struct lull_error *err);
 
-/* ==== set ===================================================================================== */
-
-/* One set of a simulated cache: which way holds a line, and which line has to go. Internal to the
- * cache simulator.
+/* How cache.c keeps one set of a simulated cache: which way holds a line, and which line has to go.
  *
- * Ways keep their places. A set has a head, small enough for one cache line of the host in most
- * caches: one byte of each line's hash, so that few compares find a line or tell that it is not
- * there, and the order of use. Up to 16 ways this order is one word with a digit of four bits per
- * way, the way used last in the lowest one; of more ways it is a list of bytes; of PLRU it is the
- * bits of the tree. Empty ways are the last in the order. */
+ * A line stays in its way until it leaves. Before its ways a set has a head, which for most caches
+ * fits into one cache line of the host. The head holds one byte of hash for each way's line, so
+ * that few compares find a line or tell that it is not there; and the order in which the ways were
+ * used. With up to 16 ways this order is one word with a digit of four bits per way, the way used
+ * last in the lowest digit. With more ways it is a list of bytes. With PLRU it is the bits of the
+ * tree. Empty ways are the last in the order. */
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

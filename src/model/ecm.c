@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== ecm ===================================================================================== */
+/* ==== the model =============================================================================== */
 
 static double longest_overlapping(const struct lull_ecm *ecm, size_t level)
 {
@@ -27,8 +27,8 @@ static double add_links(const struct lull_ecm *ecm, double sum, size_t first, si
     return sum;
 }
 
-/* Cycles for the lines that come from a level and no farther: what all that passes it takes from
- * there, less what the part of it would take there that comes from beyond. */
+/* Cycles for the lines that come from a level and no farther: the time of all lines that pass this
+ * level if they came from it, less the time that those of them would take that come from beyond. */
 static double taken_from(const struct lull_ecm *ecm, size_t from, size_t level)
 {
     double all = from ? ecm->links[from - 1].whole : ecm->t_nol;
@@ -36,7 +36,8 @@ static double taken_from(const struct lull_ecm *ecm, size_t from, size_t level)
     return fmax(0, all - beyond);
 }
 
-/* The share of what comes from beyond, each farther level as much as comes from it. */
+/* The measured share of lines from a level beside lines from beyond it: the mean over the farther
+ * levels, weighted with the time that the lines of each take. */
 static double share_of(const struct lull_ecm *ecm, size_t from, size_t level)
 {
     double sum = 0, weights = 0;
@@ -86,7 +87,7 @@ double lull_ecm_scale_latency(double t, double shared, unsigned cores)
     return shared / fmin(1, utilisation);
 }
 
-/* ==== machine ================================================================================= */
+/* ==== what a machine file says ================================================================ */
 
 enum { BENCHMARK_NAME_BYTES = 128, SHORT_BYTES = 24, LINE_BYTES = 64 };
 
@@ -114,7 +115,7 @@ lull_status lull_ecm_clock(const struct lull_machine *machine, double *ret_clock
     return LULL_OK;
 }
 
-/* ---- bandwidth of memory -------------------------------------------------------------------- */
+/* ---- bandwidth of memory --------------------------------------------------------------------- */
 
 static const struct lull_number *fastest(const struct lull_machine *machine, const char *base,
                                          unsigned *ret_threads)
@@ -221,7 +222,7 @@ lull_status lull_ecm_memory_bandwidth(const struct lull_machine *machine,
     return LULL_OK;
 }
 
-/* ---- links ---------------------------------------------------------------------------------- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 static const struct lull_machine_link *link_between(const struct lull_machine *machine,
                                                     const char *from, const char *to)
@@ -256,7 +257,7 @@ static double measured_cycles(const struct link_question *question, const char *
     return stream->explicit * LINE_BYTES / per_cycle;
 }
 
-/* ---- overlap -------------------------------------------------------------------------------- */
+/* ---- overlap --------------------------------------------------------------------------------- */
 
 /* From a scalar product of an array in `far` with one in `near`, a level before it, at least
  * `least`. NAN: not measured, or nothing could overlap. */
@@ -314,7 +315,7 @@ struct lull_ecm_overlap lull_ecm_overlap(const struct lull_machine *machine)
     return overlap;
 }
 
-/* ---- what links take ------------------------------------------------------------------------ */
+/* ---- what links take ------------------------------------------------------------------------- */
 
 double lull_ecm_first_cache(const struct lull_machine *machine, double loads, double stores)
 {

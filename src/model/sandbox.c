@@ -11,18 +11,15 @@
 #include <string.h>
 #include <time.h>
 
-/* ==== library ================================================================================= */
+/* ==== what a file can call ==================================================================== */
 
-/* Internal to model/lua: what a file in a sandbox can call. */
-
-/* What stays of each library: everything else is taken away.
+/* What stays of each library; everything else is taken away.
  *
- * Not there, because their time is not bounded by instructions and the size of their arguments: the
- * patterns of string (find, match, gmatch, gsub), string.rep (of an empty text) and table.move;
- * because they would catch the end of the instructions: pcall, xpcall, coroutines; because results
- * would differ from run to run: math.random, next and Lua's own pairs. Metatables could give a
- * table any length.
- */
+ * The time of some functions is not bounded by the number of instructions and the size of their
+ * arguments: the patterns of string (find, match, gmatch, gsub), string.rep (of an empty text) and
+ * table.move. Some would catch the end of the instructions: pcall, xpcall, coroutines. With some,
+ * results would differ from run to run: math.random, next and Lua's own pairs. Metatables could
+ * give a table any length. */
 static const char *const base_names[] = {"assert",   "error",    "ipairs", "select",
                                          "tonumber", "tostring", "type",   NULL};
 
@@ -36,7 +33,7 @@ static const char *const string_names[] = {"byte",    "char", "format", "len", "
 
 static const char *const table_names[] = {"concat", "insert", "remove", "sort", "unpack", NULL};
 
-/* ---- pairs ---------------------------------------------------------------------------------- */
+/* ---- pairs ----------------------------------------------------------------------------------- */
 
 struct sort_key {
     bool is_text;
@@ -122,7 +119,7 @@ static int sorted_pairs(lua_State *L)
     return 1;
 }
 
-/* ---- globals -------------------------------------------------------------------------------- */
+/* ---- globals --------------------------------------------------------------------------------- */
 
 /* The globals become the named fields of the table on the top of the stack, which is popped. */
 static void keep_globals(lua_State *L, const char *const *names)
@@ -168,7 +165,7 @@ static void lua_open_library(lua_State *L)
     lua_setfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
 }
 
-/* ==== sandbox ================================================================================= */
+/* ==== the sandbox ============================================================================= */
 
 enum {
     USUAL_INSTRUCTIONS = 50000000,
@@ -195,7 +192,7 @@ struct lull_sandbox {
  */
 static const char chunk_name[] = "=model", chunk_prefix[] = "model:";
 
-/* ---- limits --------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static int current_line(lua_State *L)
 {
@@ -255,7 +252,7 @@ static void count_step(lua_State *L, lua_Debug *event)
                (double)sandbox->limits.instructions / 1e6);
 }
 
-/* ---- errors --------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 /* Gives a message a line, where it has none. */
 static int add_line(lua_State *L)
@@ -300,7 +297,7 @@ static lull_status tell(struct lull_sandbox *sandbox, int code, struct lull_erro
     return lull_fail(err, LULL_ERR_FORMAT, "%s: %s", sandbox->path, cause);
 }
 
-/* ---- interface ------------------------------------------------------------------------------ */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 static int open_library_protected(lua_State *L)
 {

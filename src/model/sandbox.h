@@ -2,11 +2,11 @@
  *
  * What a file can call: assert, error, ipairs, pairs, select, tonumber, tostring, type; math
  * without random numbers; of string byte, char, format, len, lower, reverse, sub, upper; of table
- * concat, insert, remove, sort, unpack; and what its user adds. There are no files, no other
- * programs, no other Lua code, no coroutines and metatables, and no way to catch an error. pairs
- * goes over numbers and then strings in their order, so that results do not depend on addresses.
- * Functions of the library whose time does not depend on the size of what they are given are left
- * out.
+ * concat, insert, remove, sort, unpack; and the functions that the sandbox's user adds. There are
+ * no files, no other programs, no other Lua code, no coroutines and metatables, and no way to catch
+ * an error. pairs goes over numbers and then strings in their order, so that results do not depend
+ * on addresses. Functions of the library whose time is not bounded by the size of their arguments
+ * are left out.
  *
  * Instructions and memory are limited; source text alone is read, not precompiled code. Numbers of
  * the model are computed by Lua in double precision, with the C library's pow, exp and log. */
@@ -22,8 +22,8 @@
 struct lull_sandbox;
 
 struct lull_sandbox_limits {
-    uint64_t instructions; /* of Lua's virtual machine, of one load or call; 0: 50 million */
-    size_t bytes;          /* of all that the state holds; 0: 64 MiB */
+    uint64_t instructions; /* of Lua's virtual machine, in one load or call; 0: 50 million */
+    size_t bytes;          /* that the Lua state may hold in all; 0: 64 MiB */
 };
 
 /* `path` is for messages and lull_sandbox_load, and is copied. `limits` may be NULL. Fails with
@@ -32,8 +32,8 @@ lull_status lull_sandbox_open(const char *path, const struct lull_sandbox_limits
                               struct lull_sandbox **ret_sandbox, struct lull_error *err);
 void lull_sandbox_close(struct lull_sandbox *sandbox); /* NULL is allowed */
 
-/* For adding functions and for reading results. Calls of Lua's interface that may raise an error
- * belong into a function for lull_sandbox_protect. */
+/* The Lua state, for adding functions and for reading results. Calls of Lua's interface that may
+ * raise an error belong into a function for lull_sandbox_protect. */
 struct lua_State *lull_sandbox_state(const struct lull_sandbox *sandbox);
 
 /* Reads and runs the file, and leaves what it returns, one value, on the stack. Errors are one
@@ -44,13 +44,13 @@ lull_status lull_sandbox_load(struct lull_sandbox *sandbox, struct lull_error *e
 lull_status lull_sandbox_load_text(struct lull_sandbox *sandbox, const char *text, size_t size,
                                    struct lull_error *err);
 
-/* lua_pcall with the limits and errors of lull_sandbox_load: the function and its arguments are
- * on the stack; on failure nothing takes their place. */
+/* lua_pcall with the limits and errors of lull_sandbox_load. The function and its arguments are on
+ * the stack; the results take their place, on failure nothing does. */
 lull_status lull_sandbox_call(struct lull_sandbox *sandbox, int arguments, int results,
                               struct lull_error *err);
 
-/* Calls `function` with `data` as a light userdata, its only argument, under lull_sandbox_call.
- * What it leaves on the stack is dropped. It may raise errors (luaL_error). */
+/* Calls a C function, which may raise errors (luaL_error), as lull_sandbox_call does. `data`, as a
+ * light userdata, is its only argument. What it leaves on the stack is dropped. */
 lull_status lull_sandbox_protect(struct lull_sandbox *sandbox, lua_CFunction function, void *data,
                                  struct lull_error *err);
 

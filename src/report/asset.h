@@ -1,4 +1,4 @@
-/* Texts that are files of the source tree, kept in the program: see cmake/Assets.cmake. */
+/* Assets: files of the source tree whose text is part of the program (cmake/Assets.cmake). */
 #ifndef LULL_REPORT_ASSET_H
 #define LULL_REPORT_ASSET_H
 

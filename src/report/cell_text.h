@@ -4,23 +4,23 @@
 
 #include "report/model.h"
 
-/* A unit of times that are compared with each other. */
+/* The unit in which times are shown that are compared with each other. */
 struct lull_time_unit;
 
-/* That of the largest time in the row or column that the cell is compared with. */
+/* The unit that fits the largest time in the row or column that the cell is compared with. */
 const struct lull_time_unit *lull_table_time_unit(const struct lull_table *table, size_t row,
                                                   size_t column);
 
-/* What a cell with a value says; `unit` is for times. The text is clean and lives in the arena. */
+/* The text of a cell that has a value; `unit` is for times. It is clean and lives in the arena. */
 const char *lull_cell_format(struct lull_arena *arena, struct lull_cell cell,
                              const struct lull_render_options *options,
                              const struct lull_time_unit *unit);
 
-/* A single value, apart from others. The text lives in the arena. */
+/* The text of a single value that is compared with no others. It lives in the arena. */
 const char *lull_text_cell(struct lull_arena *arena, struct lull_cell cell,
                            const struct lull_render_options *options);
 
-/* How good an efficiency is. */
+/* How good an efficiency is, and what each band means to people. */
 enum lull_efficiency_band { LULL_BAND_GOOD, LULL_BAND_LOOK, LULL_BAND_POOR, LULL_BANDS };
 enum lull_efficiency_band lull_efficiency_band(double value);
 extern const char *const lull_band_meanings[LULL_BANDS];

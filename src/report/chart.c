@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* ==== axis ==================================================================================== */
+/* ==== axes ==================================================================================== */
 
 enum { MOST_TICKS = 64 };
 
@@ -176,7 +176,7 @@ static const char *axis_tick_label(const struct lull_chart *chart, const struct 
                                         : space);
 }
 
-/* ==== raster ================================================================================== */
+/* ==== rasters ================================================================================= */
 
 /* Rasters as paths: one per level, with a stroke as wide as a row for each run of that level. */
 
@@ -213,7 +213,7 @@ static void chart_draw_raster(FILE *out, const struct lull_chart_raster *raster,
     }
 }
 
-/* ==== chart =================================================================================== */
+/* ==== the chart =============================================================================== */
 
 /* Layout: title, legend in rows, a band for the labels of marks, the plot, tick labels, axis
  * labels. */

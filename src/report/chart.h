@@ -1,8 +1,8 @@
 /* Charts as SVG: lines, points with intervals, bars, marked places on the x axis.
  *
- * One file without scripts and foreign fonts. Colours follow the viewer's light or dark mode where
- * it has one. Everything lives in the arena: texts and points are copied. Points outside of what an
- * axis can show (not positive on a logarithmic one, not finite) are left out. */
+ * A chart is one file without scripts and foreign fonts. Its colours follow the viewer's light or
+ * dark mode where there is one. Everything lives in the arena: texts and points are copied. Points
+ * that an axis cannot show (not positive on a logarithmic one, not finite) are left out. */
 #ifndef LULL_REPORT_CHART_H
 #define LULL_REPORT_CHART_H
 
@@ -14,12 +14,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* ==== chart =================================================================================== */
+/* ==== the chart =============================================================================== */
 
 enum lull_chart_scale {
     LULL_CHART_LINEAR,  /* from 0 where all values are positive */
-    LULL_CHART_WHOLE,   /* the same with ticks at whole numbers: counts */
-    LULL_CHART_NUMBERS, /* whole numbers of things, ranks say: from the lowest that is shown */
+    LULL_CHART_WHOLE,   /* as LINEAR, with ticks at whole numbers: counts */
+    LULL_CHART_NUMBERS, /* numbers of things, as of ranks: whole, from the lowest that is shown */
     LULL_CHART_LOG,     /* decades */
     LULL_CHART_SIZES    /* logarithmic, in powers of 2, labels as "32 KiB" */
 };
@@ -37,7 +37,7 @@ enum lull_chart_style {
 };
 
 struct lull_chart_point {
-    double x, y, low, high; /* low, high: an interval of y, or NAN */
+    double x, y, low, high; /* low and high: an interval of y; NAN: none */
 };
 
 struct lull_chart;
@@ -50,9 +50,9 @@ void lull_chart_y_axis(struct lull_chart *chart, const char *label, const char *
                        enum lull_chart_scale scale);
 void lull_chart_series(struct lull_chart *chart, const char *label, enum lull_chart_style style,
                        const struct lull_chart_point *points, size_t count);
-/* How much of something there is, in rectangles of the same size that cover a part of the plot. For
- * linear axes; drawn as runs of equal levels, so that its size does not depend on what it stands
- * for. */
+/* How much of something there is, in rectangles of the same size that cover a part of the plot.
+ * Only for linear axes. Neighbours of the same level in a row are drawn as one, so that the size of
+ * the drawing does not depend on what it stands for. */
 enum { LULL_RASTER_LEVELS = 5 }; /* 0: nothing, drawn as the background */
 struct lull_chart_raster {
     double left, right, bottom, top; /* edges, in values of the axes */
@@ -75,14 +75,14 @@ lull_status lull_chart_save(const char *path, const struct lull_chart *chart,
  * of its charts: without rules and attributes of style. */
 void lull_chart_write_inline(const struct lull_chart *chart, FILE *out);
 
-/* ==== axis ==================================================================================== */
+/* ==== the inside of a chart =================================================================== */
 
-/* The inside of a chart, and its axes: ranges, ticks and labels. Internal to the report room. */
+/* Internal to the report room. */
 
 struct lull_axis {
     const char *label, *unit;
     enum lull_chart_scale scale;
-    double low, high; /* found from the points */
+    double low, high; /* ends of the range, found from the points */
 };
 
 /* One series of a chart, or one raster. */

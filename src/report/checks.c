@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ==== checks ================================================================================== */
+/* ==== what all forms need ===================================================================== */
 
 /* "passed", "failed", "unknown". */
 static const char *check_word(enum lull_check_status status)
@@ -37,7 +37,7 @@ lull_status lull_checks_save(const char *path, const struct lull_checks_form *fo
     return lull_file_write(path, write_file, &(struct file){form, checks}, err);
 }
 
-/* ==== badge =================================================================================== */
+/* ==== a badge ================================================================================= */
 
 /* A badge for the page of a project: what is checked on the left, how it ended on the right. */
 
@@ -66,7 +66,7 @@ static void write_badge(const struct lull_checks *checks, FILE *out)
 
 const struct lull_checks_form lull_checks_badge = {.name = "badge", .write = write_badge};
 
-/* ==== github ================================================================================== */
+/* ==== GitHub ================================================================================== */
 
 /* Workflow commands: one line each, which GitHub shows beside the line of the source that it names.
  * https://docs.github.com/actions/reference/workflow-commands-for-github-actions */
@@ -106,7 +106,7 @@ static void write_github(const struct lull_checks *checks, FILE *out)
 
 const struct lull_checks_form lull_checks_github = {.name = "github", .write = write_github};
 
-/* ==== gitlab ================================================================================== */
+/* ==== GitLab ================================================================================== */
 
 /* OpenMetrics, of which GitLab compares the values of two branches.
  * https://docs.gitlab.com/ee/ci/testing/metrics_reports.html */
@@ -143,7 +143,7 @@ static void write_gitlab(const struct lull_checks *checks, FILE *out)
 
 const struct lull_checks_form lull_checks_gitlab = {.name = "gitlab", .write = write_gitlab};
 
-/* ==== junit =================================================================================== */
+/* ==== JUnit =================================================================================== */
 
 /* JUnit's XML, as Jenkins and GitLab read it. What is open counts as skipped: it is no failure. */
 
@@ -193,7 +193,7 @@ static void write_junit(const struct lull_checks *checks, FILE *out)
 
 const struct lull_checks_form lull_checks_junit = {.name = "junit", .write = write_junit};
 
-/* ==== markdown ================================================================================ */
+/* ==== Markdown ================================================================================ */
 
 /* Markdown, for summaries of jobs and comments on changes. */
 

@@ -1,5 +1,5 @@
-/* What was checked, for the programs that watch over the development of others: one file per form
- * of theirs. Texts are data and may hold anything. */
+/* What was checked, in the forms of programs that watch over the development of others. Texts are
+ * data and may hold anything. */
 #ifndef LULL_REPORT_CHECKS_H
 #define LULL_REPORT_CHECKS_H
 
@@ -15,7 +15,7 @@ struct lull_check {
     const char *name; /* "runtime > 1.05 * baseline" */
     enum lull_check_status status;
     const char *message; /* a sentence */
-    const char *file;    /* of the source, which the failure belongs to; "": not known */
+    const char *file;    /* source file that the failure belongs to; "": not known */
     uint32_t line;
 };
 

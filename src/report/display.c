@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* ==== terminal ================================================================================ */
+/* ==== the terminal ============================================================================ */
 
 static bool wants_colour(bool terminal, enum lull_colour colour)
 {
@@ -42,7 +42,7 @@ struct lull_render_options lull_terminal_options(int fd, enum lull_colour colour
     };
 }
 
-/* ==== display ================================================================================= */
+/* ==== text ==================================================================================== */
 
 struct range {
     uint32_t first, last;

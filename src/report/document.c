@@ -36,7 +36,7 @@ const char *lull_gain_text(const struct lull_shown_gain *gain, struct lull_arena
                              saved, low, high);
 }
 
-/* ==== document ================================================================================ */
+/* ==== the document ============================================================================ */
 
 /* One more element at the end of an array in the arena. */
 #define APPEND(arena, array, count, capacity)                                                 \

@@ -15,18 +15,19 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* ==== document ================================================================================ */
+/* ==== the document ============================================================================ */
 
-/* In JSON and CSV times are in seconds, sizes in bytes, efficiencies and shares fractions of 1,
- * all with every digit; what is said of people below is the text renderer. */
+/* The kinds of values. Comments show how the text renderer writes them for people. In JSON and CSV
+ * times are in seconds, sizes in bytes, efficiencies and shares are fractions of 1, and all have
+ * every digit. */
 enum lull_cell_kind {
     LULL_CELL_EMPTY,
     LULL_CELL_TEXT,
     LULL_CELL_COUNT,      /* "22,180" */
     LULL_CELL_NUMBER,     /* any quantity; `digits` decimals for people */
     LULL_CELL_QUANTITY,   /* in an SI unit; "35.20 GB/s" */
-    LULL_CELL_TIME,       /* ns; people see a unit that fits all values it is compared with, or
-                             one of its own where that leaves less than three digits */
+    LULL_CELL_TIME,       /* ns; people see it in a unit that fits all values it is compared with,
+                             or in one of its own where that would leave less than three digits */
     LULL_CELL_BYTES,      /* "12.3 MiB" */
     LULL_CELL_SHARE,      /* of a whole; "12.3 %" */
     LULL_CELL_EFFICIENCY, /* 1 is ideal; coloured by value */
@@ -70,16 +71,16 @@ void lull_document_fact(struct lull_document *document, const char *id, const ch
 void lull_document_note(struct lull_document *document, enum lull_note_kind kind,
                         const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* A value of the caller's own making under `key` at the top of the JSON document; the other
+/* Adds a value that the caller writes itself, under `key` at the top of the JSON document; other
  * renderers pass over it. `write` writes exactly one value; `data` is borrowed. */
 void lull_document_attach(struct lull_document *document, const char *key,
                           void (*write)(struct lull_json *json, const void *data),
                           const void *data);
 
-/* Which values of a table are of the same sort and compared with each other. */
+/* Which values of a table are of the same sort and are compared with each other. */
 enum lull_table_axis {
-    LULL_BY_ROW,   /* those of a row: one column per run */
-    LULL_BY_COLUMN /* those of a column: one row per thing */
+    LULL_BY_ROW,   /* the values of a row, as in a table with one column per run */
+    LULL_BY_COLUMN /* the values of a column, as in a table with one row per thing */
 };
 
 struct lull_table *lull_document_table(struct lull_document *document, const char *id,
@@ -95,12 +96,12 @@ uint32_t lull_table_row(struct lull_table *table, const char *id, const char *la
                         uint32_t parent);
 /* Unit of the numbers in a row ("GHz"). */
 void lull_table_row_unit(struct lull_table *table, uint32_t row, const char *unit);
-/* What a row means, a formula say; for JSON. */
+/* What a row means, as a formula; for JSON. */
 void lull_table_row_about(struct lull_table *table, uint32_t row, const char *about);
 /* Sets the next row apart from those above it. */
 void lull_table_rule(struct lull_table *table);
 void lull_table_set(struct lull_table *table, uint32_t row, uint32_t column, struct lull_cell cell);
-/* All tables from here on are for who wants to know more: the text renderer leaves them out. */
+/* All tables that are added from here on are details, which the text renderer leaves out. */
 void lull_document_details(struct lull_document *document);
 
 struct lull_render_options {
@@ -108,7 +109,7 @@ struct lull_render_options {
     bool unicode;        /* tree drawing characters */
     unsigned width;      /* of the terminal, 0: no limit; wide tables are split into several */
     int digits;          /* decimals of efficiencies for people; 0: the usual two */
-    uint64_t most_bytes; /* of a page; 0: no limit */
+    uint64_t most_bytes; /* the largest size of a page; 0: no limit */
 };
 
 struct lull_renderer {
@@ -123,30 +124,30 @@ struct lull_renderer {
                          const struct lull_render_options *options, struct lull_error *err);
 };
 
-/* NULL at the end. */
+/* All renderers, NULL at the end. */
 extern const struct lull_renderer *const lull_renderers[];
 const struct lull_renderer *lull_renderer_find(const char *name); /* NULL if unknown */
 
 /* ==== findings ================================================================================ */
 
-/* What a document carries beside tables: findings, sentences on what a run lost its time by. Text
- * shows the first ones, the page all with a link to the place, JSON all with every digit. They are
- * borrowed, as pictures are; times are ns from the begin of the run. */
+/* Findings are sentences on what a run lost its time by. Text shows the first of them, the page all
+ * with a link to the place, JSON all with every digit. They are borrowed, as pictures are; times
+ * are ns from the begin of the run. */
 
-enum { LULL_FINDINGS_IN_TEXT = 5 };
+enum { LULL_FINDINGS_IN_TEXT = 5 }; /* the most findings that text shows */
 
 struct lull_shown_fact {
     const char *id, *label;
     struct lull_cell value;
 };
 
-/* What its removal would save of the runtime. */
+/* What fixing a finding would save of the runtime. */
 struct lull_shown_gain {
-    const char *fixed;  /* "Divided among its threads"; NULL: "Without it" */
-    const char *absent; /* why that is not known; NULL: it is */
+    const char *fixed;  /* how it is fixed, "Divided among its threads"; NULL: "Without it" */
+    const char *absent; /* why the gain is not known; NULL: it is known */
     int64_t ns, low_ns, high_ns;
-    double factor;
-    bool too_small; /* to be told from the error of the replay */
+    double factor;  /* by which the run would be faster */
+    bool too_small; /* it cannot be told from the error of the replay */
 };
 
 struct lull_shown_finding {
@@ -156,10 +157,10 @@ struct lull_shown_finding {
     const char *cause, *next; /* NULL: none */
     int64_t lost_ns;          /* core time */
     struct lull_shown_gain gain;
-    /* The place; negative or NULL: not one. */
+    /* The place of the finding; negative or NULL: it is not at one rank, one node and so on. */
     int64_t rank, thread;
     const char *node, *region, *site;
-    int64_t begin, end; /* end 0: none */
+    int64_t begin, end; /* end 0: no span of time */
     const struct lull_shown_fact *facts;
     uint32_t n_facts;
     /* Where the page shows it: a timeline of the document and a row of it. */

@@ -1,11 +1,12 @@
-/* The findings of a document as JSON. Internal to the report room. */
+/* Documents as JSON; docs/formats/json.md describes the result, docs/formats/report.md that of
+ * timelines and matrices. */
 #include "report/model.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
-/* ==== json findings =========================================================================== */
+/* ==== findings ================================================================================ */
 
 static void put_finding_string(struct lull_json *json, const char *key, const char *text)
 {
@@ -112,10 +113,7 @@ static void json_findings(struct lull_json *json, const struct lull_document *do
     lull_json_array_end(json);
 }
 
-/* ==== json pictures =========================================================================== */
-
-/* Timelines and matrices of a document as JSON: docs/formats/report.md. Internal to the report
- * room. */
+/* ==== timelines and matrices ================================================================== */
 
 /* Cells of all rows where there are no more; else of those that have fine cells. */
 enum { MOST_ROWS_WITH_CELLS = 4096 };
@@ -141,7 +139,7 @@ static void write_index(struct lull_json *json, const char *key, uint32_t index)
         lull_json_uint(json, index);
 }
 
-/* ---- what a timeline is about -------------------------------------------------------------- */
+/* ---- what a timeline is about ---------------------------------------------------------------- */
 
 static void write_activities(struct lull_json *json, const struct lull_picture_timeline *timeline)
 {
@@ -240,7 +238,7 @@ static void write_head(struct lull_json *json, const struct lull_picture_timelin
     json->compact = compact;
 }
 
-/* ---- cells --------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 /* The cells of a row by activity; activities without time are left out. */
 static void write_row_cells(struct lull_json *json, const struct lull_picture_timeline *timeline,
@@ -282,7 +280,7 @@ static void write_timeline_cells(struct lull_json *json,
     free(ns);
 }
 
-/* ---- matrices ------------------------------------------------------------------------------ */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 static void write_names(struct lull_json *json, const char *key, const char *const *names,
                         uint32_t count)
@@ -368,9 +366,7 @@ static void json_pictures(struct lull_json *json, const struct lull_document *do
     lull_json_array_end(json);
 }
 
-/* ==== render json ============================================================================= */
-
-/* Documents as JSON; docs/formats/json.md describes the result. */
+/* ==== the document ============================================================================ */
 
 /* Other programs read JSON numbers as doubles: above 2^53 a string keeps all digits. */
 static void write_count(struct lull_json *json, uint64_t value)
@@ -384,7 +380,7 @@ static void write_count(struct lull_json *json, uint64_t value)
     lull_json_string(json, text);
 }
 
-/* The value of a cell (render/render_json.c). */
+/* Writes the value of a cell. */
 static void json_cell(struct lull_json *json, struct lull_cell cell)
 {
     switch (cell.kind) {

@@ -6,24 +6,18 @@
 
 #include <stdio.h>
 
-/* ==== markup ================================================================================== */
-
-/* Any text as content of an element or value of an attribute in double quotes: what HTML would
- * read is escaped, and what must not be shown (controls, directions, bytes that are not UTF-8,
- * characters that HTML forbids) is written as "\x1b". */
+/* Writes any text as the content of an element or as the value of an attribute in double quotes.
+ * What HTML would read is escaped. What must not be shown (controls, directions, bytes that are not
+ * UTF-8, characters that HTML forbids) is written as "\x1b". */
 void lull_markup_text(FILE *out, const char *text);
 
-/* ==== html ==================================================================================== */
+enum { LULL_PAGE_NAME = 200 }; /* characters of a name on a page */
 
-/* Foreign texts inside of HTML. Internal to the report room. */
-
-enum { LULL_PAGE_NAME = 200 };
-
-/* A clean copy (report/display.h), without its middle where it has more than LULL_PAGE_NAME
- * characters. */
+/* A clean copy (report/display.h) of a name, without its middle where it has more than
+ * LULL_PAGE_NAME characters. */
 const char *lull_page_name(struct lull_arena *arena, const char *text);
 
-/* As lull_markup_text, cut like that. */
+/* Writes what lull_page_name returns, as lull_markup_text does. */
 void lull_html_name(FILE *out, struct lull_arena *arena, const char *text);
 
 #endif

@@ -28,7 +28,7 @@ struct lull_column {
 struct lull_row {
     const char *id, *label, *unit, *about; /* unit and about: "" if there is none */
     uint32_t parent;                       /* row index or LULL_NO_ROW */
-    bool rule;                             /* set apart from the row above */
+    bool rule;                             /* the row is set apart from the row above */
     struct lull_cell *cells;               /* those from n_cells on are empty */
     size_t n_cells;
 };
@@ -61,7 +61,7 @@ struct lull_document {
     struct lull_attachment *attachments;
     size_t n_attachments, attachments_capacity;
     struct lull_table *tables, **tables_end;
-    bool details; /* tables from here on are */
+    bool details; /* tables that are added from now on are details */
     struct lull_picture_chart *charts;
     size_t n_charts, charts_capacity;
     const struct lull_picture_timeline **timelines;
@@ -76,7 +76,8 @@ struct lull_document {
 /* The cell, empty where none was set. */
 struct lull_cell lull_table_get(const struct lull_table *table, size_t row, size_t column);
 
-/* "s", "B", "count", "ratio", "text"; `unit` for plain numbers; "" for what has no value. */
+/* The unit of a value for programs: "s", "B", "count", "ratio", "text"; for plain numbers `unit`;
+ * "" for a cell without value. */
 const char *lull_cell_unit(struct lull_cell cell, const char *unit);
 
 extern const struct lull_renderer lull_renderer_text, lull_renderer_json, lull_renderer_csv,

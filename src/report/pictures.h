@@ -49,11 +49,11 @@ struct lull_picture_row {
     uint32_t parent;   /* an earlier row, or LULL_PICTURE_NO_ROW */
     uint32_t n_leaves; /* locations in it: a cell of the row has n_leaves * bin ns in all */
     uint32_t leaf;     /* index among the leaves; LULL_PICTURE_NO_ROW: it has children */
-    unsigned level;    /* the deepest one of its cells: 2^level bins */
+    unsigned level;    /* the deepest level of its cells: 2^level bins */
 };
 
 struct lull_picture_step {
-    int64_t end;     /* it begins where the one before ends */
+    int64_t end;     /* the step begins where the one before ends */
     uint32_t region; /* index into regions, or LULL_PICTURE_NO_ROW */
     uint8_t activity;
 };
@@ -93,9 +93,9 @@ struct lull_picture_timeline {
     const char *absent;     /* why there is none, a sentence, then nothing below is set; NULL: there
                                is one */
     const char *command;    /* "lull report run.lull --window", to which FROM:TO in seconds
-                               ("0.5s:1.2s") is    added for a closer look; ready for a shell */
+                               ("0.5s:1.2s") is added for a closer look; ready for a shell */
     int64_t begin, end;     /* of the axis */
-    unsigned level;         /* the deepest one of any row */
+    unsigned level;         /* the deepest level of any row */
     const struct lull_picture_activity *activities;
     uint32_t n_activities;               /* <= LULL_PICTURE_ACTIVITIES; those that have time */
     const struct lull_picture_row *rows; /* a row before its children */
@@ -107,7 +107,7 @@ struct lull_picture_timeline {
      * that of the row; bin i of level L begins at begin + floor(i * (end - begin) / 2^L). */
     void (*cells)(const void *data, uint32_t row, unsigned level, uint32_t first, uint32_t count,
                   int64_t *ret_ns);
-    /* The pieces of a leaf that are kept step by step, and the steps of one. */
+    /* How many pieces of a leaf are kept step by step; one of these pieces; a step of a piece. */
     uint32_t (*pieces)(const void *data, uint32_t leaf);
     struct lull_picture_piece (*piece)(const void *data, uint32_t leaf, uint32_t piece);
     struct lull_picture_step (*step)(const void *data, const struct lull_picture_piece *piece,
@@ -119,11 +119,11 @@ struct lull_picture_timeline {
     uint32_t n_counters;
     const void *data;
 
-    uint64_t n_steps, n_messages; /* of the run; all of them are there, or some */
-    bool all_steps, all_messages;
+    uint64_t n_steps, n_messages;                /* of the run */
+    bool all_steps, all_messages;                /* all of them are here, not only some */
     const struct lull_picture_message *messages; /* by time of sending */
     size_t n_kept_messages;
-    const struct lull_picture_place *places; /* longest waits, the longest first */
+    const struct lull_picture_place *places; /* the longest waits, longest first */
     uint32_t n_places;
     const uint32_t *differing; /* rows whose useful time differs most from their peers' */
     uint32_t n_differing;
@@ -134,7 +134,8 @@ void lull_document_timeline(struct lull_document *document,
 
 /* ---- matrices ------------------------------------------------------------------------------ */
 
-/* Something for each pair of a row and a column: messages between ranks, iterations of ranks. */
+/* One value for each pair of a row and a column, as of messages between ranks or of the iterations
+ * of ranks. */
 struct lull_picture_layer {
     const char *id, *label, *unit; /* unit: "B", "s", "count", "ratio", "GHz" ... */
     const double *values;          /* [n_rows][n_columns]; NAN: none */
@@ -142,7 +143,7 @@ struct lull_picture_layer {
 
 struct lull_picture_matrix {
     const char *id, *title, *about;     /* about: one sentence on how to read it */
-    const char *absent;                 /* why there is none, a sentence; NULL: there is one */
+    const char *absent;                 /* why there is no matrix, a sentence; NULL: there is one */
     const char *row_axis, *column_axis; /* "sender", "receiver" */
     const char *const *row_names, *const *column_names;
     uint32_t n_rows, n_columns;

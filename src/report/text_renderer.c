@@ -1,4 +1,4 @@
-/* Tables as text: the layout half of the text renderer. */
+/* Documents for people: facts, tables with aligned columns, findings, timelines, notes. */
 #include "base/text.h"
 #include "report/cell_text.h"
 #include "report/display.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ==== text table ============================================================================== */
+/* ==== tables ================================================================================== */
 
 #define GAP            2  /* between columns */
 #define MIN_LABEL      16 /* labels are not shortened below this */
@@ -364,9 +364,7 @@ static void text_legend(FILE *out)
                 i + 1 < LULL_BANDS ? ", " : "\n");
 }
 
-/* ==== text findings =========================================================================== */
-
-/* The first findings of a document for people. Internal to the report room. */
+/* ==== findings ================================================================================ */
 
 enum { INDENT = 3 };
 
@@ -421,9 +419,7 @@ static void text_findings(FILE *out, const struct lull_document *document, size_
                 document->n_findings - shown);
 }
 
-/* ==== text timeline =========================================================================== */
-
-/* Timelines as text: blocks and letters. Internal to the report room. */
+/* ==== timelines =============================================================================== */
 
 /* A timeline in at most 20 lines of one row or several neighbouring ones. A character is a cell:
  * how much of it is useful, and what most of the rest is. Where a row differs from its peers and is
@@ -469,7 +465,7 @@ static uint32_t bins_of(const struct drawing *drawing)
     return UINT32_C(1) << drawing->level;
 }
 
-/* ---- which rows ---------------------------------------------------------------------------- */
+/* ---- which rows ------------------------------------------------------------------------------ */
 
 static uint32_t count_children(const struct lull_picture_timeline *timeline, uint32_t row)
 {
@@ -510,7 +506,7 @@ static void pick_rows(struct drawing *drawing)
     drawing->per_line = (drawing->n_picked + MOST_LINES - 1) / MOST_LINES;
 }
 
-/* ---- one line ------------------------------------------------------------------------------ */
+/* ---- one line -------------------------------------------------------------------------------- */
 
 /* Which activity of a kind other than useful has most of a cell; n_activities: none. */
 static uint32_t most_of_rest(const struct drawing *drawing, const int64_t *cell)
@@ -656,7 +652,7 @@ static void put_lines(struct drawing *drawing)
     }
 }
 
-/* ---- around the lines ---------------------------------------------------------------------- */
+/* ---- around the lines ------------------------------------------------------------------------ */
 
 static void put_axis(struct drawing *drawing)
 {
@@ -767,9 +763,7 @@ static void text_timeline(FILE *out, struct lull_arena *arena,
     put_legend(&drawing);
 }
 
-/* ==== render text ============================================================================= */
-
-/* Documents for people: facts, tables with aligned columns, notes. */
+/* ==== the document ============================================================================ */
 
 #define PLAIN_WIDTH 100 /* of running text where no terminal sets a limit */
 

@@ -25,7 +25,8 @@ static bool is_whole(const struct lull_waterfall_step *step)
     return step->from == 0;
 }
 
-/* Around the steps, with a tenth of their extent on either side; from 0 where that is near. */
+/* The range of the axis: from a quarter of the steps' extent below the lowest amount to the
+ * highest; from 0 where its begin would be below 0.3 of the highest amount. */
 static struct scale find_scale(const struct lull_waterfall *waterfall)
 {
     struct scale scale = {INFINITY, -INFINITY};

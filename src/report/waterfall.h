@@ -1,5 +1,5 @@
-/* A waterfall as SVG: one bar for each step from one amount to another, each where the one before
- * ended; the first and the last stand from 0. */
+/* A waterfall as SVG: how one amount becomes another in steps. Each step is a bar, which begins
+ * where the one before ended; the first and the last bar are the whole amounts and begin at 0. */
 #ifndef LULL_REPORT_WATERFALL_H
 #define LULL_REPORT_WATERFALL_H
 
@@ -9,8 +9,8 @@
 
 struct lull_waterfall_step {
     const char *label;
-    double from, to;  /* the whole: from 0 */
-    const char *text; /* beside the bar */
+    double from, to;  /* amounts; of a whole amount `from` is 0 */
+    const char *text; /* stands beside the bar */
 };
 
 struct lull_waterfall {
@@ -19,9 +19,9 @@ struct lull_waterfall {
     size_t count;
 };
 
-/* Writes it as SVG into a file, as lull_file_write does (base/output_file.h). The axis begins where
- * no bar is cut, and not at 0 where the steps would be too short to see: then the whole bars are
- * broken. */
+/* Writes the waterfall into a file, as lull_file_write does (base/output_file.h). Where steps would
+ * be too short to see, the axis does not begin at 0 but just below the lowest step; then the bars
+ * of the whole amounts are drawn broken. */
 lull_status lull_waterfall_save(const char *path, const struct lull_waterfall *waterfall,
                                 struct lull_error *err);
 

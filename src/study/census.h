@@ -1,4 +1,4 @@
-/* Counting what a trace holds, in one pass over all events. */
+/* A census: counts what a trace holds, in one pass over all events. */
 #ifndef LULL_STUDY_CENSUS_H
 #define LULL_STUDY_CENSUS_H
 
@@ -7,17 +7,19 @@
 
 struct lull_census {
     uint64_t events[LULL_EVENT_KINDS];
-    uint64_t collectives[LULL_COLLECTIVES];      /* participations: begun by one process each */
-    uint64_t collective_bytes[LULL_COLLECTIVES]; /* sent by all */
+    uint64_t collectives[LULL_COLLECTIVES];      /* how often a process took part in one: an
+                                                    operation of 4 processes counts 4 */
+    uint64_t collective_bytes[LULL_COLLECTIVES]; /* sent, all processes together */
     uint64_t sent, received;             /* messages, without those to and from MPI_PROC_NULL */
-    uint64_t sent_bytes, received_bytes; /* of them */
+    uint64_t sent_bytes, received_bytes; /* of these messages */
     uint64_t largest_message;
     uint64_t rma_bytes, io_bytes;
-    uint64_t *readings; /* [n_counters] */
+    uint64_t *readings; /* [n_counters] readings of each counter */
 };
 
-/* The result lives in `arena`. `progress` may be NULL. Of a team, whose members read their
- * processes (NULL: alone), the first has it, and the quirks of all. */
+/* Counts. The result lives in `arena`. `progress` may be NULL. With a division each member of its
+ * team reads its processes, and the first member has the result and the quirks of all; `division`
+ * NULL: this process reads all. */
 lull_status lull_census_take(const struct lull_trace *trace, const struct lull_division *division,
                              unsigned workers, void (*progress)(void *context, double share),
                              void *progress_context, struct lull_arena *arena,

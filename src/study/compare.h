@@ -1,4 +1,5 @@
-/* Runs compared: do they belong together, which is the reference, how does the problem grow. */
+/* Comparing runs: whether they belong together, which of them is the reference, how the problem
+ * grows from run to run, and the values of their metrics. */
 #ifndef LULL_STUDY_COMPARE_H
 #define LULL_STUDY_COMPARE_H
 
@@ -10,8 +11,8 @@
 lull_status lull_study_check(const struct lull_runs *runs, bool force, struct lull_notices *notices,
                              struct lull_arena *arena, struct lull_error *err);
 
-/* The run called `name` (its path or name); NULL: the first, that with the fewest threads. Fails
- * with the names that there are. */
+/* Makes the run called `name` (its path or its name) the reference; NULL: the first run, which has
+ * the fewest threads. Fails with the names that there are. */
 lull_status lull_study_reference(struct lull_runs *runs, const char *name, struct lull_arena *arena,
                                  struct lull_error *err);
 
@@ -27,28 +28,28 @@ enum lull_scaling_wish {
 void lull_study_scaling(struct lull_runs *runs, enum lull_scaling_wish wish,
                         struct lull_notices *notices);
 
-/* How runs are compared: all of the above. */
+/* How runs are compared. */
 struct lull_comparison_wish {
     const char *reference; /* NULL: that with the fewest threads */
     bool force;
     enum lull_scaling_wish scaling;
 };
 
-/* Reads the runs, checks and compares them, and fills their values. lull_runs_close in either
- * case. */
+/* Reads the runs, checks and compares them, and fills their values. Ends with lull_runs_close,
+ * whether it fails or not. */
 lull_status lull_study_compare(const char *const *paths, uint32_t count,
                                const struct lull_runs_options *options,
                                const struct lull_comparison_wish *wish,
                                struct lull_notices *notices, struct lull_arena *arena,
                                struct lull_runs *ret_runs, struct lull_error *err);
 
-/* The same of runs that are there. */
+/* Does the same with runs that were read before. */
 lull_status lull_study_compare_loaded(struct lull_runs *runs,
                                       const struct lull_comparison_wish *wish,
                                       struct lull_notices *notices, struct lull_arena *arena,
                                       struct lull_error *err);
 
-/* Fills the values of all runs, which have their input. The values live in `arena`. */
+/* Computes the values of all runs from their `input`. The values live in `arena`. */
 lull_status lull_study_compute(struct lull_runs *runs, struct lull_arena *arena,
                                struct lull_error *err);
 

@@ -132,7 +132,7 @@ static bool get_suppositions(void *context, uint32_t member, struct lull_flow *f
     return good;
 }
 
-/* ---- prices --------------------------------------------------------------------------------- */
+/* ---- prices ---------------------------------------------------------------------------------- */
 
 /* Nobody is sent to a command that fails. */
 static void leave_out_replays(struct lull_diagnosis *diagnosis)
@@ -214,9 +214,9 @@ lull_status lull_diagnosis_price(const struct lull_run *run,
     return LULL_OK;
 }
 
-/* ==== diagnosis =============================================================================== */
+/* ==== the diagnosis =========================================================================== */
 
-/* ---- while the run is read ----------------------------------------------------------------- */
+/* ---- while the run is read ------------------------------------------------------------------- */
 
 lull_status lull_diagnosis_join(struct lull_diagnosis_evidence *evidence,
                                 struct lull_joint_pass *joint, struct lull_error *err)
@@ -265,7 +265,7 @@ void lull_diagnosis_release(struct lull_diagnosis_evidence *evidence)
     *evidence = (struct lull_diagnosis_evidence){0};
 }
 
-/* ---- the evidence -------------------------------------------------------------------------- */
+/* ---- the evidence ---------------------------------------------------------------------------- */
 
 /* Waves of a field; none where they cannot be found. */
 static void find_waves(const struct lull_wave_field *field, struct lull_arena *arena,

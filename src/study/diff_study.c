@@ -185,7 +185,7 @@ static struct samples make_samples(const struct lull_diff *diff, struct lull_are
     return samples;
 }
 
-/* Of the values that were put into the samples. */
+/* The difference between the values that were put into the samples. */
 static struct lull_difference find_difference(struct samples *samples)
 {
     struct lull_difference found = {.has_interval = samples->has_margin};
@@ -209,7 +209,7 @@ static const struct lull_history_entry *run_before(const struct lull_diff *diff,
     return i < diff->n_before ? &diff->before[i] : &diff->history->entries[i - diff->n_before];
 }
 
-/* Of one part; without one of the runtime. */
+/* The difference in one part; `part` NULL: in the runtime. */
 static struct lull_difference compare_samples(const struct lull_diff *diff,
                                               const struct lull_part *part, struct samples *samples)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== disturbed =============================================================================== */
+/* ==== disturbed on purpose ==================================================================== */
 
 const char *lull_disturbed_describe(const struct lull_trace *trace, struct lull_arena *arena)
 {
@@ -105,8 +105,8 @@ uint32_t lull_cores_of(const struct lull_trace *trace, struct lull_arena *arena)
     return count;
 }
 
-/* Of the time in which threads had no core, the share in which those of the run had them: where
- * they want more cores than there are, some must wait, whatever else the machine does. */
+/* The share of the time without a core that is due to the run's own threads: where they want more
+ * cores than there are, some must wait, whatever else the machine does. */
 static double own_share(const struct lull_trace *trace, struct lull_arena *arena)
 {
     struct group *groups = lull_arena_zero(arena, trace->n_locations, sizeof *groups);

@@ -1,5 +1,5 @@
-/* Whether the threads of a run had their cores to themselves: else its times tell of the machine.
- */
+/* Whether a run's times tell of the program: they do not where threads had no cores for themselves,
+ * nor where the run was disturbed on purpose. */
 #ifndef LULL_STUDY_INTERFERENCE_H
 #define LULL_STUDY_INTERFERENCE_H
 
@@ -7,25 +7,26 @@
 
 /* ==== cores =================================================================================== */
 
-/* The cores that the threads of a run might use, of all nodes; 0: the trace does not tell. */
+/* The number of cores that the threads of a run might use, of all nodes together; 0: the trace does
+ * not tell. */
 uint32_t lull_cores_of(const struct lull_trace *trace, struct lull_arena *arena);
 
-/* One sentence where threads could have run and had no core for more than 5 % of the time: how
- * many, which most, and whether the run's own threads or others had the cores. NULL: none had, or
- * the trace does not tell. In `arena`. */
+/* A sentence, in `arena`, where threads could have run but had no core for more than 5 % of the
+ * time: how many threads that were, which of them was without a core longest, and whether the run's
+ * own threads or other programs had the cores. NULL: there was no such thread, or the trace does
+ * not tell. */
 const char *lull_cores_describe(const struct lull_trace *trace, struct lull_arena *arena);
 
-/* What that has to do with a replay that is shorter than the run, as a sentence with a space before
- * it; "" where all had their cores, the trace does not tell, or the replay is not shorter. */
+/* What threads without a core have to do with a replay that is shorter than the run, as a sentence
+ * with a space before it; "" where all threads had cores, the trace does not tell, or the replay is
+ * not shorter. */
 const char *lull_cores_excuse(const struct lull_trace *trace, bool shorter,
                               struct lull_arena *arena);
 
-/* ==== disturbed =============================================================================== */
+/* ==== disturbed on purpose ==================================================================== */
 
-/* Whether a run was disturbed on purpose: else its times tell of the program. */
-
-/* One sentence without its end: with what, and what of it could not be done; NULL: it was not. In
- * `arena`. */
+/* What a run was disturbed with on purpose (lull record --inject), and what of that could not be
+ * done: one sentence without its full stop, in `arena`. NULL: it was not disturbed. */
 const char *lull_disturbed_describe(const struct lull_trace *trace, struct lull_arena *arena);
 
 #endif

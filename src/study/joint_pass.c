@@ -7,21 +7,20 @@
 
 #include <string.h>
 
-/* ==== relay =================================================================================== */
+/* ==== one sequence of events for a team ======================================================= */
 
-/* The events of a run that are one sequence (trace/scan.h), over a team. */
-
-/* Of what is on its way to a member there are no more than some parcels: it tells now and then how
- * many it has taken. */
+/* The events of some runs are one sequence (trace/scan.h): the first member of a team reads them
+ * and passes them on to the others in parcels. At most MOST_UNDERWAY parcels are on their way to a
+ * member; it tells the first after every TELL_EVERY parcels that it has taken them. */
 
 enum { MOST_UNDERWAY = 64, TELL_EVERY = 16 }; /* parcels of 64 KiB to a member */
 
 struct passing {
     struct lull_relay relay;
     const struct lull_division *division;
-    uint32_t *underway;           /* [members], on the first */
-    uint32_t untold;              /* on others */
-    struct lull_team_parcel last; /* that was got */
+    uint32_t *underway;           /* on the first: [members] parcels that each has not told of */
+    uint32_t untold;              /* on others: parcels taken since the last telling */
+    struct lull_team_parcel last; /* the one got last, whose bytes are in use */
 };
 
 static uint32_t owner(void *context, uint32_t process)
@@ -79,7 +78,8 @@ static lull_status get_passed(void *context, const void **ret_bytes, size_t *ret
     return status;
 }
 
-/* The scans of a trace become those of all members, each of its part. Both live in `arena`. */
+/* Makes the scans of a trace such relays, in which each member gets the events of its processes.
+ * What they need lives in `arena`. */
 static void relay_attach(const struct lull_trace *trace, const struct lull_division *division,
                          struct lull_arena *arena)
 {
@@ -99,9 +99,9 @@ static void relay_attach(const struct lull_trace *trace, const struct lull_divis
     lull_trace_relay(trace, &passing->relay);
 }
 
-/* ==== division ================================================================================ */
+/* ==== a run that a team reads ================================================================= */
 
-/* ---- the same run --------------------------------------------------------------------------- */
+/* ---- the same run ---------------------------------------------------------------------------- */
 
 /* What must be the same on all members. */
 struct sight {
@@ -141,9 +141,8 @@ static lull_status compare_sights(struct lull_team *team, const struct lull_trac
     return lull_team_agree(team, status, err);
 }
 
-/* Members that open a run together: how often they have told each other something. Those that take
- * part in an exchange that others do not are at another step than these; they see different runs.
- */
+/* Members that open a run together exchange values step by step. `steps` counts the exchanges. A
+ * member that is at another step than the first sees a different run. */
 struct opening {
     struct lull_team *team;
     const char *path;
@@ -299,7 +298,7 @@ lull_status lull_division_gather_quirks(const struct lull_division *division,
     return lull_team_agree(division->team, status, err);
 }
 
-/* ==== joint pass ============================================================================== */
+/* ==== the joint pass ========================================================================== */
 
 /* What belongs to a joint pass while it goes on. */
 struct parts {

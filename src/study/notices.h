@@ -1,6 +1,6 @@
-/* Notices: what a study has to tell beside its numbers. Assumptions, choices, and oddities of an
- * input that was read all the same, in the order in which they were found. Whoever shows the
- * numbers shows them, too. */
+/* Notices: what a study has to tell beside its numbers. They are assumptions, choices, and oddities
+ * of an input that was read all the same, in the order in which they were found. Whoever shows the
+ * numbers shows the notices, too. */
 #ifndef LULL_STUDY_NOTICES_H
 #define LULL_STUDY_NOTICES_H
 
@@ -35,11 +35,13 @@ void lull_notices_add(struct lull_notices *notices, enum lull_notice_kind kind, 
 void lull_notices_add_quirks(struct lull_notices *notices, const struct lull_trace *trace,
                              const char *path);
 
-/* Which part of a run has events, of a trace with lull_has_part: "end at 1.5 s of 2 s". */
+/* Which part of a run has events, for people: "end at 1.5 s of 2 s". The trace has a part
+ * (lull_has_part). */
 const char *lull_notices_part(const struct lull_trace *trace, struct lull_arena *arena);
 
-/* A warning where a copy in that format looks as if the run had ended with its events: sums are our
- * own format's. */
+/* Adds a warning where a copy of the trace in `format` looks as if the run had ended with its last
+ * event. That is so where events stop before the run does: only our own format has sums, which tell
+ * of the rest. */
 struct lull_format;
 void lull_notices_add_cut_copy(struct lull_notices *notices, const struct lull_trace *trace,
                                const char *path, const struct lull_format *format);

@@ -10,8 +10,8 @@
 
 /* ==== iterations ============================================================================== */
 
-/* Rides on a pass beside others. Its memory grows with the calls of MPI that wait, so that it gives
- * up after so many spans, or calls, of master threads. */
+/* Iterations are found in a pass beside other analyses. Their memory grows with the calls of MPI
+ * that wait, so that they are given up after so many spans, or calls, of master threads. */
 #define ITERATIONS_MOST UINT64_C(4000000)
 
 struct lull_iterations {
@@ -77,9 +77,9 @@ static struct lull_consumer iterations_consumer(struct lull_iterations *iteratio
         .context = iterations, .wants = iterations->inner.wants, .steps = pass_on};
 }
 
-/* Behind a pass that a team has shared, by all of its members, before the conclusion: the first has
- * those of all ranks then. NULL: alone. */
-/* Whether to give up depends on the steps of all members. */
+/* After a pass that the members of a team have shared, before the conclusion: all members call it,
+ * and the first has the iterations of all ranks then; `team` NULL: this process has read alone.
+ * Whether to give up depends on the steps of all members. */
 static lull_status iterations_gather(struct lull_iterations *iterations,
                                      const struct lull_division *division, struct lull_error *err)
 {
@@ -129,7 +129,7 @@ static void iterations_destroy(struct lull_iterations *iterations)
     free(iterations);
 }
 
-/* ==== report study ============================================================================ */
+/* ==== the study =============================================================================== */
 
 /* What is read of one trace; the runs get into another order afterwards. */
 struct reading {
@@ -156,7 +156,7 @@ void lull_report_budget(uint64_t bytes, struct lull_report_options *options)
         options->fine--;
 }
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static lull_status join_pass_of_report(void *context, struct lull_joint_pass *joint,
                                        struct lull_error *err)
@@ -184,7 +184,7 @@ static lull_status join_pass_of_report(void *context, struct lull_joint_pass *jo
     return lull_diagnosis_join(&reading->evidence, joint, err);
 }
 
-/* What the members of a team have read of all traces comes to the first. */
+/* Gives what the members of a team have read of all traces to the first. */
 static lull_status gather_readings(const struct report_session *session, struct lull_error *err)
 {
     lull_status status = LULL_OK;
@@ -210,7 +210,7 @@ static struct reading *reading_of(const struct report_session *session,
     return NULL;
 }
 
-/* ---- who differs --------------------------------------------------------------------------- */
+/* ---- who differs ----------------------------------------------------------------------------- */
 
 struct amount {
     uint32_t row;
@@ -287,7 +287,7 @@ static void find_differences(struct lull_report_run *run, struct lull_arena *are
     }
 }
 
-/* ---- the report ---------------------------------------------------------------------------- */
+/* ---- the report ------------------------------------------------------------------------------ */
 
 static const char *why_absent(const struct lull_run *run, struct lull_arena *arena)
 {

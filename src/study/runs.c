@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== run part ================================================================================ */
+/* ==== which part of a run ===================================================================== */
 
 /* Which part of a run its numbers are of. */
 
@@ -142,10 +142,10 @@ static lull_status run_choose_part(struct lull_run *run, const struct lull_runs_
     return LULL_OK;
 }
 
-/* ==== left out ================================================================================ */
+/* ==== what is left out ======================================================================== */
 
-/* What is left out of runs of very many threads, because it would need memory for each of them at
- * the same time. */
+/* Waits and ideal runtimes are left out of runs with very many threads, because they need memory
+ * for all threads at the same time. */
 
 static bool has_more(const struct lull_trace *trace, uint32_t most)
 {
@@ -206,7 +206,7 @@ static void tell_left_out(const struct lull_run *run, const struct lull_runs_opt
                      run->name, run->trace->n_locations, parts[part].what, parts[part].option);
 }
 
-/* ==== analyse ================================================================================= */
+/* ==== the analysis of one run ================================================================= */
 
 /* Puts the run's path in front of an error that does not begin with it: errors of the trace room
  * name the file, those of the metrics cannot know it. Returns `status`. */
@@ -217,7 +217,7 @@ static lull_status run_fail(const struct lull_run *run, lull_status status, stru
     return lull_fail_prefix(err, status, "%s", run->path);
 }
 
-/* ---- the numbers --------------------------------------------------------------------------- */
+/* ---- the numbers ----------------------------------------------------------------------------- */
 
 static void count_threads_of_run(struct lull_run *run)
 {
@@ -256,7 +256,7 @@ static lull_status fail_of_metrics(const struct lull_run *run, lull_status statu
     return lull_fail(err, status, "%s; --force prints them all the same", doubted.text);
 }
 
-/* The second half alone: the numbers of a run whose breakdown is set. */
+/* Finds the numbers of a run whose breakdown is set. */
 static lull_status run_evaluate(struct lull_run *run, const struct lull_runs_options *options,
                                 struct lull_notices *notices, struct lull_arena *arena,
                                 struct lull_error *err)
@@ -298,7 +298,7 @@ const bool *lull_run_callers(const struct lull_run *run, uint32_t application,
     return callers;
 }
 
-/* ---- the runtime on an ideal network ------------------------------------------------------- */
+/* ---- the runtime on an ideal network --------------------------------------------------------- */
 
 /* W: the longest time that a process spends outside MPI. */
 static double longest_outside(const struct lull_pop_input *input)
@@ -377,7 +377,7 @@ static void complete_ideal(struct lull_run *run, const struct lull_runs_options 
         take_ideal(run, run->ideal, notices);
 }
 
-/* ---- the events ---------------------------------------------------------------------------- */
+/* ---- the events ------------------------------------------------------------------------------ */
 
 static void ignore_update(void *context, double share)
 {
@@ -559,7 +559,7 @@ static lull_status read_files(struct lull_run *run, const struct lull_runs_optio
     return lull_file_uses_read(run->trace, &wanted, arena, run->files, err);
 }
 
-/* The only place that reads a run. */
+/* Reads a run; nothing else does. */
 static lull_status read_run(struct lull_run *run, const struct lull_runs_options *options,
                             const struct lull_windows *windows, struct lull_arena *arena,
                             struct lull_error *err)
@@ -614,7 +614,7 @@ lull_status lull_run_analyse(struct lull_run *run, const struct lull_runs_option
     return run_fail(run, status, err);
 }
 
-/* ==== run name ================================================================================ */
+/* ==== names of runs =========================================================================== */
 
 static const char *const extensions[] = {".gz", ".prv", ".otf2", ".json", ".tape", ".lull"};
 
@@ -700,7 +700,7 @@ void lull_run_make_names_differ(struct lull_runs *runs, struct lull_arena *arena
     }
 }
 
-/* ==== saved =================================================================================== */
+/* ==== saved profiles ========================================================================== */
 
 /* Runs that an earlier `lull metrics --format json` saved as profiles. */
 

@@ -1,4 +1,4 @@
-/* Running the points of `lull simulate`: one, or those of a sweep. */
+/* A study of simulations, as `lull simulate` makes them: one point, or all points of a sweep. */
 #ifndef LULL_STUDY_SIMULATED_H
 #define LULL_STUDY_SIMULATED_H
 
@@ -16,8 +16,9 @@ enum lull_simulate_spec {
     LULL_SIMULATE_SPECS
 };
 
-/* The texts of specs, NULL where there is none. Fails with LULL_ERR_RANGE for one that is not
- * understood, after the name of its option, and as its JSON file is read. */
+/* Reads the texts of specs, each NULL where there is none. Fails with LULL_ERR_RANGE for a spec
+ * that is not understood, with the name of its option in the message, and as reading its JSON file
+ * fails. */
 lull_status lull_simulate_specs_read(const char *const texts[LULL_SIMULATE_SPECS],
                                      struct lull_arena *arena, const struct lull_sweep **ret_sweep,
                                      struct lull_error *err);
@@ -30,37 +31,37 @@ struct lull_simulate_inputs {
     const struct lull_delay *delays;
     uint32_t n_delays;
     uint64_t seed;
-    bool path;
-    const char *tape;            /* path of the run to write, NULL: none; only with one point */
+    bool path;                   /* the critical path is wanted */
+    const char *tape;            /* path of the run to write, only with one point; NULL: none */
     void (*out_of_memory)(void); /* as lull_arena_create takes it */
 };
 
-/* Of a sweep, the points that were simulated keep no more than the numbers: `arena`, `program`,
- * `texts`, `note` and the pointers of `result` are NULL then. */
+/* One point. In a sweep, a point that was simulated keeps only its numbers: `arena`, `program`,
+ * `texts`, `note` and the pointers in `result` are NULL then. */
 struct lull_simulate_point {
     struct lull_arena *arena;
     struct lull_program *program;
     const char *texts[LULL_SIMULATE_SPECS]; /* specs of this point, NULL where there is none */
-    const char *note;                       /* what the machine lacks for this; NULL */
+    const char *note; /* what the machine file lacks for this point, a sentence; NULL: nothing */
     struct lull_sim_result result;
-    int64_t *ends;  /* [result.n_ranks], malloc'd: ns */
-    double seconds; /* that the simulation took */
+    int64_t *ends;  /* [result.n_ranks] when each rank ends, ns; from malloc */
+    double seconds; /* wall-clock time of the simulation itself */
     lull_status status;
-    bool usage; /* the failure is one of what the user typed */
+    bool usage; /* the failure lies in what the user typed */
     struct lull_error err;
     const char *const *problems; /* NULL, or as lull_simulate gives them */
 };
 
-/* What the engine takes of one point. */
+/* What the engine needs besides the program of a point. */
 struct lull_simulate_setup {
     struct lull_network network;
     const struct lull_noise *noise;   /* NULL: none */
     const struct lull_memory *memory; /* NULL: none */
 };
 
-/* Everything that the user typed for point `number` becomes a program, in point->program, and its
- * setup; both live in point->arena, which the caller has made. Sets texts, note, usage and err of
- * the point. */
+/* Makes of what the user typed the program of point `number`, in point->program, and its setup.
+ * Both live in point->arena, which the caller has made. Sets texts, note, usage and err of the
+ * point. */
 lull_status lull_simulate_prepare(const struct lull_simulate_inputs *inputs, uint64_t number,
                                   struct lull_simulate_point *point,
                                   struct lull_simulate_setup *setup);
@@ -73,7 +74,7 @@ void lull_simulate_run(const struct lull_simulate_inputs *inputs,
 void lull_simulate_release(const struct lull_simulate_inputs *inputs,
                            struct lull_simulate_point *points);
 
-/* Sends, receives, computations and messages. */
+/* How many events were simulated: sends, receives, computations and messages. */
 uint64_t lull_simulate_events(const struct lull_sim_result *result);
 
 #endif

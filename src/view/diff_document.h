@@ -12,8 +12,8 @@ struct lull_document *lull_diff_document(const struct lull_diff *diff,
                                          const struct lull_notices *notices,
                                          struct lull_arena *arena);
 
-/* From the time of all threads before to that after; the largest differences, and the others
- * together. */
+/* The way from the time of all threads before to that after: a step for each of the largest
+ * differences, and one for all others together. */
 const struct lull_waterfall *lull_diff_waterfall(const struct lull_diff *diff,
                                                  struct lull_arena *arena);
 

@@ -10,7 +10,7 @@
 
 enum { FIT_DOUBLINGS = 4 };
 
-/* ==== fit chart =============================================================================== */
+/* ==== the chart =============================================================================== */
 
 /* From here on an axis is logarithmic. */
 static const double wide_range = 32;
@@ -78,7 +78,7 @@ const struct lull_chart *lull_fit_chart(const struct lull_fit_study *study,
     return chart;
 }
 
-/* ==== fit document ============================================================================ */
+/* ==== the document ============================================================================ */
 
 struct fit_drawing {
     struct lull_document *document;
@@ -90,7 +90,7 @@ struct fit_drawing {
     struct lull_arena *arena;
 };
 
-/* ---- cells ---------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 /* "4" or "4, 100". */
 static const char *place_text(const struct fit_drawing *drawing, const double *x)
@@ -110,7 +110,7 @@ static const char *parameters_text(const struct fit_drawing *drawing)
     return text;
 }
 
-/* ---- tables --------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static void add_fit_facts(const struct fit_drawing *drawing)
 {
@@ -202,7 +202,7 @@ static void add_points(const struct fit_drawing *drawing)
     }
 }
 
-/* Intervals without width are no certainty. */
+/* Tells where intervals have no width: that is no certainty. */
 static void tell_exact(const struct fit_drawing *drawing)
 {
     static const double rounding = 1e-9;
@@ -259,7 +259,7 @@ static void add_predictions(const struct fit_drawing *drawing)
         add_prediction(drawing, table, x);
 }
 
-/* ---- the parts ------------------------------------------------------------------------------ */
+/* ---- the parts ------------------------------------------------------------------------------- */
 
 static struct lull_cell turning_cell(const struct fit_drawing *drawing, double x, double reach)
 {

@@ -9,9 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ==== check text ============================================================================== */
-
-/* The sentences of a gate. */
+/* ==== the sentences of a gate ================================================================= */
 
 /* Whether the values of a metric are seconds. */
 static bool metric_is_time(const char *metric)
@@ -105,7 +103,7 @@ static const char *check_move_sentence(const struct lull_move *move, struct lull
                              100 * ((double)move->after_ns / (double)move->before_ns - 1));
 }
 
-/* ==== check document ========================================================================== */
+/* ==== a check ================================================================================= */
 
 enum { MOST_MOVES = 5 };
 
@@ -309,7 +307,7 @@ const struct lull_checks *lull_check_checks(const struct lull_check_study *study
     return checks;
 }
 
-/* ==== history document ======================================================================== */
+/* ==== a series ================================================================================ */
 
 static const char *time_of_entry(const struct lull_history_entry *entry, struct lull_arena *arena)
 {

@@ -1,4 +1,5 @@
-/* A series of a history: its runs and the levels of its metrics. */
+/* The documents of a history: a series with its runs and the levels of its metrics, and the result
+ * of a check. */
 #ifndef LULL_VIEW_HISTORY_DOCUMENT_H
 #define LULL_VIEW_HISTORY_DOCUMENT_H
 
@@ -8,9 +9,8 @@
 #include "study/history/check.h"
 #include "study/history/history.h"
 
-/* ==== history document ======================================================================== */
-
-/* The document "lull-series/1"; the metrics are ids. */
+/* "lull-series/1": the runs of a series, and the levels of metrics, which are given by their ids.
+ */
 struct lull_document *lull_history_document(const struct lull_history *series,
                                             const char *const *metrics, size_t n_metrics,
                                             struct lull_arena *arena);
@@ -19,15 +19,12 @@ struct lull_document *lull_history_document(const struct lull_history *series,
 const struct lull_chart *lull_history_chart(const struct lull_history *series, const char *metric,
                                             struct lull_arena *arena);
 
-/* ==== check document ========================================================================== */
-
-/* What a gate found, as a document and for the programs that watch over development. */
-
-/* The document "lull-check/1". */
+/* "lull-check/1": what a gate found. */
 struct lull_document *lull_check_document(const struct lull_check_study *study,
                                           const struct lull_notices *notices,
                                           struct lull_arena *arena);
 
+/* The same for programs that watch over the development of others. */
 const struct lull_checks *lull_check_checks(const struct lull_check_study *study,
                                             struct lull_arena *arena);
 

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ==== kernel facts ============================================================================ */
+/* ==== what all documents say ================================================================== */
 
-/* What the documents of one prediction and of a sweep say alike. Internal to this folder. */
+/* What the documents of one prediction and of a sweep have in common. */
 
 /* What a nest of several innermost loops is. */
 #define KERNEL_SUM_NOTE                                                                       \
@@ -144,7 +144,7 @@ static void kernel_add_crossing(struct lull_document *document,
                                                         crossing->loads, crossing->stores, cost)));
 }
 
-/* ---- the loops of a nest -------------------------------------------------------------------- */
+/* ---- the loops of a nest --------------------------------------------------------------------- */
 
 /* Columns of what was compiled, which given times have not. */
 static void set_compiled(const struct lull_kernel_prediction *loop, uint32_t row, uint32_t column,
@@ -201,7 +201,7 @@ static void kernel_add_loops(struct lull_document *document,
         set_loop(nest, l, arena, table);
 }
 
-/* ==== kernel sweep ============================================================================ */
+/* ==== the document of a sweep ================================================================= */
 
 /* The prediction of one of the kernel's loops; NULL: it does not run. */
 static const struct lull_kernel_prediction *
@@ -352,7 +352,7 @@ struct lull_document *lull_kernel_sweep_document(const struct lull_kernel_predic
     return document;
 }
 
-/* ==== kernel chart ============================================================================ */
+/* ==== charts ================================================================================== */
 
 static struct lull_chart_point point(double x, double y)
 {
@@ -364,7 +364,7 @@ static const char *work_unit(const struct lull_roofline *roofline)
     return roofline->counts_flops ? "flop" : "it";
 }
 
-/* ---- roofline ------------------------------------------------------------------------------- */
+/* ---- roofline -------------------------------------------------------------------------------- */
 
 static double ceiling(const struct lull_roofline *roofline)
 {
@@ -456,7 +456,7 @@ struct lull_chart *lull_kernel_roofline_chart(const struct lull_kernel_predictio
     return chart;
 }
 
-/* ---- cores ---------------------------------------------------------------------------------- */
+/* ---- cores ----------------------------------------------------------------------------------- */
 
 struct lull_chart *lull_kernel_cores_chart(const struct lull_kernel_prediction *prediction,
                                            struct lull_arena *arena)
@@ -486,7 +486,7 @@ struct lull_chart *lull_kernel_cores_chart(const struct lull_kernel_prediction *
     return chart;
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* Without the chain; of a nest the sum of its loops. */
 static double in_core(const struct lull_kernel_prediction *prediction)
@@ -526,7 +526,7 @@ struct lull_chart *lull_kernel_sweep_chart(const struct lull_kernel_prediction *
     return chart;
 }
 
-/* ==== kernel document ========================================================================= */
+/* ==== the document of one prediction ========================================================== */
 
 struct kernel_drawing {
     struct lull_document *document;
@@ -537,7 +537,7 @@ struct kernel_drawing {
     struct lull_arena *arena;
 };
 
-/* ---- cells and texts ------------------------------------------------------------------------ */
+/* ---- cells and texts ------------------------------------------------------------------------- */
 
 static const char *sizes_text(const struct lull_kernel *kernel, struct lull_arena *arena)
 {
@@ -549,7 +549,7 @@ static const char *sizes_text(const struct lull_kernel *kernel, struct lull_aren
     return *text ? text : "fixed";
 }
 
-/* ---- facts ---------------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 static void add_kernel_facts(const struct kernel_drawing *drawing)
 {
@@ -611,7 +611,7 @@ static struct lull_table *add_table(const struct kernel_drawing *drawing, const 
                                LULL_BY_COLUMN);
 }
 
-/* ---- tables --------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static void add_cache_levels(const struct kernel_drawing *drawing)
 {
@@ -787,7 +787,7 @@ static void add_ports(const struct kernel_drawing *drawing)
                        lull_cell_text(incore->assembly));
 }
 
-/* ---- measurement ---------------------------------------------------------------------------- */
+/* ---- measurement ----------------------------------------------------------------------------- */
 
 static void add_kernel_measured(const struct kernel_drawing *drawing)
 {
@@ -831,7 +831,7 @@ static void add_kernel_measured(const struct kernel_drawing *drawing)
                          measured->disturbed);
 }
 
-/* ---- notes ---------------------------------------------------------------------------------- */
+/* ---- notes ----------------------------------------------------------------------------------- */
 
 static void tell_disagreements(const struct kernel_drawing *drawing)
 {
@@ -914,7 +914,7 @@ static void tell_notes(const struct kernel_drawing *drawing)
                            prediction->kernel->calls[i].name, prediction->kernel->calls[i].cycles);
 }
 
-/* ---- the document --------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void add_loop(const struct kernel_drawing *drawing)
 {

@@ -1,4 +1,4 @@
-/* Predictions of kernels as documents and charts. */
+/* The documents and the charts of `lull model kernel`. */
 #ifndef LULL_VIEW_KERNEL_DOCUMENT_H
 #define LULL_VIEW_KERNEL_DOCUMENT_H
 
@@ -8,16 +8,17 @@
 #include "study/notices.h"
 
 struct lull_kernel_show {
-    bool ports;                                  /* a table of ports, and the loop */
+    bool ports;                                  /* a table of ports, and the assembler code */
     const struct lull_kernel_measured *measured; /* NULL: not run */
 };
 
-/* One set of sizes. Notices get what the user should know. */
+/* The document of one prediction. Notices get what the user should know. */
 struct lull_document *lull_kernel_document(const struct lull_kernel_prediction *prediction,
                                            const struct lull_kernel_show *show,
                                            struct lull_notices *notices, struct lull_arena *arena);
 
-/* Several values of one size, ascending; NULL measured: not run, else one per prediction. */
+/* The document of a sweep: `count` predictions for ascending values of one size. `measured` has one
+ * entry per prediction; NULL: not run. */
 struct lull_document *lull_kernel_sweep_document(const struct lull_kernel_prediction *predictions,
                                                  const double *values, size_t count,
                                                  const char *size,
@@ -25,9 +26,9 @@ struct lull_document *lull_kernel_sweep_document(const struct lull_kernel_predic
                                                  struct lull_notices *notices,
                                                  struct lull_arena *arena);
 
-/* Roofs of one core and of all cores of a domain, with the kernel on them, of several innermost
- * loops the busiest, without what was measured. `all`: the same kernel on all cores; may be NULL.
- */
+/* The rooflines of one core and of all cores of a memory domain, with the kernel on them. Of a
+ * nest with several innermost loops the busiest loop is shown, without its measurement. `all` is
+ * the roofline of the same kernel on all cores; may be NULL. */
 struct lull_chart *lull_kernel_roofline_chart(const struct lull_kernel_prediction *prediction,
                                               const struct lull_roofline *all,
                                               const struct lull_kernel_measured *measured,

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ==== machine comparison ====================================================================== */
+/* ==== two machines ============================================================================ */
 
 /* Two machine files side by side: which numbers differ by more than visits do. */
 
@@ -38,7 +38,7 @@ static bool far_apart(const struct lull_number *a, const struct lull_number *b)
     return fabs(x - y) > LEAST_DIFFERENCE * fmax(fabs(x), fabs(y));
 }
 
-/* Per cycle what differs shows, however far the clocks were apart. */
+/* Whether two numbers differ per cycle, so that different clocks do not count. */
 static bool differ_in_cycles(const struct lull_number *a, const struct lull_number *b)
 {
     return (a->in_cycles_high < b->in_cycles_low || b->in_cycles_high < a->in_cycles_low) &&
@@ -105,8 +105,8 @@ static struct lull_table *make_table(struct lull_document *document, const char 
     return table;
 }
 
-/* How far the intervals of the first keep what they state. Visits per cycle are in the interval per
- * cycle. */
+/* Finds how many visits of the second machine lie inside the intervals of the first, and how many
+ * these intervals state. Visits per cycle are compared with the interval per cycle. */
 static void calibrate(struct outcome *outcome, const struct lull_number *a,
                       const struct lull_number *b)
 {
@@ -204,7 +204,7 @@ struct lull_document *lull_bench_comparison(const struct lull_machine *a, const 
     return document;
 }
 
-/* ==== machine charts ========================================================================== */
+/* ==== charts ================================================================================== */
 
 struct machine_chart {
     const char *name; /* "memory-cores" */
@@ -276,7 +276,7 @@ static struct lull_chart *draw_sweep(const struct machine_drawing *drawing)
     return chart;
 }
 
-/* ---- over cores ---------------------------------------------------------------------------- */
+/* ---- over cores ------------------------------------------------------------------------------ */
 
 static int by_x(const void *a, const void *b)
 {
@@ -327,7 +327,7 @@ static struct lull_chart *draw_cores(const struct machine_drawing *drawing)
     return any ? chart : NULL;
 }
 
-/* ---- messages ------------------------------------------------------------------------------ */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static double message_time(const struct lull_network_level *level, double bytes)
 {
@@ -337,7 +337,7 @@ static double message_time(const struct lull_network_level *level, double bytes)
     return NAN;
 }
 
-/* The fit as a curve with a gap at every change of protocol. */
+/* Adds the fit of message times as a curve, with a gap at every change of protocol. */
 static void add_fit(struct lull_chart *chart, const struct lull_network_level *level, double low,
                     double high, struct lull_arena *arena)
 {
@@ -439,7 +439,7 @@ lull_status lull_machine_charts_save(const char *folder, const struct lull_machi
     return status;
 }
 
-/* ==== machine document ======================================================================== */
+/* ==== one machine ============================================================================= */
 
 struct lull_document *lull_bench_list(struct lull_arena *arena)
 {
@@ -458,7 +458,7 @@ struct lull_document *lull_bench_list(struct lull_arena *arena)
     return document;
 }
 
-/* ---- tables of numbers --------------------------------------------------------------------- */
+/* ---- tables of numbers ----------------------------------------------------------------------- */
 
 /* Which table a number belongs to, by its name: the first pattern that its name begins with, or for
  * a pattern that begins with '.' contains. */
@@ -588,7 +588,7 @@ static void add_section(struct lull_document *document, const struct lull_machin
     }
 }
 
-/* ---- network and noise --------------------------------------------------------------------- */
+/* ---- network and noise ----------------------------------------------------------------------- */
 
 static void add_network(struct lull_document *document, const struct lull_machine *machine,
                         struct lull_arena *arena)
@@ -644,7 +644,7 @@ static void add_machine_noise(struct lull_document *document, const struct lull_
     }
 }
 
-/* ---- facts and notes ----------------------------------------------------------------------- */
+/* ---- facts and notes ------------------------------------------------------------------------- */
 
 static void fact(struct lull_document *document, const char *id, const char *label,
                  const char *text)

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ==== program document ======================================================================== */
+/* ==== the document of a model ================================================================= */
 
 struct program_drawing {
     struct lull_document *document;
@@ -17,7 +17,7 @@ struct program_drawing {
     struct lull_arena *arena;
 };
 
-/* ---- values --------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* A value of a parameter; a number of messages. */
 static struct lull_cell parameter_cell(const struct lull_model_parameter *parameter, double value)
@@ -72,7 +72,7 @@ static const char *variant_name(const struct program_drawing *drawing, uint32_t 
     return *name ? name : "all";
 }
 
-/* ---- intervals ------------------------------------------------------------------------------ */
+/* ---- intervals ------------------------------------------------------------------------------- */
 
 /* The columns "low" and "high"; what they say of a prediction, in `column` and the next one. */
 static void program_add_interval(struct lull_table *table)
@@ -103,7 +103,7 @@ static void tell_interval(const struct program_drawing *drawing)
                            "model says of its uncertainty, if its terms hold there.");
 }
 
-/* ---- parameters ----------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static bool is_swept(const struct program_drawing *drawing, uint32_t parameter)
 {
@@ -183,7 +183,7 @@ static void add_program_parameters(const struct program_drawing *drawing)
     }
 }
 
-/* ---- one point ------------------------------------------------------------------------------ */
+/* ---- one point ------------------------------------------------------------------------------- */
 
 enum {
     COLUMN_TIME,
@@ -299,7 +299,7 @@ static void add_resources(const struct program_drawing *drawing)
     }
 }
 
-/* ---- a sweep -------------------------------------------------------------------------------- */
+/* ---- a sweep --------------------------------------------------------------------------------- */
 
 static void add_sweep_columns(const struct program_drawing *drawing, struct lull_table *table)
 {
@@ -386,7 +386,7 @@ static void add_changes(const struct program_drawing *drawing)
     }
 }
 
-/* ---- what matters most ---------------------------------------------------------------------- */
+/* ---- what matters most ----------------------------------------------------------------------- */
 
 static struct lull_cell factor_change_cell(double factor)
 {
@@ -419,7 +419,7 @@ static void add_sensitivities(const struct program_drawing *drawing)
     }
 }
 
-/* ---- the document --------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void add_program_facts(const struct program_drawing *drawing)
 {
@@ -482,9 +482,7 @@ struct lull_document *lull_program_document(const struct lull_program_study *stu
     return drawing.document;
 }
 
-/* ==== program runs ============================================================================ */
-
-/* Internal to view: predictions beside what was measured. */
+/* ==== predictions beside measured runs ======================================================== */
 
 enum { RUN_PREDICTED, RUN_MEASURED, RUN_ERROR, RUN_LOW };
 
@@ -572,7 +570,7 @@ static void program_add_runs(struct lull_document *document, const struct lull_p
         add_run(table, study->model, &study->against[i], arena);
 }
 
-/* ==== program chart =========================================================================== */
+/* ==== the chart =============================================================================== */
 
 /* From here on an axis is logarithmic. */
 static const double wide_sweep_range = 32;

@@ -96,7 +96,7 @@ static const char *describe_network(const struct lull_network *network, struct l
                : costs;
 }
 
-/* Of messages of which too few were seen nothing is known: they cost nothing then. */
+/* Whether messages cost nothing, which is so where too few of them were seen to know their cost. */
 static bool is_free(const struct lull_network *network)
 {
     bool is_free = true;

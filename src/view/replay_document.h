@@ -5,8 +5,8 @@
 #include "study/replay/replay_study.h"
 #include "view/metrics/metrics_tables.h"
 
-/* The runtimes and the tree of efficiencies of measured, replayed and supposed run side by side, or
- * one row for each point of a sweep: "lull-replay/1". */
+/* "lull-replay/1": the runtimes and the trees of efficiencies of the measured, the replayed and the
+ * supposed run side by side; for a sweep one row for each point. */
 struct lull_document *lull_replay_document(const struct lull_replay_study *study,
                                            enum lull_scheme_choice scheme,
                                            const struct lull_notices *notices,

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ==== simulation list ========================================================================= */
+/* ==== the list of what specs can name ========================================================= */
 
 /* lull simulate --list */
 
@@ -133,7 +133,7 @@ struct lull_document *lull_simulate_list(struct lull_arena *arena)
     return document;
 }
 
-/* ==== simulation document ===================================================================== */
+/* ==== results ================================================================================= */
 
 static const struct {
     const char *id, *label;

@@ -9,8 +9,9 @@
 /* "lull-model-solver/1". */
 struct lull_document *lull_solver_document(const struct lull_solver_study *study,
                                            struct lull_arena *arena);
-/* Without a sweep iterations per second over cores, naive and with the latency penalty; with one
- * the share of barriers and regions on all cores over the parameter. */
+/* Without a sweep: iterations per second over cores, with naive saturation and with the latency
+ * penalty. With a sweep: the share of the time that barriers and regions take on all cores, over
+ * the parameter. */
 const struct lull_chart *lull_solver_chart(const struct lull_solver_study *study,
                                            struct lull_arena *arena);
 

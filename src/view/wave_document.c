@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-/* ==== wave tables ============================================================================= */
+/* ==== one wave ================================================================================ */
 
-/* One wave as a table and as JSON. Internal to the view room. */
+/* One wave as a table and as JSON. */
 
 /* A wave with all that is known of it. */
 struct wave_shown {
@@ -28,8 +28,7 @@ struct wave_json {
 
 static const struct lull_wave_value no_value = {NAN, NAN, NAN};
 
-/* ---- one wave as a table ----------------------------------------------------------------------
- */
+/* ---- one wave as a table --------------------------------------------------------------------- */
 
 enum column { PREDICTED, FOUND, LOW, HIGH, DIFFERENCE, REPLAYED };
 
@@ -136,7 +135,7 @@ static double reached_distance(const struct lull_wave *wave)
                                                             : wave->down.distance);
 }
 
-/* Whether it decayed; else something else ended it before. */
+/* Whether a wave decayed; else something else ended it before. */
 static bool was_lost(const struct lull_wave *wave)
 {
     return wave->up.end == LULL_WAVE_END_NOISE || wave->down.end == LULL_WAVE_END_NOISE;
@@ -188,8 +187,7 @@ static void wave_table(struct lull_document *document, const struct wave_shown *
     }
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_number(struct lull_json *json, const char *key, double value)
 {
@@ -318,15 +316,14 @@ static void wave_attach(struct lull_document *document, const struct wave_json *
     lull_document_attach(document, "waves", write_waves, content);
 }
 
-/* ==== wave charts ============================================================================= */
+/* ==== charts ================================================================================== */
 
 enum {
     MOST_POINTS = 400, /* of a direction */
     MOST_SHOWN = 3     /* waves whose amplitude is drawn */
 };
 
-/* ---- ranks over time --------------------------------------------------------------------------
- */
+/* ---- ranks over time ------------------------------------------------------------------------- */
 
 /* Levels from units. `any`: something in a row is shown at once. */
 static void add_layer(struct lull_chart *chart, const char *label,
@@ -353,8 +350,8 @@ static void add_layer(struct lull_chart *chart, const char *label,
     lull_chart_raster(chart, label, &raster);
 }
 
-/* From the end of the delay on, with the speed that was found: the front is where what was delayed
- * arrives and ranks go on. */
+/* Draws the front of a wave as a line from the end of the delay on, with the speed that was found:
+ * there the delayed messages arrive, and ranks go on. */
 static void add_front(struct lull_chart *chart, const struct lull_wave *wave,
                       const struct lull_wave_front *front, bool up)
 {
@@ -390,8 +387,7 @@ const struct lull_chart *lull_wave_chart(const struct lull_wave_scene *scene,
     return chart;
 }
 
-/* ---- amplitude over distance ------------------------------------------------------------------
- */
+/* ---- amplitude over distance ----------------------------------------------------------------- */
 
 /* Means over as many bins of distance as there are points at most. */
 static void add_amplitudes(struct lull_chart *chart, const struct lull_wave_scene *scene,
@@ -457,7 +453,7 @@ const struct lull_chart *lull_wave_amplitude_chart(const struct lull_wave_scene 
     return chart;
 }
 
-/* ==== wave document =========================================================================== */
+/* ==== documents =============================================================================== */
 
 static struct lull_cell number_or_empty(double value, int digits)
 {
@@ -494,8 +490,7 @@ static void add_looked_for(struct lull_document *document, const struct lull_wav
                            waves->left_out);
 }
 
-/* ---- patterns ---------------------------------------------------------------------------------
- */
+/* ---- patterns -------------------------------------------------------------------------------- */
 
 static void add_specs(struct lull_document *document, const struct lull_wave_inputs *inputs,
                       const struct lull_wave_case *result)
@@ -643,8 +638,7 @@ struct lull_document *lull_wave_case_document(const struct lull_wave_inputs *inp
     return document;
 }
 
-/* ---- sweeps -----------------------------------------------------------------------------------
- */
+/* ---- sweeps ---------------------------------------------------------------------------------- */
 
 enum {
     KAPPA_UP,
@@ -753,8 +747,7 @@ struct lull_document *lull_wave_sweep_document(const struct lull_wave_inputs *in
     return document;
 }
 
-/* ---- recorded runs ----------------------------------------------------------------------------
- */
+/* ---- recorded runs --------------------------------------------------------------------------- */
 
 /* The wave of the replay that comes from the same delay. */
 static const struct lull_wave *same_wave(const struct lull_waves *waves,

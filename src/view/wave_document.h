@@ -1,4 +1,4 @@
-/* The documents of `lull wave`. */
+/* The documents and the charts of `lull wave`. */
 #ifndef LULL_VIEW_WAVE_DOCUMENT_H
 #define LULL_VIEW_WAVE_DOCUMENT_H
 
@@ -6,7 +6,7 @@
 #include "report/document.h"
 #include "study/wave/wave_study.h"
 
-/* ==== wave document =========================================================================== */
+/* ---- documents ------------------------------------------------------------------------------ */
 
 /* One point: prediction and simulation side by side. */
 struct lull_document *lull_wave_case_document(const struct lull_wave_inputs *inputs,
@@ -21,12 +21,10 @@ struct lull_document *lull_wave_run_document(const char *path, const struct lull
                                              const struct lull_notices *notices,
                                              struct lull_arena *arena);
 
-/* ==== wave charts ============================================================================= */
+/* ---- charts --------------------------------------------------------------------------------- */
 
-/* The charts of `lull wave`. */
-
-/* Ranks over time around the waves: who waits, who is late, and the fitted fronts. As large for
- * 100,000 ranks as for a hundred. */
+/* Ranks over time around the waves: who waits, who is late, and the fitted fronts. Its size does
+ * not depend on the number of ranks. */
 const struct lull_chart *lull_wave_chart(const struct lull_wave_scene *scene,
                                          struct lull_arena *arena);
 /* How long ranks were idle over their distance from the delayed one, with the predicted decay. */

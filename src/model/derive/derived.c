@@ -11,9 +11,10 @@
 #include <math.h>
 #include <string.h>
 
-/* How much longer computations take in processor time where cores are shared, since the others of
- * a core use its caches, too: 1 + per_other * others times as long. Found from the runs that had a
- * thread for each core, or more: with fewer, each has more of what cores share. */
+/* Crowding: how much longer computations take in processor time where threads share cores, since
+ * the other threads of a core use its caches, too. They take 1 + per_other * others times as long.
+ * It is found from runs that had at least one thread for each core; with fewer threads each has
+ * more of what cores share. */
 struct crowding {
     bool is_known;               /* and above 0 */
     double per_other, low, high; /* with Student's interval of 95 %, infinite for two runs */
@@ -35,7 +36,7 @@ struct deriving {
     struct crowding crowding;
 };
 
-/* Seconds of a message. */
+/* What a message takes, in seconds. */
 struct message_times {
     double alone;   /* where each process has its core; contains waiting */
     bool is_shared; /* runs with shared cores tell what follows */
@@ -47,7 +48,8 @@ struct message_times {
 
 static const double powers_of_size[] = {1, 2, 3, 0, 0.5, 1.5};
 
-/* Of times: divided, the same on all, on the edge or the surface of what is divided. */
+/* Powers of the number of processes that are tried for times: work that is divided (-1), the same
+ * on all (0), on the edge of a divided plane (-0.5), on the surface of a divided space (-2/3). */
 static const double powers_of_times[] = {-1, 0, -0.5, -2.0 / 3};
 
 static const double powers_of_numbers[] = {0, -1, 1, -0.5, -2.0 / 3};
@@ -110,8 +112,7 @@ static struct lull_derived_law derive_law_of_numbers(const struct deriving *deri
                   y);
 }
 
-/* Bytes along a dimension by the extents of the grid. */
-/* Bytes along a dimension by the extents of the grid. */
+/* The law of the bytes along a dimension, by the extents of the grid. */
 static struct lull_derived_law derive_law_of_bytes(const struct deriving *deriving, int dimension,
                                                    const double *y)
 {
@@ -168,7 +169,7 @@ static const char *derive_exactness(double residual, struct lull_arena *arena)
     return residual < 1e-9 ? "exactly" : lull_arena_printf(arena, "within %.2g %%", 100 * residual);
 }
 
-/* ==== cores =================================================================================== */
+/* ==== cores that processes share ============================================================== */
 
 static bool derive_has_cores(const struct deriving *deriving)
 {
@@ -203,8 +204,8 @@ static double others_of(const struct deriving *deriving, size_t run)
     return runs->links[run].processes * runs->threads[run] / runs->cores[run] - 1;
 }
 
-/* Whether a run had as many cores as any, for it may have been kept to some of them, and no core
- * without a thread. */
+/* Whether a run had as many cores as the run with most of them (a run may be kept to some of the
+ * machine's cores), and no core without a thread. */
 static bool has_all_cores(const struct deriving *deriving, size_t run)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -214,9 +215,9 @@ static bool has_all_cores(const struct deriving *deriving, size_t run)
     return others_of(deriving, run) >= 0;
 }
 
-/* The law of the useful time by the runs with a core for each thread: by others, longer times on
- * more processes might as well be a law of their number. False: these runs had one number of
- * processes. */
+/* Finds the law of the useful time from the runs with a core for each thread. In other runs a
+ * longer time on more processes may come from crowding instead of the law. Returns false if all
+ * these runs had the same number of processes. */
 static bool find_law_alone(const struct deriving *deriving, struct lull_derived_law *ret_law)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -233,8 +234,9 @@ static bool find_law_alone(const struct deriving *deriving, struct lull_derived_
     return least < most;
 }
 
-/* The line through the times of the runs with all cores in use, without the powers of processes and
- * size that are in their law, over the number of others; relative errors. */
+/* Fits a line over the number of other threads on a core to the times of the runs with all cores in
+ * use. The powers of processes and size in their law are divided out before; errors are relative.
+ */
 static bool fit_crowding(const struct deriving *deriving, const struct lull_derived_law *law,
                          struct lull_line *ret_line)
 {
@@ -380,7 +382,7 @@ static void derive_write_cores_parameter(const struct deriving *deriving)
             cores);
 }
 
-/* ==== imbalance =============================================================================== */
+/* ==== unequal work ============================================================================ */
 
 /* Unequal work: what the process that computes longest does beyond the mean. */
 
@@ -398,8 +400,8 @@ static double share_rounding(const struct deriving *deriving, size_t run)
     return share - 1;
 }
 
-/* Squares of the differences between what two laws say of the longest computation and what was
- * measured, in parts of the latter. */
+/* Sum of the squares of the relative differences between a predicted and the measured longest
+ * computation. */
 static double squares_of(const struct deriving *deriving, const double *extra,
                          const double *predicted)
 {
@@ -501,8 +503,9 @@ static bool is_of_noise(const struct deriving *deriving,
            lull_student_quantile(of_one, nearly_normal) * noise->sd * sqrt(deriving->iterations);
 }
 
-/* The power of P that meets it best, unless the rounding of shares does, or that one process has
- * work of its own beside its share. */
+/* Writes the law of unequal work that meets it best: a power of P, or the rounding of shares; or
+ * that one process has work of its own beside its share, if this halves the squares of the better
+ * one. */
 static void write_best(const struct deriving *deriving, const double *extra)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -551,7 +554,7 @@ static void derive_write_imbalance(struct deriving *deriving,
     write_best(deriving, extra);
 }
 
-/* ==== computations ============================================================================ */
+/* ==== terms of computation ==================================================================== */
 
 /* Of the time of a run, in the run where it is largest. */
 static double derive_largest_share(const struct deriving *deriving, const double *seconds)
@@ -582,8 +585,8 @@ static void derive_write_computation(const struct deriving *deriving, const char
             derive_times_crowding(deriving));
 }
 
-/* A name from a trace without what would end a text of Lua. */
-/* Names come from traces: quotes, backslashes and control characters would end a text. */
+/* A name from a trace, in which quotes, backslashes and control characters are replaced: they would
+ * end a text of Lua. */
 static const char *derive_quoted(const struct deriving *deriving, const char *name)
 {
     char *copy = lull_arena_strdup(deriving->arena, name);
@@ -606,7 +609,7 @@ static const char *term_name(const struct deriving *deriving, size_t index)
                       : lull_arena_printf(deriving->arena, "computation in %s (%u)", name, alike);
 }
 
-/* ---- noise ---------------------------------------------------------------------------------- */
+/* ---- noise ----------------------------------------------------------------------------------- */
 
 static void write_list(const struct deriving *deriving, const char *name, const double *values,
                        size_t count, int digits)
@@ -618,7 +621,7 @@ static void write_list(const struct deriving *deriving, const char *name, const 
     fprintf(deriving->out, "}");
 }
 
-/* A median of 0 is that to rounding. */
+/* Writes the quantiles. One that is 0 but for rounding, as the median may be, is written as 0. */
 static void write_quantiles(const struct deriving *deriving,
                             const struct lull_derived_disturbance *noise)
 {
@@ -629,8 +632,9 @@ static void write_quantiles(const struct deriving *deriving,
     write_list(deriving, "quantiles", quantiles, noise->count, 6);
 }
 
-/* Adds to `computation` what all wait for where they wait for all. Where it is less than a
- * thousandth of every run there is no term, and false is returned. */
+/* Writes the term of noise, and adds to `computation` how long ranks that wait for all others wait
+ * for the most disturbed one. Where that is less than a thousandth of every run it writes no term
+ * and returns false. */
 static bool write_noise(const struct deriving *deriving, struct lull_derived_disturbance *noise)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -665,7 +669,7 @@ static bool write_noise(const struct deriving *deriving, struct lull_derived_dis
     return true;
 }
 
-/* ---- all computation ------------------------------------------------------------------------ */
+/* ---- all computation ------------------------------------------------------------------------- */
 
 /* The terms of computation, noise and unequal work; adds to `computation`. */
 static void derive_write_computations(struct deriving *deriving)
@@ -690,7 +694,7 @@ static void derive_write_computations(struct deriving *deriving)
     derive_write_imbalance(deriving, has_noise ? &noise : NULL);
 }
 
-/* ==== messages ================================================================================ */
+/* ==== terms of messages ======================================================================= */
 
 static bool is_square(const struct deriving *deriving, bool is_reversed)
 {
@@ -974,11 +978,10 @@ static void derive_write_messages(struct deriving *deriving)
         writers[deriving->shape.kind](deriving);
 }
 
-/* ==== uncertainty ============================================================================= */
+/* ==== how far runs lie from the model ========================================================= */
 
-/* How far runs lie from the sum of the terms. */
-
-/* Of runs whose processes share cores, which scatter by which of them do, or of the others. */
+/* How runs scatter about the model. There is one for runs whose processes share cores, which also
+ * scatter by which of them do, and one for all other runs. */
 struct scatter {
     size_t n_runs, n_found; /* n_found: numbers of the model that were found from them */
     double squares;         /* of the logarithms of measured over predicted time */
@@ -1056,12 +1059,12 @@ static void derive_write_uncertainty(const struct deriving *deriving, const doub
     fprintf(deriving->out, "  end,\n");
 }
 
-/* ==== derived ================================================================================= */
+/* ==== the whole model ========================================================================= */
 
 /* What messages cost where the runs cannot say it: their content, and all where there are none. */
 static const double assumed_bandwidth = 1e10, assumed_latency = 1e-6;
 
-/* ---- collective operations ------------------------------------------------------------------ */
+/* ---- collective operations ------------------------------------------------------------------- */
 
 /* Operations whose parts may differ in size, and their like, are those of equal parts. */
 static const struct kin {
@@ -1159,7 +1162,7 @@ static void write_collective(struct deriving *deriving,
     fprintf(deriving->out, "}\n    end},\n");
 }
 
-/* ---- the file ------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 /* Messages to a neighbour where that is one number, else calls of the operation that is called
  * most. */

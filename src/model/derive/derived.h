@@ -1,5 +1,7 @@
-/* A model of a program, derived from recorded runs at two or more sizes, and written as a file that
- * `lull model program` reads. */
+/* A derived model: a model of a program that is found from recorded runs at two or more sizes, and
+ * written as a file that `lull model program` reads. What was measured comes in as plain numbers
+ * (struct lull_measured_runs); laws of scaling, the shape of the communication and the noise of the
+ * computation are found from them. */
 #ifndef LULL_MODEL_DERIVE_DERIVED_H
 #define LULL_MODEL_DERIVE_DERIVED_H
 
@@ -11,11 +13,11 @@
 
 #include <stdio.h>
 
-/* Computation in one region, of a process on average. */
+/* The computation of a process, on average, in one region. */
 struct lull_measured_region {
-    const char *name;     /* "" for what is outside of all */
+    const char *name;     /* "" for what is outside of all regions */
     const double *useful; /* [n_runs] seconds directly inside */
-    bool is_whole;        /* which is all that the region takes, in every run */
+    bool is_whole;        /* in every run these seconds are all that the region takes */
 };
 
 /* One collective operation, as MPI counts it. */
@@ -25,33 +27,34 @@ struct lull_measured_collective {
     const double *bytes; /* [n_runs] sent in a call, by a process on average */
 };
 
-/* What was measured of all runs. */
+/* What was measured of all runs. Arrays of numbers are [n_runs]. */
 struct lull_measured_runs {
     const char *title;
-    const char *size_name; /* of a parameter: the problem's size; NULL: unknown, or alike in all */
+    const char *size_name; /* name of the parameter that is the problem's size; NULL: the size is
+                              not known, or the same in all runs */
     size_t n_runs;
     const char *const *names;
     const struct lull_links *links;
-    const double *size;        /* [n_runs]; 1 without a name */
+    const double *size;        /* of the problem; 1 without a name */
     const double *seconds;     /* of the run */
-    const double *cores;       /* [n_runs] that its processes might use; 0: not known */
-    const double *threads;     /* [n_runs] of a process, on average */
-    const double *useful;      /* mean of the processes, while they had a core */
-    const double *most_useful; /* of the one that computes longest */
+    const double *cores;       /* that the run's processes might use; 0: not known */
+    const double *threads;     /* of a process, on average */
+    const double *useful;      /* seconds while they had a core: mean of the processes ... */
+    const double *most_useful; /* ... and of the process that computes longest */
     bool had_cores;            /* whether `useful` is known to contain no waiting for a core */
     const struct lull_measured_region *regions;
     size_t n_regions;
     const struct lull_measured_collective *collectives;
     size_t n_collectives;
-    const struct lull_measured_marks *marks; /* [n_marks]: of the ranks of the last run whose
-                                                threads had a core each */
+    const struct lull_measured_marks *marks; /* [n_marks], one for each rank of the last of the runs
+                                                whose threads had a core each */
     size_t n_marks;
 };
 
-/* Writes the model: terms with laws, comments that say what each explains and what no term does.
- * Errors of the stream stay in ferror(out). */
+/* Writes the model: terms with laws, and comments that say what each term explains and which
+ * messages or times no term explains. Errors of the stream stay in ferror(out). */
 void lull_derived_write(const struct lull_measured_runs *runs, struct lull_arena *arena, FILE *out);
-/* The same into a file, as lull_file_write does (base/output_file.h). */
+/* Writes the model into a file, as lull_file_write does (base/output_file.h). */
 lull_status lull_derived_save(const char *path, const struct lull_measured_runs *runs,
                               struct lull_arena *arena, struct lull_error *err);
 

@@ -15,12 +15,12 @@ struct lull_link {
     uint64_t messages, bytes;
 };
 
-/* All links of a run, each pair of ranks at most once. */
+/* All links of a run, each (source, target) at most once. */
 struct lull_links {
     uint32_t processes;
     const struct lull_link *items;
     size_t count;
-    bool in_pairs; /* ranks send their messages two by two to the same target */
+    bool in_pairs; /* ranks send their messages in twos: two in a row to the same target */
 };
 
 enum lull_shape_kind {
@@ -34,29 +34,32 @@ enum lull_shape_kind {
 
 struct lull_graph_shape {
     enum lull_shape_kind kind;
-    unsigned dimensions;
-    bool periodic;
-    bool is_ambiguous; /* the other boundary, or another tree, explains the runs as well */
-    enum lull_tree tree;
-    enum lull_tree_direction direction; /* of its messages: DOWN from the root */
+    unsigned dimensions; /* GRID */
+    bool periodic;       /* GRID: the first and the last rank of a dimension are neighbours */
+    bool is_ambiguous;   /* the other boundary, or another tree, explains the runs as well */
+    enum lull_tree tree; /* TREE */
+    enum lull_tree_direction direction; /* TREE: of the messages; DOWN is from the root */
 };
 
 /* How a run fits a shape. */
 struct lull_fitted_graph {
     uint32_t extents[LULL_SHAPE_DIMENSIONS]; /* neighbours along the first have successive ranks */
-    double messages;                         /* of each link; GRID: to one neighbour */
-    double bytes[LULL_SHAPE_DIMENSIONS];     /* of a message along that dimension, on average;
-                                                TREE: down, up */
+    double messages;                         /* over each link; GRID: to one neighbour */
+    double bytes[LULL_SHAPE_DIMENSIONS];     /* of a message on average, by dimension; TREE: [0]
+                                                down, [1] up */
 };
 
-/* "chain", "ring", "2-D grid, open", "everyone to everyone", "binomial tree, down", "star,
- * up", "irregular" */
+/* The shape for people: "chain", "ring", "2-D grid, open", "everyone to everyone", "binomial tree,
+ * down", "star, up", "irregular". */
 const char *lull_shape_name(const struct lull_graph_shape *shape);
 
-/* The simplest shape that explains all runs: every link of it is there and no other, each with as
- * many messages. Of several that do, one with the same number of messages in all runs is taken,
- * then the one with fewest dimensions, then an open one; where all extents are 2, which does not
- * tell boundaries apart, a periodic one if messages come in pairs. ret_fitted[count]. */
+/* The simplest shape that explains all `count` runs, and how each of them fits it, in
+ * ret_fitted[count]. A shape explains a run where the run has all links of the shape and no others,
+ * each with the same number of messages. Of several such shapes one that gives a link the same
+ * number of messages in all runs is taken, then the one with fewest dimensions, then an open one.
+ * Where no extent is above 2, links do not tell an open from a periodic grid; of two or more
+ * dimensions the periodic one is then taken if messages come in pairs, because both neighbours of a
+ * rank are the same rank there. */
 struct lull_graph_shape lull_shape_find(const struct lull_links *runs, size_t count,
                                         struct lull_fitted_graph *ret_fitted);
 

@@ -7,11 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-/* ==== laws ==================================================================================== */
+/* ==== the laws ================================================================================ */
 
 /* The laws, and what they say at a point. */
 
-/* ---- laws of speedup ------------------------------------------------------------------------ */
+/* ---- laws of speedup ------------------------------------------------------------------------- */
 
 static double amdahl(double p, const double *shape, double *ret_gradient)
 {
@@ -128,10 +128,10 @@ const struct lull_fit_law *lull_fit_law_find(const char *name)
     return NULL;
 }
 
-/* ---- values --------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
-/* scale times the inverse speedup u (time), times P u (time of work that grows), over u (rate),
- * over P u (efficiency). */
+/* The value of a law of speedup: with u the inverse speedup, a time is scale * u, or scale * P u
+ * where the work grows with P; a rate is scale / u, an efficiency scale / (P u). */
 static double evaluate_speedup(const struct lull_fit_model *model, double p, double *ret_gradient)
 {
     double shape[LULL_FIT_COEFFICIENTS], slope[LULL_FIT_COEFFICIENTS] = {0};
@@ -178,7 +178,7 @@ double lull_fit_value(const struct lull_fit_model *model, const double *x)
     return lull_fit_evaluate(model, x, NULL);
 }
 
-/* ---- for people ----------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 static const char *fit_term_text(const struct lull_fit_term *term, const char *name,
                                  struct lull_arena *arena)
@@ -229,10 +229,10 @@ const char *lull_fit_formula(const struct lull_fit_model *model, const char *con
     return text;
 }
 
-/* ==== curve =================================================================================== */
+/* ==== laws of speedup fitted ================================================================== */
 
-/* Laws that are not linear in their coefficients: Gauss-Newton with halved steps, from the best of
- * a grid of starting points, inside the bounds of the law. */
+/* These laws are not linear in their coefficients. They are fitted by the Gauss-Newton method with
+ * halved steps, from the best of a grid of starting points, inside the bounds of the law. */
 
 enum { MOST_NEWTON_STEPS = 200, MOST_HALVINGS = 40 };
 
@@ -356,7 +356,7 @@ static double go(struct problem *problem, double squares, const double *step)
     return 0;
 }
 
-/* ---- where to begin ------------------------------------------------------------------------- */
+/* ---- where to begin -------------------------------------------------------------------------- */
 
 /* The scale that fits best for the shape that is set, and the squares that remain. */
 static double fit_scale(struct problem *problem)
@@ -400,7 +400,7 @@ static void begin(struct problem *problem)
     *model = best;
 }
 
-/* ---- the fit -------------------------------------------------------------------------------- */
+/* ---- the fit --------------------------------------------------------------------------------- */
 
 static void name_coefficients(struct lull_fit_model *model)
 {
@@ -472,14 +472,14 @@ static void fit_curve(const struct lull_fit_data *data, struct lull_fit_model *m
         model->absent = LULL_FIT_NOT_APART;
 }
 
-/* ==== fit ===================================================================================== */
+/* ==== all laws, and the choice ================================================================ */
 
 enum { MOST_OF_SEVERAL = 2000 }; /* the search keeps thousands of columns of this length */
 
 /* What a fit differs by when only rounding is left. */
 static const double exact = 1e-9;
 
-/* ---- what the laws share -------------------------------------------------------------------- */
+/* ---- what the laws share --------------------------------------------------------------------- */
 
 /* How far a fitted value is off, relative to the middle of both (RELATIVE, at most 2) or to the
  * mean of all (ABSOLUTE). */
@@ -562,7 +562,7 @@ double lull_fit_leave_out(const struct lull_fit_data *data, const double *rest, 
     return sqrt(sum / total);
 }
 
-/* ---- one law -------------------------------------------------------------------------------- */
+/* ---- one law --------------------------------------------------------------------------------- */
 
 static size_t count_values(const struct lull_fit_series *series, size_t parameter)
 {
@@ -616,7 +616,7 @@ static void fit_law(const struct lull_fit_data *data, const struct lull_fit_seri
         lull_fit_normal_form(data, model);
 }
 
-/* ---- the choice ----------------------------------------------------------------------------- */
+/* ---- the choice ------------------------------------------------------------------------------ */
 
 /* The laws from `first` on that are compared with each other: as many coefficients, no search.
  * Returns their end. */
@@ -669,7 +669,7 @@ static void choose(struct lull_fit *fit)
     fit->best = chosen;
 }
 
-/* ---- the series ----------------------------------------------------------------------------- */
+/* ---- the series ------------------------------------------------------------------------------ */
 
 static lull_status check_points(const struct lull_fit_series *series, const char *const *params,
                                 const struct lull_fit_data *data, struct lull_error *err)
@@ -755,12 +755,12 @@ lull_status lull_fit_series_fit(const struct lull_fit_series *series, const char
     return status;
 }
 
-/* ==== predict ================================================================================= */
+/* ==== predictions ============================================================================= */
 
 /* What a fit says of places where nothing was measured. */
 
-/* Of coefficients that points without noise leave no room: laws that hold each other differ by it.
- */
+/* Points without noise give an interval without width. Two laws that are the same curve then differ
+ * by the rounding of their coefficients, which is taken to be this share of a value. */
 static const double coefficient_rounding = 1e-6;
 
 struct lull_fit_prediction lull_fit_predict(const struct lull_fit_model *model, const double *x)
@@ -775,8 +775,8 @@ struct lull_fit_prediction lull_fit_predict(const struct lull_fit_model *model, 
     return (struct lull_fit_prediction){value, value - half, value + half};
 }
 
-/* A law that fits the points as well as the best: the best one's squares would have to be no larger
- * by more than one coefficient's worth. */
+/* Whether a law fits the points as well as the best one: its deviation is no larger, or by no more
+ * than what one coefficient gains by chance (an F test at the level of the intervals). */
 static bool is_rival(const struct lull_fit *fit, const struct lull_fit_model *model)
 {
     const struct lull_fit_model *best = &fit->models[fit->best];

@@ -23,7 +23,7 @@ struct fit_lines {
     struct lull_arena *arena;
 };
 
-/* ==== table =================================================================================== */
+/* ==== the table =============================================================================== */
 
 lull_status lull_fit_table_create(struct lull_arena *arena, const char *const *params,
                                   size_t n_params, struct lull_fit_table **ret_table,
@@ -153,7 +153,7 @@ void lull_fit_table_finish(struct lull_fit_table *table)
         merge_repetitions(&table->series[i]);
 }
 
-/* ==== extrap text ============================================================================= */
+/* ==== Extra-P's text files ==================================================================== */
 
 /* Extra-P's text files: PARAMETER, POINTS, REGION, METRIC and DATA, one DATA line per point. */
 
@@ -347,7 +347,7 @@ static lull_status read_extrap_text(const char *text, size_t size, const char *p
 static const struct lull_fit_format fit_extrap_text = {"Extra-P text", false, recognise_extrap_text,
                                                        read_extrap_text};
 
-/* ==== extrap lines ============================================================================ */
+/* ==== Extra-P's JSON Lines ==================================================================== */
 
 /* Extra-P's JSON Lines: {"params": {"p": 4}, "value": 1.5} with callpath and metric where there are
  * several; value may be an array of repetitions. */
@@ -484,7 +484,7 @@ static const struct lull_fit_format fit_extrap_lines = {"Extra-P JSON Lines", fa
 
 static const struct lull_fit_format fit_csv, fit_extrap_text, fit_extrap_lines;
 
-/* ==== read ==================================================================================== */
+/* ==== reading a file ========================================================================== */
 
 static const struct lull_fit_format *const formats[] = {&fit_extrap_lines, &fit_extrap_text,
                                                         &fit_csv};
@@ -545,7 +545,7 @@ lull_status lull_fit_read(const char *path, const struct lull_fit_format *format
     return status;
 }
 
-/* ---- lines ---------------------------------------------------------------------------------- */
+/* ---- what all readers need ------------------------------------------------------------------- */
 
 /* The next line without its end, a copy in the arena; NULL at the end. With `comments` empty lines
  * and those that begin with # are passed over. */
@@ -628,7 +628,7 @@ static lull_status fit_pick(const struct fit_lines *lines,
     return LULL_OK;
 }
 
-/* ==== csv ===================================================================================== */
+/* ==== CSV ===================================================================================== */
 
 /* CSV: a line of names, then a line of numbers for each measurement. Cells are separated by commas,
  * semicolons or tabs, whichever the first line has; columns called region and metric hold names. */

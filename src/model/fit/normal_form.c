@@ -1,16 +1,15 @@
-/* Internal to fit: hypotheses of the performance model normal form, and the search among them. */
-
 /* The performance model normal form (Calotoiu et al., "Using automated performance modeling to find
- * scalability bugs", SC13; several parameters: Calotoiu et al., CLUSTER 2016): each hypothesis is
- * linear least squares on a constant and products of terms; the one that predicts points left out
- * best is taken, and a further parameter or block only if it pays. */
+ * scalability bugs", SC13; several parameters: Calotoiu et al., CLUSTER 2016). Each hypothesis is
+ * linear least squares on a constant and products of terms. The hypothesis that predicts points
+ * left out best is taken; a further parameter or block is taken only if the gain is more than
+ * chance explains. */
 #include "model/fit/fit.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* ==== normal form ============================================================================= */
+/* ==== fitting hypotheses ====================================================================== */
 
 enum { FIT_GROWING = 42, FIT_TERMS = 63, FIT_KEPT = 64, FIT_KEPT_OF_MANY = 16 };
 
@@ -27,10 +26,10 @@ struct fit_hypothesis {
     double gain; /* the share of the weighted squares around the mean that it explains */
 };
 
-/* The hypotheses of a form that explain most, with the weights of the measurements themselves: all
- * of one parameter, FIT_KEPT_OF_MANY of several. Every hypothesis is looked at: centred
- * columns of unit length make that a few multiplications each, and for products of three parameters
- * a few per point. */
+/* The search for those hypotheses of a form that explain most, with points weighted by their
+ * measurements: of one parameter it keeps all hypotheses, of several FIT_KEPT_OF_MANY. Every
+ * hypothesis is looked at. Since columns are centred and of length 1, that takes a few
+ * multiplications for each, and for products of three parameters a few per point. */
 struct lull_fit_search;
 
 /* The 42 published terms, and behind them those that fall. */
@@ -256,7 +255,7 @@ void lull_fit_normal_form(const struct lull_fit_data *data, struct lull_fit_mode
         search_forms(&work, &empty, model);
 }
 
-/* ==== normal search =========================================================================== */
+/* ==== the search among hypotheses ============================================================= */
 
 /* All combinations of terms of one block: a column each. */
 struct block {
@@ -379,7 +378,7 @@ static const struct block *block_of(struct lull_fit_search *search, const struct
     return block;
 }
 
-/* ---- the best ------------------------------------------------------------------------------- */
+/* ---- the hypotheses that explain most -------------------------------------------------------- */
 
 struct best {
     const struct lull_fit_search *search;

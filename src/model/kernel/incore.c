@@ -15,9 +15,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* ==== estimate ================================================================================ */
+/* ==== the estimate ============================================================================ */
 
-/* Without llvm-mca: what a present core of x86 does per cycle. */
+/* Without llvm-mca, instructions are counted and divided by what a present x86 core does per cycle.
+ */
 
 /* Two loads, one store, two operations on vectors, four instructions: what cores of Intel since
  * Haswell and of AMD since Zen 2 do at least (A. Fog, The microarchitecture of Intel, AMD and VIA
@@ -53,8 +54,8 @@ static double incore_estimate_chain(const struct lull_assembly_loop *loop, struc
     return lull_assembly_chain(loop, latency, arena);
 }
 
-/* Of registers of this width as many as the machine was measured to multiply and add, because some
- * cores take the widest ones in two halves. */
+/* Operations per cycle on registers of this width: as many as the machine was measured to multiply
+ * and add, because some cores process the widest registers in two halves. */
 static double operations_per_cycle(const struct lull_machine *machine, unsigned vector_bits)
 {
     const struct lull_number *peak =
@@ -98,7 +99,7 @@ void lull_incore_estimate(const struct lull_assembly_loop *loop, const struct lu
     incore->alone = NAN;
 }
 
-/* ==== process ================================================================================= */
+/* ==== running a program ======================================================================= */
 
 extern char **environ;
 
@@ -173,7 +174,7 @@ static lull_status incore_run(const char *const *words, const char *out_path, co
     return LULL_OK;
 }
 
-/* ==== mca ===================================================================================== */
+/* ==== llvm-mca ================================================================================ */
 
 /* llvm-mca: how long each port is busy with the loop. */
 
@@ -395,10 +396,9 @@ static lull_status try_mca(const struct lull_assembly_loop *loop,
                         incore, err);
 }
 
-/* With cycles per pass. LULL_ERR_UNSUPPORTED: llvm-mca is missing or does not know the processor.
- */
-/* By its plain name, then by those of versions, the newest first: the first that knows processor
- * and instructions. */
+/* Sets times in cycles per pass by llvm-mca. It is tried by its plain name, then by those of its
+ * versions, newest first; the first one that knows the processor and its instructions counts.
+ * LULL_ERR_UNSUPPORTED: llvm-mca is missing, or none of them knows the processor. */
 static lull_status incore_mca(const struct lull_assembly_loop *loop,
                               const struct lull_machine *machine, const char *cpu, const char *mca,
                               const char *folder, struct lull_arena *arena,
@@ -419,7 +419,7 @@ static lull_status incore_mca(const struct lull_assembly_loop *loop,
     return status;
 }
 
-/* ==== source ================================================================================== */
+/* ==== the kernel as C source ================================================================== */
 
 /* The kernel as a C function that can be compiled by itself. */
 
@@ -546,7 +546,7 @@ static const char *incore_c_source(const struct lull_kernel *kernel, bool consta
                              text.arguments);
 }
 
-/* ==== incore ================================================================================== */
+/* ==== the in-core times ======================================================================= */
 
 static void incore_note(struct lull_incore *incore, struct lull_arena *arena, const char *format,
                         ...) __attribute__((format(printf, 3, 4)));
@@ -573,7 +573,7 @@ static bool has_isa(const struct lull_machine *machine, const char *name)
     return false;
 }
 
-/* ---- compiler ------------------------------------------------------------------------------ */
+/* ---- compiler -------------------------------------------------------------------------------- */
 
 static const char *architecture(const struct lull_machine *machine, bool here)
 {
@@ -667,7 +667,7 @@ lull_status lull_incore_build(const struct lull_kernel *kernel, const struct lul
     return status;
 }
 
-/* ---- the loop ------------------------------------------------------------------------------ */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 /* Bytes that an iteration of the body stores, or loads where it stores none: each element once. */
 static double bytes_per_iteration(const struct lull_kernel *kernel, bool stores)
@@ -725,7 +725,7 @@ static void note_vectors(const struct lull_kernel *kernel, const struct lull_ass
                 kernel->reduces ? ": it sums up, which needs -ffast-math" : "");
 }
 
-/* ---- processors ---------------------------------------------------------------------------- */
+/* ---- processors ------------------------------------------------------------------------------ */
 
 /* What llvm-mca may call the processor: as the machine file says, or the nearest by vendor and
  * instructions, newest first. NULL at the end. */

@@ -1,10 +1,11 @@
-/* In-core time: what a core takes for a unit of work with all data in its first cache.
+/* In-core time: the cycles that a core takes for a unit of work with all data in its first cache.
  *
- * The kernel is compiled, its body is found in the assembler code, of several innermost loops by
- * the lines of the source that the compiler notes, and llvm-mca says how long each port is busy.
- * T_nOL: the ports that load, in use by load instructions; T_OL: the busiest of the other ports.
- * Where llvm-mca is missing or does not know the processor, instructions are counted and divided by
- * what such a core does per cycle. */
+ * The kernel is compiled, and its body is found in the assembler code; where there are several
+ * innermost loops, by the lines of the source that the compiler notes. llvm-mca says how long each
+ * port of the processor is busy with it. T_nOL is how long load instructions keep the ports busy
+ * that load; T_OL is how long the busiest of the other ports is busy. Where llvm-mca is missing or
+ * does not know the processor, instructions are counted and divided by what a present x86 core does
+ * per cycle. */
 #ifndef LULL_MODEL_KERNEL_INCORE_H
 #define LULL_MODEL_KERNEL_INCORE_H
 
@@ -13,7 +14,7 @@
 
 #include <jansson.h>
 
-/* ==== incore ================================================================================== */
+/* ==== the in-core times ======================================================================= */
 
 enum lull_incore_source { LULL_INCORE_GIVEN, LULL_INCORE_MCA, LULL_INCORE_ESTIMATE };
 
@@ -26,15 +27,16 @@ struct lull_incore_port {
 struct lull_incore { /* cycles per unit of work */
     enum lull_incore_source source;
     double t_ol, t_nol;
-    double chain;         /* latency of what one iteration hands to the next; NAN: unknown */
+    double chain;         /* latency of the longest chain of instructions from one iteration to the
+                             next, as of a sum; NAN: unknown */
     double alone;         /* what llvm-mca simulates for the loop by itself; NAN: unknown */
     double per_pass;      /* iterations of the kernel in one pass of the compiled loop */
-    unsigned vector_bits; /* of its arithmetic; 0: unknown */
-    const char *cpu, *compiler, *flags; /* what was used; NULL: nothing */
-    const char *assembly;               /* the loop; NULL: none */
+    unsigned vector_bits; /* width of the vectors in its arithmetic; 0: unknown */
+    const char *cpu, *compiler, *flags; /* cpu: llvm-mca's name; NULL: none was used */
+    const char *assembly;               /* text of the compiled loop; NULL: none */
     struct lull_incore_port *ports;
     size_t n_ports;
-    const char **notes; /* sentences */
+    const char **notes; /* sentences for the user */
     size_t n_notes;
 };
 
@@ -43,78 +45,79 @@ struct lull_incore_times { /* cycles per unit of work */
 };
 
 struct lull_incore_options {
-    const struct lull_incore_times *given; /* what the user says, of each innermost loop in order of
-                                              the source; NULL: nothing */
+    const struct lull_incore_times *given; /* [n_given] times that the user gives instead, one for
+                                              each innermost loop in order of the source; NULL: find
+                                              them */
     size_t n_given;
-    const char *compiler;     /* NULL: cc */
-    const char *const *flags; /* NULL: chosen for the machine */
-    const char *mca;          /* NULL: llvm-mca, by any version's name */
-    bool here;                /* the machine file is of this machine: -march=native */
+    const char *compiler;     /* its command; NULL: cc */
+    const char *const *flags; /* of the compiler, NULL at the end; NULL: chosen for the machine */
+    const char *mca;          /* command of llvm-mca; NULL: whichever version is found */
+    bool here;                /* the machine file is of this machine: compile with -march=native */
     bool estimate;            /* do without llvm-mca */
 };
 
-/* Of the kernel's body. Calls have their stated costs in T_OL. `line_bytes` defines the unit of
- * work. Fails with LULL_ERR_IO where the compiler does not run, LULL_ERR_FORMAT where it refuses
- * the kernel or the loop is not found in what it makes, LULL_ERR_RANGE where two innermost loops
- * stand on one line or times are not given for each. */
+/* The in-core times of the kernel's body. The stated costs of calls are part of T_OL. `line_bytes`
+ * defines the unit of work. Fails with LULL_ERR_IO where the compiler does not run, LULL_ERR_FORMAT
+ * where it refuses the kernel or the loop is not found in what it makes, LULL_ERR_RANGE where two
+ * innermost loops stand on one line or times are not given for each. */
 lull_status lull_incore_find(const struct lull_kernel *kernel, const struct lull_machine *machine,
                              const struct lull_incore_options *options, double line_bytes,
                              struct lull_arena *arena, struct lull_incore *ret_incore,
                              struct lull_error *err);
 
-/* Compiles that into a shared object at `path`, with the same compiler and flags. */
+/* Compiles the kernel into a shared object at `path`, with the same compiler and flags. */
 lull_status lull_incore_build(const struct lull_kernel *kernel, const struct lull_machine *machine,
                               const struct lull_incore_options *options, const char *path,
                               struct lull_arena *arena, struct lull_error *err);
 
-/* ==== parts =================================================================================== */
+/* ==== assembler code ========================================================================== */
 
-/* Between the parts of the in-core analysis; internal to incore. */
-
-/* ---- assembler code ------------------------------------------------------------------------ */
+/* What incore.c and assembly.c know of each other; internal to these two. */
 
 struct lull_instruction {
     const char *text; /* "vaddpd (%rax), %ymm0, %ymm1" */
     bool load, store, floating;
     bool arithmetic, division; /* on vectors or floating-point numbers */
-    unsigned memory_bytes;     /* loaded or stored; 0: none, or no data of a vector or number */
-    unsigned register_bits;    /* of the widest vector register; 0: none */
+    unsigned memory_bytes;     /* of data that it loads or stores; 0: none, or not known */
+    unsigned register_bits;    /* width of its widest vector register; 0: it has none */
 };
 
 struct lull_assembly_loop {
     struct lull_instruction *items;
     size_t count;
-    const char *text;      /* with its label */
+    const char *text;      /* its lines, with its label */
     double loaded, stored; /* bytes of data per pass */
 };
 
-/* Lines of a source file; last 0: everything. */
+/* Lines `first` to `last` of a source file; last 0: all lines. */
 struct lull_source_lines {
     const char *file;
     unsigned first, last;
 };
 
-/* The innermost loop of the function that moves the most data in a pass, of those most of whose
- * instructions come from these lines; false: there is none. */
+/* Finds among the innermost loops of the function that come from these lines (most of their
+ * instructions do) the one that moves most data in a pass. Returns false where there is none. */
 bool lull_assembly_find(const char *assembly, const char *function, struct lull_source_lines from,
                         struct lull_arena *arena, struct lull_assembly_loop *ret_loop);
 
-/* All instructions of the function that come from these lines, of a loop that is no loop any more;
- * false: none of them moves data. */
+/* The same for a loop that the compiler has unrolled completely: all instructions of the function
+ * that come from these lines. Returns false where none of them moves data. */
 bool lull_assembly_find_unrolled(const char *assembly, const char *function,
                                  struct lull_source_lines from, struct lull_arena *arena,
                                  struct lull_assembly_loop *ret_loop);
 
-/* The instruction with a register in the place of what it loads into vector registers. */
+/* The text of the instruction with a register in the place of the memory operand that it loads into
+ * a vector register. */
 const char *lull_assembly_without_load(const struct lull_instruction *instruction,
                                        struct lull_arena *arena);
 
-/* Longest latency from a register at the begin of a pass to the same register at its end;
- * `latency`: cycles of each instruction. */
+/* Cycles of the longest chain of instructions that leads from a register at the begin of a pass to
+ * the same register at its end. `latency` holds the cycles of each instruction of the loop. */
 double lull_assembly_chain(const struct lull_assembly_loop *loop, const double *latency,
                            struct lull_arena *arena);
 
-/* From counted instructions and usual latencies; `incore` knows the width of its vectors. */
+/* Sets times and chain of *incore, in cycles per pass, from counted instructions and usual
+ * latencies. Its vector_bits is set already. */
 void lull_incore_estimate(const struct lull_assembly_loop *loop, const struct lull_machine *machine,
                           struct lull_arena *arena, struct lull_incore *incore);
 

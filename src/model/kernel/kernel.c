@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ==== poly ==================================================================================== */
+/* ==== polynomials ============================================================================= */
 
 enum { MOST_POWER = 8 };
 
@@ -205,7 +205,7 @@ const char *lull_poly_text(const struct lull_poly *a, const char *const *names,
     return text;
 }
 
-/* ==== kernel ================================================================================== */
+/* ==== the kernel ============================================================================== */
 
 bool lull_kernel_resize(struct lull_kernel *kernel, const char *name, double value)
 {

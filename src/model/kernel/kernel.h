@@ -1,12 +1,14 @@
-/* A kernel: a loop nest whose performance is to be predicted, as read from C source.
+/* A kernel: a loop nest whose performance is to be predicted, as read from C source. It lives in an
+ * arena.
  *
- * One innermost loop is looked at, the body. In a nest with several it is the busiest, which makes
- * the most iterations, until lull_kernel_look_at makes another one the body. What stands outside of
- * all innermost loops is spread over the iterations of the busiest.
+ * One innermost loop is looked at; it is called the body. In a nest with several innermost loops
+ * the body is the busiest, which makes the most iterations, until lull_kernel_look_at makes another
+ * one the body. What stands outside of all innermost loops is spread over the iterations of the
+ * busiest.
  *
- * The unit of work is what makes one cache line of results: line_bytes / bytes of an element of the
- * first array that the body writes, or, where it writes none, of the first that it reads: 8
- * iterations for doubles. */
+ * The unit of work is the iterations of the body that make one cache line of results: line_bytes /
+ * bytes of an element, of the first array that the body writes or, where it writes none, of the
+ * first that it reads. With doubles and lines of 64 bytes that is 8 iterations. */
 #ifndef LULL_MODEL_KERNEL_KERNEL_H
 #define LULL_MODEL_KERNEL_KERNEL_H
 
@@ -17,11 +19,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ==== poly ==================================================================================== */
+/* ==== polynomials ============================================================================= */
 
 /* Polynomials with integer coefficients in the symbols of a kernel: sizes (N) and loop variables
  * (i). Array extents, loop bounds and indices are such polynomials, so that layer conditions can be
- * written down with the sizes in them. Values: everything is copied, nothing is shared. */
+ * written down with the sizes in them. A polynomial is a plain value: copies share nothing. */
 
 enum { LULL_POLY_SYMBOLS = 16, LULL_POLY_TERMS = 24 };
 
@@ -38,13 +40,13 @@ struct lull_poly {
 struct lull_poly lull_poly_constant(int64_t value);
 struct lull_poly lull_poly_symbol(size_t symbol);
 
-/* The results are written only where they fit: false where terms, powers or factors are too many or
- * too large. */
+/* a + factor_of_b b, a b, and a / divisor. These return false, and write no result, where the
+ * result would have too many terms or too large powers or factors. */
 bool lull_poly_add(const struct lull_poly *a, const struct lull_poly *b, int64_t factor_of_b,
                    struct lull_poly *ret_sum);
 bool lull_poly_multiply(const struct lull_poly *a, const struct lull_poly *b,
                         struct lull_poly *ret_product);
-/* False unless every factor is a multiple of `divisor`. */
+/* Returns false, too, unless every factor is a multiple of `divisor`. */
 bool lull_poly_divide(const struct lull_poly *a, int64_t divisor, struct lull_poly *ret_quotient);
 
 bool lull_poly_equal(const struct lull_poly *a, const struct lull_poly *b);
@@ -52,19 +54,20 @@ bool lull_poly_equal(const struct lull_poly *a, const struct lull_poly *b);
 bool lull_poly_is_constant(const struct lull_poly *a, int64_t *ret_value);
 bool lull_poly_contains(const struct lull_poly *a, size_t symbol);
 
-/* a = ret_factor * symbol + rest, with neither part containing the symbol; false where it is of a
- * higher degree in it. */
+/* a = ret_factor * symbol + ret_rest, where neither part contains the symbol; false where `a` is of
+ * a higher degree in the symbol. */
 bool lull_poly_split(const struct lull_poly *a, size_t symbol, struct lull_poly *ret_factor,
                      struct lull_poly *ret_rest);
 
-/* With the values of all symbols. In double, because sizes may be asked about that overflow. */
+/* The value of `a`, given the values of all symbols. In double, because a search for the largest
+ * size tries sizes with which integers would overflow. */
 double lull_poly_value(const struct lull_poly *a, const double *values);
 
 /* "N^2 + 2 N - 1", in the arena. */
 const char *lull_poly_text(const struct lull_poly *a, const char *const *names,
                            struct lull_arena *arena);
 
-/* ==== kernel ================================================================================== */
+/* ==== the kernel ============================================================================== */
 
 enum { LULL_KERNEL_NONE = -1, LULL_KERNEL_DIMENSIONS = 6 };
 
@@ -75,30 +78,32 @@ struct lull_kernel_symbol {
     bool has_value; /* of a size: it was given */
     double value;
     unsigned line; /* where it is used first */
-    /* A whole quotient of sizes, N / 2, is a size of its own, whose value follows from theirs. */
-    int64_t divisor; /* 0: it is none */
+    /* The rounded quotient of a polynomial in sizes and a whole number, as N / 2, is a size of its
+     * own, whose value follows from the other sizes. */
+    int64_t divisor; /* 0: this is no quotient */
     struct lull_poly dividend;
 };
 
 struct lull_kernel_loop {
     size_t symbol;               /* its variable */
-    struct lull_poly first, end; /* begin <= variable < end, or, counting down, >= ... > end */
-    int64_t step;                /* not 0 */
+    struct lull_poly first, end; /* first <= variable < end, or first >= variable > end */
+    int64_t step;                /* not 0; below 0 it counts down */
     int parent;                  /* index of the loop around it, or LULL_KERNEL_NONE */
-    size_t first_access;         /* accesses from this one on come after its begin */
+    size_t first_access;         /* the kernel's accesses from this one on come after the loop's
+                                    begin in the source */
     unsigned line;
     unsigned first_line, last_line; /* of its text within the kernel's code, from 0 on */
 };
 
 struct lull_kernel_array {
     const char *name;
-    const char *element; /* type of an element, "double" */
-    unsigned bytes;      /* of an element */
-    bool floating;
+    const char *element;                             /* type of an element, "double" */
+    unsigned bytes;                                  /* of an element */
+    bool floating;                                   /* its elements are floating-point numbers */
     bool is_pointer;                                 /* its first extent is not known */
     bool is_const;                                   /* declared so */
-    size_t n_dimensions;                             /* with the first one */
-    struct lull_poly extent[LULL_KERNEL_DIMENSIONS]; /* the first of a pointer: unused */
+    size_t n_dimensions;                             /* of a pointer, too, with the first one */
+    struct lull_poly extent[LULL_KERNEL_DIMENSIONS]; /* extent[0] of a pointer is not used */
     const char *extent_text[LULL_KERNEL_DIMENSIONS]; /* as C source */
     unsigned line;
 };
@@ -109,9 +114,9 @@ struct lull_kernel_access {
     int loop; /* innermost loop around it, LULL_KERNEL_NONE: none */
     bool write;
     struct lull_poly offset; /* elements from the array's begin, without the indirect part */
-    /* Indirect, x[idx[i]]: the access that reads the index, which counts `index_factor` elements.
-     */
-    int index_access; /* LULL_KERNEL_NONE: it is affine */
+    /* Of an indirect access, x[idx[i]]: the number of the access that reads idx[i]. Each unit of
+     * that index moves the access on by `index_factor` elements of x. */
+    int index_access; /* LULL_KERNEL_NONE: the access is not indirect */
     struct lull_poly index_factor;
     unsigned line;
 };
@@ -130,7 +135,8 @@ struct lull_kernel_call {
 
 /* Floating-point operations at each iteration of a loop, outside of called functions. */
 struct lull_kernel_flops {
-    double add, multiply, divide, other; /* other: square roots, comparisons: none are counted */
+    double add, multiply, divide, other; /* other: square roots, comparisons; they count as no
+                                            flop */
 };
 
 struct lull_kernel {
@@ -140,7 +146,7 @@ struct lull_kernel {
     size_t n_symbols;
     struct lull_kernel_loop *loops; /* outer ones before inner ones, in order of the source */
     size_t n_loops;
-    struct lull_kernel_flops *flops; /* one per loop */
+    struct lull_kernel_flops *flops; /* [n_loops] */
     struct lull_kernel_array *arrays;
     size_t n_arrays;
     struct lull_kernel_access *accesses; /* in the order in which an iteration makes them */
@@ -156,7 +162,7 @@ struct lull_kernel {
     const char *preamble; /* declarations of integers that it uses, "int n2 = n * n;"; "": none */
     const char *macros;   /* sizes that a source file has as macros, "#define N 1000"; "": none */
     unsigned code_line;
-    bool is_file; /* it stands in a source file of a program, whose declarations it may use */
+    bool is_file; /* it stands in a source file of a program and may use that file's declarations */
 };
 
 /* How indices of x[idx[i]] are distributed, as the user states it. */
@@ -169,8 +175,8 @@ enum lull_index_kind {
 struct lull_kernel_index {
     const char *array; /* idx */
     enum lull_index_kind kind;
-    double width;          /* BAND: within so many elements of the iteration's own number */
-    const int64_t *sample; /* FILE: indices in order, repeated where they end */
+    double width;          /* BAND: an index is within so many elements of the iteration's number */
+    const int64_t *sample; /* FILE: indices in order, which begin anew where they end */
     size_t n_sample;
 };
 
@@ -201,43 +207,46 @@ struct lull_kernel_source {
 lull_status lull_kernel_read(const struct lull_kernel_source *source, struct lull_arena *arena,
                              struct lull_kernel **ret_kernel, struct lull_error *err);
 
-/* Gives a size another value, and quotients theirs: of a sweep. False: there is no such size. */
+/* Gives a size another value, and quotients of sizes theirs, as a sweep over a size needs it.
+ * False: there is no such size. */
 bool lull_kernel_resize(struct lull_kernel *kernel, const char *name, double value);
-/* Makes the busiest loop the body again, and checks what depends on sizes: loops that run, accesses
- * inside of their arrays. Called by lull_kernel_read; to be called after lull_kernel_resize. */
+/* Makes the busiest loop the body again, and checks what depends on sizes: that loops run, and that
+ * accesses are inside of their arrays. lull_kernel_read has called it; after lull_kernel_resize the
+ * caller does. */
 lull_status lull_kernel_check(struct lull_kernel *kernel, struct lull_error *err);
 
-/* The values of quotients, from those of the sizes. */
+/* Sets the values of quotients from those of the sizes. */
 void lull_kernel_divide(struct lull_kernel *kernel);
 /* The values of all symbols; loop variables stand at their first iteration. */
 void lull_kernel_values(const struct lull_kernel *kernel, double values[LULL_POLY_SYMBOLS]);
 const char *const *lull_kernel_names(const struct lull_kernel *kernel, struct lull_arena *arena);
-/* Iterations of a loop at each execution, with outer loops at their middle. */
+/* Iterations of a loop at each execution, with the loops around it in the middle of their range. */
 double lull_kernel_trips(const struct lull_kernel *kernel, size_t loop);
-/* How often the loop's iterations are run in all. */
+/* How many iterations the loop makes in one execution of the nest. */
 double lull_kernel_iterations(const struct lull_kernel *kernel, int loop);
 /* Elements that an access moves on with each iteration of a loop; 0: it stays. */
 double lull_kernel_stride(const struct lull_kernel *kernel, const struct lull_kernel_access *access,
                           size_t loop);
 bool lull_kernel_is_innermost(const struct lull_kernel *kernel, int loop);
 size_t lull_kernel_count_innermost(const struct lull_kernel *kernel);
-/* Which of the innermost loops, in order of the source, the body is: from 1 on. */
+/* The number of the body among the innermost loops, in order of the source, from 1 on. */
 size_t lull_kernel_number(const struct lull_kernel *kernel);
-/* The innermost loop that makes the most iterations, of several the first; LULL_KERNEL_NONE: none
- * makes any. */
+/* The innermost loop that makes the most iterations, the first of them where several do.
+ * LULL_KERNEL_NONE: no loop makes any iteration. */
 int lull_kernel_busiest(const struct lull_kernel *kernel);
 /* The same kernel with another innermost loop as its body. Everything but `body` is shared. */
 struct lull_kernel lull_kernel_look_at(const struct lull_kernel *kernel, int loop);
-/* How often what stands in `loop`, which may be LULL_KERNEL_NONE, happens per iteration of the
- * body: 0 in other innermost loops, and outside of all where the body is not the busiest. */
+/* How often what stands directly in `loop`, or outside of all loops (LULL_KERNEL_NONE), happens per
+ * iteration of the body. It is 0 for other innermost loops; and for what stands outside of all
+ * innermost loops it is 0 unless the body is the busiest loop. */
 double lull_kernel_per_iteration(const struct lull_kernel *kernel, int loop);
 /* Iterations of the body in a unit of work with cache lines of so many bytes. */
 double lull_kernel_unit(const struct lull_kernel *kernel, double line_bytes);
 /* Floating-point operations per iteration of the body. */
 double lull_kernel_flops_per_iteration(const struct lull_kernel *kernel);
-/* Bytes of all arrays: declared extents, or what is touched of pointers. */
+/* Bytes of all arrays together: by their declared extents; of a pointer, what the nest touches. */
 double lull_kernel_footprint(const struct lull_kernel *kernel);
-/* Bytes of one array, likewise. */
+/* Bytes of one array, counted in the same way. */
 double lull_kernel_array_bytes(const struct lull_kernel *kernel, size_t array);
 
 #endif

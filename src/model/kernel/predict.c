@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ==== roofline ================================================================================ */
+/* ==== Roofline ================================================================================ */
 
 enum { ROOF_NAME_BYTES = 64 };
 
@@ -114,7 +114,7 @@ static lull_status roofline_find(const struct lull_kernel *kernel,
     return LULL_OK;
 }
 
-/* ==== crossing ================================================================================ */
+/* ==== vectors that cross lines ================================================================ */
 
 enum { MOST_LANES = 64, MOST_ROUNDS = 16 };
 
@@ -232,7 +232,7 @@ struct lull_crossing lull_crossing_find(const struct lull_kernel *kernel,
     return crossing;
 }
 
-/* ==== predict ================================================================================= */
+/* ==== the prediction ========================================================================== */
 
 double lull_prediction_rate(const struct lull_kernel_prediction *prediction, double cycles)
 {
@@ -249,7 +249,7 @@ double lull_prediction_cycles(const struct lull_kernel_prediction *prediction, s
     return fmax(lull_ecm_time(&prediction->ecm, level), prediction->incore.chain); /* NAN: none */
 }
 
-/* ---- traffic ------------------------------------------------------------------------------- */
+/* ---- traffic --------------------------------------------------------------------------------- */
 
 static lull_status simulate_nest(const struct lull_kernel_source *source,
                                  const struct lull_kernel_options *options,
@@ -280,8 +280,8 @@ static lull_status simulate_nest(const struct lull_kernel_source *source,
     return status;
 }
 
-/* The simulation does not know why a line is read; of those written as many are so because of that
- * as by the layer conditions. */
+/* The simulated lines of a level. The simulation does not know why a line is read; the share of the
+ * lines written that are read only because they are written is taken from the layer conditions. */
 static struct lull_ecm_lines simulated_lines(const struct lull_kernel_prediction *prediction,
                                              size_t level)
 {
@@ -311,7 +311,7 @@ static lull_status find_traffic(const struct lull_kernel_source *source,
     return status;
 }
 
-/* ---- cores --------------------------------------------------------------------------------- */
+/* ---- cores ----------------------------------------------------------------------------------- */
 
 static unsigned cores_of_domain(const struct lull_machine *machine)
 {
@@ -321,8 +321,9 @@ static unsigned cores_of_domain(const struct lull_machine *machine)
     return cores ? cores : 1;
 }
 
-/* With so many cores: of shared caches each has less, and of memory all have the same. Simulated
- * traffic is taken as it is with the cores that were asked for. */
+/* The prediction for so many cores. By the layer conditions each core has a smaller part of shared
+ * caches the more cores there are. Simulated traffic is taken as it is with the number of cores
+ * that the options name. */
 static lull_status find_point(const struct lull_kernel_options *options, unsigned cores,
                               struct lull_arena *arena,
                               const struct lull_kernel_prediction *prediction,
@@ -359,7 +360,7 @@ static lull_status find_points(const struct lull_kernel_options *options, struct
     return status;
 }
 
-/* ---- one loop ------------------------------------------------------------------------------ */
+/* ---- one loop -------------------------------------------------------------------------------- */
 
 struct lull_kernel_incores lull_kernel_no_incores(const struct lull_kernel *kernel,
                                                   struct lull_arena *arena)
@@ -438,7 +439,7 @@ predict_body(const struct lull_kernel *kernel, const struct lull_machine *machin
     return status;
 }
 
-/* ---- several loops -------------------------------------------------------------------------- */
+/* ---- several loops --------------------------------------------------------------------------- */
 
 static double units_of(const struct lull_kernel_prediction *loop)
 {

@@ -1,8 +1,8 @@
 /* Everything that is predicted of a kernel on a machine with one set of sizes.
  *
- * Of a nest with several innermost loops each one is predicted by itself, and the nest takes the
- * sum of their times, each as often as it runs. What one loop leaves in the caches for the next is
- * not in the layer conditions, it is in the simulation. */
+ * In a nest with several innermost loops each loop is predicted by itself, and the nest takes the
+ * sum of their times, each as often as the loop runs. What one loop leaves in the caches for the
+ * next is not in the layer conditions; it is in the simulation. */
 #ifndef LULL_MODEL_KERNEL_PREDICT_H
 #define LULL_MODEL_KERNEL_PREDICT_H
 
@@ -12,43 +12,46 @@
 #include "model/kernel/layers.h"
 #include "model/kernel/simulate.h"
 
-/* ==== crossing ================================================================================ */
+/* ==== vectors that cross lines ================================================================ */
 
-/* Vectors that cross from one cache line to the next, which the first cache has to serve with both.
+/* Vectors that cross from one cache line to the next. The first cache has to fetch both lines for
+ * such a vector, which takes longer, and llvm-mca, which knows no addresses, does not count it.
  *
- * An array that is walked element by element in vectors crosses once per line, whatever the width
- * of the vectors, unless it begins at a multiple of their width: a[i - 1], a[i] and a[i + 1] cannot
- * all do. Arrays are taken to begin on a line, as --run puts them, and a loop to begin with whole
- * vectors. llvm-mca knows no addresses. What a crossing costs is in the machine file (`lull bench
- * crossing`); where it is not, it counts nothing. */
+ * An array that is walked element by element in vectors has one crossing per line, whatever the
+ * width of the vectors, unless its first vector begins at a multiple of that width. Of a[i - 1],
+ * a[i] and a[i + 1] only one can. Arrays are taken to begin on a line, as `lull model kernel --run`
+ * puts them, and a loop is taken to begin with whole vectors. What a crossing costs is in the
+ * machine file (`lull bench crossing`); where the file does not know it, crossings cost nothing. */
 
+/* Per unit of work. */
 struct lull_crossing {
-    double loads, stores;              /* vectors that cross, per unit of work */
-    double lines_loaded, lines_stored; /* by vectors, whether they cross or not, likewise */
-    bool known;                        /* the machine file says what that costs */
-    double load_cycles;  /* per unit of work, for the loads that cross: in addition to T_nOL */
-    double store_cycles; /* per unit of work, for all stores of vectors: T_OL is not below */
+    double loads, stores;              /* vectors that cross */
+    double lines_loaded, lines_stored; /* lines touched by vectors, whether these cross or not */
+    bool known;                        /* the machine file says what a crossing costs */
+    double load_cycles;                /* for the loads that cross, to be added to T_nOL */
+    double store_cycles;               /* for all stores of vectors: T_OL is at least this */
 };
 
-/* Of the kernel's body, compiled to vectors of so many bits; 0, or those of a single element: no
- * vectors, nothing crosses. */
+/* The crossings of the kernel's body when it is compiled to vectors of so many bits. With 0 bits,
+ * or those of a single element, there are no vectors and nothing crosses. */
 struct lull_crossing lull_crossing_find(const struct lull_kernel *kernel,
                                         const struct lull_machine *machine, unsigned vector_bits,
                                         double line_bytes);
 
-/* ==== roofline ================================================================================ */
+/* ==== Roofline ================================================================================ */
 
-/* Roofline: performance is limited by the core's arithmetic or by one level of the memory
- * hierarchy, P = min(P_peak, I b), whichever is lowest. Source: S. Williams, A. Waterman, D.
- * Patterson, Roofline (CACM 52, 2009), with a ceiling for every level. */
+/* Roofline: performance P is limited by the core's arithmetic (P_peak) or by the bandwidth b of one
+ * level of the memory hierarchy, of which each byte allows I units of work: P = min(P_peak, I b)
+ * over all levels. Source: S. Williams, A. Waterman, D. Patterson, Roofline (CACM 52, 2009), with a
+ * ceiling for every level. */
 
 enum { LULL_ROOFS = LULL_LAYER_LEVELS };
 
-struct lull_roof {      /* of a level beyond a cache, for so many cores together */
+struct lull_roof { /* of a level beyond the first cache, for all cores of the roofline together */
     const char *level;  /* "L2", "memory" */
     double bandwidth;   /* B/s */
-    const char *source; /* "copy, 7 threads", "link of 64 B/cy" */
-    double intensity;   /* work per byte that travels; INFINITY without traffic */
+    const char *source; /* where the bandwidth comes from: "copy, 7 threads", "link of 64 B/cy" */
+    double intensity;   /* work per byte that comes from this level; INFINITY without traffic */
     double limit;       /* work/s = bandwidth * intensity */
 };
 
@@ -62,21 +65,21 @@ struct lull_roofline {
     double in_core; /* work/s that the compiled loop allows with its data in the first cache */
     struct lull_roof roofs[LULL_ROOFS]; /* nearest level first */
     size_t n_roofs;
-    double performance; /* the lowest of all, work/s */
+    double performance; /* the lowest of all limits, work/s */
     int limit;          /* index of the roof that limits; LULL_KERNEL_NONE: arithmetic */
 };
 
-/* ==== predict ================================================================================= */
+/* ==== the prediction ========================================================================== */
 
 enum lull_traffic_source { LULL_TRAFFIC_CONDITIONS, LULL_TRAFFIC_SIMULATION };
 
 struct lull_kernel_options {
     struct lull_incore_options incore;
     unsigned cores;                   /* working at the same time, >= 1 */
-    enum lull_traffic_source traffic; /* what the models take */
-    bool simulate;                    /* the other one beside it */
-    enum lull_cache_policy policy;
-    uint64_t seed; /* of random indices */
+    enum lull_traffic_source traffic; /* the source whose lines the models take */
+    bool simulate;                    /* simulate also where the models take the conditions */
+    enum lull_cache_policy policy;    /* of the simulated caches */
+    uint64_t seed;                    /* of random indices */
 };
 
 struct lull_core_point {
@@ -95,40 +98,43 @@ struct lull_kernel_prediction {
     struct lull_layers layers;
     bool has_simulation;
     struct lull_simulated simulated;
-    const char *disagreements[LULL_LAYER_LEVELS];   /* why they differ; NULL: they do not */
-    struct lull_ecm_lines lines[LULL_LAYER_LEVELS]; /* that the models took */
+    const char *disagreements[LULL_LAYER_LEVELS];   /* why `layers` and `simulated` differ at a
+                                                       level; NULL: they do not */
+    struct lull_ecm_lines lines[LULL_LAYER_LEVELS]; /* per unit of work, as the models took them */
     struct lull_incore incore;     /* as it is found or given, without the crossings */
-    struct lull_crossing crossing; /* nothing where in-core times are given */
+    struct lull_crossing crossing; /* zeros where in-core times are given */
     struct lull_ecm ecm;
     struct lull_ecm_bandwidth memory;
     struct lull_ecm_overlap overlap;
     double cycles;                  /* per unit of work on one core: ECM, not less than the chain */
-    unsigned saturation;            /* cores; 0: never */
-    struct lull_roofline roofline;  /* with options.cores */
-    struct lull_core_point *points; /* 1 to all cores of a memory domain */
+    unsigned saturation;            /* cores that saturate the memory; 0: no number of them does */
+    struct lull_roofline roofline;  /* for options.cores */
+    struct lull_core_point *points; /* [n_points]: for 1 to all cores of a memory domain */
     size_t n_points;
 
-    /* Of a nest with several innermost loops that run: each of them, in order of the source. Then
-     * `flops`, `work`, `ecm`, `cycles` and `points` are their sums per unit of work of the busiest,
-     * `saturation` is that of the loop that saturates last, and the rest is the busiest's. */
+    /* Where several innermost loops of the nest run, the prediction of each, in order of the
+     * source. In the prediction of the nest, `flops`, `work`, `ecm`, `cycles` and `points` are then
+     * sums over the loops, per unit of work of the busiest loop; `saturation` is that of the loop
+     * that saturates last; and everything else is the busiest loop's. */
     const struct lull_kernel_prediction *loops;
-    size_t n_loops; /* 0: there is one loop alone */
-    double weight;  /* units of work of this loop for one of the busiest */
+    size_t n_loops; /* 0: there is only one loop */
+    double weight;  /* units of work of this loop for one unit of the busiest */
 };
 
 /* In-core times do not depend on sizes: found once, they serve all sizes. */
 struct lull_kernel_incores {
-    struct lull_arena *arena;         /* of what is found */
+    struct lull_arena *arena;         /* in which they live */
     const struct lull_incore **loops; /* [n_loops of the kernel]; NULL: not found yet */
 };
 
-/* Nothing is found yet. */
+/* In-core times none of which is found yet. */
 struct lull_kernel_incores lull_kernel_no_incores(const struct lull_kernel *kernel,
                                                   struct lull_arena *arena);
 
-/* Fails with LULL_ERR_RANGE where the machine file lacks a number, naming the benchmark that gives
- * it, or as the parts do. `incores` of the same kernel are taken, and get what they lack; NULL:
- * find all. */
+/* Predicts the kernel with its present sizes. `incores` are the in-core times of the same kernel:
+ * those that are found already are used, those that are missing are found and kept there; NULL:
+ * find all. Fails with LULL_ERR_RANGE where the machine file lacks a number, naming the benchmark
+ * that gives it, or as the parts of the prediction fail. */
 lull_status lull_kernel_predict(const struct lull_kernel *kernel,
                                 const struct lull_machine *machine,
                                 const struct lull_kernel_source *source,
@@ -137,10 +143,11 @@ lull_status lull_kernel_predict(const struct lull_kernel *kernel,
                                 struct lull_kernel_prediction *ret_prediction,
                                 struct lull_error *err);
 
-/* Work (flop, or iterations where there are none) per second of so many cycles per unit of work. */
+/* Work per second (in flop, or in iterations where the kernel has none) if a unit of work takes so
+ * many cycles. */
 double lull_prediction_rate(const struct lull_kernel_prediction *prediction, double cycles);
-/* Cycles per unit of work with the data beyond so many links, not less than the chain; of a nest
- * the sum of its loops. */
+/* Cycles per unit of work with the data beyond the first `level` links, but not less than the
+ * loop-carried chain; for a nest the sum over its loops. */
 double lull_prediction_cycles(const struct lull_kernel_prediction *prediction, size_t level);
 
 #endif

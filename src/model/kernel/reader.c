@@ -18,7 +18,7 @@ static lull_status reader_index(struct lull_kernel_reader *reader, CXCursor curs
 static lull_status reader_access(struct lull_kernel_reader *reader, CXCursor cursor, bool write);
 static lull_status reader_expression(struct lull_kernel_reader *reader, CXCursor cursor);
 
-/* ==== clang =================================================================================== */
+/* ==== loading libclang ======================================================================== */
 
 /* The one that was there at build time, then what other versions are called, newer ones first. */
 static void *open_libclang(void)
@@ -62,7 +62,7 @@ lull_status lull_clang_load(const struct lull_clang **ret_clang, struct lull_err
     return LULL_OK;
 }
 
-/* ==== reader ================================================================================== */
+/* ==== what all parts need ===================================================================== */
 
 void lull_reader_extent(const struct lull_kernel_reader *reader, CXCursor cursor, size_t *ret_begin,
                         size_t *ret_end)
@@ -255,7 +255,7 @@ static struct lull_name *reader_name(struct lull_kernel_reader *reader, CXCursor
 static lull_status reader_declare(struct lull_kernel_reader *reader, CXCursor declaration,
                                   struct lull_name **ret_name);
 
-/* ==== index =================================================================================== */
+/* ==== indices ================================================================================= */
 
 /* Integer expressions, and the places of array elements. */
 
@@ -434,7 +434,7 @@ static lull_status reader_poly(struct lull_kernel_reader *reader, CXCursor curso
     return LULL_OK;
 }
 
-/* ---- places -------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 /* How far an address has been followed: `used` of the array's dimensions have an index. */
 struct place {
@@ -574,7 +574,7 @@ static lull_status reader_access(struct lull_kernel_reader *reader, CXCursor cur
     return LULL_OK;
 }
 
-/* ==== declare ================================================================================= */
+/* ==== declarations ============================================================================ */
 
 /* Variables that a kernel uses: what they are follows from their declarations. */
 
@@ -732,7 +732,7 @@ static lull_status reader_declare(struct lull_kernel_reader *reader, CXCursor de
                         lull_reader_spelling(reader, declaration));
 }
 
-/* ==== statement =============================================================================== */
+/* ==== statements and expressions ============================================================== */
 
 /* Statements and expressions: what an iteration does. */
 
@@ -837,7 +837,7 @@ static lull_status read_unary_expression(struct lull_kernel_reader *reader, CXCu
     return write_to(reader, parts.items[0], NULL);
 }
 
-/* ---- calls --------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* What compilers make an instruction or two of; adds and multiplications of one. */
 static const struct {
@@ -911,7 +911,7 @@ static lull_status reader_expression(struct lull_kernel_reader *reader, CXCursor
                         lull_reader_source_text(reader, cursor));
 }
 
-/* ---- loops --------------------------------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 /* The loop variable: declared in the loop, or assigned to. */
 static lull_status read_begin(struct lull_kernel_reader *reader, CXCursor init,
@@ -1061,7 +1061,7 @@ static lull_status read_loop(struct lull_kernel_reader *reader, CXCursor cursor)
     return status;
 }
 
-/* ---- statements ---------------------------------------------------------------------------- */
+/* ---- all statements -------------------------------------------------------------------------- */
 
 /* An integer that is given its value where it is declared stands for it; other variables are in
  * registers, or arrays. */

@@ -1,4 +1,6 @@
-/* What reading a kernel has found so far; internal to parse. */
+/* The reader of kernels, from C source to struct lull_kernel; internal to reader.c and parse.c.
+ * parse.c prepares the text and finds the loop nest in it; reader.c reads statements, loops and
+ * declarations. libclang is the parser. */
 #ifndef LULL_MODEL_KERNEL_READER_H
 #define LULL_MODEL_KERNEL_READER_H
 
@@ -7,10 +9,10 @@
 
 #include <clang-c/Index.h>
 
-/* ==== clang =================================================================================== */
+/* ==== libclang ================================================================================ */
 
-/* libclang, loaded when a kernel is read, because it is large and other commands do without it;
- * internal to parse. */
+/* libclang is loaded when a kernel is read, because it is large and other commands do without it.
+ */
 
 /* The functions that are used, without their prefix clang_. */
 #define LULL_CLANG_FUNCTIONS(X) \
@@ -63,9 +65,9 @@ struct lull_clang {
  * to be called by two threads at the same time. */
 lull_status lull_clang_load(const struct lull_clang **ret_clang, struct lull_error *err);
 
-/* ==== reader ================================================================================== */
+/* ==== the reader ============================================================================== */
 
-/* An index: a polynomial, and perhaps what an index array holds, times a factor. */
+/* An index: poly + factor * (what the access `access` reads from an index array). */
 struct lull_index {
     struct lull_poly poly;
     int access; /* LULL_KERNEL_NONE: no indirect part */
@@ -78,19 +80,21 @@ enum lull_name_kind { LULL_NAME_SYMBOL, LULL_NAME_INDEX, LULL_NAME_ARRAY, LULL_N
 struct lull_name {
     CXCursor declaration;
     enum lull_name_kind kind;
-    size_t number;           /* of the symbol, array or scalar */
-    struct lull_index index; /* of an integer variable that is given its value once */
+    size_t number;           /* index of the symbol, array or scalar in the kernel */
+    struct lull_index index; /* INDEX: what an integer variable stands for that is given its value
+                                once */
 };
 
 struct lull_kernel_reader {
     const struct lull_clang *clang;
     const struct lull_kernel_source *source;
-    const char *text; /* that was parsed: a line of our own, then the file */
+    const char *text; /* what is parsed: lines of our own, then the file */
     size_t text_size;
-    unsigned lines_before; /* lines of our own */
+    unsigned lines_before; /* how many lines of our own stand before the file */
     size_t code_begin;     /* where the nest begins in the text */
     CXTranslationUnit unit;
-    bool *as_macro; /* of each size: the file uses it without declaring it, as a build's macro */
+    bool *as_macro; /* for each given size: the file uses it without declaring it, because its build
+                       would define it as a macro */
     struct lull_kernel *kernel;
     struct lull_arena *arena;
     struct lull_error *err;
@@ -98,11 +102,11 @@ struct lull_kernel_reader {
     size_t n_names, names_capacity;
     size_t loops_capacity, flops_capacity, arrays_capacity, accesses_capacity, scalars_capacity,
         calls_capacity;
-    int loop;              /* that is being read */
-    bool again;            /* with what was learned, it may be parsed */
-    bool met_macro;        /* an operator could not be seen */
-    unsigned line_of_text; /* with macros expanded lines are lost: that of the function; 0: they are
-                              as in the file */
+    int loop;              /* the one that is being read */
+    bool again;            /* parsing has shown which sizes are macros: parse once more */
+    bool met_macro;        /* an operator was not in the text, so that it comes from a macro */
+    unsigned line_of_text; /* 0: lines are those of the file. Else macros were expanded, which loses
+                              the lines behind this one, that of the function: messages name it */
 };
 
 struct lull_cursors {
@@ -111,10 +115,10 @@ struct lull_cursors {
     struct lull_arena *arena;
 };
 
-/* In order of the source. */
+/* The children of a cursor, in order of the source. */
 struct lull_cursors lull_reader_children(const struct lull_kernel_reader *reader, CXCursor cursor);
 unsigned lull_reader_line(const struct lull_kernel_reader *reader, CXCursor cursor);
-/* Where it begins and ends in the text. */
+/* Where the cursor's code begins and ends in the text. */
 void lull_reader_extent(const struct lull_kernel_reader *reader, CXCursor cursor, size_t *ret_begin,
                         size_t *ret_end);
 const char *lull_reader_spelling(const struct lull_kernel_reader *reader, CXCursor cursor);

@@ -10,7 +10,7 @@
 
 enum { DISAGREEMENT_PERCENT = 10 };
 
-/* ==== disagree ================================================================================ */
+/* ==== differences from the layer conditions =================================================== */
 
 /* Where the simulation and the layer conditions differ, and why. */
 
@@ -86,12 +86,12 @@ const char *lull_disagreement(const struct lull_layers *layers,
     return "the layer conditions look at the innermost loop alone, and at whole arrays";
 }
 
-/* ==== simulate ================================================================================ */
+/* ==== the simulation ========================================================================== */
 
 enum { BUFFER = 4096, MOST_AT_ONCE = 256 };
 
-/* An access with numbers in it: bytes from the begin of memory, and per step of each loop's
- * variable. */
+/* An access as the simulation makes it: `base` is where its array begins in memory, in bytes;
+ * `offset` and `per_symbol` say which element is accessed. */
 struct walker {
     uint64_t base;
     int64_t offset, per_symbol[LULL_POLY_SYMBOLS]; /* elements */
@@ -384,7 +384,7 @@ static void run_nest(struct nest_simulation *simulation, double warm, double cou
     flush(simulation);
 }
 
-/* ---- preparation --------------------------------------------------------------------------- */
+/* ---- preparation ----------------------------------------------------------------------------- */
 
 static const struct lull_kernel_index *
 index_of(const char *array, const struct lull_kernel_index *indices, size_t n_indices)

@@ -1,4 +1,5 @@
-/* The accesses of a kernel through the cache simulator, beside its layer conditions. */
+/* The accesses of a kernel, carried out by the cache simulator (model/cache.h), and how the lines
+ * that travel compare with those of the layer conditions. */
 #ifndef LULL_MODEL_KERNEL_SIMULATE_H
 #define LULL_MODEL_KERNEL_SIMULATE_H
 
@@ -7,24 +8,26 @@
 
 struct lull_simulated {
     size_t n_levels;
-    /* Per unit of work, beyond each cache. Of a nest with several innermost loops: what travels
-       from the end of the one before the body to the body's end. Clean lines that a victim cache
-       takes are not counted: what they cost is in every bandwidth measured there. */
+    /* Per unit of work, between each cache and the level beyond it. In a nest with several
+     * innermost loops these are the lines that travel from the end of the innermost loop before the
+     * body to the body's end. Clean lines that a victim cache takes are not counted, because what
+     * they cost is part of every bandwidth that was measured there. */
     struct lull_ecm_lines lines[LULL_LAYER_LEVELS];
     uint64_t accesses; /* simulated in all */
 };
 
-/* Fails with LULL_ERR_RANGE where it is not stated what an array holds whose elements are indices:
- * a simulation needs it, and the layer conditions' mean is that of indices anywhere. */
+/* Checks that the user has stated the distribution of every array whose elements are used as
+ * indices; else fails with LULL_ERR_RANGE. A simulation needs it, and the layer conditions' mean
+ * holds only for indices that may be anywhere. */
 lull_status lull_kernel_check_indices(const struct lull_kernel *kernel,
                                       const struct lull_kernel_index *indices, size_t n_indices,
                                       struct lull_error *err);
 
-/* Runs the nest from its begin: a warm-up that replaces the contents of all caches, then as much
- * again to count. A nest that is shorter runs twice, and its second run is counted. Arrays follow
- * each other in memory, each on a new cache line. Indices that are stated as random are drawn from
- * `seed`. Fails with LULL_ERR_RANGE where an index has no stated distribution, or its sample leaves
- * the array, LULL_ERR_MEMORY. */
+/* Runs the nest from its begin: first as much of it as replaces the contents of all caches, then as
+ * much again, in which lines are counted. A nest that is shorter than that runs twice, and its
+ * second run is counted. Arrays follow each other in memory, each on a new cache line. Indices that
+ * are stated as random are drawn from `seed`. Fails with LULL_ERR_RANGE where an index has no
+ * stated distribution or its sample leaves the array, and with LULL_ERR_MEMORY. */
 lull_status lull_kernel_simulate(const struct lull_kernel *kernel,
                                  const struct lull_cache_spec *spec,
                                  const struct lull_kernel_index *indices, size_t n_indices,
@@ -36,15 +39,16 @@ lull_status lull_kernel_simulate(const struct lull_kernel *kernel,
 void lull_kernel_draw_indices(const struct lull_kernel_index *index, uint64_t seed, int64_t extent,
                               int64_t *values, uint64_t count);
 
-/* Why the simulation differs at a level from the layer conditions by more than
- * LULL_DISAGREEMENT_PERCENT, of a nest with several innermost loops in the lines loaded: a sentence
- * in the arena; NULL where it does not. `spread` is the same
- * simulation with caches of as many ways as can be had, which tells conflicts. */
+/* Why, at a level, the simulated lines differ by more than 10 % from those of the layer conditions:
+ * a sentence in the arena; NULL where they do not differ. In a nest with several innermost loops
+ * only the lines loaded are compared. `spread` is the same simulation in the caches of
+ * lull_cache_spread: lines that travel only without it come from conflicts. */
 const char *lull_disagreement(const struct lull_layers *layers,
                               const struct lull_simulated *simulated,
                               const struct lull_simulated *spread, size_t level,
                               struct lull_arena *arena);
-/* The spec with as many ways as can be had. */
+/* The same caches with as many ways as the simulator can have, so that conflicts between lines of
+ * one set all but vanish. */
 struct lull_cache_spec lull_cache_spread(const struct lull_cache_spec *spec);
 
 #endif

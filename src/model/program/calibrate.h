@@ -1,29 +1,33 @@
-/* Free parameters of a model from measured times of its terms. */
+/* Calibration: finds the values of a program model's free parameters with which its terms come
+ * nearest to measured times. */
 #ifndef LULL_MODEL_PROGRAM_CALIBRATE_H
 #define LULL_MODEL_PROGRAM_CALIBRATE_H
 
 #include "model/program/program_model.h"
 
-enum { LULL_CALIBRATE_MOST = 8 }; /* parameters */
+enum { LULL_CALIBRATE_MOST = 8 }; /* the most free parameters */
 
-/* A term at a point, as measured. */
+/* What a term took at a point, as measured. */
 struct lull_measured_term {
-    const double *values; /* [n_parameters]; those of free parameters are not looked at */
+    const double
+        *values; /* [n_parameters] the point; values of free parameters are not looked at */
     uint32_t term;
     double seconds; /* above 0 */
 };
 
 struct lull_calibration {
-    size_t n_points; /* terms that a free parameter has to do with */
-    double residual; /* root mean square of the relative errors, per degree of freedom; NAN: none */
+    size_t n_points; /* measured terms that depend on a free parameter */
+    double
+        residual; /* root of (squares of the relative errors / degrees of freedom); NAN: there are
+                        no degrees of freedom */
 };
 
-/* Least squares of the logarithm of predicted over measured time, so that errors count in
- * proportion, by Gauss's and Newton's method in the logarithms of the parameters; these get their
- * values, and Student's intervals where there are more points than parameters. `free` are positions
- * of parameters above 0. Fails with LULL_ERR_RANGE for fewer points than parameters, for a
- * parameter without effect on any of them, and where it does not converge; and as
- * lull_model_evaluate. */
+/* Minimises the squares of log(predicted time / measured time), so that errors count in proportion,
+ * by the Gauss-Newton method in the logarithms of the parameters. The free parameters get their
+ * values, and Student's intervals where there are more points than parameters. `free` holds
+ * positions of parameters, whose values are above 0. Fails with LULL_ERR_RANGE for fewer points
+ * than parameters, for a parameter without effect on any point, and where the method does not
+ * converge; and as lull_model_evaluate. */
 lull_status lull_model_calibrate(struct lull_program_model *model, const uint32_t *free,
                                  size_t n_free, const struct lull_measured_term *measured,
                                  size_t n_measured, double confidence, struct lull_arena *arena,

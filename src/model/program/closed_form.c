@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* ==== maximum ================================================================================= */
+/* ==== the expected maximum ==================================================================== */
 
 /* Sum of 1/k up to n: exact sum for small n, the asymptotic series beyond (DLMF 5.11.2). */
 static double harmonic(double n)
@@ -109,7 +109,7 @@ double lull_quantiles_sample(const struct lull_quantiles *quantiles, double prob
            (probability - from) / (to - from) * (quantiles->values[i + 1] - quantiles->values[i]);
 }
 
-/* ==== tree ==================================================================================== */
+/* ==== trees of ranks ========================================================================== */
 
 const char *const lull_tree_names[LULL_TREES + 1] = {"star", "binary", "binomial", "chain", NULL};
 const char *const lull_tree_parents[LULL_TREES] = {"0", "(r - 1) // 2", "r & (r - 1)", "r - 1"};
@@ -167,7 +167,7 @@ double lull_tree_depth(enum lull_tree tree, double processes)
     return tree == LULL_TREE_CHAIN ? processes - 1 : floor(log2(processes));
 }
 
-/* ==== collective form ========================================================================= */
+/* ==== collective operations =================================================================== */
 
 /* Depth of a tree, rounds of a dissemination. */
 static double levels(double processes)

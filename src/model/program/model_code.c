@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== parameters ============================================================================== */
+/* ==== values of parameters ==================================================================== */
 
 /* Where the values of parameters come from. */
 
@@ -19,7 +19,7 @@ uint32_t lull_model_parameter_find(const struct lull_program_model *model, const
     return LULL_MODEL_NONE;
 }
 
-/* ---- by the user ---------------------------------------------------------------------------- */
+/* ---- by the user ----------------------------------------------------------------------------- */
 
 static lull_status refuse_name(const struct lull_program_model *model, const char *name,
                                struct lull_error *err)
@@ -95,7 +95,7 @@ void lull_model_values(const struct lull_program_model *model, double *ret_value
         ret_values[p] = model->parameters[p].value;
 }
 
-/* ---- from a machine ------------------------------------------------------------------------- */
+/* ---- from a machine -------------------------------------------------------------------------- */
 
 struct machine_value {
     double value; /* NAN: not there */
@@ -172,7 +172,7 @@ lull_status lull_model_take_machine(struct lull_program_model *model,
     return LULL_OK;
 }
 
-/* ==== evaluate ================================================================================ */
+/* ==== terms at a point ======================================================================== */
 
 /* Terms at a point. */
 
@@ -335,10 +335,11 @@ static double share_of_core(lua_State *L, const struct request *request)
     return cores > 0 ? lull_processes_of_core(request->values[model->processes], cores) : 1;
 }
 
-/* The core that has most processes gives them equal parts (processor sharing): what all compute
- * takes `share` times as long. What one has beyond the mean, and the others less, it computes when
- * these are done, with its core for itself. Messages take as much longer: cores send
- * and receive them, and who waits for one must have a core to see it. */
+/* Sets the term of waiting for a core. The core that has most processes gives them equal parts
+ * (processor sharing), so that what all of them compute takes `share` times as long. What one
+ * process computes beyond the mean, and the others less, it computes when these are done, with its
+ * core for itself. Messages take `share` times as long, too: cores send and receive them, and a
+ * process that waits for a message needs a core to see it. */
 static void evaluate_waiting(lua_State *L, const struct request *request)
 {
     const struct lull_program_model *model = request->model;
@@ -422,7 +423,8 @@ static int record(lua_State *L)
     return 0;
 }
 
-/* A point whose values do not come from what the table holds after an error. */
+/* Asks for a point. After an error it is not known which values the table of parameters holds: it
+ * is filled anew for the next point. */
 static lull_status ask(struct request *request, lua_CFunction function, struct lull_error *err)
 {
     struct lull_program_model *model = request->model;
@@ -534,11 +536,11 @@ enum lull_resource lull_model_limit(const struct lull_term_cost *cost)
     return most;
 }
 
-/* ==== open ==================================================================================== */
+/* ==== from the file to a model ================================================================ */
 
 /* From the table that a file returns to a model. */
 
-/* ---- fields of tables ----------------------------------------------------------------------- */
+/* ---- fields of tables ------------------------------------------------------------------------ */
 
 /* The table is on the top of the stack; texts are copied to the arena. */
 struct model_reading {
@@ -658,7 +660,7 @@ static struct lull_model_number any_number_field(const struct model_reading *rea
     return number;
 }
 
-/* ---- parameters ----------------------------------------------------------------------------- */
+/* ---- values of parameters -------------------------------------------------------------------- */
 
 static void read_default(const struct model_reading *reading,
                          struct lull_model_parameter *parameter)
@@ -717,7 +719,7 @@ static void read_parameter(struct model_reading *reading, uint32_t index)
     model->n_parameters++;
 }
 
-/* ---- terms ---------------------------------------------------------------------------------- */
+/* ---- terms ----------------------------------------------------------------------------------- */
 
 static enum lull_resource read_resource(const struct model_reading *reading)
 {
@@ -755,7 +757,7 @@ static void read_term(struct model_reading *reading, uint32_t index)
     code->function = function_field(reading, "time");
 }
 
-/* ---- the model ------------------------------------------------------------------------------ */
+/* ---- the model ------------------------------------------------------------------------------- */
 
 /* The length of the list that is the value of a field. */
 static uint32_t list_length(const struct model_reading *reading, const char *key)

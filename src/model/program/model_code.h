@@ -1,4 +1,5 @@
-/* Internal to model/program: the Lua side of a model. */
+/* The Lua side of a program model: the functions that its file has returned, and what they are
+ * asked for. Internal to src/model/program. */
 #ifndef LULL_MODEL_PROGRAM_MODEL_CODE_H
 #define LULL_MODEL_PROGRAM_MODEL_CODE_H
 
@@ -14,9 +15,9 @@ struct lull_model_number {
 };
 
 struct lull_term_code {
-    int function; /* reference in the registry */
-    struct lull_model_number every;
-    enum lull_resource resource; /* of a term without primitives */
+    int function;                   /* reference in Lua's registry */
+    struct lull_model_number every; /* iterations from one execution of the term to the next */
+    enum lull_resource resource;    /* what the time of a term without primitives is spent on */
 };
 
 struct lull_model_code {
@@ -26,11 +27,12 @@ struct lull_model_code {
     struct lull_term_code *terms; /* [n_terms] */
     struct lull_model_number work, cores, uncertainty;
     struct lull_model_number latency, bandwidth; /* of messages that do not say their own */
-    int point;                                   /* reference to the table that functions get */
-    double *last;                                /* [n_parameters]: the values in it */
+    int point;    /* reference to the table of parameters that is the argument of all functions */
+    double *last; /* [n_parameters]: the values that this table holds now */
 };
 
-/* As lull_model_evaluate, of one term and its one execution, with its operations in `arena`. */
+/* Evaluates one execution of one term, as lull_model_evaluate does, and returns its seconds and its
+ * operations, which live in `arena`. */
 lull_status lull_model_record(struct lull_program_model *model, const double *values, uint32_t term,
                               struct lull_arena *arena, struct lull_operation **ret_operations,
                               size_t *ret_count, double *ret_seconds, struct lull_error *err);
@@ -43,7 +45,7 @@ lull_status lull_model_every(struct lull_program_model *model, const double *val
 lull_status lull_model_network(struct lull_program_model *model, const double *values,
                                double *ret_latency, double *ret_bandwidth, struct lull_error *err);
 
-/* How many processes the core has that has most of them, at least 1. */
+/* The number of processes on the core that has most of them; at least 1. */
 lull_status lull_model_share(struct lull_program_model *model, const double *values,
                              double *ret_share, struct lull_error *err);
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ==== arguments =============================================================================== */
+/* ==== the named arguments ===================================================================== */
 
 #define KEY_BIT(key) (UINT64_C(1) << (key))
 
@@ -176,7 +176,7 @@ static void tally_keep_computation(struct lull_tally *tally, double seconds)
                           .kind = LULL_OPERATION_COMPUTE, .count = 1, .seconds = seconds});
 }
 
-/* ==== outside ================================================================================= */
+/* ==== outside of the file ===================================================================== */
 
 /* A path in the file is one from the file's folder. */
 static const char *resolve(const struct lull_outside *outside, const char *path)
@@ -188,7 +188,7 @@ static const char *resolve(const struct lull_outside *outside, const char *path)
                              path);
 }
 
-/* ---- kernels -------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 struct lull_outside_kernel {
     const char *file; /* as it was asked for */
@@ -269,7 +269,8 @@ static lull_status take_sizes(struct lull_outside_kernel *kernel,
     return lull_kernel_check(kernel->kernel, err);
 }
 
-/* Each of `cores` has the n-th part of what they do together. */
+/* The time of a kernel on each of `cores` cores, which have equal parts of the performance of all.
+ */
 static struct lull_kernel_time time_of(const struct lull_kernel_prediction *prediction,
                                        double cores)
 {
@@ -335,7 +336,7 @@ lull_status lull_outside_kernel(struct lull_outside *outside,
     return status;
 }
 
-/* ---- regions of recorded runs --------------------------------------------------------------- */
+/* ---- regions of recorded runs ---------------------------------------------------------------- */
 
 struct lull_outside_region {
     const char *run, *region;
@@ -462,7 +463,7 @@ static struct spent by_rates(const struct arguments *a)
     return (struct spent){fmax(arithmetic, memory), memory > arithmetic};
 }
 
-/* One way to say it, and what belongs to it. */
+/* Checks that a computation is said in one way only, with the arguments that belong to it. */
 static void check_way(const struct arguments *a)
 {
     static const struct {
@@ -481,7 +482,7 @@ static void check_way(const struct arguments *a)
                      "sizes, or region and run");
 }
 
-/* All ways; count: so many times. */
+/* compute{}, said in any of these ways; with `count` it is done so many times. */
 static int primitive_compute(lua_State *L)
 {
     struct arguments a = arguments_read(
@@ -524,8 +525,6 @@ static int primitive_parallel(lua_State *L)
 }
 
 /* ==== messages ================================================================================ */
-
-/* ---- messages ------------------------------------------------------------------------------- */
 
 #define OF_MESSAGES \
     (KEY_BIT(KEY_BYTES) | KEY_BIT(KEY_LATENCY) | KEY_BIT(KEY_BANDWIDTH) | KEY_BIT(KEY_COUNT))
@@ -616,7 +615,7 @@ static int primitive_halo(lua_State *L)
     return 1;
 }
 
-/* ---- trees ---------------------------------------------------------------------------------- */
+/* ---- trees ----------------------------------------------------------------------------------- */
 
 /* tree{kind, direction, bytes}: messages along the edges of a tree over all ranks, a rank's
  * children at once: as deep as the tree is. */
@@ -650,7 +649,7 @@ static int primitive_tree(lua_State *L)
     return 1;
 }
 
-/* ---- collective operations ------------------------------------------------------------------ */
+/* ---- collective operations ------------------------------------------------------------------- */
 
 /* The algorithm that is named; that which MPICH would choose; the first. */
 static const struct lull_collective_form *find_form(const struct arguments *a, const char *name,
@@ -706,8 +705,6 @@ static int primitive_collective(lua_State *L)
 
 /* ==== noise =================================================================================== */
 
-/* ---- noise ---------------------------------------------------------------------------------- */
-
 #define OF_DISTRIBUTIONS                                                                      \
     (KEY_BIT(KEY_DISTRIBUTION) | KEY_BIT(KEY_MEAN) | KEY_BIT(KEY_VALUE) |                     \
      KEY_BIT(KEY_PROBABILITY) | KEY_BIT(KEY_LEAST) | KEY_BIT(KEY_MOST) | KEY_BIT(KEY_SHAPE) | \
@@ -738,8 +735,9 @@ static struct lull_distribution read_distribution(const struct arguments *a)
     return made;
 }
 
-/* Detours of one length that come with a period, each rank's at other times: how many of them a
- * computation meets for certain, and the chance of one more. */
+/* Noise that is detours of one length, which come with a period, at other times on each rank.
+ * *ret_certain is how many seconds of them a computation meets for certain; the distribution is
+ * that of one more detour, which it meets by chance. */
 static struct lull_distribution read_detours(const struct arguments *a, double *ret_certain)
 {
     struct lull_distribution made;
@@ -846,7 +844,7 @@ static int primitive_noise(lua_State *L)
 
 /* ==== primitives ============================================================================== */
 
-/* ---- grid ----------------------------------------------------------------------------------- */
+/* ---- grid ------------------------------------------------------------------------------------ */
 
 /* The largest divisor of n that is not above its root-th root. */
 static uint32_t divisor_below_root(uint32_t n, uint32_t root)

@@ -1,4 +1,6 @@
-/* Internal to model/program: what primitives look up outside of the file, each thing once. */
+/* The primitives of program models: the functions in Lua from which terms are put together, as
+ * compute{}, halo{}, allreduce{}, noise{}; what they look up outside of the model's file; and their
+ * arguments. Internal to src/model/program. */
 #ifndef LULL_MODEL_PROGRAM_PRIMITIVES_H
 #define LULL_MODEL_PROGRAM_PRIMITIVES_H
 
@@ -8,13 +10,16 @@
 
 #include <lua.h>
 
-/* ==== outside ================================================================================= */
+/* ==== outside of the file ===================================================================== */
 
-enum { LULL_OUTSIDE_SIZES = 16 }; /* of a kernel */
+/* What primitives look up outside of the model's file: predictions of kernels, and regions of
+ * recorded runs. Each thing is looked up once and kept. */
+
+enum { LULL_OUTSIDE_SIZES = 16 }; /* the most sizes of a kernel */
 
 struct lull_outside {
-    struct lull_arena *arena;           /* of the model, for what is kept */
-    const char *path;                   /* of the model: other files are found from its folder */
+    struct lull_arena *arena;           /* the model's, for what is kept */
+    const char *path;                   /* the model's: other files are found from its folder */
     const struct lull_machine *machine; /* NULL: none */
     struct lull_outside_kernel *kernels;
     size_t n_kernels, kernels_capacity;
@@ -29,10 +34,10 @@ struct lull_kernel_question {
     const char *file; /* "triad.c", "program.c:function" */
     struct lull_kernel_size sizes[LULL_OUTSIDE_SIZES];
     size_t n_sizes;
-    bool has_in_core; /* else the compiler and llvm-mca say it */
-    double in_core[2];
-    double cores; /* that work at the same time, each on data of these sizes; 0: as many as there
-                     are processes or cores in a memory domain */
+    bool has_in_core;  /* in_core is given; else the compiler and llvm-mca find it */
+    double in_core[2]; /* T_OL and T_nOL, cycles per unit of work */
+    double cores;      /* that work at the same time, each on data of these sizes; 0: as many as
+                          there are processes, at most those of a memory domain */
     double processes;
 };
 
@@ -41,8 +46,9 @@ struct lull_kernel_time {
     bool from_memory; /* more than half of it goes to data from memory */
 };
 
-/* As `lull model kernel` predicts it: ECM with the latency penalty over cores. Fails with
- * LULL_ERR_RANGE without a machine, and as its parts do. */
+/* The time of a kernel as `lull model kernel` predicts it: by ECM, with the latency penalty over
+ * cores. Fails with LULL_ERR_RANGE without a machine, and as reading and predicting the kernel
+ * fail. */
 lull_status lull_outside_kernel(struct lull_outside *outside,
                                 const struct lull_kernel_question *question,
                                 struct lull_kernel_time *ret_time, struct lull_error *err);
@@ -52,16 +58,14 @@ lull_status lull_outside_region(struct lull_outside *outside, const char *run, c
 
 /* ==== primitives ============================================================================== */
 
-/* Internal to model/program: the functions that terms are put together from.
- *
- * Each returns seconds, adds to the tally of the term, and with `recording` leaves an operation for
- * the simulator. The tally is found through lua_getextraspace. */
+/* Each primitive returns seconds, adds them to the tally of the term, and, where operations are
+ * recorded, leaves one for the simulator. It finds the tally through lua_getextraspace. */
 
 enum { LULL_GRID_DIMENSIONS = 3 };
 
 enum lull_operation_kind {
     LULL_OPERATION_COMPUTE,
-    LULL_OPERATION_SHIFT, /* a message to the next rank, one from the last */
+    LULL_OPERATION_SHIFT, /* a message to the next rank and one from the rank before */
     LULL_OPERATION_HALO,
     LULL_OPERATION_TREE,
     LULL_OPERATION_COLLECTIVE,
@@ -72,42 +76,44 @@ struct lull_operation {
     enum lull_operation_kind kind;
     double count;                            /* how often it is repeated */
     double seconds;                          /* COMPUTE */
-    double bytes[LULL_GRID_DIMENSIONS];      /* HALO: by dimension; else the first */
-    uint32_t grid[LULL_GRID_DIMENSIONS];     /* HALO */
+    double bytes[LULL_GRID_DIMENSIONS];      /* HALO: by dimension; all others: bytes[0] */
+    uint32_t grid[LULL_GRID_DIMENSIONS];     /* HALO: extents */
     bool periodic;                           /* HALO */
     enum lull_tree tree;                     /* TREE */
     enum lull_tree_direction direction;      /* TREE */
     const struct lull_collective_form *form; /* COLLECTIVE */
-    bool presumed;                           /* COLLECTIVE: by size, as the simulator does it */
+    bool presumed;                           /* COLLECTIVE: the simulator chooses the algorithm by
+                                                size, and `form` is what it would choose */
     struct lull_distribution noise;          /* NOISE, in seconds */
-    struct lull_quantiles quantiles;         /* NOISE: instead, in seconds; count 0: none */
-    double draws; /* NOISE: independent ones; ranks that are neighbours share them */
+    struct lull_quantiles quantiles;         /* NOISE, in the place of `noise` unless its count is
+                                                0, in seconds */
+    double draws; /* NOISE: how many independent draws there are; neighbouring ranks share one */
 };
 
-struct lull_outside; /* outside.h */
+struct lull_outside;
 
+/* What the primitives of one term have added up. */
 struct lull_tally {
     double processes, latency, bandwidth; /* at this point; NAN: the model does not say */
     struct lull_term_cost cost;           /* of one execution of the term */
     struct lull_outside *outside;
-    struct lull_arena *recording; /* NULL: no operations are wanted */
+    struct lull_arena *recording; /* where operations are recorded; NULL: none are wanted */
     struct lull_operation *operations;
     size_t n_operations, capacity;
-    size_t kept;           /* numbers of lists that operations hold */
-    double grid_processes; /* the last grid that was asked for */
+    size_t kept;           /* how many numbers the lists of all operations hold */
+    double grid_processes; /* of the last grid that was asked for, as the next two */
     uint32_t grid_dimensions, grid[LULL_GRID_DIMENSIONS];
 };
 
-/* Adds the primitives to the globals; may raise an error. */
+/* Adds the primitives to the globals of a Lua state; may raise an error in Lua. */
 void lull_primitives_open(lua_State *L, struct lull_tally *tally);
 
-/* As square as it can be, the larger extents first: as MPI_Dims_create does it. */
+/* A grid of all processes, as square as it can be, with the larger extents first: as
+ * MPI_Dims_create makes it. */
 void lull_grid_divide(uint32_t processes, uint32_t dimensions,
                       uint32_t ret_grid[LULL_GRID_DIMENSIONS]);
 
-/* ==== arguments =============================================================================== */
-
-/* Internal to model/program: the named arguments of primitives. */
+/* ==== the named arguments of primitives ======================================================= */
 
 enum key {
     KEY_FLOPS,
@@ -154,12 +160,13 @@ enum key {
 struct arguments {
     lua_State *L;
     const char *primitive;
-    uint64_t given; /* bits of keys */
-    double numbers[KEY_PERIODIC];
+    uint64_t given;               /* bit k: the argument with key k is given */
+    double numbers[KEY_PERIODIC]; /* by key */
     bool periodic;
-    const char *words[KEYS - KEY_WORDS]; /* from KEY_WORDS on; in the table of arguments */
-    double lists[2][LULL_GRID_DIMENSIONS];
-    uint32_t lengths[2]; /* of bytes and grid; 0: a number, or not given */
+    const char *words[KEYS - KEY_WORDS];   /* by key - KEY_WORDS; they live in Lua's table of
+                                            arguments */
+    double lists[2][LULL_GRID_DIMENSIONS]; /* `bytes` and `grid`, where these are lists */
+    uint32_t lengths[2];                   /* of these lists; 0: a number, or not given */
 };
 
 #endif

@@ -15,9 +15,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ==== stepping ================================================================================ */
+/* ==== what a rank does next =================================================================== */
 
-/* What a rank does next: the same for all; one without such a neighbour passes over it. */
+/* A step that every rank takes; a rank that has no such neighbour, parent or child passes over it.
+ */
 struct step {
     uint8_t kind;      /* enum lull_op_kind */
     uint8_t dimension; /* SEND, RECV: of the grid */
@@ -68,7 +69,9 @@ static int64_t draw(const struct model_program *data, struct rank_state *state,
                      : lull_distribution_sample(&operation->noise, &random));
 }
 
-/* Ranks that have less, and draws below 0, make what is computed behind it shorter. */
+/* The length of a computation in ns. Ranks that have less of uneven work, and draws of noise below
+ * 0, would make it negative: then it is 0, and what is owed shortens the rank's next computations.
+ */
 static int64_t computation(const struct lull_program *program, struct rank_state *state,
                            const struct step *step, uint32_t rank)
 {
@@ -281,7 +284,7 @@ static const char *place_of_operation(const struct lull_program *program, uint32
 static const struct lull_program_class program_of_model = {
     .name = "model", .next = next, .rewind = start_again, .place = place_of_operation};
 
-/* ==== make program ============================================================================ */
+/* ==== from operations to a program ============================================================ */
 
 /* From the operations of terms to steps that all ranks take. */
 
@@ -475,8 +478,9 @@ static lull_status build_term(struct building *building, uint32_t index, struct 
     return LULL_OK;
 }
 
-/* Each core as a memory of its own, which serves the successive ranks that it has: those that
- * compute have equal parts of it. Durations are those of the time in which all of them compute. */
+/* Cores that ranks share, as memories of the simulator: each core is a memory of its own that
+ * serves successive ranks, and those of them that compute have equal parts of it. Durations are
+ * those with all of them computing. */
 static const struct lull_memory *share_cores(const struct lull_program *program)
 {
     const struct model_program *data = program->data;
@@ -491,7 +495,7 @@ static const struct lull_memory *share_cores(const struct lull_program *program)
     return memory;
 }
 
-/* ---- the program ---------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static lull_status read_count(const struct lull_program_model *model, uint32_t parameter,
                               double value, uint32_t most, uint32_t *ret_count,
@@ -587,7 +591,7 @@ lull_status lull_model_make_program(struct lull_program_model *model, const doub
 
 /* ==== simulate ================================================================================ */
 
-/* ---- the network ---------------------------------------------------------------------------- */
+/* ---- the network ----------------------------------------------------------------------------- */
 
 /* Hockney's model with the model's own latency and bandwidth, at this point, both as processes have
  * their part of a core, and no limit of what is sent eagerly: what the closed form assumes. */
@@ -634,7 +638,7 @@ static lull_status take_network(struct lull_program_model *model, const double *
     return take_own_network(model, values, n_ranks, ret_network, err);
 }
 
-/* ---- time by term --------------------------------------------------------------------------- */
+/* ---- time by term ---------------------------------------------------------------------------- */
 
 struct stopwatch {
     int64_t *since; /* [n_ranks] when the term began ... */
@@ -675,7 +679,7 @@ static lull_status make_stopwatch(const struct lull_program_model *model, uint32
     return LULL_OK;
 }
 
-/* ---- the simulation ------------------------------------------------------------------------- */
+/* ---- the simulation -------------------------------------------------------------------------- */
 
 static void conclude_simulation(const struct lull_program_model *model,
                                 const struct lull_model_made *made,

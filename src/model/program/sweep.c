@@ -164,7 +164,7 @@ void lull_model_sweep_values(const struct lull_program_model *model,
         ret_values[sweep->axes[a].parameter] = lull_model_sweep_value(sweep, a, point);
 }
 
-/* Whether two points differ in what a base depends on: not in processes and words. */
+/* Whether two points have the same base, which does not depend on processes and words. */
 static bool has_same_base(const struct lull_program_model *model, const double *a, const double *b)
 {
     for (uint32_t p = 0; p < model->n_parameters; p++)
@@ -282,8 +282,8 @@ static lull_status state_at(struct sweeping *sweeping, const struct watch *watch
     return LULL_OK;
 }
 
-/* Halves the way from `low`, whose state is `from`, until it is a unit (of whole numbers) or 1e-3
- * of the value: the state changes between them at least once. */
+/* Finds a change of state between `low`, whose state is `from`, and `high`, by halving the distance
+ * until it is 1 (of whole numbers) or 1e-3 of the value. */
 static lull_status find_change(struct sweeping *sweeping, const struct watch *watch, double low,
                                double high, unsigned from, unsigned to, struct lull_error *err)
 {

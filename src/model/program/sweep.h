@@ -1,5 +1,5 @@
-/* A model at many points: how far it scales, what limits it, where that changes, and what matters
- * most. */
+/* A program model at many points: how far the program scales, what limits it, where the limit
+ * changes, and which parameters matter most. */
 #ifndef LULL_MODEL_PROGRAM_SWEEP_H
 #define LULL_MODEL_PROGRAM_SWEEP_H
 
@@ -8,19 +8,20 @@
 /* The values of one parameter. */
 struct lull_model_axis {
     uint32_t parameter;
-    const double *values; /* of a word: its number */
+    const double *values; /* of a parameter that is a word: indices of words */
     size_t n_values;
 };
 
-/* "P=1:4096:x2" (ratio), "L=100:1000:+100" (step), "P=1,2,6", "decomposition=1-D,2-D". Fails with
- * LULL_ERR_RANGE. */
+/* Reads an axis as users write it: "P=1:4096:x2" (ratio), "L=100:1000:+100" (step), "P=1,2,6",
+ * "decomposition=1-D,2-D". Fails with LULL_ERR_RANGE. */
 lull_status lull_model_axis_read(struct lull_program_model *model, const char *text,
                                  struct lull_arena *arena, struct lull_model_axis *ret_axis,
                                  struct lull_error *err);
 
-/* A choice among the words of all parameters that the user left open: a decomposition. */
+/* One choice of words for all parameters that are words and that the user left open, as the kind of
+ * decomposition. */
 struct lull_model_variant {
-    const char *name; /* "2-D"; "" where there is one alone */
+    const char *name; /* "2-D"; "" where there is only one variant */
     double *values;   /* [n_parameters] */
 };
 
@@ -33,12 +34,13 @@ struct lull_model_point {
     uint32_t term;                /* ... and the term with the longest time */
 };
 
-/* What changes along an axis. */
+/* What changes along an axis: the best variant, or the limit of a variant. */
 struct lull_model_change {
     uint32_t variant;
-    bool is_best;      /* the variant becomes the best one, else its limit changes */
-    unsigned from, to; /* variants, or enum lull_resource */
-    double at;         /* the first value where it is so, to a unit or 1e-3 */
+    bool is_best;      /* the variant becomes the best one; else its limit changes */
+    unsigned from, to; /* variants if is_best, else enum lull_resource */
+    double at;         /* the first value of the axis' parameter with the new state: exact for whole
+                          numbers, else to 1e-3 of the value */
 };
 
 struct lull_model_sweep {
@@ -48,12 +50,13 @@ struct lull_model_sweep {
     uint32_t n_variants;
     struct lull_model_point **points;  /* [n_variants][n_points] */
     uint32_t *best;                    /* [n_points]: the variant that takes least time */
-    struct lull_model_change *changes; /* along one axis of numbers; by variant, then place */
+    struct lull_model_change *changes; /* where the only axis is one of numbers; sorted by variant,
+                                          then place */
     size_t n_changes;
 };
 
-/* Every variant at every point. Fails as lull_model_evaluate does, and with LULL_ERR_RANGE for too
- * many points. */
+/* Evaluates every variant at every point. Fails as lull_model_evaluate does, and with
+ * LULL_ERR_RANGE for too many points. */
 lull_status lull_model_sweep_run(struct lull_program_model *model,
                                  const struct lull_model_axis *axes, size_t n_axes,
                                  struct lull_arena *arena, struct lull_model_sweep *ret_sweep,
@@ -71,8 +74,8 @@ struct lull_model_sensitivity {
     double doubled, halved; /* NAN: the model has no value there (half a process) */
 };
 
-/* Of all numbers above 0, the one that matters most first; *ret_count of them. Never fails for a
- * point that can be evaluated. */
+/* The sensitivities of all parameters that are numbers above 0, *ret_count of them, sorted so that
+ * the one that matters most is first. Never fails for a point that can be evaluated. */
 lull_status lull_model_sensitivities(struct lull_program_model *model, const double *values,
                                      struct lull_arena *arena,
                                      struct lull_model_sensitivity **ret_list, size_t *ret_count,

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ==== reuse =================================================================================== */
+/* ==== reuse between kernels =================================================================== */
 
 struct execution {
     size_t kernel;
@@ -41,8 +41,8 @@ static const struct lull_solver_use *use_of(const struct lull_solver_walk *walk,
 /* Parts of an array that were touched between two uses of an element. */
 enum { BELOW = 1, ABOVE = 2 }; /* elements before it in memory, and behind it */
 
-/* Of the elements of an array, as far as their place in it goes (0 its begin, 1 its end), the parts
- * below `low` and above `high` have left a level. */
+/* Which elements of an array have left a level, by their place in the array (0 its begin, 1 its
+ * end): those below `low` and those above `high`. */
 struct gone {
     double low, high;
 };
@@ -52,7 +52,8 @@ static double share_gone(struct gone gone)
     return fmin(1, gone.low + 1 - gone.high);
 }
 
-/* Bytes touched between are a line over the place of the element: `begin` at 0, `end` at 1. */
+/* The elements that leave a level of so many bytes. How many bytes are touched between two uses of
+ * an element is linear in its place: `begin` at 0, `end` at 1. */
 static struct gone beyond(double begin, double end, double bytes)
 {
     if (fmax(begin, end) <= bytes)
@@ -99,7 +100,8 @@ static bool splits_points(const struct reuse *reuse, struct execution execution)
     return reuse->solver->kernels[execution.kernel].wavefronts > 0;
 }
 
-/* What the next user of an array has to load: what has left, and what another core has. */
+/* The share of an array that its next user has to load: what has left the level, and what is in the
+ * instance of another core. */
 static double share_loaded(const struct reuse *reuse, struct execution from, struct execution next,
                            struct gone gone)
 {
@@ -146,7 +148,7 @@ static void add_use(const struct reuse *reuse, struct execution from,
         reuse->share * (1 - stays) / kernels[from.kernel].count;
 }
 
-/* Of the cores that share instances with as many others. */
+/* Adds the lines of `cores` cores whose instances are shared by `sharers` cores each. */
 static void add_cores(const struct lull_solver *solver, const struct lull_solver_walk *walks,
                       const double *sizes, size_t level, const struct lull_solver_cache *cache,
                       unsigned sharers, unsigned cores)
@@ -175,7 +177,7 @@ void lull_solver_reuse(struct lull_solver *solver, const struct lull_solver_walk
         add_cores(solver, walks, sizes, level, cache, rest, rest);
 }
 
-/* ==== predict ================================================================================= */
+/* ==== the prediction ========================================================================== */
 
 /* s of one barrier and one parallel region on that many threads. */
 struct sync {
@@ -205,7 +207,7 @@ static struct sync sync_of(const struct lull_machine *machine,
     return sync.known ? sync : (struct sync){.known = cores == 1};
 }
 
-/* ---- caches of several cores ---------------------------------------------------------------- */
+/* ---- caches of several cores ----------------------------------------------------------------- */
 
 /* Cores fill one instance after the other. */
 static struct lull_solver_cache cache_of(const struct lull_machine *machine, size_t level,
@@ -362,7 +364,7 @@ lull_status lull_solver_predict(const struct lull_solver *solver,
     return LULL_OK;
 }
 
-/* ==== read ==================================================================================== */
+/* ==== reading a description =================================================================== */
 
 /* Of kernels whose arrays are named, the time for which goes with the square of the kernels. */
 enum { MOST_KERNELS = 1000, MOST_EXECUTIONS = 100 };
@@ -389,7 +391,7 @@ static struct solver_reading *reading_of(lua_State *L)
     return lua_touserdata(L, lua_upvalueindex(1));
 }
 
-/* ---- functions of a description ------------------------------------------------------------- */
+/* ---- functions of a description -------------------------------------------------------------- */
 
 /* parameter(NAME, DEFAULT) */
 static int call_parameter(lua_State *L)
@@ -446,7 +448,7 @@ static int add_functions(lua_State *L)
     return 0;
 }
 
-/* ---- the table that it returns -------------------------------------------------------------- */
+/* ---- the table that it returns --------------------------------------------------------------- */
 
 /* `where` names what the table on the top is: "the description", "kernel 2". */
 static void refuse_unknown(lua_State *L, const char *where, const char *const *known)
@@ -738,7 +740,7 @@ static int keep_description(lua_State *L)
     return 0;
 }
 
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static lull_status run_description(struct lull_sandbox *sandbox, struct solver_reading *reading,
                                    struct lull_error *err)

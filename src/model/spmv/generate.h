@@ -17,14 +17,14 @@ struct lull_generator {
                         struct lull_error *err);
 };
 
-/* NULL at the end. */
+/* All generators, NULL at the end. */
 extern const struct lull_generator *const lull_generators[];
 
-/* NULL where the spec names no generator: it may be a file then. */
+/* The generator that a spec names; NULL where it names none and may be a file. */
 const struct lull_generator *lull_generator_find(const char *spec);
 
-/* Random ones take a seed and are the same on every machine. Fails with LULL_ERR_RANGE on what is
- * wrong in the spec, LULL_ERR_MEMORY. */
+/* Makes the matrix of a spec. Random matrices take a seed in the spec and are the same on every
+ * machine. Fails with LULL_ERR_RANGE on what is wrong in the spec, and with LULL_ERR_MEMORY. */
 lull_status lull_generate(const char *spec, struct lull_matrix *ret_matrix, struct lull_error *err);
 
 #endif

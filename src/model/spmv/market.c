@@ -14,10 +14,12 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* ==== market text ============================================================================= */
+/* ==== numbers and words in the text =========================================================== */
 
-/* All of these take a place in the text and its end, and move the place behind what they took. */
-/* not over the end of a line */
+/* The functions of this section take a place in the text and its end, and move the place behind
+ * what they have read. */
+
+/* Does not go beyond the end of the line. */
 static void market_skip_blanks(const char **place, const char *end)
 {
     while (*place < end && (**place == ' ' || **place == '\t' || **place == '\r'))
@@ -149,7 +151,7 @@ bool lull_market_real(const char **place, const char *end, double *ret_value)
     return true;
 }
 
-/* ==== market ================================================================================== */
+/* ==== the file ================================================================================ */
 
 static const char banner[] = "%%MatrixMarket";
 
@@ -173,7 +175,7 @@ struct market {
     uint64_t rows, columns, entries; /* as announced */
 };
 
-/* ---- the text ------------------------------------------------------------------------------- */
+/* ---- the text -------------------------------------------------------------------------------- */
 
 struct file_text {
     struct lull_mapping mapping;
@@ -248,7 +250,7 @@ bool lull_market_recognise(const char *path)
     return got == sizeof banner - 1 && memcmp(head, banner, sizeof banner - 1) == 0;
 }
 
-/* ---- the head ------------------------------------------------------------------------------- */
+/* ---- the head -------------------------------------------------------------------------------- */
 
 static unsigned long line_of(const struct market *market, const char *place)
 {
@@ -382,7 +384,7 @@ static lull_status read_market_head(struct market *market, struct lull_error *er
     return check_market_sizes(market, err);
 }
 
-/* ---- the body, in pieces -------------------------------------------------------------------- */
+/* ---- the body, in pieces --------------------------------------------------------------------- */
 
 struct piece {
     struct lull_matrix_part part; /* of an array: row counts, column is not set */

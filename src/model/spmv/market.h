@@ -9,14 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ==== market ================================================================================== */
-
-/* Whether a file begins as these do; false where it cannot be read. */
+/* Whether a file begins as Matrix Market files do; false where it cannot be read. */
 bool lull_market_recognise(const char *path);
 
-/* Reads it with that many threads (0: all processors); the result does not depend on their number.
- * Symmetric, skew-symmetric and Hermitian matrices are completed; patterns have the value 1; of
- * complex values the real part is kept. Duplicates stay apart. Errors name file and line:
+/* Reads a file with that many threads (0: all processors); the result does not depend on their
+ * number. Symmetric, skew-symmetric and Hermitian matrices are completed; patterns have the value
+ * 1; of complex values the real part is kept. Duplicates stay apart. Errors name file and line:
  * LULL_ERR_IO, LULL_ERR_FORMAT, LULL_ERR_MEMORY. */
 lull_status lull_market_read(const char *path, unsigned threads, struct lull_matrix *ret_matrix,
                              struct lull_error *err);
@@ -25,11 +23,8 @@ lull_status lull_market_read(const char *path, unsigned threads, struct lull_mat
 lull_status lull_market_parse(const char *text, size_t size, const char *path, unsigned threads,
                               struct lull_matrix *ret_matrix, struct lull_error *err);
 
-/* ==== market text ============================================================================= */
-
-/* Internal to model/spmv: numbers and words in the text of a Matrix Market file. */
-
-/* A real number after blanks, rounded to the nearest. */
+/* Reads a real number behind blanks, rounded to the nearest double, and moves *place behind it.
+ * Returns false where there is none. Only market.c and its test use it. */
 bool lull_market_real(const char **place, const char *end, double *ret_value);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== sell ==================================================================================== */
+/* ==== SELL-C-sigma ============================================================================ */
 
 void lull_sell_free(struct lull_sell *sell)
 {
@@ -115,7 +115,7 @@ lull_status lull_sell_build(const struct lull_matrix *matrix, uint32_t chunk, ui
     return LULL_OK;
 }
 
-/* ==== rcm ===================================================================================== */
+/* ==== reverse Cuthill-McKee =================================================================== */
 
 /* The pattern of A + A^T without its diagonal, and the state of a breadth-first search. */
 struct graph {
@@ -268,7 +268,7 @@ lull_status lull_matrix_rcm(const struct lull_matrix *matrix, uint32_t *order,
     return LULL_OK;
 }
 
-/* ==== matrix ================================================================================== */
+/* ==== the matrix ============================================================================== */
 
 void lull_matrix_free(struct lull_matrix *matrix)
 {
@@ -283,7 +283,7 @@ static lull_status no_memory(struct lull_error *err)
     return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the matrix");
 }
 
-/* ---- rows in order -------------------------------------------------------------------------- */
+/* ---- rows in order --------------------------------------------------------------------------- */
 
 struct element {
     uint32_t column;
@@ -336,7 +336,7 @@ static bool sort_rows(struct lull_matrix *matrix)
     return true;
 }
 
-/* ---- from entries --------------------------------------------------------------------------- */
+/* ---- from entries ---------------------------------------------------------------------------- */
 
 static bool has_image(const struct lull_matrix_entry *entry, enum lull_matrix_symmetry symmetry)
 {
@@ -414,7 +414,7 @@ lull_status lull_matrix_build(uint32_t rows, uint32_t columns, const struct lull
     return LULL_OK;
 }
 
-/* ---- row by row ----------------------------------------------------------------------------- */
+/* ---- row by row ------------------------------------------------------------------------------ */
 
 void lull_matrix_begin(struct lull_matrix_rows *rows, uint32_t n_rows, uint32_t n_columns)
 {
@@ -457,7 +457,7 @@ lull_status lull_matrix_finish(struct lull_matrix_rows *rows, struct lull_matrix
     return LULL_OK;
 }
 
-/* ---- order ---------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 uint32_t lull_matrix_bandwidth(const struct lull_matrix *matrix)
 {

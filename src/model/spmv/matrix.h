@@ -1,7 +1,8 @@
-/* Sparse matrices in compressed rows (CRS), as the models of their product with a vector want them.
+/* Sparse matrices in compressed rows (CRS), as the models of their product with a vector want them;
+ * how they are built, reordered, and stored as SELL-C-sigma.
  *
- * Indices have 4 bytes, values 8: this is what travels. A matrix lives in memory of malloc and ends
- * with lull_matrix_free. */
+ * Indices have 4 bytes and values 8, as they have in the product whose traffic is predicted. A
+ * matrix lives in memory of malloc and ends with lull_matrix_free. */
 #ifndef LULL_MODEL_SPMV_MATRIX_H
 #define LULL_MODEL_SPMV_MATRIX_H
 
@@ -13,7 +14,7 @@
 
 struct lull_matrix {
     uint32_t rows, columns;
-    uint32_t *starts; /* rows + 1: where each row begins in `column` and `values` */
+    uint32_t *starts; /* [rows + 1]: where each row begins in `column` and `values` */
     uint32_t *column; /* ascending within a row */
     double *values;   /* of a complex matrix the real parts */
     bool complex;     /* values travel with 16 bytes and cost 8 flops instead of 2 */
@@ -44,9 +45,9 @@ struct lull_matrix_part {
     size_t count, capacity;
 };
 
-/* Sets rows, columns and complex aside, a matrix of all entries of the parts, one part after the
- * other. Indices are within the matrix. Fails with LULL_ERR_MEMORY, and with LULL_ERR_RANGE beyond
- * 2^32 - 1 nonzeros. */
+/* Makes a matrix of the entries of all parts, one part after the other; `complex` is left for the
+ * caller to set. Indices are within the matrix. Fails with LULL_ERR_MEMORY, and with LULL_ERR_RANGE
+ * beyond 2^32 - 1 nonzeros. */
 lull_status lull_matrix_build(uint32_t rows, uint32_t columns, const struct lull_matrix_part *parts,
                               size_t n_parts, enum lull_matrix_symmetry symmetry,
                               struct lull_matrix *ret_matrix, struct lull_error *err);
@@ -90,8 +91,8 @@ lull_status lull_matrix_permute(const struct lull_matrix *matrix, const uint32_t
 struct lull_sell {
     uint32_t rows, chunk, n_chunks;
     uint64_t stored;  /* elements with padding */
-    uint64_t *starts; /* n_chunks + 1 */
-    uint32_t *row;    /* rows: which row of the matrix is at each place */
+    uint64_t *starts; /* [n_chunks + 1]: where each chunk begins in `column` and `values` */
+    uint32_t *row;    /* [rows]: which row of the matrix is at each place */
     uint32_t *column;
     double *values;
 };

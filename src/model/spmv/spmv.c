@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== shape =================================================================================== */
+/* ==== bytes and intensity ===================================================================== */
 
 enum { COLUMN_INDEX_BYTES = 4, CHUNK_START_BYTES = 8 };
 
@@ -62,7 +62,7 @@ double lull_spmv_alpha_once(const struct lull_spmv_shape *shape)
     return shape->columns / shape->nonzeros;
 }
 
-/* ==== simulate ================================================================================ */
+/* ==== the simulation ========================================================================== */
 
 /* Where arrays lie: far apart, and not all at the same place of a cache. */
 enum array { VALUES, COLUMNS, STARTS, ROWS, VECTOR, RESULT };
@@ -185,7 +185,7 @@ static void walk_part(struct walk *walk, uint32_t first, uint32_t last)
         walk_rows(walk, first, last);
 }
 
-/* ---- threads -------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 /* The first row or chunk whose elements begin at or behind `element`. */
 static uint32_t part_at(const struct lull_matrix *matrix, const struct lull_sell *sell,
@@ -350,7 +350,7 @@ lull_status lull_spmv_simulate(const struct lull_matrix *matrix, const struct lu
     return status;
 }
 
-/* ==== predict ================================================================================= */
+/* ==== the prediction ========================================================================== */
 
 enum { UNIT = 8 }; /* nonzeros */
 

@@ -13,50 +13,53 @@
 #include "model/ecm.h"
 #include "model/spmv/matrix.h"
 
-/* What its traffic follows from. */
+/* What the traffic of a product follows from. */
 struct lull_spmv_shape {
     double rows, columns, nonzeros;
     double value_bytes; /* 8, of complex values 16 */
     double flops;       /* per nonzero: 2, complex 8 */
     bool transposed;    /* y = A^T x by rows of A: y is updated through indices */
-    double chunk;       /* of SELL-C-sigma: C; 0: CRS */
+    double chunk;       /* C of SELL-C-sigma; 0: CRS */
     double stored;      /* elements of SELL with padding; nonzeros in CRS */
 };
 struct lull_spmv_shape lull_spmv_shape(const struct lull_matrix *matrix, bool transposed,
                                        const struct lull_sell *sell);
 
-/* Bytes from and to memory per nonzero. In CRS with 8-byte values 8 + 4 + 8 alpha + 20 / N_nzr:
- * value, index, the vector, and per row a pointer, the result and its write-allocate. Transposed 8
- * + 4 + 16 alpha + 12 / N_nzr. SELL stores its padding, and two numbers per chunk instead of a
- * pointer per row but which row a place belongs to. */
+/* Bytes from and to memory per nonzero. In CRS with 8-byte values they are 8 + 4 + 8 alpha + 20 /
+ * N_nzr: the value, the index, the vector, and per row a pointer, the result and its
+ * write-allocate. Transposed they are 8 + 4 + 16 alpha + 12 / N_nzr. In SELL the padding travels,
+ * too; instead of a pointer per row there are two numbers per chunk, and per place the number of
+ * the row that it belongs to. */
 double lull_spmv_bytes(const struct lull_spmv_shape *shape, double alpha);
 /* flop / byte. */
 double lull_spmv_intensity(const struct lull_spmv_shape *shape, double alpha);
-/* The alpha that explains that many bytes from and to memory of one product. */
+/* The alpha with which one product moves that many bytes from and to memory. */
 double lull_spmv_alpha(const struct lull_spmv_shape *shape, double bytes);
-/* 1 / N_nzr for square matrices; in general elements of the vector per nonzero. */
+/* The alpha of a vector that is loaded once: its elements per nonzero; for square matrices 1 /
+ * N_nzr. */
 double lull_spmv_alpha_once(const struct lull_spmv_shape *shape);
 
 /* ---- simulated ------------------------------------------------------------------------------ */
 
-/* Rows (of SELL chunks) first .. last - 1 of one thread: contiguous, about as many nonzeros each.
- */
+/* The rows (in SELL: the chunks) first .. last - 1 that one of the threads works on. They are
+ * contiguous, and every thread has about as many nonzeros. */
 void lull_spmv_split(const struct lull_matrix *matrix, const struct lull_sell *sell,
                      unsigned threads, unsigned thread, uint32_t *ret_first, uint32_t *ret_last);
 
 struct lull_spmv_traffic {
-    struct lull_ecm_lines lines[LULL_CACHE_LEVELS]; /* of all threads, per nonzero, beyond each
-                                                       level of the caches */
+    struct lull_ecm_lines lines[LULL_CACHE_LEVELS]; /* per nonzero, all threads together, between
+                                                       each cache and the level beyond it */
     size_t n_levels;
     double alpha;                 /* over all threads */
-    double alpha_low, alpha_high; /* of the threads the smallest and the largest */
-    uint64_t accesses;            /* simulated */
+    double alpha_low, alpha_high; /* the smallest and the largest alpha of a thread */
+    uint64_t accesses;            /* simulated in all */
 };
 
-/* One product of `threads` threads on the caches of a machine, after another one that warmed them.
- * Each thread is simulated by itself with its share of the shared caches. `sell` may be NULL. Runs
- * on `workers` threads of lull's own (0: all processors); the result does not depend on them. Fails
- * with LULL_ERR_RANGE where the machine does not know its caches, LULL_ERR_MEMORY. */
+/* Simulates one product of `threads` threads on the caches of a machine, after another product that
+ * has warmed the caches. Each thread is simulated by itself with its share of the shared caches.
+ * `sell` NULL: the matrix is in CRS. The simulation runs on `workers` threads of lull's own (0: all
+ * processors); the result does not depend on their number. Fails with LULL_ERR_RANGE where the
+ * machine file does not know the caches, and with LULL_ERR_MEMORY. */
 lull_status lull_spmv_simulate(const struct lull_matrix *matrix, const struct lull_sell *sell,
                                bool transposed, const struct lull_machine *machine,
                                unsigned threads, unsigned workers,
@@ -72,24 +75,24 @@ struct lull_spmv_prediction {
     unsigned cores;
     struct lull_ecm_bandwidth memory; /* of that many cores */
     struct lull_spmv_traffic traffic;
-    double roofline_once; /* flop/s for alpha = 1 / N_nzr, or the least that it can be */
+    double roofline_once; /* flop/s if the vector is loaded once (lull_spmv_alpha_once) */
     double roofline;      /* flop/s for the simulated traffic; NAN: there is none */
     struct lull_ecm ecm;  /* cycles per 8 nonzeros of one core's share of the work */
     bool in_cache;        /* nothing comes from memory: Roofline says nothing */
-    double update_bytes;  /* transposed on several cores: per nonzero for clearing and adding up
-                             private results, part of both predictions */
+    double update_bytes;  /* of the transposed product on several cores: bytes per nonzero for
+                             clearing and adding up private results, part of both predictions */
     double ecm_naive, ecm_latency; /* flop/s of all cores */
     double seconds;                /* of one product, by ECM with naive saturation */
 };
 
-/* Estimate of the loop over 8 nonzeros with scalar loads of value, index and vector, four partial
- * sums and, per row, a pointer and a result: T_nOL at two loads per cycle, T_OL from additions of
- * four cycles that wait for each other within a row, and of which rows next to each other overlap.
- */
+/* Estimates the in-core times of a loop over 8 nonzeros with scalar loads of value, index and
+ * vector, four partial sums and, per row, a pointer and a result. T_nOL counts two loads per cycle.
+ * T_OL counts additions of four cycles, which wait for each other within a row but overlap with
+ * those of the next rows. */
 struct lull_spmv_core lull_spmv_estimate_core(const struct lull_spmv_shape *shape);
 
-/* With the traffic that has been simulated for that many cores. Fails with LULL_ERR_RANGE where the
- * machine file lacks a number. */
+/* Predicts the product on so many cores. `traffic` has been simulated for that number of cores.
+ * Fails with LULL_ERR_RANGE where the machine file lacks a number. */
 lull_status lull_spmv_predict(const struct lull_spmv_shape *shape,
                               const struct lull_spmv_traffic *traffic,
                               const struct lull_machine *machine, unsigned cores,

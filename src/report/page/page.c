@@ -15,12 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== page findings =========================================================================== */
+/* ==== findings ================================================================================ */
 
-/* The findings of a document on the page: sentences with links to the timeline. Internal to the
- * report room. */
+/* Findings are sentences with links to the timeline. */
 
-/* As much time again on both sides of what is shown. */
+/* A link shows the time of its finding, and as much time again on both sides of it. */
 enum { MARGINS = 1 };
 
 /* The number of a timeline among those that are drawn; SIZE_MAX: it is not. */
@@ -132,9 +131,9 @@ static void page_findings(FILE *out, const struct lull_document *document,
     fputs("</section>\n", out);
 }
 
-/* ==== page stacks ============================================================================= */
+/* ==== stacks of activities ==================================================================== */
 
-/* Stacks of activities: one bar per process, as far as they fit. Internal to the report room. */
+/* One bar per process, as far as they fit, shows what it spent its time on. */
 
 /* What the rows of a timeline spent their time on; `number` is that of the timeline on the page.
  * Goes as deep into the rows as PAGE_STACKS bars allow, to processes. */
@@ -314,9 +313,7 @@ static void page_stacks(FILE *out, const struct lull_picture_timeline *timeline,
         fprintf(out, "<p>%" PRIu32 " more rows are in the timeline.</p>\n", count - shown);
 }
 
-/* ==== page table ============================================================================== */
-
-/* Tables and single values as HTML. Internal to the report room. */
+/* ==== tables ================================================================================== */
 
 /* The table in a region that can be scrolled, and below it the reasons of values that are absent.
  * `id` is that of the element. Rows beyond PAGE_ROWS are counted and left out. */
@@ -496,7 +493,7 @@ static void page_table(FILE *out, const struct lull_table *table, const char *id
     put_rest(out, table, &reasons);
 }
 
-/* ==== page ==================================================================================== */
+/* ==== the page ================================================================================ */
 
 struct page {
     const struct lull_document *document;
@@ -504,7 +501,7 @@ struct page {
     FILE *out;
 };
 
-/* ---- head ---------------------------------------------------------------------------------- */
+/* ---- head ------------------------------------------------------------------------------------ */
 
 static void put_digest(const struct page *page, const struct lull_asset *asset)
 {
@@ -569,7 +566,7 @@ static void put_page_head(const struct page *page)
     fputs("</head>\n", out);
 }
 
-/* ---- what stands in the page --------------------------------------------------------------- */
+/* ---- what stands in the page ----------------------------------------------------------------- */
 
 static bool has_timeline(const struct lull_document *document)
 {
@@ -798,7 +795,7 @@ static void put_plain_page(const struct page *page)
     fputs("</main>\n<footer><p>Written by lull " LULL_VERSION ".</p></footer>\n", out);
 }
 
-/* ---- the renderer -------------------------------------------------------------------------- */
+/* ---- the renderer ---------------------------------------------------------------------------- */
 
 /* All but the data and the script. */
 static char *render_plain(const struct lull_document *document,

@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== picture meta ============================================================================ */
+/* ==== what the page knows of a picture ======================================================== */
 
-/* Pictures of a page while it is decided what of them fits. Internal to the report room. */
+/* Pictures of a page, while it is decided what of them fits, and what the script has to know of
+ * each beside its blocks. */
 
 struct page_block {
     const char *kind;      /* "tile", "messages", "counts", "steps" or "layer" */
@@ -286,7 +287,7 @@ static const char *page_picture_meta(const struct page_picture *picture, struct 
     return kept;
 }
 
-/* ==== page data =============================================================================== */
+/* ==== what fits into the page ================================================================= */
 
 enum {
     COARSE = 6,            /* level of the cells that all leaves have */
@@ -331,7 +332,7 @@ static bool add_block(struct lull_page_data *data, struct page_picture *picture,
     return true;
 }
 
-/* ---- tiles --------------------------------------------------------------------------------- */
+/* ---- tiles ----------------------------------------------------------------------------------- */
 
 /* All leaves, or the fine rows. */
 static uint32_t list_rows(const struct lull_picture_timeline *timeline, bool fine,
@@ -421,7 +422,7 @@ static void add_fine(struct lull_page_data *data)
             leave_out(&data->pictures[i], "finer cells");
 }
 
-/* ---- steps, messages, layers --------------------------------------------------------------- */
+/* ---- steps, messages, layers ----------------------------------------------------------------- */
 
 static void add_messages(struct lull_page_data *data, struct page_picture *picture)
 {
@@ -512,7 +513,7 @@ static void add_layers(struct lull_page_data *data, struct page_picture *picture
     }
 }
 
-/* ---- all ----------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static void add_metas(struct lull_page_data *data)
 {
@@ -530,8 +531,8 @@ static void add_metas(struct lull_page_data *data)
     }
 }
 
-/* What a page gives up, in this order, where what it must have of its pictures (the names of all
- * rows, say) is too large as it is. */
+/* What a page gives up, in this order, where those parts of its pictures that it must have, as the
+ * names of all rows, are too large. */
 struct cut {
     unsigned depth; /* of rows; 0: no timeline */
     bool matrices;
@@ -580,7 +581,8 @@ static struct lull_page_data *begin_data(const struct lull_document *document,
     return data;
 }
 
-/* What the metas take with what is kept is not known before: it may become more than `room`. */
+/* Packs what fits. How large the metas become with what is kept is not known before, so that the
+ * result may be larger than `room`. */
 static struct lull_page_data *pack(const struct lull_document *document, const struct cut *cut,
                                    uint64_t room)
 {

@@ -1,6 +1,6 @@
-/* What the script of the page draws: timelines and matrices, in elements that browsers do not run.
- * Each is deflated JSON that lists its blocks, and blocks as docs/formats/report.md describes them.
- * Internal to the report room. */
+/* The data of a page: what its script draws, timelines and matrices, in elements that browsers do
+ * not run. Each element is deflated JSON that lists its blocks, followed by the blocks as
+ * docs/formats/report.md describes them. Internal to the report room. */
 #ifndef LULL_REPORT_PAGE_PAGE_DATA_H
 #define LULL_REPORT_PAGE_PAGE_DATA_H
 
@@ -8,10 +8,10 @@
 
 struct lull_page_data;
 
-/* Packs as much as fits into `room` bytes, what is wanted most first. It lives in the document's
- * arena. Never NULL. */
+/* Packs as much as fits into `room` bytes; what is wanted most is packed first. The result lives in
+ * the document's arena, and is never NULL. */
 struct lull_page_data *lull_page_data_pack(const struct lull_document *document, uint64_t room);
-/* The smallest size that it can have: of titles, and why there is nothing else. */
+/* The smallest size in bytes that the data can have: titles, and why there is nothing else. */
 uint64_t lull_page_data_least(const struct lull_document *document);
 void lull_page_data_write(const struct lull_page_data *data, FILE *out);
 

@@ -14,16 +14,16 @@ void lull_bytes_free(struct lull_bytes *bytes);
 
 /* Each adds a block to `bytes`; false: no memory. */
 
-/* `rows[n_rows]` have cells of `level`. */
+/* The cells of rows[n_rows] at a level; all of these rows have cells of that level. */
 bool lull_block_tile(const struct lull_picture_timeline *timeline, unsigned level,
                      const uint32_t *rows, uint32_t n_rows, struct lull_bytes *bytes);
-/* Of the leaves from `first` on. */
+/* The steps of `count` leaves from `first` on. */
 bool lull_block_steps(const struct lull_picture_timeline *timeline, uint32_t first, uint32_t count,
                       struct lull_bytes *bytes);
 bool lull_block_messages(const struct lull_picture_timeline *timeline, struct lull_bytes *bytes);
 bool lull_block_counts(const struct lull_picture_timeline *timeline, uint32_t first, uint32_t count,
                        struct lull_bytes *bytes);
-/* Of a matrix: values row by row. */
+/* One layer of a matrix: its values, row by row. */
 bool lull_block_layer(const double *values, size_t count, struct lull_bytes *bytes);
 
 /* Whether a row's cells are embedded at its own level beyond level 6: it has fine cells, and none

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* ==== measured ================================================================================ */
+/* ==== the runs ================================================================================ */
 
 static int by_time_of_entry(const void *left, const void *right)
 {
@@ -176,7 +176,7 @@ void lull_history_follow_edit(struct lull_history_entry *entries, uint32_t count
                          most, most == 1 ? "" : "s", most == 1 ? " is" : "s are", edited->run);
 }
 
-/* ==== confirm ================================================================================= */
+/* ==== runs that confirm ======================================================================= */
 
 /* Runs that are made to confirm what others say. */
 
@@ -217,7 +217,7 @@ static lull_status confirm_run(const char *command, uint32_t count,
     return status;
 }
 
-/* ==== check =================================================================================== */
+/* ==== the check =============================================================================== */
 
 static void judge_runs(const struct lull_check_wish *wish, struct lull_check_study *study,
                        struct lull_arena *arena)

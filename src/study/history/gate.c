@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== condition =============================================================================== */
+/* ==== conditions ============================================================================== */
 
 /* A copy without blanks at either end. */
 static char *trim(const char *begin, const char *end, struct lull_arena *arena)
@@ -176,7 +176,7 @@ lull_status lull_condition_metrics(const char *text, struct lull_arena *arena,
 
 /* ==== levels ================================================================================== */
 
-/* Where a change is claimed although there is none: once in a hundred series. */
+/* In one of a hundred series without a change a change of the level is claimed all the same. */
 #define LEVEL_FALSE_ALARMS 0.01
 
 uint32_t lull_history_values(const struct lull_history_entry *entries, uint32_t count,
@@ -230,7 +230,7 @@ uint32_t lull_history_levels(const struct lull_history *series, const char *metr
     return count ? (uint32_t)changes + 1 : 0;
 }
 
-/* ==== moves =================================================================================== */
+/* ==== parts that have changed ================================================================= */
 
 /* Which parts of the time of runs have changed. */
 
@@ -286,7 +286,7 @@ static bool is_own_time(const struct lull_part *part)
            part->activity == LULL_MPI_IO;
 }
 
-/* Puts what explains the longer runtime in front of its consequences. */
+/* Moves the part that explains the longer runtime to the front. */
 static void put_cause_first(struct lull_gate *gate, double longer_ns)
 {
     static const double enough = 0.5;
@@ -349,7 +349,7 @@ void lull_gate_moves(const struct lull_history_entry *before, uint32_t n_before,
         put_cause_first(gate, 1e9 * longer);
 }
 
-/* ==== gate ==================================================================================== */
+/* ==== the gate ================================================================================ */
 
 const char *lull_gate_verdict_name(enum lull_gate_verdict verdict)
 {
@@ -375,7 +375,7 @@ static double *find_baseline(struct lull_gate_case *judged, const struct lull_hi
     return values;
 }
 
-/* What would be measured if the truth were at the limit. */
+/* The values that would be measured if the true median were at the limit. */
 static double *place_at_limit(const struct lull_gate_case *judged, const double *baseline,
                               struct lull_arena *arena)
 {

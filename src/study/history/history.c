@@ -18,7 +18,7 @@
 
 #define HISTORY_SCHEMA "lull-history/1"
 
-/* ==== entry =================================================================================== */
+/* ==== the entry of a run ====================================================================== */
 
 /* What is kept of a run. */
 
@@ -115,7 +115,7 @@ const char *lull_history_absent(const struct lull_history_entry *entry, const ch
     return "the runs do not have it";
 }
 
-/* ---- times ---------------------------------------------------------------------------------- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 const char *lull_history_time_text(int64_t time, char *buffer)
 {
@@ -145,9 +145,9 @@ lull_status lull_history_time_read(const char *text, int64_t *ret_time, struct l
     return LULL_OK;
 }
 
-/* ==== line ==================================================================================== */
+/* ==== one line of a history =================================================================== */
 
-/* ---- writing -------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void write_member(struct lull_json *json, const char *key, const char *value)
 {
@@ -223,7 +223,7 @@ char *lull_history_line_write(const struct lull_history_entry *entry)
     return NULL;
 }
 
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static lull_status wrong(struct lull_error *err, const char *what)
 {
@@ -358,11 +358,11 @@ lull_status lull_history_line_read(const char *text, size_t size, struct lull_ar
     return status;
 }
 
-/* ==== file ==================================================================================== */
+/* ==== the file ================================================================================ */
 
 /* The file of a history: reading it, and adding lines while nobody else does. */
 
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool is_blank(const char *text, size_t size)
 {
@@ -446,7 +446,7 @@ lull_status lull_history_read(const char *path, struct lull_arena *arena,
     return status;
 }
 
-/* ---- adding --------------------------------------------------------------------------------- */
+/* ---- adding ---------------------------------------------------------------------------------- */
 
 /* The lock goes when the file is closed, also where its holder dies. */
 static lull_status lock_file(int fd, const char *path, double patience, struct lull_error *err)

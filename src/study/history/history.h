@@ -6,38 +6,39 @@
 
 #include "study/history/parts.h"
 
-/* ==== history ================================================================================= */
+/* ==== the history ============================================================================= */
 
-/* What is measured besides the metrics of the trees, NULL at the end: runtime, time of all threads
- * and its useful part in s; instructions and cycles of useful time. */
+/* Ids of the quantities that a history has besides the metrics of the trees, NULL at the end: the
+ * runtime, the time of all threads and its useful part, in seconds; instructions and cycles of
+ * useful time. */
 extern const char *const lull_history_quantities[];
 
-/* What runs must share to be compared; the texts are the user's, "" where nothing was said. As a
- * wish NULL means any. */
+/* What runs must have in common to be compared. The texts are the user's, "" where nothing was
+ * said. In a wish NULL means any. */
 struct lull_history_key {
     const char *program, *input, *machine;
     const char *layout; /* processes and threads of each, "8 x 2" */
 };
 
 struct lull_history_value {
-    const char *id; /* of a metric, "parallel_efficiency", or a quantity */
+    const char *id; /* of a metric, "parallel_efficiency", or of a quantity */
     double value;
-    const char *absent; /* why there is none, then the value is NAN; NULL: there is one. Files have
-                           only values that there are. */
+    const char *absent; /* why the run has no value, which is NAN then; NULL: it has one. Such
+                           entries are not written to files. */
 };
 
 /* One run. */
 struct lull_history_entry {
     struct lull_history_key key;
-    const char *commit, *run; /* "" where not known; the name of the run */
-    int64_t time;             /* s since 1970, UTC */
+    const char *commit, *run; /* version of the program, name of the run; "" where not known */
+    int64_t time;             /* seconds since 1970, UTC */
     struct lull_history_value *values;
     uint32_t n_values;
     struct lull_parts parts; /* from a file: the largest ones, at least 0.1 % of the total each */
-    uint32_t line;           /* of the file; 0: of no file */
+    uint32_t line;           /* its line in the file; 0: it comes from no file */
 };
 
-/* By time, then as in the file. Lines that say the same are one run. */
+/* Entries, sorted by time, then as in the file. Lines that are the same are one entry. */
 struct lull_history {
     const char *path;
     struct lull_history_entry *entries;
@@ -45,59 +46,64 @@ struct lull_history {
     size_t capacity;
 };
 
-/* What is said of runs besides what they hold. */
+/* What users say about runs besides what the runs themselves hold. */
 struct lull_history_about {
-    struct lull_history_key key; /* layout: not looked at; machine NULL: that of the run */
+    struct lull_history_key key; /* its layout is not looked at; machine NULL: that of the run */
     const char *commit;
     bool has_time;
-    int64_t time; /* else that of the run, or `now` where it does not tell */
+    int64_t time; /* if has_time; else the time is that of the run, or `now` where a run has none */
     int64_t now;
 };
 
-/* The value of a metric, or of "region:NAME", the time of all threads in that region in s; NAN
- * where the entry has none. */
+/* The value of a metric, or for "region:NAME" the time of all threads in that region in seconds;
+ * NAN where the entry has none. */
 double lull_history_value_of(const struct lull_history_entry *entry, const char *id);
 
-/* Why the entry has no such value, a few words. */
+/* Why the entry has no such value, in a few words. */
 const char *lull_history_absent(const struct lull_history_entry *entry, const char *id);
 
-/* The version that is being tested, as services that test say it in the environment; "". */
+/* The version of the program that is being tested, from the environment variables that services for
+ * continuous integration set; "" where there are none. */
 const char *lull_history_commit_of_job(void);
 
-/* Of a run with its values (lull_study_compute of it alone). Lives in `arena`. */
+/* Makes the entry of a run whose values were computed, as of a single run (lull_study_compute). It
+ * lives in `arena`. */
 void lull_history_entry_of(const struct lull_run *run, const struct lull_history_about *about,
                            struct lull_arena *arena, struct lull_history_entry *ret_entry);
 
-/* LULL_ERR_FORMAT: "FILE: line 3: CAUSE". A file that does not exist is LULL_ERR_IO. */
+/* Reads a file. Fails with LULL_ERR_FORMAT, "FILE: line 3: CAUSE", and with LULL_ERR_IO for a file
+ * that does not exist. */
 lull_status lull_history_read(const char *path, struct lull_arena *arena,
                               struct lull_history *ret_history, struct lull_error *err);
 
 /* Adds the entries as lines at the end of the file, all or none, and makes the file where there is
- * none. Nobody else writes meanwhile: waits so many seconds for another writer, then fails. What is
- * there is read before, and nothing is added to what is no history or ends in a torn line. Runs
- * that the file has are not added again: *ret_added says how many were. */
+ * none. Nobody else writes meanwhile: it waits up to `patience` seconds for another writer, then
+ * fails. It reads the file first, and adds nothing to a file that is no history or ends in a torn
+ * line. Runs that the file has already are not added again; *ret_added says how many were added. */
 lull_status lull_history_append(const char *path, const struct lull_history_entry *entries,
                                 uint32_t count, double patience, struct lull_arena *arena,
                                 uint32_t *ret_added, struct lull_error *err);
 
-/* The series of a file that has this key (lull_history_select); for NULL one without entries. */
+/* The series of a file, in `arena`: its entries that match the wish, in their order, without those
+ * of the commit `but_commit` (NULL or "": all). All must have the same key; where none or several
+ * keys match, it fails with LULL_ERR_RANGE and names the keys that there are. With `path` NULL the
+ * series has no entries. */
 lull_status lull_history_read_series(const char *path, const struct lull_history_key *wish,
                                      const char *but_commit, struct lull_arena *arena,
                                      struct lull_history *ret_series, struct lull_error *err);
 
-/* "2026-11-23T02:51:09Z" in `buffer`, which has room for 32 bytes; and from that, or from whole
- * seconds since 1970. */
+/* Writes a time, in seconds since 1970, as "2026-11-23T02:51:09Z" into `buffer`, which has room for
+ * 32 bytes, and reads one from such a text or from a whole number of seconds. */
 const char *lull_history_time_text(int64_t time, char *buffer);
 lull_status lull_history_time_read(const char *text, int64_t *ret_time, struct lull_error *err);
 
-/* ==== line ==================================================================================== */
+/* ==== one line of a history =================================================================== */
 
-/* One line of a history. */
-
-/* Ends with '\n'. NULL: no memory. To be freed. */
+/* The line of an entry, with '\n' at its end. The caller frees it. NULL: no memory. */
 char *lull_history_line_write(const struct lull_history_entry *entry);
 
-/* Without the newline. LULL_ERR_FORMAT with the cause alone. */
+/* Reads a line, which comes without its newline. Fails with LULL_ERR_FORMAT; the message is the
+ * cause alone, without file and line. */
 lull_status lull_history_line_read(const char *text, size_t size, struct lull_arena *arena,
                                    struct lull_history_entry *ret_entry, struct lull_error *err);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== parts =================================================================================== */
+/* ==== the parts =============================================================================== */
 
 int lull_part_compare(const struct lull_part *a, const struct lull_part *b)
 {
@@ -156,10 +156,9 @@ const char *lull_part_describe(const struct lull_part *part, struct lull_arena *
                        : part->region;
 }
 
-/* ==== edited ================================================================================== */
+/* ==== parts of an edited program ============================================================== */
 
-/* Parts of the runs of a program that was edited between them: what an edit moves to other lines
- * has another name. */
+/* An edit of a program between two runs moves places to other lines, which changes their names. */
 
 /* A region, or the calls of one from a place, as a run names it. */
 struct named {
@@ -288,7 +287,8 @@ static uint32_t count_alike(const struct named *named, uint32_t count, const cha
     return n;
 }
 
-/* Those of `from` become those of `to`, one by one, where both have as many. */
+/* Pairs names that are the same without their lines, one by one, where both runs have as many of
+ * them: sets `now` of those in `from`. Returns how many pairs there are. */
 static uint32_t pair_moved(struct named *from, uint32_t n_from, const struct named *to,
                            uint32_t n_to)
 {

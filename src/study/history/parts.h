@@ -14,37 +14,38 @@ struct lull_part {
     uint32_t line;
 };
 
-/* By region, site and activity. The sum of all parts is `total_ns`: what was analysed of all
- * threads and streams. */
+/* Parts, sorted by region, site and activity. Their times add up to total_ns, the time that was
+ * analysed of all threads and streams. */
 struct lull_parts {
     struct lull_part *parts;
     uint32_t count;
     int64_t total_ns;
 };
 
-/* Of a run with its breakdown, by region where it has one. Useful time belongs to the region that
- * it is directly inside; the rest of a runtime's region to the activity of the region; of what
- * remains only the activity is known. */
+/* Finds the parts of a run from its breakdown, by region where that has regions. Useful time
+ * belongs to the region that it is directly inside. The other time of a region of MPI or OpenMP
+ * belongs to this region and its activity. Of what remains only the activity is known. */
 void lull_parts_of_run(const struct lull_run *run, struct lull_arena *arena,
                        struct lull_parts *ret_parts);
 
-/* The sum of the useful ones. */
+/* The time of all parts that are useful, in ns. */
 int64_t lull_parts_useful(const struct lull_parts *parts);
 
-/* < 0, 0, > 0: their order. */
+/* Below 0, 0 or above 0, as `a` comes before `b`, is the same part, or comes after it. */
 int lull_part_compare(const struct lull_part *a, const struct lull_part *b);
 /* The part of the same region, site and activity; NULL: there is none. */
 const struct lull_part *lull_parts_find(const struct lull_parts *parts,
                                         const struct lull_part *like);
 
-/* What an edit of the program moved to other lines has the names of an edited run from here on
- * ("!$omp parallel @heat.c:125", calls from "exchange (heat.c:120)"): of those that only one of the
- * two has, as many with each name without its lines, in the order of lines. Returns how many such
- * places there are. */
+/* Renames parts whose place an edit of the program has moved to other lines, as
+ * "!$omp parallel @heat.c:125" or calls from "exchange (heat.c:120)", to the names that `edited`, a
+ * run of the edited program, has for them. Considered are names that only one of the two runs has.
+ * Names that are the same but for their lines are paired in the order of lines, if both runs have
+ * as many of them. Returns how many places were renamed. */
 uint32_t lull_parts_follow_edit(struct lull_parts *parts, const struct lull_parts *edited,
                                 struct lull_arena *arena);
 
-/* Whether it is worth a place in a history: at least a thousandth of the whole. */
+/* Whether a part is worth a place in a history: it is at least a thousandth of the total. */
 bool lull_part_is_kept(const struct lull_part *part, const struct lull_parts *parts);
 
 /* "computation", "MPI point-to-point", "not recorded". */

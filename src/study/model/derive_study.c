@@ -16,10 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== marks =================================================================================== */
+/* ==== marks of iterations ===================================================================== */
 
-/* When the masters of a run came to marks of their own, and how long they had been outside of MPI
- * until then: what noise is found in, and what messages take. */
+/* Marks (model/derive/disturbance.h) say when the masters of a run came to certain calls, and how
+ * long they had been outside of MPI until then. Noise, and what messages take, are found in them.
+ */
 
 /* Marks that are kept, so that memory does not grow with the length of a run: of all masters, 96
  * MiB, and of one. */
@@ -157,9 +158,9 @@ static lull_status marks_find(const struct lull_run *run, unsigned workers,
     return status;
 }
 
-/* ==== derive study ============================================================================ */
+/* ==== the study =============================================================================== */
 
-/* ---- links ---------------------------------------------------------------------------------- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 /* The links of what one worker has read. */
 struct link_counting {
@@ -280,7 +281,7 @@ static lull_status find_links(const struct lull_run *run, unsigned workers,
     return status;
 }
 
-/* ---- computation ---------------------------------------------------------------------------- */
+/* ---- computation ----------------------------------------------------------------------------- */
 
 struct runs_filling {
     const struct lull_runs *runs;
@@ -413,7 +414,7 @@ static void fill_regions(struct runs_filling *filling)
     filling->measured->n_regions = count;
 }
 
-/* ---- collective operations ------------------------------------------------------------------ */
+/* ---- collective operations ------------------------------------------------------------------- */
 
 static void fill_collectives(struct runs_filling *filling, struct lull_census *const *censuses)
 {
@@ -437,7 +438,7 @@ static void fill_collectives(struct runs_filling *filling, struct lull_census *c
     filling->measured->n_collectives = count;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static bool have_one_size(const struct lull_runs *runs, const double *sizes)
 {
@@ -448,7 +449,8 @@ static bool have_one_size(const struct lull_runs *runs, const double *sizes)
     return true;
 }
 
-/* Of the largest run whose threads had a core each: else they tell of waiting for one. */
+/* Finds the marks of the largest run whose threads had a core each; those of other runs would tell
+ * of waiting for a core. */
 static lull_status find_marks(struct runs_filling *filling, unsigned workers,
                               struct lull_error *err)
 {

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== fit measured ============================================================================ */
+/* ==== the measurements ======================================================================== */
 
 /* The parameter that is the size of the problem, not what works on it. */
 #define FIT_SIZE "size"
 
-/* ---- what runs measure ---------------------------------------------------------------------- */
+/* ---- what runs measure ----------------------------------------------------------------------- */
 
 static const char *const axes[] = {"processes", "threads", FIT_SIZE};
 
@@ -139,7 +139,7 @@ static lull_status measure_y(const struct lull_run *run, struct lull_fit_y y, do
     return LULL_OK;
 }
 
-/* ---- the table ------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 struct table_filling {
     struct lull_fit_table *table;
@@ -273,7 +273,7 @@ static lull_status fit_find_series(const struct lull_fit_table *table, struct lu
                      by_metric ? "metric" : "region", y.name, known);
 }
 
-/* ---- from files ----------------------------------------------------------------------------- */
+/* ---- from files ------------------------------------------------------------------------------ */
 
 static lull_status read_runs_to_fit(const char *const *paths, uint32_t count,
                                     const struct lull_fit_wish *wish,
@@ -336,7 +336,7 @@ lull_status lull_fit_measured_read(const char *const *paths, uint32_t count,
     return read_table(paths[0], format, wish, notices->arena, ret_table, ret_front, err);
 }
 
-/* ==== fit wish ================================================================================ */
+/* ==== the wish ================================================================================ */
 
 struct lull_fit_y lull_fit_y_read(const char *text)
 {
@@ -456,9 +456,9 @@ lull_status lull_fit_places_read(const char *text, size_t n_params, struct lull_
     return LULL_OK;
 }
 
-/* ==== fit study =============================================================================== */
+/* ==== the study =============================================================================== */
 
-/* ---- the fits ------------------------------------------------------------------------------- */
+/* ---- the fits -------------------------------------------------------------------------------- */
 
 static double last_measured(const struct lull_fit_part *part)
 {

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ==== kernel run ============================================================================== */
+/* ==== the measurement ========================================================================= */
 
 /* Seconds of a visit, and visits: their median is what counts, their spread the interval. */
 static const double visit_seconds = 0.4;
@@ -135,8 +135,8 @@ static lull_status measure_kernel(const struct lull_loaded *loaded, bool mean,
     return LULL_OK;
 }
 
-/* Runs wish->kernel with its sizes on as many cores as the options say, to be compared with that
- * prediction of it. Fails as compiling and timing do, and with LULL_ERR_RANGE where it is not known
+/* Runs wish->kernel with its present sizes on as many cores as the options say, to compare it with
+ * its prediction. Fails as compiling and timing do, and with LULL_ERR_RANGE where it is not known
  * what an index array holds. */
 static lull_status kernel_run_here(const struct lull_kernel_wish *wish,
                                    const struct lull_kernel_prediction *prediction,
@@ -180,7 +180,7 @@ double lull_kernel_error(const struct lull_kernel_prediction *prediction,
     return lull_kernel_seconds(prediction, measured->cores) / measured->seconds - 1;
 }
 
-/* ==== kernel wish ============================================================================= */
+/* ==== the wish ================================================================================ */
 
 enum { MOST_VALUES = 1000, MOST_KERNEL_CORES = 4096 };
 
@@ -211,7 +211,7 @@ static size_t count_texts(const char *const *texts)
     return count;
 }
 
-/* ---- sizes, costs, indices ------------------------------------------------------------------ */
+/* ---- sizes, costs, indices ------------------------------------------------------------------- */
 
 static lull_status read_kernel_sizes(const char *const *texts, struct lull_arena *arena,
                                      struct lull_kernel_wish *wish, struct lull_error *err)
@@ -326,7 +326,7 @@ static lull_status read_indices(const char *const *texts, struct lull_arena *are
     return LULL_OK;
 }
 
-/* ---- a sweep -------------------------------------------------------------------------------- */
+/* ---- a sweep --------------------------------------------------------------------------------- */
 
 /* FROM:TO:STEPS */
 static bool read_range(const char *text, struct lull_kernel_wish *wish)
@@ -387,7 +387,7 @@ static lull_status read_kernel_sweep(const char *text, struct lull_arena *arena,
     return LULL_OK;
 }
 
-/* ---- the rest ------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 /* Words between blanks; NULL at the end. */
 static const char *const *words_of(const char *text, struct lull_arena *arena)
@@ -475,7 +475,7 @@ static lull_status read_kernel_options(const struct lull_kernel_texts *texts,
     options->cores = (unsigned)cores;
     options->traffic = chosen == 2 ? LULL_TRAFFIC_SIMULATION : LULL_TRAFFIC_CONDITIONS;
     options->policy = policy == 2 ? LULL_CACHE_PLRU : LULL_CACHE_LRU;
-    /* Of a sweep every point would take its second. */
+    /* In a sweep each point would take about a second more. */
     options->simulate = !texts->no_simulation && !texts->sweep;
     return LULL_OK;
 }
@@ -515,7 +515,7 @@ lull_status lull_kernel_wish_load(struct lull_kernel_wish *wish, const char *mac
     return status;
 }
 
-/* ==== kernel study ============================================================================ */
+/* ==== the study =============================================================================== */
 
 const struct lull_roofline *lull_kernel_all_cores(const struct lull_kernel_wish *wish,
                                                   const struct lull_kernel_prediction *prediction,

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ==== program wish ============================================================================ */
+/* ==== the wish ================================================================================ */
 
 static lull_status read_run_wishes(const char *option, const char *const *texts,
                                    struct lull_arena *arena,
@@ -222,9 +222,9 @@ lull_status lull_derive_wish_read(const char *const *texts, struct lull_arena *a
     return status == LULL_OK ? LULL_OK : lull_fail_prefix(err, status, "--derive");
 }
 
-/* ==== recorded ================================================================================ */
+/* ==== regions of recorded runs ================================================================ */
 
-/* What recorded runs say about regions that a program model names. */
+/* Reads from recorded runs the time of regions that a program model names. */
 
 struct recorded_reader {
     const struct lull_runs_options *options; /* of all runs */
@@ -352,9 +352,9 @@ double lull_useful_seconds(const struct lull_processor_time *time,
     return (double)(of->times.ns[LULL_USEFUL][0] + of->times.ns[LULL_USEFUL][1]) / 1e9;
 }
 
-/* ==== program study =========================================================================== */
+/* ==== the study =============================================================================== */
 
-/* ---- what a run holds ----------------------------------------------------------------------- */
+/* ---- what a run holds ------------------------------------------------------------------------ */
 
 static bool is_of_term(const struct lull_model_term *term, const char *region)
 {
@@ -437,7 +437,7 @@ static lull_status take_run(const struct lull_program_model *model, const struct
     return count_messages(run, workers, arena, ret_run, err);
 }
 
-/* ---- what the model is told of it ----------------------------------------------------------- */
+/* ---- what the model is told of it ------------------------------------------------------------ */
 
 /* A word that nobody has chosen for a run is the first one; told once. */
 static void tell_choice(const struct lull_model_parameter *parameter, const char *path,
@@ -527,8 +527,8 @@ static lull_status measure_runs(const struct lull_program_model *model,
     return status;
 }
 
-/* In the order of the wishes; a parameter that is neither set nor in `open` ([n_parameters]) is
- * refused. */
+/* Makes the runs of a list, in the order of the wishes. Refuses a parameter that is neither set nor
+ * in `open` ([n_parameters]). */
 static lull_status choose_runs(struct lull_program_model *model,
                                const struct measured_runs *measured,
                                const struct lull_model_run_wish *wishes, uint32_t count,
@@ -548,9 +548,9 @@ static lull_status choose_runs(struct lull_program_model *model,
     return status;
 }
 
-/* ---- calibration ---------------------------------------------------------------------------- */
+/* ---- calibration ----------------------------------------------------------------------------- */
 
-/* Afterwards parameters say from how many runs they are. */
+/* Calibrates the free parameters; their origin says then from how many runs they are. */
 static lull_status calibrate(struct lull_program_model *model, const struct lull_program_wish *wish,
                              const struct lull_model_run *runs, struct lull_arena *arena,
                              struct lull_calibration *ret_calibration, struct lull_error *err)
@@ -598,7 +598,7 @@ static lull_status choose_and_calibrate(struct lull_program_model *model,
     return status;
 }
 
-/* ---- the study ------------------------------------------------------------------------------ */
+/* ---- the study ------------------------------------------------------------------------------- */
 
 static lull_status compare_measured_runs(struct lull_program_model *model,
                                          const struct lull_program_wish *wish,

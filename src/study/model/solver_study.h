@@ -1,4 +1,5 @@
-/* A solver predicted on a machine, also for several values of one of its parameters. */
+/* A study of a solver: what users ask of it (a wish, read from their texts), and its prediction on
+ * a machine, also for several values of one of its parameters. Results live in an arena. */
 #ifndef LULL_STUDY_MODEL_SOLVER_STUDY_H
 #define LULL_STUDY_MODEL_SOLVER_STUDY_H
 
@@ -10,12 +11,12 @@ struct lull_solver_wish {
     struct lull_solver_options options;
     const struct lull_solver_parameter *values; /* [n_values] that the user sets */
     size_t n_values;
-    const char *swept;   /* parameter; NULL: no sweep */
-    const double *sweep; /* [n_sweep] its values */
+    const char *swept;   /* name of the parameter that a sweep varies; NULL: no sweep */
+    const double *sweep; /* [n_sweep] values of that parameter */
     size_t n_sweep;
 };
 
-/* What is NULL or 0 was not said. */
+/* The user's texts; NULL or 0 where nothing was said. */
 struct lull_solver_texts {
     const char *const *values; /* "Nx=1000", NULL at the end */
     const char *sweep;         /* "Nx=100,1000" */
@@ -24,8 +25,8 @@ struct lull_solver_texts {
     const char *barrier;  /* a time */
 };
 
-/* Sets values, sweep and options of *wish. What they hold lives in `arena`. LULL_ERR_RANGE for
- * anything that is not understood. */
+/* Sets values, sweep and options of *wish, whose contents live in `arena`. Fails with
+ * LULL_ERR_RANGE for anything that is not understood. */
 lull_status lull_solver_wish_read(const struct lull_solver_texts *texts, struct lull_arena *arena,
                                   struct lull_solver_wish *wish, struct lull_error *err);
 
@@ -39,13 +40,13 @@ struct lull_solver_study {
     const struct lull_machine *machine;
     const char *machine_name;
     const struct lull_solver_prediction *prediction;
-    const char *swept; /* parameter; NULL: no sweep */
+    const char *swept; /* name of the parameter that the sweep varies; NULL: no sweep */
     const struct lull_solver_sweep_point *sweep;
     size_t n_sweep;
 };
 
-/* Notices say what the machine file does not know. Fails as the machine file and the description
- * are read, and as the predictions do. */
+/* Makes the study. Notices say what the machine file does not know. Fails as reading the machine
+ * file and the description, and as the predictions fail. */
 lull_status lull_solver_study_make(const struct lull_solver_wish *wish,
                                    struct lull_notices *notices, struct lull_arena *arena,
                                    struct lull_solver_study *ret_study, struct lull_error *err);

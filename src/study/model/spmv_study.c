@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== spmv wish =============================================================================== */
+/* ==== the wish ================================================================================ */
 
 enum { MOST_SPMV_CORES = 4096, USUAL_CHUNK = 32, USUAL_SIGMA = 256 };
 
@@ -92,7 +92,7 @@ lull_status lull_spmv_wish_read(const struct lull_spmv_texts *texts, struct lull
                : status;
 }
 
-/* ==== spmv study ============================================================================== */
+/* ==== the study =============================================================================== */
 
 /* What one study works on. */
 struct spmv_work {
@@ -107,7 +107,7 @@ struct spmv_work {
     struct lull_spmv_study study;
 };
 
-/* ---- numbers of cores ----------------------------------------------------------------------- */
+/* ---- numbers of cores ------------------------------------------------------------------------ */
 
 /* 1, 2, 4, ... and all of a memory domain. */
 static void choose_cores(struct spmv_work *work)
@@ -124,7 +124,7 @@ static void choose_cores(struct spmv_work *work)
     work->n_cores = count;
 }
 
-/* ---- the matrix ----------------------------------------------------------------------------- */
+/* ---- the matrix ------------------------------------------------------------------------------ */
 
 /* Of a matrix that is not there: intensities alone. */
 static struct lull_spmv_study study_sizes(const struct lull_spmv_wish *wish)
@@ -163,7 +163,7 @@ static lull_status read_matrix(struct spmv_work *work, struct lull_error *err)
     return status;
 }
 
-/* ---- the predictions ------------------------------------------------------------------------ */
+/* ---- the predictions ------------------------------------------------------------------------- */
 
 static lull_status predict_spmv(struct spmv_work *work, struct lull_error *err)
 {
@@ -223,7 +223,7 @@ static lull_status reorder(struct spmv_work *work, struct lull_error *err)
     return status;
 }
 
-/* ---- the measurement ------------------------------------------------------------------------ */
+/* ---- the measurement ------------------------------------------------------------------------- */
 
 static struct lull_sparse sparse_of(const struct spmv_work *work)
 {
@@ -296,7 +296,7 @@ static lull_status measure_spmv(struct spmv_work *work, struct lull_notices *not
     return status;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static lull_status carry_out(struct spmv_work *work, struct lull_notices *notices,
                              struct lull_error *err)

@@ -1,8 +1,8 @@
-/* Fixes: how long a run would take if single things were different, by replays that run side by
- * side, of a team some on each member.
+/* Fixes: how long a run would take if single things were different, found by replays that run side
+ * by side; each member of a team makes some of them.
  *
- * What the what-ifs have to learn of the run first is learned once for all that ask for the same
- * regions: one pass over the run for them together. Memory: that of as many replays as there are
+ * A what-if may have to learn something of the run first. What-ifs that ask for the same regions
+ * learn it together, in one pass over the run. Memory: that of as many replays as there are
  * workers, and what each what-if keeps (replay/what_if/what_if.h). */
 #ifndef LULL_STUDY_REPLAY_FIXES_H
 #define LULL_STUDY_REPLAY_FIXES_H
@@ -18,22 +18,24 @@ struct lull_fix {
 struct lull_fixes_options {
     uint32_t application;
     unsigned workers;                     /* threads; 0: as many as there are processors */
-    const struct lull_measured *measured; /* of a pass over this run, concluded ... */
-    const struct lull_network *network;   /* ... with this result; both NULL: another pass makes
-                                             them */
-    /* Whose members all call it together, with the same fixes: the first has the result. NULL: this
-     * process replays alone. Not with `measured`. */
+    const struct lull_measured *measured; /* what an earlier pass over this run has found, concluded
+                                             (lull_measured_conclude) ... */
+    const struct lull_network *network;   /* ... with this network; both NULL: a further pass over
+                                             the run finds them */
+    /* All members of its team call lull_fixes_replay together, with the same fixes, and the first
+     * has the result. NULL: this process replays alone. Not together with `measured`. */
     const struct lull_division *division;
 };
 
-/* Why no replay of the run can be made, to go behind "cannot be replayed: "; NULL: it can. */
+/* Why no replay of the run can be made, as the end of a sentence that begins "cannot be replayed:
+ * "; NULL: one can be made. */
 const char *lull_fixes_absent(const struct lull_run *run);
 
-/* ret_runtimes[n]: ns of each fix, in their order, the same for any number of workers and members.
- * *ret_replayed: ns of the replay in which nothing is different; how much that differs from the
- * measured runtime is the error of the others. Nothing is written on failure: with the status of
- * the first fix that fails, which is that of lull_what_if_create or of a replay; of a team it fails
- * on all members then. */
+/* Replays the run with each fix. ret_runtimes[n] gets the runtimes in ns, in the order of the
+ * fixes, the same for any number of workers and members. *ret_replayed gets the runtime in ns of a
+ * replay in which nothing is different; by how much it differs from the measured runtime is the
+ * error of the others. On failure nothing is written, and the status is that of the first fix that
+ * fails, in lull_what_if_create or in its replay; all members of a team fail then. */
 lull_status lull_fixes_replay(const struct lull_run *run, const struct lull_fixes_options *options,
                               const struct lull_fix *fixes, uint32_t n, int64_t *ret_runtimes,
                               int64_t *ret_replayed, struct lull_error *err);

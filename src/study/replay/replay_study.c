@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* ==== against ================================================================================= */
+/* ==== a prediction against a measured run ===================================================== */
 
 double lull_against_error(const int64_t sides[LULL_AGAINST_SIDES])
 {
@@ -65,7 +65,7 @@ static lull_status against_disturbance(const struct lull_against *against, struc
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* Of the masters among some threads. */
+/* The share of time in MPI of the masters among some threads. */
 static double mpi_share(const struct lull_thread_breakdown *threads, uint32_t n_threads)
 {
     int64_t mpi = 0, all = 0;
@@ -163,7 +163,7 @@ static lull_status against_compare(struct lull_against *against, const struct lu
     return LULL_OK;
 }
 
-/* ==== supposition ============================================================================= */
+/* ==== the supposition ========================================================================= */
 
 static lull_status check_networks(const struct lull_sweep *networks, struct lull_arena *arena,
                                   struct lull_error *err)
@@ -220,7 +220,7 @@ static lull_status read_network(const struct lull_supposition_texts *texts,
     return LULL_OK;
 }
 
-/* ---- in words ------------------------------------------------------------------------------- */
+/* ---- in words -------------------------------------------------------------------------------- */
 
 static uint32_t add_words(const char **words, uint32_t n, const char *option, const char *value)
 {
@@ -282,7 +282,7 @@ lull_status lull_supposition_read(const struct lull_supposition_texts *texts,
     return LULL_OK;
 }
 
-/* ==== replay study ============================================================================ */
+/* ==== the study =============================================================================== */
 
 /* All that the steps share. */
 struct replay_session {
@@ -305,7 +305,7 @@ static const struct lull_trace *measured_trace(const struct replay_session *sess
     return session->study->runs.runs[0].trace;
 }
 
-/* ---- the measured run ---------------------------------------------------------------------- */
+/* ---- the measured run ------------------------------------------------------------------------ */
 
 static bool sweeps(const struct lull_supposition *supposition)
 {
@@ -378,8 +378,9 @@ static lull_status prepare_network(struct replay_session *session, const char *p
                                   &session->study->measured, err);
 }
 
-/* What threads counted does not depend on how long others let them wait; and where a call takes no
- * time in a replay, its events do not tell what was counted inside of it. */
+/* Gives the replayed run the counters of the measured one. What threads counted does not depend on
+ * how long others let them wait; and where a call takes no time in a replay, the replay's events do
+ * not tell what was counted inside of it. */
 static lull_status take_counters(struct lull_run *run, const struct lull_run *measured,
                                  struct lull_arena *arena, struct lull_error *err)
 {
@@ -409,7 +410,8 @@ static lull_status add_run_of_replay(struct replay_session *session, const char 
     return take_counters(run, &runs->runs[0], session->arena, err);
 }
 
-/* What this member has learned of its processes does not do for all of them. */
+/* Learns once more what a what-if needs, of all processes: where this member replays alone, what it
+ * has learned of its own processes is not enough. */
 static lull_status learn_alone(struct replay_session *session, struct lull_replay_wish *wish,
                                struct lull_error *err)
 {
@@ -422,7 +424,7 @@ static lull_status learn_alone(struct replay_session *session, struct lull_repla
     return status;
 }
 
-/* Makes a replay: nothing where another process alone does it. */
+/* Makes a replay; does nothing where the first member makes it alone and this is another one. */
 static lull_status make_replay(struct replay_session *session, struct lull_replay_wish *wish,
                                struct lull_replayed *ret_replayed, struct lull_error *err)
 {
@@ -459,7 +461,7 @@ static lull_status replay_measured(struct replay_session *session, struct lull_e
                : status;
 }
 
-/* ---- what if ------------------------------------------------------------------------------- */
+/* ---- what if --------------------------------------------------------------------------------- */
 
 static bool supposes_anything(const struct lull_supposition *supposition)
 {
@@ -517,8 +519,8 @@ static lull_status choose_network(struct replay_session *session, uint64_t point
     return status;
 }
 
-/* The first delay that no computation was there for, on the first; NULL: all have come. `team`:
- * whose members have simulated it together. */
+/* Finds, on the first member, the first delay that came to no computation; NULL: all have come to
+ * one. `team` is the team whose members have simulated together. */
 static lull_status find_missed(const struct replay_session *session,
                                const struct lull_program *program, struct lull_team *team,
                                const struct lull_delay **ret_missed, struct lull_error *err)
@@ -535,8 +537,8 @@ static lull_status find_missed(const struct replay_session *session,
     return status;
 }
 
-/* A delay that no computation was there for was typed in vain; of a run that was disturbed with it,
- * it is told. */
+/* A delay that came to no computation is an error if the user typed it, and a notice if it is that
+ * of a run that was disturbed. */
 static lull_status check_replayed_delays(struct replay_session *session,
                                          const struct lull_replayed *replayed,
                                          struct lull_error *err)
@@ -614,7 +616,7 @@ static lull_status what_if(struct replay_session *session, struct lull_error *er
                : status;
 }
 
-/* ---- against a measured run ---------------------------------------------------------------- */
+/* ---- against a measured run ------------------------------------------------------------------ */
 
 /* The run to compare with, and what it was disturbed with, where nothing else is supposed. */
 static lull_status load_against(struct replay_session *session, struct lull_error *err)
@@ -652,8 +654,8 @@ static lull_status compare_against(struct replay_session *session, struct lull_e
                            err);
 }
 
-/* Whether all members of a team may have a part in the replays: where they have read the run
- * together, and the first needs no more of the simulated one than its numbers. */
+/* Whether all members of a team may have a part in the replays: they have read the run together,
+ * and the first needs only the numbers of the simulated run. */
 static bool may_be_together(const struct replay_session *session)
 {
     const struct lull_supposition *supposition = session->supposition;
@@ -661,7 +663,7 @@ static bool may_be_together(const struct replay_session *session)
            session->measured.survey && !supposition->whole_run && !supposition->against;
 }
 
-/* The first knows what replays need, and all do where they make them together. */
+/* Finds what replays need: on the first member, and on all where they make replays together. */
 static lull_status prepare_all(struct replay_session *session, const char *path,
                                struct lull_error *err)
 {

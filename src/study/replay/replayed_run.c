@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== replayed ================================================================================ */
+/* ==== the replay ============================================================================== */
 
 /* What is simulated, and what is told of it. */
 static lull_status prepare(const struct lull_trace *trace, const struct lull_replay_wish *wish,
@@ -134,7 +134,7 @@ lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull
     return LULL_OK;
 }
 
-/* ---- networks ------------------------------------------------------------------------------ */
+/* ---- networks -------------------------------------------------------------------------------- */
 
 uint8_t lull_replay_kept_on(const struct lull_network *network)
 {
@@ -159,10 +159,9 @@ lull_status lull_replay_read_network(struct lull_spec *spec, const struct lull_t
     return status;
 }
 
-/* ==== to all ================================================================================== */
+/* ==== from the first member to all ============================================================ */
 
-/* ---- the survey -------------------------------------------------------------------------------
- */
+/* ---- the survey ------------------------------------------------------------------------------ */
 
 static bool put_survey(void *context, struct lull_flow *flow)
 {
@@ -195,8 +194,7 @@ lull_status lull_measured_survey_to_all(struct lull_measured *measured,
     return status;
 }
 
-/* ---- the network ------------------------------------------------------------------------------
- */
+/* ---- the network ----------------------------------------------------------------------------- */
 
 /* The text and the arrays are followed by what they point to. */
 struct facts {
@@ -268,7 +266,7 @@ lull_status lull_measured_network_to_all(const struct lull_trace *trace, uint32_
     return status;
 }
 
-/* ==== measured ================================================================================ */
+/* ==== the measured run ======================================================================== */
 
 lull_status lull_measured_join(struct lull_measured *measured, uint32_t application,
                                struct lull_joint_pass *joint, struct lull_error *err)
@@ -435,9 +433,9 @@ lull_status lull_measured_read(const struct lull_run *run, const struct lull_run
                              : status;
 }
 
-/* ---- the check ----------------------------------------------------------------------------- */
+/* ---- the check ------------------------------------------------------------------------------- */
 
-/* By all of a division together, or where they cannot, by the first. */
+/* Replays the run by all members of the division together, or where they cannot, by the first. */
 static lull_status replay_divided(const struct lull_run *run,
                                   const struct lull_runs_options *options,
                                   const struct lull_division *division, struct lull_arena *arena,
@@ -483,7 +481,8 @@ static void tell_difference(const struct lull_run *run, struct lull_notices *not
             lull_cores_excuse(run->trace, difference < 0, notices->arena));
 }
 
-/* Whether it says more than what the ideal network would save. */
+/* Whether a replay is wanted: the ideal network would save more than LULL_REPLAY_MISSES_MOST, and
+ * the run does not have too many steps. */
 static bool is_wanted(const struct lull_run *run, const struct lull_runs_options *options,
                       struct lull_notices *notices)
 {

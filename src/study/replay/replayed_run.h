@@ -1,4 +1,6 @@
-/* One replay of a measured run, and the run that it makes. */
+/* One replay of a measured run, and the run that it makes. What a replay has to know of the
+ * measured run is found while that is read; a replay on the network that the run's messages show
+ * tells how far replays can be believed. The members of a team can make a replay together. */
 #ifndef LULL_STUDY_REPLAY_REPLAYED_RUN_H
 #define LULL_STUDY_REPLAY_REPLAYED_RUN_H
 
@@ -9,7 +11,7 @@
 #include "study/runs.h"
 #include "team/division.h"
 
-/* ==== replayed ================================================================================ */
+/* ==== the replay ============================================================================== */
 
 /* A replay and the run that it makes. */
 struct lull_replayed {
@@ -17,7 +19,8 @@ struct lull_replayed {
     uint64_t messages;
     struct lull_program *program;
     struct lull_warp *warp;   /* NULL: only the runtime was asked for */
-    struct lull_trace *trace; /* the run through the warp; likewise */
+    struct lull_trace *trace; /* the simulated run, as the measured one seen through the warp; NULL:
+                                 only the runtime was asked for */
     bool shared;              /* each member of the division has the run of its processes */
 };
 
@@ -27,52 +30,51 @@ struct lull_replay_wish {
     const struct lull_network *network;
     const struct lull_survey *survey;
     uint8_t keep_calls; /* enum lull_replay_keep */
-    /* Made with `run` as its pieces, of the part of this member where there is a division; NULL: as
-     * measured. */
+    /* What changes computations; NULL: they stay as measured. It has been created with `pieces` as
+     * `run` is here and, where there is a division, for the processes of this member. */
     struct lull_what_if *what_if;
     const struct lull_windows *windows;         /* replay/replay.h */
     const struct lull_disturbance *disturbance; /* replay/replay.h */
     bool run;                                   /* the run is wanted, not only its length */
-    /* Makes a sink that follows the simulation, when the program is open; it lives as long as that.
-     * Called again where one process has to simulate it alone. Not with `run`. NULL, or *ret_sink
-     * is: nobody follows. */
+    /* Called when the program is open, to make a sink that follows the simulation and lives as long
+     * as the program; it is called once more where one process has to simulate alone. Not with
+     * `run`. If `follow` or *ret_sink is NULL, nothing follows the simulation. */
     lull_status (*follow)(void *follower, const struct lull_program *program,
                           const struct lull_sim_sink **ret_sink, struct lull_error *err);
     void *follower;
     unsigned workers; /* threads of the simulation; 0: as many as pay */
-    /* Of a team all of whose members simulate it, each its processes. NULL: this process does it
-     * alone. */
+    /* All members of its team simulate together, each its processes. NULL: this process alone. */
     const struct lull_division *division;
-    int64_t (*length)(void *context,
-                      const struct lull_replay_burst *burst); /* replay/replay.h ... */
-    void *context; /* ... of a thread as of any other; without what_if */
+    /* As in replay/replay.h, called for all threads alike. Not with what_if. */
+    int64_t (*length)(void *context, const struct lull_replay_burst *burst);
+    void *context;
 };
 
-/* Ends with lull_replayed_close, after success only. With a division, by all members together:
- * fails where one of them has gone, and where only one process can simulate it, on all, it is not
- * `shared`, and nothing is there. */
+/* Makes a replay, which lull_replayed_close ends after success only. With a division all members
+ * call it together; it fails where one of them has gone. Where the division cannot simulate it and
+ * one process would have to, it succeeds on all members, but `shared` is false and everything else
+ * is empty. */
 lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull_replay_wish *wish,
                                struct lull_arena *arena, struct lull_replayed *ret_replayed,
                                struct lull_error *err);
 void lull_replayed_close(struct lull_replayed *replayed);
 
-/* What of the calls that wait for nobody keeps its length on a network (enum lull_replay_keep): on
- * the ideal one no call takes time, and where the network says what a message costs the processor,
- * it is not counted twice. */
+/* Which calls that wait for nobody keep their measured length on a network (enum lull_replay_keep).
+ * On the ideal network no call takes time; and where the network says what a message costs the
+ * processor, that is not counted twice. */
 uint8_t lull_replay_kept_on(const struct lull_network *network);
 
-/* A network from what the user typed, with the nodes of the trace (NULL: only to check it). On the
- * ideal network collectives with a root wait for it alone, unless the spec says otherwise. */
+/* Makes a network of what the user typed, with the nodes of the trace (trace NULL: the spec is only
+ * checked). On the ideal network collective operations with a root wait for the root alone, unless
+ * the spec says otherwise. */
 struct lull_spec;
 lull_status lull_replay_read_network(struct lull_spec *spec, const struct lull_trace *trace,
                                      uint32_t application, struct lull_arena *arena,
                                      struct lull_network *ret_network, struct lull_error *err);
 
-/* ==== measured ================================================================================ */
+/* ==== the measured run ======================================================================== */
 
-/* What a replay of a measured run has to know of it, found while the run is read, and how well the
- * network that its messages show explains its runtime. */
-
+/* What a replay of a measured run has to know of it, found while the run is read. */
 struct lull_measured {
     struct lull_survey *survey;
     struct lull_network_samples *samples;
@@ -80,67 +82,71 @@ struct lull_measured {
     struct lull_collective_costs *collectives;
 };
 
-/* Takes part in a pass over a run, with its ideal runtime. Ends with lull_measured_release in
- * either case. */
+/* Takes part in a joint pass over a run, together with its ideal runtime. Ends with
+ * lull_measured_release, whether it fails or not. */
 lull_status lull_measured_join(struct lull_measured *measured, uint32_t application,
                                struct lull_joint_pass *joint, struct lull_error *err);
 void lull_measured_release(struct lull_measured *measured);
 
-/* Behind a pass that a team has shared, by all of its members: the first has all then. What is NULL
- * nobody has. */
+/* After a pass that the members of a team have shared: all members call it, and the first has what
+ * all have found then. A member of *measured that is NULL is NULL in all processes. */
 lull_status lull_measured_gather(struct lull_measured *measured, struct lull_team *team,
                                  struct lull_error *err);
 
-/* Behind the pass, once: the network that the messages of the run show, in `arena`. */
+/* After the pass, once: finds the network that the messages of the run show, in `arena`. */
 lull_status lull_measured_conclude(struct lull_measured *measured, uint32_t application,
                                    struct lull_arena *arena, struct lull_network *ret_network,
                                    struct lull_error *err);
 
-/* All of that for a run that is open, by reading it once more: the part of it that was analysed, by
- * `division` together (NULL: by one), whose members all know then what is found. Of the options,
- * application and workers matter. *ret_callers: as lull_run_callers has them, in `arena`. Ends with
- * lull_measured_release in either case. */
+/* Does all of that for an open run, by reading once more the part of it that was analysed. With a
+ * division its members read together, and all know then what was found; `division` NULL: this
+ * process reads alone. Of the options, application and workers matter. *ret_callers gets what
+ * lull_run_callers returns, in `arena`. Ends with lull_measured_release, whether it fails or not.
+ */
 lull_status lull_measured_read(const struct lull_run *run, const struct lull_runs_options *options,
                                const struct lull_division *division, struct lull_arena *arena,
                                struct lull_measured *ret_measured, struct lull_network *ret_network,
                                const bool **ret_callers, struct lull_error *err);
 
-/* The replay of all on the measured network, as a wish. `callers`: as lull_run_callers has them. */
+/* The wish for a replay of the whole run on the measured network. `callers` is what
+ * lull_run_callers returns. */
 struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,
                                            const struct lull_run *run, uint32_t application,
                                            const struct lull_network *network, const bool *callers);
 
-/* How much longer the replay takes than the run, as a share of the run; NaN: not known. */
+/* How much longer the replay takes than the run, as a share of the run; NAN: not known. */
 double lull_replay_difference(const struct lull_breakdown *breakdown);
 
-/* Up to which share of the runtime a replay may miss it without a word, and up to how many steps of
- * the ideal runtime a run is usually replayed to know that, which takes seconds. */
+/* A replay may differ from the measured runtime by this share of it without a notice. */
 #define LULL_REPLAY_MISSES_MOST 0.05
-#define LULL_REPLAY_CHECK_MOST  2000000
-
-/* Replays a run that has an ideal runtime on the network that its messages show, and notes in its
- * breakdown how long it takes then, or why no replay can be had; both are told by notices, where
- * the replay misses the runtime by more than LULL_REPLAY_MISSES_MOST. Reads the run once more, but
- * not where the ideal network would save less than that share: a replay on a real one lies between
- * them. By all members of a team together, of which the first has the breakdown. Fails only where
- * the run cannot be read, or a member has gone. */
+/* Runs with up to so many steps of the ideal runtime are usually replayed to find that difference,
+ * which takes seconds. */
+#define LULL_REPLAY_CHECK_MOST 2000000
+/* Checks how far replays of a run can be believed: replays it on the network that its messages
+ * show, and notes the runtime in its breakdown. A notice tells where this differs from the measured
+ * runtime by more than LULL_REPLAY_MISSES_MOST, or why no replay can be had. Reads the run once
+ * more; but does nothing where the run has no ideal runtime or the ideal network would save less
+ * than that share, since a replay on a real network lies between the two. All members of a team
+ * call it together, of which the first has the breakdown. Fails only where the run cannot be read,
+ * or a member has gone. */
 lull_status lull_measured_check(struct lull_run *run, const struct lull_runs_options *options,
                                 struct lull_notices *notices, struct lull_arena *arena,
                                 struct lull_error *err);
 
-/* ==== to all ================================================================================== */
+/* ==== from the first member to all ============================================================ */
 
-/* What the members of a team need to know for replays that they simulate together, from the first
- * to all. */
+/* These functions give all members of a team what they need for replays that they simulate
+ * together. All members call them. */
 
-/* Behind lull_measured_gather and before lull_measured_conclude, by all together: others than the
- * first have the survey of the whole run then, concluded. */
+/* After lull_measured_gather and before lull_measured_conclude: gives members other than the first
+ * the survey of the whole run, concluded. */
 lull_status lull_measured_survey_to_all(struct lull_measured *measured,
                                         const struct lull_trace *trace, uint32_t application,
                                         struct lull_team *team, struct lull_error *err);
 
-/* Behind lull_measured_conclude: the network that the run shows, with the nodes of the trace, and
- * its threads that communicate (study/runs.h). Both are the first's, and are set on others. */
+/* After lull_measured_conclude: gives members other than the first the network that the run shows,
+ * with the nodes of the trace, and the threads that communicate (lull_run_callers). The first
+ * passes its own; on the others both are set. */
 lull_status lull_measured_network_to_all(const struct lull_trace *trace, uint32_t application,
                                          struct lull_team *team, struct lull_arena *arena,
                                          struct lull_network *network, const bool **callers,

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== cycle =================================================================================== */
+/* ==== the cycle =============================================================================== */
 
 enum { ALIKE = 4 }; /* iterations of one length, at least, after which a run repeats itself */
 
@@ -38,10 +38,11 @@ struct lull_wave_cycle {
     bool may_stop, stopped;
 };
 
-/* All ranks are in one iteration or the next one, and the last iterations of all, each of those of
- * a period among them, took the same time. A rank's iteration ends at the latest of sums of other
- * ranks' beginnings and constants; since all of them have moved by the same time, so has the
- * latest, and will again. */
+/* Whether the run only repeats itself from here on. That is so when all ranks are in one iteration
+ * or the next, and the last iterations of all ranks, at least one for each iteration of a period,
+ * took the same time. The reason: an iteration of a rank ends at the maximum of several times, each
+ * the begin of an iteration of some rank plus a constant. If all these begins have moved by the
+ * same time, so has the maximum, and the same holds for all iterations to come. */
 static bool repeats(const struct lull_wave_cycle *cycle, uint64_t iteration)
 {
     const uint32_t least = cycle->period > ALIKE ? cycle->period : ALIKE;
@@ -130,7 +131,7 @@ void lull_wave_cycle_destroy(struct lull_wave_cycle *cycle)
     free(cycle);
 }
 
-/* ==== wave simulated ========================================================================== */
+/* ==== waves in patterns ======================================================================= */
 
 enum {
     NOISE_DRAWS = 1 << 16, /* from which the spread of a noise is taken */
@@ -163,14 +164,13 @@ static bool has_noise(const struct outcome *outcome)
     return outcome->setup.noise != NULL;
 }
 
-/* Whether runs without delays tell more than one with them. */
+/* Whether a run without delays tells something that a run with them does not. */
 static bool is_changed_by_waves(const struct outcome *outcome)
 {
     return outcome->setup.noise || outcome->setup.memory;
 }
 
-/* ---- one simulation ---------------------------------------------------------------------------
- */
+/* ---- one simulation -------------------------------------------------------------------------- */
 
 /* Whether ranks meet in collective operations only, in which no wave travels. */
 static bool is_collective(const struct lull_wave_inputs *inputs, uint64_t number,
@@ -181,7 +181,7 @@ static bool is_collective(const struct lull_wave_inputs *inputs, uint64_t number
     return strcmp(lull_spec_name(pattern), "collective") == 0;
 }
 
-/* Hands over to the collector and the tape what the engine tells. */
+/* A sink that passes on to the collector and to the tape what the engine tells. */
 struct both {
     const struct lull_sim_sink *sinks[2];
 };
@@ -316,8 +316,8 @@ static lull_status run_one(const struct wave_work *work, uint64_t number, uint32
     outcome->point.usage = outcome->point.usage && status == LULL_ERR_RANGE;
     if (status != LULL_OK)
         return status;
-    /* Without noise what is silent is also quiet, and a run with delays tells all but how long it
-     * would have been. */
+    /* Without noise the silent run is the quiet one, too, and a run with delays tells everything
+     * but how long it would be without them. */
     bool apart = is_changed_by_waves(outcome);
     if (kind == SILENT && !apart)
         return LULL_OK;
@@ -347,10 +347,10 @@ static lull_status run_one(const struct wave_work *work, uint64_t number, uint32
     return LULL_OK;
 }
 
-/* ---- from simulations to a case ---------------------------------------------------------------
- */
+/* ---- from simulations to a case -------------------------------------------------------------- */
 
-/* The mean of values with Student's interval; without a second value that of the first. */
+/* The mean of values with Student's interval; of a single value that value with its own interval.
+ */
 static struct lull_wave_value mean_of(const struct lull_wave_repeat *repeats, uint32_t count,
                                       size_t member, double confidence)
 {
@@ -463,16 +463,14 @@ static lull_status predict_wave(const struct lull_wave_inputs *inputs,
         delayed->scene.graph, rank, iteration, delay ? (double)delay->length : NAN,
         result->cycle_silent + result->noise_mean, result->cycle, arena, &result->predicted,
         &result->err);
-    /* Which ranks share with whom decides how fast the front is: there is no rule but to simulate.
-     */
+    /* How fast the front is depends on which ranks share memory with whom: no rule predicts it. */
     if (delayed->setup.memory)
         result->predicted.decay = result->predicted.survival = result->predicted.up_per_second =
             result->predicted.down_per_second = NAN;
     return status;
 }
 
-/* ---- collective operations --------------------------------------------------------------------
- */
+/* ---- collective operations ------------------------------------------------------------------- */
 
 /* The share of the other ranks that end later. */
 static double share_delayed(const struct lull_sim_result *with,

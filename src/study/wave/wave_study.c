@@ -1,4 +1,4 @@
-/* What both studies of waves share. */
+/* The prediction of waves, which patterns and recorded runs share, and waves of recorded runs. */
 #include "study/wave/wave_study.h"
 
 #include "metrics/windows.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ==== wave study ============================================================================== */
+/* ==== the prediction ========================================================================== */
 
 void lull_wave_scene_close(struct lull_wave_scene *scene)
 {
@@ -51,9 +51,9 @@ lull_status lull_wave_prediction_make(const struct lull_wave_graph *graph, uint3
     return LULL_OK;
 }
 
-/* ==== wave measured =========================================================================== */
+/* ==== waves of a recorded run ================================================================= */
 
-/* Waves in a recorded run: one reading for the waves and the network, then replays. */
+/* The run is read once for its waves and for the network that its messages show; replays follow. */
 
 struct wave_session {
     const struct lull_wave_run_options *wanted;
@@ -66,8 +66,7 @@ struct wave_session {
     struct lull_arena *arena;
 };
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static lull_status add_collector(struct wave_session *session, const struct lull_trace *trace,
                                  struct lull_consumer *ret_consumer, struct lull_error *err)
@@ -110,7 +109,8 @@ static lull_status pass_alone(struct wave_session *session, struct lull_error *e
     return lull_pass_run(trace, &options, consumers, 2, err);
 }
 
-/* What is unusual in the iterations of a scene, to the first; together where they are shared. */
+/* Finds what is unusual in the iterations of a scene, for the first member; all members do it
+ * together where they share the iterations. */
 static lull_status survey(const struct wave_session *session, struct lull_wave_scene *scene,
                           struct lull_error *err)
 {
@@ -120,7 +120,7 @@ static lull_status survey(const struct wave_session *session, struct lull_wave_s
                              : status;
 }
 
-/* All that the members have read of it comes to the first. */
+/* Gives all that the members have read of the run to the first. */
 static lull_status gather_collected(struct wave_session *session, struct lull_error *err)
 {
     struct lull_team *team = session->wanted->team;
@@ -132,7 +132,7 @@ static lull_status gather_collected(struct wave_session *session, struct lull_er
     return status == LULL_OK ? lull_measured_gather(&session->measured, team, err) : status;
 }
 
-/* Waves and eager limit alone. */
+/* Reads the run for its waves and the network's eager limits only, without replays. */
 static lull_status read_alone(struct wave_session *session, const char *path,
                               struct lull_error *err)
 {
@@ -192,7 +192,7 @@ static lull_status read_for_replay(struct wave_session *session, const char *pat
     return status;
 }
 
-/* Whether it can be replayed, and on which network. */
+/* Finds whether the run can be replayed, and on which network. */
 static lull_status prepare_wave_replays(struct wave_session *session, const char *path,
                                         struct lull_error *err)
 {
@@ -214,8 +214,7 @@ const struct lull_trace *lull_wave_run_trace(const struct lull_wave_run *run)
     return run->alone ? run->alone : run->runs.runs[0].trace;
 }
 
-/* ---- replays ----------------------------------------------------------------------------------
- */
+/* ---- replays --------------------------------------------------------------------------------- */
 
 /* A delay that is taken out of the run. */
 struct removal {
@@ -246,8 +245,9 @@ static int64_t without_delay(void *context, const struct lull_replay_burst *burs
     return ns;
 }
 
-/* By all members while they do it together. *ret_status: what the first has come to with a replay
- * of its own. Fails where a member has gone. */
+/* Makes a replay: by all members as long as they can make replays together, then by the first
+ * alone. *ret_status is the status of a replay that the first has made alone. Fails where a member
+ * has gone. */
 static lull_status replay_together(struct wave_session *session, struct lull_replay_wish *wish,
                                    int64_t *ret_runtime, lull_status *ret_status,
                                    struct lull_error *err)
@@ -323,7 +323,7 @@ static lull_status replay_scene(struct wave_session *session, struct lull_wave_s
         lull_wave_collector_share(scene->collector, session->wanted->team, follower.first,
                                   follower.end);
     status = survey(session, scene, err);
-    /* That nothing is found, all find alike. */
+    /* LULL_ERR_FORMAT, that nothing is found, is the same on all members. */
     if (session->together && status != LULL_ERR_FORMAT)
         return status;
     *ret_status = status;
@@ -341,7 +341,8 @@ static lull_status find_measured_waves(const struct wave_session *session,
     return status;
 }
 
-/* A picture of it, if the first has come to waves; together where its iterations are shared. */
+/* Draws the raster of a scene, if the first has got as far as its waves; all members do it together
+ * where they share the iterations. */
 static lull_status draw(const struct wave_session *session, struct lull_wave_scene *scene,
                         struct lull_error *err)
 {
@@ -350,8 +351,8 @@ static lull_status draw(const struct wave_session *session, struct lull_wave_sce
                         : LULL_OK;
 }
 
-/* The next wave that a replay without its delay can tell the cost of, from one on; the count: there
- * is none. A replay has no time within calls but what messages take. */
+/* The next wave, from the wave `from` on, whose cost a replay without its delay can tell; the
+ * number of waves: there is none. Within calls a replay has only the time that messages take. */
 static uint32_t next_wave(const struct wave_session *session, uint32_t from)
 {
     const struct lull_waves *waves = &session->run->measured.waves;
@@ -374,7 +375,8 @@ static struct removal removal_of(const struct wave_session *session, uint32_t wa
     return removal;
 }
 
-/* The first says what is replayed next; the others do their part until nothing is. */
+/* Replays the run without the delay of each wave. The first member says which is next, and the
+ * others do their part until it says that there is none. */
 static lull_status replay_waves(struct wave_session *session, int64_t runtime,
                                 lull_status *ret_status, struct lull_error *err)
 {

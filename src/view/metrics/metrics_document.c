@@ -5,9 +5,7 @@
 
 #include <string.h>
 
-/* ==== metrics json ============================================================================ */
-
-/* Internal to view: what the JSON of `lull metrics` holds beside its tables. */
+/* ==== JSON beside the tables ================================================================== */
 
 static void write_string(struct lull_json *json, const char *key, const char *value)
 {
@@ -73,7 +71,7 @@ static void metrics_attach(struct lull_document *document, const struct lull_run
     lull_document_attach(document, "runs", write_runs, attached);
 }
 
-/* ==== metrics document ======================================================================== */
+/* ==== the document ============================================================================ */
 
 static const struct lull_metrics_part metrics_parts[] = {
     {"region", true, false, false, lull_tables_by_region},

@@ -6,13 +6,13 @@
 #include "study/notices.h"
 #include "view/metrics/metrics_tables.h"
 
-/* One table per run with a row for each of its parts: regions, call sites, processes, threads,
- * files, and who made others wait. */
+/* A kind of parts of a run, as regions, call sites, processes, threads, files, or those who made
+ * others wait. `add` adds one table per run with a row for each of its parts. */
 struct lull_metrics_part {
     const char *name; /* "region" */
-    bool regions;     /* needs runs broken down by region */
-    bool files;       /* needs what they did with files */
-    bool waits;       /* needs who made others wait */
+    bool regions;     /* the runs have to be broken down by region */
+    bool files;       /* the runs need what was done with files */
+    bool waits;       /* the runs need who made others wait */
     void (*add)(struct lull_document *document, const struct lull_runs *runs,
                 struct lull_arena *arena);
 };
@@ -21,15 +21,16 @@ const struct lull_metrics_part *lull_metrics_part_find(const char *name); /* NUL
 
 struct lull_metrics_wish {
     enum lull_scheme_choice scheme;
-    bool nag; /* the multiplicative scheme of hybrid runs in NAG's variant */
-    bool raw, counters;
+    bool nag; /* the multiplicative scheme of hybrid runs in the variant of the Numerical Algorithms
+                 Group */
+    bool raw, counters;                   /* tables of times, of all counters */
     const struct lull_metrics_part *part; /* NULL: none */
-    bool reference_named;                 /* by the user */
+    bool reference_named;                 /* the user has named the reference */
     const char *region, *window;          /* as the user typed them; NULL: the whole run */
 };
 
-/* "lull-metrics/1". The runs have their values. Runs, wish and notices outlive the document, whose
- * JSON holds the profiles of the runs. */
+/* "lull-metrics/1". The runs have their values. Runs, wish and notices outlive the document. Its
+ * JSON also holds the profiles of the runs. */
 struct lull_document *lull_metrics_document(const struct lull_runs *runs,
                                             const struct lull_metrics_wish *wish,
                                             const struct lull_notices *notices,

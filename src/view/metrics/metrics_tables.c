@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== run parts =============================================================================== */
+/* ==== parts of a run ========================================================================== */
 
 /* Tables of the parts of a run: regions, processes, threads. */
 
@@ -302,7 +302,7 @@ void lull_tables_by_thread(struct lull_document *document, const struct lull_run
     }
 }
 
-/* ==== wait parts ============================================================================== */
+/* ==== waits =================================================================================== */
 
 /* The tables of waits: who made others wait, and where the time of each process in MPI went. */
 
@@ -452,7 +452,7 @@ static bool has_more(const struct lull_run *run)
     return run->waits && run->waits->n_charges > MOST_CHARGES + 1;
 }
 
-/* ---- where the time in MPI went ------------------------------------------------------------ */
+/* ---- where the time in MPI went -------------------------------------------------------------- */
 
 static void set_location(struct lull_table *table, uint32_t row,
                          const struct lull_wait_location *sums)
@@ -510,8 +510,7 @@ static void add_processes(struct lull_document *document, const struct lull_run 
     set_location(table, lull_table_row(table, "all", "all", LULL_NO_ROW), &all);
 }
 
-/* ---- where the time of threads that wait for each other went ----------------------------------
- */
+/* ---- where the time of threads that wait for each other went --------------------------------- */
 
 static void set_thread(struct lull_table *table, uint32_t row,
                        const struct lull_wait_location *sums)
@@ -627,9 +626,7 @@ void lull_tables_of_charges(struct lull_document *document, const struct lull_ru
     }
 }
 
-/* ==== file parts ============================================================================== */
-
-/* The table of files. */
+/* ==== files =================================================================================== */
 
 static void add_file(struct lull_table *table, const struct lull_file_use *use)
 {
@@ -687,7 +684,7 @@ void lull_tables_by_file(struct lull_document *document, const struct lull_runs 
     }
 }
 
-/* ==== metrics tables ========================================================================== */
+/* ==== runs side by side ======================================================================= */
 
 bool lull_choice_is_additive(enum lull_scheme_choice choice, bool hybrid)
 {
@@ -807,8 +804,8 @@ static void add_rates(struct lull_table *table, const struct lull_runs *runs)
     }
 }
 
-/* Beside Transfer and Serialisation, which stand on a replay: how far it misses the runtime, if it
- * does so of any run. */
+/* Transfer and Serialisation follow from a replay. Adds by how much the replay misses the runtime,
+ * if it does for any run. */
 static void add_replay_difference(struct lull_table *table, const struct lull_runs *runs)
 {
     bool misses = false;
@@ -830,7 +827,7 @@ static void add_replay_difference(struct lull_table *table, const struct lull_ru
 
 #define PRINTED_ABOVE_ONE 1.005 /* with two digits */
 
-/* No efficiency stands above 1 without a word. */
+/* Explains efficiencies above 1. */
 static void explain_above_one(struct lull_document *document, const struct lull_runs *runs,
                               int metric)
 {

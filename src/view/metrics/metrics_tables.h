@@ -1,4 +1,4 @@
-/* The tables of `lull metrics`. */
+/* The tables of `lull metrics`, of which `lull report` and `lull replay` use some, too. */
 #ifndef LULL_VIEW_METRICS_METRICS_TABLES_H
 #define LULL_VIEW_METRICS_METRICS_TABLES_H
 
@@ -18,11 +18,11 @@ struct lull_table *lull_table_of_runs(struct lull_document *document, const char
                                       const char *title, const char *corner,
                                       const struct lull_runs *runs, struct lull_arena *arena);
 
-/* Whether any run is hybrid (lull_pop_is_hybrid), or has devices. */
+/* Whether any run is hybrid (lull_pop_is_hybrid), and whether any has devices. */
 bool lull_runs_are_hybrid(const struct lull_runs *runs);
 bool lull_runs_have_devices(const struct lull_runs *runs);
 
-/* ALL counts as USUAL. */
+/* Whether a choice means the additive scheme; LULL_CHOICE_ALL counts as LULL_CHOICE_USUAL. */
 bool lull_choice_is_additive(enum lull_scheme_choice choice, bool hybrid);
 enum lull_scheme lull_scheme_of(bool additive, bool hybrid);
 

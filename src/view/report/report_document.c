@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== report trust ============================================================================ */
+/* ==== how far the numbers may be believed ===================================================== */
 
 /* The trust box: what the reader of a report should know of how it was measured, as numbers. */
 
 static const char no_trace[] = "a saved profile does not tell";
 
-/* Of such a run no tracer could tell more. */
+/* Whether a run is simulated: no tracer recorded it. */
 static bool is_simulated(const struct lull_run *run)
 {
     return run->trace && lull_trace_is_simulated(run->trace);
@@ -94,7 +94,7 @@ static struct lull_cell oddities_cell(const struct lull_run *run, struct lull_ar
                       : lull_cell_absent(no_trace);
 }
 
-/* Of the time in which threads could have run, that in which they had no core. */
+/* The share of the time in which threads could have run that they had no core. */
 static struct lull_cell cores_cell(const struct lull_run *run, struct lull_arena *arena)
 {
     (void)arena;
@@ -169,7 +169,7 @@ void lull_report_add_trust(struct lull_document *document, const struct lull_run
     }
 }
 
-/* ==== report charts =========================================================================== */
+/* ==== charts of scaling ======================================================================= */
 
 /* The runs along the x axis: all threads of each. */
 static struct lull_chart *chart_of_runs(struct lull_arena *arena, const char *title,
@@ -224,7 +224,7 @@ static void add_efficiencies(struct lull_document *document, const struct lull_r
     lull_document_chart(document, "efficiencies", chart);
 }
 
-/* ---- lost core time ------------------------------------------------------------------------ */
+/* ---- lost core time -------------------------------------------------------------------------- */
 
 enum loss { LOSS_MESSAGES, LOSS_MPI, LOSS_OPENMP, LOSS_IDLE, LOSS_REST, LOSS_LONGER, LOSSES };
 
@@ -275,8 +275,8 @@ static double find_losses(const struct lull_breakdown *breakdown, double losses[
     return useful;
 }
 
-/* Stacked. Useful time beyond that of the reference is lost as well where the problem is the same.
- */
+/* Adds the lost core time, stacked by cause. Where the problem is the same in all runs, useful time
+ * beyond that of the reference is lost as well. */
 static void add_losses(struct lull_document *document, const struct lull_runs *runs,
                        struct lull_arena *arena)
 {
@@ -318,7 +318,7 @@ void lull_report_add_charts(struct lull_document *document, const struct lull_ru
     add_losses(document, runs, arena);
 }
 
-/* ==== report findings ========================================================================= */
+/* ==== findings ================================================================================ */
 
 /* The findings of all runs, as the document carries them. */
 
@@ -338,7 +338,7 @@ static int compare_ranked(const void *a, const void *b)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* ---- where it is on the timeline ----------------------------------------------------------- */
+/* ---- where it is on the timeline ------------------------------------------------------------- */
 
 static bool is_row_of(const struct lull_timeline *timeline, const struct lull_timeline_row *row,
                       const struct lull_finding_place *place, uint32_t process)
@@ -366,7 +366,7 @@ static uint32_t row_of(const struct lull_timeline *timeline, const struct lull_f
     return 0;
 }
 
-/* ---- one finding --------------------------------------------------------------------------- */
+/* ---- one finding ----------------------------------------------------------------------------- */
 
 static struct lull_cell cell_of_fact(const struct lull_finding_fact *fact)
 {
@@ -440,7 +440,7 @@ static void show(struct lull_shown_finding *shown, const struct lull_report *rep
     shown->row = row_of(timeline, place);
 }
 
-/* ---- all of them --------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static struct ranked *rank_all(const struct lull_report *report, struct lull_arena *arena,
                                uint32_t *ret_count)
@@ -529,7 +529,7 @@ void lull_report_add_findings(struct lull_document *document, const struct lull_
                           complete ? "" : " else", 100 * LULL_FINDING_LEAST));
 }
 
-/* ==== report remarks ========================================================================== */
+/* ==== remarks ================================================================================= */
 
 /* What stands below the pictures: who differs, who waited longest, and what to do next. */
 
@@ -642,7 +642,7 @@ void lull_report_add_remarks(struct lull_document *document, const struct lull_r
                        "zoom.");
 }
 
-/* ==== report document ========================================================================= */
+/* ==== the document ============================================================================ */
 
 enum {
     MOST_REGIONS = 300,   /* with most time; the rest of a run becomes one row */
@@ -650,7 +650,7 @@ enum {
     MOST_PROCESSES = 1024 /* of a run whose processes have a table */
 };
 
-/* ---- the trees ----------------------------------------------------------------------------- */
+/* ---- the trees ------------------------------------------------------------------------------- */
 
 static bool shows_additive(const struct lull_report *report, const struct lull_report_wish *wish)
 {
@@ -664,7 +664,7 @@ static void add_tree(struct lull_document *document, const struct lull_report *r
     lull_table_of_scheme(document, &report->runs, lull_scheme_of(additive, hybrid), arena);
 }
 
-/* ---- regions ------------------------------------------------------------------------------- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 static int compare_exclusive(const void *a, const void *b)
 {
@@ -731,9 +731,9 @@ static void add_run_parts(struct lull_document *document, const struct lull_repo
                            MOST_PROCESSES);
 }
 
-/* ---- files --------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
-/* They are in order: the longest time first. */
+/* The files with the longest times, which come first in `uses`; all others become one. */
 static struct lull_file_uses *with_few_files(const struct lull_file_uses *uses,
                                              struct lull_arena *arena)
 {
@@ -782,7 +782,7 @@ static void add_file_tables(struct lull_document *document, const struct lull_ru
                            "Files: those with most time; lull metrics --by file has all of them.");
 }
 
-/* ---- the document -------------------------------------------------------------------------- */
+/* ---- the document ---------------------------------------------------------------------------- */
 
 static void add_report_facts(struct lull_document *document, const struct lull_report_wish *wish)
 {

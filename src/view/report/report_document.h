@@ -8,8 +8,8 @@
 #include "view/metrics/metrics_tables.h"
 
 struct lull_report_wish {
-    enum lull_scheme_choice scheme; /* the one that text shows; the other one is a detail */
-    const char *options; /* that the command to look closer repeats, " --application 2"; "" */
+    enum lull_scheme_choice scheme; /* the scheme that text shows; the other one is a detail */
+    const char *options; /* what the command for a closer look repeats, " --application 2"; or "" */
     const char *region, *window; /* as the user typed them; NULL: the whole run */
 };
 

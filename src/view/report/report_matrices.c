@@ -1,11 +1,12 @@
-/* How even the work is: rows over time, and how many threads have which share of useful time. */
+/* Parts of the document of `lull report` that are matrices or histograms: who sent messages to whom
+ * and of which size, the iterations of ranks, and how even the work is over rows and time. */
 #include "stats/histogram.h"
 #include "view/report/report_parts.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ==== report traffic ========================================================================== */
+/* ==== communication =========================================================================== */
 
 /* Who talked to whom, in messages of which size. */
 
@@ -76,7 +77,7 @@ static double *no_values(size_t count, struct lull_arena *arena)
     return values;
 }
 
-/* ---- the matrix ---------------------------------------------------------------------------- */
+/* ---- the matrix ------------------------------------------------------------------------------ */
 
 enum { TRAFFIC_BYTES, TRAFFIC_COUNT, TRAFFIC_WAIT, TRAFFIC_LAYERS };
 
@@ -153,7 +154,7 @@ static void add_matrices(struct lull_document *document, const struct lull_run *
     fill_matrix(timeline, &nodes, matrix, arena);
 }
 
-/* ---- tables -------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static const char *size_label(unsigned size, struct lull_arena *arena)
 {
@@ -217,12 +218,14 @@ void lull_report_add_traffic(struct lull_document *document, const struct lull_r
     add_sizes(document, run, of->timeline, arena);
 }
 
-/* ==== report iterations ======================================================================= */
+/* ==== iterations ============================================================================== */
 
-/* Ranks x iterations: how long each took, computed and waited, and what was counted in it. */
+/* A matrix of ranks and iterations: how long each iteration took, computed and waited, and what was
+ * counted in it. */
 
-/* Rows, and columns, and cells; neighbours are joined to their mean beyond that. So many cells of a
- * noisy run fit into the part of a page of the usual size that one layer of a matrix may take. */
+/* The most rows, or columns, and the most cells of a matrix; where there would be more, neighbours
+ * are joined to their mean. So many cells of a noisy run fit into the part of a page of the usual
+ * size that one layer of a matrix may take. */
 enum { MOST_MATRIX_ROWS = 1024, MOST_CELLS = 1 << 18 };
 
 enum {
@@ -236,7 +239,7 @@ enum {
     ITERATION_LAYERS
 };
 
-/* Those of a process, which stand together in the timeline. */
+/* The leaves of a process, which stand together in the timeline. */
 struct leaves {
     uint32_t first, count;
 };
@@ -294,7 +297,7 @@ static double ratio(double above, double below)
     return below > 0 ? above / below : NAN;
 }
 
-/* Of all ranks and iterations of a cell. */
+/* Fills a cell with the mean over all ranks and iterations that it stands for. */
 static void fill_cell(const struct shape *shape, uint32_t row, uint32_t column,
                       double ret_values[ITERATION_LAYERS])
 {
@@ -412,13 +415,13 @@ void lull_report_add_iterations(struct lull_document *document, const struct lul
     lull_document_matrix(document, matrix);
 }
 
-/* ==== report load ============================================================================= */
+/* ==== how even the work is ==================================================================== */
 
 enum { LOAD_BINS = 1 << LULL_TIMELINE_COARSE, MOST_ROWS = 1024, CLASSES = 10 };
 
 enum { LOAD_USEFUL, LOAD_INSTRUCTIONS, LOAD_IPC, LOAD_FREQUENCY, LOAD_LAYERS };
 
-/* ---- rows over time ------------------------------------------------------------------------ */
+/* ---- rows over time -------------------------------------------------------------------------- */
 
 /* Processes, or the threads of the only one; where there are too many, nodes or bands. */
 static bool is_shown(const struct lull_timeline *timeline, uint32_t row, uint8_t kind)
@@ -529,7 +532,7 @@ static void add_map(struct lull_document *document, const struct lull_run *run,
     lull_document_matrix(document, matrix);
 }
 
-/* ---- histogram ----------------------------------------------------------------------------- */
+/* ---- histogram ------------------------------------------------------------------------------- */
 
 static double useful_share(const struct lull_breakdown *breakdown,
                            const struct lull_thread_breakdown *thread)
@@ -539,7 +542,8 @@ static double useful_share(const struct lull_breakdown *breakdown,
     return window > 0 ? (double)useful / (double)window : 0;
 }
 
-/* Of CPU threads, in classes of a tenth; all of the time belongs to the last one. */
+/* A histogram of the share of useful time of CPU threads, in classes of a tenth; a share of 1
+ * belongs to the last class. */
 static void add_histogram(struct lull_document *document, const struct lull_run *run,
                           struct lull_arena *arena)
 {

@@ -31,12 +31,13 @@ void lull_report_add_traffic(struct lull_document *document, const struct lull_r
 void lull_report_add_iterations(struct lull_document *document, const struct lull_run *run,
                                 const struct lull_report_run *of, struct lull_arena *arena);
 
-/* How several runs scale, where they differ in their threads: speedup, efficiencies, and the core
- * time that is lost. */
+/* How several runs scale that have different numbers of threads: speedup, efficiencies, and the
+ * core time that is lost. */
 void lull_report_add_charts(struct lull_document *document, const struct lull_runs *runs,
                             struct lull_arena *arena);
 
-/* What the runs lose their time by. The timelines are in the document, in the order of the runs. */
+/* What the runs lose their time by. The timelines are in the document already, in the order of the
+ * runs. */
 void lull_report_add_findings(struct lull_document *document, const struct lull_report *report,
                               struct lull_arena *arena);
 

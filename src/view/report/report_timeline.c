@@ -3,10 +3,11 @@
 
 #include <string.h>
 
-/* What stands behind the functions of the picture. */
+/* The data of the picture's functions: the timeline, and which numbers of it are which of the
+ * picture. */
 struct adapter {
     const struct lull_timeline *timeline;
-    uint32_t activities[LULL_STEP_ACTIVITIES]; /* that the picture has */
+    uint32_t activities[LULL_STEP_ACTIVITIES]; /* the activities that the picture has */
     uint32_t n_activities;
     uint8_t numbers[LULL_STEP_ACTIVITIES]; /* of the picture */
     uint32_t *regions;                     /* [n_regions of the trace]: of the picture */
@@ -235,7 +236,7 @@ static void use_region(struct adapter *adapter, struct lull_picture_timeline *pi
     regions[picture->n_regions++] = (struct lull_picture_region){from->name, from->site};
 }
 
-/* Those of the steps and waits that are kept, in the order of their first use. */
+/* Adds the regions of the steps and waits that are kept, in the order of their first use. */
 static void add_timeline_regions(struct adapter *adapter, struct lull_picture_timeline *picture,
                                  struct lull_arena *arena)
 {
