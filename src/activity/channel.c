@@ -1,5 +1,5 @@
-/* Open addressing over indices into the array of channels. A few channels found lately are tried
- * first: most programs talk to a few neighbours in turn. */
+/* A hash table with open addressing over indices into the array of channels. The few channels that
+ * were found last are tried first, because most programs talk to a few neighbours in turn. */
 #include "activity/channel.h"
 
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static uint32_t hash_of(const struct lull_channel *channel)
     return (uint32_t)((h * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
 }
 
-/* Where a channel is, or would be. */
+/* The slot in which a channel is, or would be. */
 static uint32_t *find_slot(const struct lull_channels *channels, const struct lull_channel *channel)
 {
     uint32_t mask = channels->n_slots - 1, at = hash_of(channel) & mask;

@@ -1,9 +1,9 @@
 /* Channels: where messages match. A channel is a source, a target, a communicator and a tag; MPI
  * keeps the order of the messages of one channel.
  *
- * Each location numbers the channels that it uses, from 0, in the order of their first use, those
- * that it sends on and those that it receives from in one sequence. Steps carry that number, so
- * that whoever follows channels needs an array per location and no look-up per message. */
+ * Each location numbers the channels that it uses, for sending or receiving, from 0 in the order of
+ * their first use. Steps carry that number, so that a consumer that follows channels needs an array
+ * per location and no look-up per message. */
 #ifndef LULL_ACTIVITY_CHANNEL_H
 #define LULL_ACTIVITY_CHANNEL_H
 
@@ -23,10 +23,11 @@ uint32_t lull_channels_count(const struct lull_channels *channels);
 /* `channel` < count; the pointer is valid until the next step is made. */
 const struct lull_channel *lull_channels_at(const struct lull_channels *channels, uint32_t channel);
 
-/* The name under which both groups of an inter-communicator are one. */
+/* The index by which channels name a communicator: of an inter-communicator the smaller index of
+ * its two groups. */
 uint32_t lull_comm_canonical(const struct lull_trace *trace, uint32_t comm);
 
-/* For the activity room and tests. */
+/* The rest is for the activity room and tests. */
 struct lull_channels *lull_channels_create(void);           /* NULL: no memory */
 void lull_channels_destroy(struct lull_channels *channels); /* NULL is allowed */
 /* The number of a channel, new or known; LULL_NONE: no memory. */

@@ -1,5 +1,5 @@
-/* Steps gather in an array of the worker and are handed over when it is full, at the end of a block
- * of events, and where a consumer wants to see the ledger as it is. */
+/* Steps on their way to the consumers: they gather in an array of the worker, and are handed over
+ * when it is full and at the end of each block of events. */
 #include "activity/interpreter.h"
 #include "base/array.h"
 
@@ -22,8 +22,8 @@ void lull_emit_deliver(struct lull_interpreter *it)
             out->status = consumer->steps(consumer->context, out->worker, &steps, out->err);
 }
 
-/* Room for one more. Where there is none, the last step is lost and the status says so: the owner
- * begins with room for some. */
+/* Makes room for one more step. Without memory the last step is overwritten and out->status says
+ * so; this works because the owner begins with room for some steps. */
 void lull_emit_make_room(struct lull_interpreter *it)
 {
     struct lull_emitter *out = it->out;
@@ -125,7 +125,8 @@ static uint32_t find_channel(struct lull_interpreter *it, const struct lull_even
     return index;
 }
 
-/* Whether it becomes a step of its own. Of a blocking collective operation the end says more. */
+/* Whether an event becomes a step of its own. In a pass with CALLs the begin of a blocking
+ * collective operation does not, because its end says more. */
 static inline bool is_told(const struct lull_interpreter *it, const struct lull_event *event,
                            uint8_t kind)
 {
@@ -133,7 +134,7 @@ static inline bool is_told(const struct lull_interpreter *it, const struct lull_
                                      event->collective.request == LULL_NO_REQUEST);
 }
 
-/* An operation that is told by others. */
+/* Notes an event that becomes no step of its own, for the CALL or `posts` that tells it. */
 static void count_operation(struct lull_interpreter *it, const struct lull_event *event)
 {
     it->sends |= event->kind == LULL_EVENT_SEND_DONE;
@@ -158,7 +159,7 @@ static void tell_posts(struct lull_interpreter *it, struct lull_step *step)
     it->posts = 0;
 }
 
-/* What the send itself does not say, the function that sends may. */
+/* The mode of a send, from the event or else from the function that sends. */
 static uint8_t mode_of_send(const struct lull_interpreter *it, const struct lull_event *event)
 {
     static const uint8_t modes[LULL_CALLS] = {[LULL_CALL_SSEND] = LULL_SEND_SYNCHRONOUS,

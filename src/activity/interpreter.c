@@ -68,19 +68,20 @@ static inline int64_t lull_analysed(const struct lull_interpreter *it)
            ns[LULL_SLOT(LULL_ACTIVITY_OUTSIDE, 1)];
 }
 
-/* How threads make each other and wait: they change no activity, either. */
+/* How threads make each other and wait for each other. */
 #define EVENTS_OF_THREADS                                                            \
     (LULL_MASK(LULL_EVENT_THREAD_CREATE) | LULL_MASK(LULL_EVENT_THREAD_WAIT_BEGIN) | \
      LULL_MASK(LULL_EVENT_THREAD_WAIT_END))
 
-/* Events of message passing: they change no activity. */
+/* Events that change no activity: each becomes a step, or is told by one. */
 #define OPERATION_EVENTS                                                                           \
     (LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |                                 \
      LULL_MASK(LULL_EVENT_COLLECTIVE_END) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
      LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |                     \
      LULL_MASK(LULL_EVENT_MARKER) | EVENTS_OF_THREADS)
 
-/* Not read unless somebody asks for them, so that they do not tell when a location ends. */
+/* Events that are read only where somebody asks for them. They must not decide when a location ends
+ * (last_time), or that would depend on who asks. */
 #define SILENT_EVENTS                                                                        \
     (LULL_MASK(LULL_EVENT_COUNTERS) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
      LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |               \
@@ -91,14 +92,14 @@ static inline bool is_operation(const struct lull_event *event)
     return OPERATION_EVENTS >> event->kind & 1;
 }
 
-/* ==== detail ================================================================================== */
+/* ==== beyond the ledger's times =============================================================== */
 
-/* What is kept beside the ledger's times, where somebody wants it: SPANs and STRETCHes, sums by
+/* What is kept beside the ledger's ns[], where somebody wants it: SPANs and STRETCHes, sums by
  * region, and what was counted. */
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-/* Time goes on in a span like the one before, or a new one begins. */
+/* Time passes: the SPAN goes on if it is like the one before, else a new one begins. */
 static void go_on_with_span(struct lull_interpreter *it, const struct frame *top)
 {
     const uint32_t region = top ? top->region : LULL_NONE, user = top ? top->user : LULL_NONE;
@@ -148,16 +149,16 @@ static void detail_spend(struct lull_interpreter *it, int64_t length)
 
 /* ---- counters ------------------------------------------------------------------------------ */
 
-/* What of a reading over `whole` belongs to its first `part`; readings that went backwards (the
- * counters of some tracers do) are negative numbers. Cut down, so that what belongs to parts that
- * adjoin adds up. */
+/* Which share of a reading over `whole` ns belongs to its first `part` ns. Readings that went
+ * backwards (the counters of some tracers do) are negative numbers. Fractions are cut off, so that
+ * the differences of such shares, one per adjoining part, add up to the reading. */
 static int64_t share_of(uint64_t reading, int64_t part, int64_t whole)
 {
     return (int64_t)((__int128)(int64_t)reading * part / whole);
 }
 
-/* What of a reading taken now belongs to the windows, which may cut the time since the one before;
- * two readings at once: to the time right before. */
+/* Which share of a reading taken now belongs to the windows, which may hold only a part of the time
+ * since the reading before. A second reading at the same time counts for the last ns before it. */
 static uint64_t share_of_windows(const struct lull_interpreter *it, uint32_t counter,
                                  uint64_t reading)
 {
@@ -205,10 +206,9 @@ static void detail_counters(struct lull_interpreter *it, const struct lull_event
 
 /* ---- runs ---------------------------------------------------------------------------------- */
 
-/* A CALL that ends before the next event, with its operations; there must be room on the stack.
- * Returns the last event that was taken; NULL, and nothing has happened: it must be taken step by
- * step. */
-/* There must be room on the stack. */
+/* Takes a CALL that ends before the next event, with its operations; there must be room on the
+ * stack. Returns the last event that was taken. Returns NULL, and has done nothing, where the call
+ * does not end before the next event of the block: it must be taken by handle(). */
 static const struct lull_event *detail_call(struct lull_interpreter *it,
                                             const struct lull_event *event,
                                             const struct lull_event *last)
@@ -230,8 +230,8 @@ static const struct lull_event *detail_call(struct lull_interpreter *it,
     return next - 1;
 }
 
-/* One event, and the operations of a CALL. Returns the last that was taken; NULL, and nothing has
- * happened: it must be taken the long way. */
+/* Takes one event, and with a CALL its operations. Returns the last event that was taken; NULL, and
+ * has done nothing, where the event must be taken by handle(). */
 static const struct lull_event *take_event(struct lull_interpreter *it,
                                            const struct lull_event *event,
                                            const struct lull_event *last)
@@ -280,15 +280,15 @@ static const struct lull_event *detail_run(struct lull_interpreter *it,
     return event;
 }
 
-/* ==== run ===================================================================================== */
+/* ==== runs of events ========================================================================== */
 
-/* Runs of regions, calls and operations in one go: nearly all events of a trace. A run ends before
- * the next deadline, so nothing ends by itself inside.
+/* A run takes regions, calls and operations, which are nearly all events of a trace, in one go. It
+ * ends before the next deadline, so that no deadline lies within it.
  *
  * Where nobody wants more than the ledger's times and the steps of message passing, an event costs
- * a table look-up: time is spent where the slot changes. */
+ * a table look-up: time is added only where the slot changes. */
 
-/* What a run changes, in registers. Time from `now` on is not spent yet. */
+/* What a run changes, kept in registers. The ledger does not have the time from `now` on yet. */
 struct run {
     int64_t now;
     uint32_t depth;
@@ -319,7 +319,7 @@ static inline void store_run(struct lull_interpreter *it, const struct run *run)
     it->slot = run->slot;
 }
 
-/* Spends the time up to where an event ends, the last of the run. */
+/* Spends the time up to the end of `event`, the last one of the run. */
 static void end_run(struct lull_interpreter *it, struct run *run, const struct lull_event *event)
 {
     int64_t end = event->kind == LULL_EVENT_CALL ? event->time + event->duration : event->time;
@@ -339,7 +339,7 @@ static inline uint8_t slot_of(const struct lull_interpreter *it, uint8_t top, un
 
 /* ---- regions ------------------------------------------------------------------------------- */
 
-/* A region is entered or left that does more than change the slot. */
+/* Enters or leaves a region that does more than change the slot. */
 static void change_special(struct lull_interpreter *it, struct run *run,
                            const struct lull_event *event, struct region_code code)
 {
@@ -397,7 +397,7 @@ static inline void leave_run(struct lull_interpreter *it, struct run *run,
 
 /* ---- calls and operations ------------------------------------------------------------------ */
 
-/* An operation in a call, or between others. */
+/* Takes an operation outside of a CALL. */
 static inline void take_operation(struct lull_interpreter *it, struct run *run,
                                   const struct lull_event *event)
 {
@@ -407,8 +407,7 @@ static inline void take_operation(struct lull_interpreter *it, struct run *run,
     lull_emit_operation(it, event, lull_kept(it));
 }
 
-/* A CALL of MPI with the operations behind it. Returns the last event that was taken; NULL, and
- * nothing has happened: it must be taken step by step. */
+/* Takes a CALL of MPI with the operations behind it. Returns as detail_call. */
 static const struct lull_event *take_call_of_mpi(struct lull_interpreter *it, struct run *run,
                                                  const struct lull_event *event,
                                                  const struct lull_event *last)
@@ -452,7 +451,7 @@ static inline const struct lull_event *take_special(struct lull_interpreter *it,
     return taken;
 }
 
-/* Any other, which ends before the next event. */
+/* Takes any other CALL, which ends before the next event. */
 static inline void take_call(struct lull_interpreter *it, struct run *run,
                              const struct lull_event *event, struct region_code code)
 {
@@ -466,7 +465,8 @@ static inline void take_call(struct lull_interpreter *it, struct run *run,
 
 /* ---- the run ------------------------------------------------------------------------------- */
 
-/* The last event before the next deadline; `last` if all are. `event` is. */
+/* The last event before the next deadline, found by bisection between `event`, which is before it,
+ * and `last`. */
 static const struct lull_event *run_last(const struct lull_interpreter *it,
                                          const struct lull_event *event,
                                          const struct lull_event *last)
@@ -492,12 +492,10 @@ static const struct lull_event *run_last(const struct lull_interpreter *it,
     return event;
 }
 
-/* Takes events for as long as nothing ends by itself, `last` never; returns the first that is left.
- */
-/* Takes ENTERs, LEAVEs, CALLs and operations for as long as another event follows before the next
- * deadline, and each CALL ends before that. Returns the first event that is left; `last`, the last
- * of a block, always is. The scan sees to it that time runs forward and that calls hold no regions.
- */
+/* Takes ENTERs, LEAVEs, CALLs and operations as long as the event behind them comes before the next
+ * deadline, and each CALL ends before that event. Returns the first event that is left; `last`, the
+ * last of a block, always is. The scan guarantees that time runs forward and that calls hold no
+ * regions. */
 static const struct lull_event *interpreter_run(struct lull_interpreter *it,
                                                 const struct lull_event *event,
                                                 const struct lull_event *last)
@@ -540,11 +538,12 @@ static const struct lull_event *interpreter_run(struct lull_interpreter *it,
     return event;
 }
 
-/* ==== interpreter ============================================================================= */
+/* ==== events one by one ======================================================================= */
 
 /* ---- the slot ------------------------------------------------------------------------------ */
 
-/* With states only Running is useful; a runtime's region says the others better. */
+/* The activity in a trace with states. The state alone decides what is useful; for other states the
+ * region of a runtime, if one is open, tells the activity more exactly. */
 static uint8_t stated_activity(const struct lull_interpreter *it, uint8_t top)
 {
     if (it->state == LULL_USEFUL)
@@ -574,7 +573,7 @@ static void set_slot(struct lull_interpreter *it)
     it->slot = LULL_SLOT(it->inside ? it->activity : LULL_ACTIVITY_OUTSIDE, it->parallel_depth > 0);
 }
 
-/* deadline, base and slot */
+/* Finds the earliest deadline, the base and the slot anew. */
 static void interpreter_refresh(struct lull_interpreter *it)
 {
     int64_t limit = it->window_at;
@@ -589,7 +588,7 @@ static void interpreter_refresh(struct lull_interpreter *it)
     set_slot(it);
 }
 
-/* after a change of the stack */
+/* Finds the slot anew after a change of the stack. */
 static void interpreter_refresh_top(struct lull_interpreter *it)
 {
     if (!it->plain) {
@@ -603,8 +602,9 @@ static void interpreter_refresh_top(struct lull_interpreter *it)
 
 /* ---- the clock ----------------------------------------------------------------------------- */
 
-/* A window up to the end of the run has what begins at that moment, because nothing is behind it:
- * the last call of a program that died has often taken less than the clock can tell. */
+/* A window that lasts until the end of the run also holds what begins at that very moment, because
+ * nothing comes behind it: the last call of a program that died has often taken less time than the
+ * clock can tell. */
 static int64_t end_of_window(const struct lull_interpreter *it, const struct lull_interval *window)
 {
     return window->end < it->shared->whole.end ? window->end : NEVER;
@@ -670,8 +670,8 @@ static void interpreter_advance(struct lull_interpreter *it, int64_t time)
 
 /* ---- events -------------------------------------------------------------------------------- */
 
-/* A CALL is a region with a deadline. Should another event of regions come first, the call ends
- * with it. */
+/* A CALL is a region with a deadline. If an event of another region comes first, the call ends
+ * there. */
 static void cut_call(struct lull_interpreter *it)
 {
     if (it->call_end == NEVER)
@@ -706,7 +706,7 @@ static void begin_state(struct lull_interpreter *it, const struct lull_event *ev
     it->state_end = end_of(it, event);
 }
 
-/* The kinds that are rare, and a CALL that does not fit the quick way. */
+/* Takes an event of a rare kind, or a CALL that a run could not take. */
 static lull_status handle_rare(struct lull_interpreter *it, const struct lull_event *event,
                                struct lull_error *err)
 {
@@ -746,7 +746,8 @@ static lull_status handle_rare(struct lull_interpreter *it, const struct lull_ev
     return status;
 }
 
-/* Operations of a call may come at its very end: the call is not over before they are. */
+/* Takes an operation. One at the very end of a call still belongs to it, so that deadline is not
+ * crossed. */
 static void handle_operation(struct lull_interpreter *it, const struct lull_event *event)
 {
     if (event->time == it->call_end) {
@@ -849,15 +850,14 @@ lull_status lull_interpreter_end(struct lull_interpreter *it, struct lull_emitte
     return out->status;
 }
 
-/* ==== regions ================================================================================= */
-
-/* The stack of regions, and what entering and leaving them means. */
+/* ==== the stack of regions ==================================================================== */
 
 enum { MAX_DEPTH = 1 << 20 };
 
 /* ---- parallel regions ---------------------------------------------------------------------- */
 
-/* A team may begin before its region is entered: the first region that is known gives the name. */
+/* A team may begin before its region is entered: the FORK and JOIN name the first region that is
+ * known. */
 static void parallel_enter(struct lull_interpreter *it, uint32_t region)
 {
     bool outermost = it->parallel_depth++ == 0;
@@ -902,7 +902,7 @@ static void emit_call_in_short(struct lull_interpreter *it, int64_t kept)
     it->posts = 0;
 }
 
-/* Of MPI, may be in another; `kept`: lull_kept. */
+/* A call of MPI begins, perhaps inside another one; `kept` is lull_kept(it). */
 static void call_begin(struct lull_interpreter *it, uint32_t region, int64_t kept)
 {
     if (it->mpi_depth++ > 0)
@@ -948,7 +948,7 @@ static lull_status grow_stack(struct lull_interpreter *it, struct lull_error *er
     return LULL_OK;
 }
 
-/* What is kept of a visit for who wants to know of it. */
+/* Notes in the frame what the sums and VISITs need to know when the region is left. */
 static void note_visit(struct lull_interpreter *it, struct frame *frame, uint32_t region)
 {
     frame->outermost = !is_open(it, region);
@@ -1026,9 +1026,7 @@ static void region_leave(struct lull_interpreter *it)
     interpreter_refresh_top(it);
 }
 
-/* ==== shared ================================================================================== */
-
-/* Making interpreters, and what they share. */
+/* ==== making interpreters ===================================================================== */
 
 static const uint32_t call_kinds = LULL_STEPS_OF_MPI | LULL_STEP_MASK(LULL_STEP_CALL) |
                                    LULL_STEP_MASK(LULL_STEP_ONE_SIDED) |
@@ -1067,8 +1065,8 @@ static bool *find_user_regions(const struct lull_trace *trace)
     return user;
 }
 
-/* What of a thread's time is kept, as lull_kept has it, and whether a faster processor shortens it.
- */
+/* Says for each slot what its time is to a replay: kept or not, in agreement with lull_kept, and if
+ * kept, whether a faster processor shortens it. */
 static void find_stretches(struct lull_interpretation *shared)
 {
     static const bool waits[LULL_STEP_ACTIVITIES] = {
@@ -1087,7 +1085,7 @@ static void find_stretches(struct lull_interpretation *shared)
     }
 }
 
-/* What must be read of the trace so that the wanted steps can be made. */
+/* The kinds of events that must be read to make the wanted steps. */
 static uint64_t find_mask(const struct lull_interpretation *shared)
 {
     static const struct {

@@ -1,17 +1,16 @@
-/* The interpreter: events of one location in, its ledger and steps out. Internal to the room.
+/* The interpreter: events of one location in, its ledger and steps out. Internal to the activity
+ * room.
  *
  * It is the only place in lull that knows what entering and leaving a region, a state, a team, a
- * pause or the tracer's flush does to a thread. Per location there is a clock that only goes
- * forward, and the slot (activity, inside or outside parallel regions) into which the time up to
- * the next event goes. An event moves the clock, then changes what decides the slot. Things that
- * end by themselves (states, calls, flushes, windows) are deadlines: the earliest is `limit`, and
- * the clock stops there on its way.
+ * pause or the tracer's flush does to a thread. Each location has a clock that only goes forward,
+ * and a slot (an activity, inside or outside of parallel regions) that gets the time up to the next
+ * event. An event first moves the clock, then changes what decides the slot. Some things end
+ * without an event: states, calls, flushes and windows. Their ends are deadlines. The earliest
+ * deadline is `limit`, and the clock stops there on its way.
  *
- *   interpreter.c  what decides the slot, the clock, and the events one by one
- *   regions.c      the stack of regions, calls of MPI, parallel regions
- *   run.c          runs of events in one go: nearly all events of a trace
- *   detail.c       what is kept beside the ledger's times, and runs where somebody wants that
- *   emit.c         steps on their way to the consumers */
+ * interpreter.c turns events into times and steps, emit.c hands the steps to the consumers. Memory
+ * per location: a stack of its open regions, its channels, and, where a consumer wants the ledger,
+ * LULL_ACTIVITIES + 1 words per counter. */
 #ifndef LULL_ACTIVITY_INTERPRETER_H
 #define LULL_ACTIVITY_INTERPRETER_H
 
@@ -28,34 +27,39 @@ struct region_code {
     uint16_t special; /* enum special */
 };
 
+/* What is special about a region; these are bits. */
 enum special {
-    CALL_OF_MPI = 1, /* if the consumers want to know */
+    CALL_OF_MPI = 1, /* a call of MPI; set only where consumers want to know */
     VISITED = 2,     /* its visits are counted, for sums by region or for VISITs */
     PARALLEL = 4,    /* an OpenMP parallel region */
     TOLD = 8         /* its VISITs are wanted */
 };
 
+/* An open region. */
 struct frame {
     uint32_t region;
-    struct region_code code; /* activity: never INHERIT unless all below are */
-    bool outermost;          /* no visit of the same region below ... */
-    bool counted;            /* entered inside a window ... */
-    int64_t entered;         /* lull_analysed at entering, and ... */
-    int64_t time;            /* when; the last four are kept of VISITED regions only */
-    uint32_t user;           /* innermost region of the user, and ... */
-    uint8_t mark;            /* innermost mark: for SPANs and STRETCHes only */
+    struct region_code code; /* its activity is INHERIT only if that of all frames below is, too */
+    /* The next four are kept for VISITED regions only. */
+    bool outermost;  /* the same region is not open below */
+    bool counted;    /* entered inside a window */
+    int64_t entered; /* ns of analysed time (lull_analysed) when it was entered */
+    int64_t time;    /* ns: when it was entered */
+    /* The next two are kept for SPANs and STRETCHes only. */
+    uint32_t user; /* innermost region of the user */
+    uint8_t mark;  /* innermost mark */
 };
 
-/* Where the steps of one worker gather. Without consumers they stay there, and the array grows. */
+/* Where the steps of one worker gather until the consumers get them. Without consumers they stay
+ * there, and the array grows. */
 struct lull_emitter {
     const struct lull_consumer *consumers;
     uint32_t n_consumers;
     unsigned worker;
     lull_status status; /* of the first failure; nothing is handed over after it */
     struct lull_error *err;
-    struct lull_step *steps; /* malloc'd, of the owner */
+    struct lull_step *steps; /* malloc'd; the owner of the emitter frees it */
     size_t count, capacity;
-    /* [capacity], malloc'd, of the owner: the parallel_ns of the steps; NULL: nobody wants them */
+    /* [capacity], malloc'd, freed likewise: the parallel_ns of the steps; NULL: not wanted */
     int64_t (*parallel_ns)[LULL_SLOT_ACTIVITIES];
 };
 enum { LULL_EMITTER_STEPS = 512 };
@@ -68,10 +72,10 @@ struct lull_interpretation {
     bool wants_ledger;
     uint64_t event_mask; /* kinds of events to be read for that */
     unsigned workers;
-    struct lull_interval whole;
+    struct lull_interval whole;   /* the whole run, as the only window where none were given */
     struct region_code *codes[2]; /* [enum lull_location_kind][n_regions] */
-    bool *user;                   /* [n_regions]: code of the user's */
-    /* [thread, master][slot]: enum lull_stretch */
+    bool *user;                   /* [n_regions]: the region is code of the user's */
+    /* Per slot an enum lull_stretch: [0] for threads, [1] for masters. */
     uint8_t stretches[2][LULL_SLOT_ACTIVITIES * 2];
 };
 
@@ -83,15 +87,15 @@ struct lull_interpreter {
     bool master, cpu;
     int64_t limit; /* the earliest deadline: window_at, state_end, call_end, flush_end, tick_at */
     uint8_t slot;  /* where time goes now */
-    uint8_t activity; /* that of the slot, inside or outside of windows */
-    uint8_t last;     /* activity of the last length of time, for counters */
+    uint8_t activity; /* what the location does now; outside of windows the slot differs from it */
+    uint8_t last;     /* activity of the time that passed last, for readings of counters */
     bool plain;       /* the slot depends on the stack and the base alone */
     bool detail;      /* more than the ledger's ns[] is kept */
     bool quick;       /* plain and alive: runs of events may be taken in one go */
     uint8_t base;     /* activity below all regions */
 
-    bool began, alive; /* has had an event; lives now */
-    bool off, inside;  /* measurement off; inside a window */
+    bool began, alive; /* it has had an event; a thread lives in it now */
+    bool off, inside;  /* measurement is off; the clock is inside a window */
     uint8_t state;     /* activity of the STATE, NO_STATE in gaps */
     uint8_t kind, role;
     int64_t window_at, state_end, call_end, flush_end;
@@ -100,17 +104,18 @@ struct lull_interpreter {
     uint32_t parallel_depth, team_depth, mpi_depth;
     uint32_t call_region; /* of the outermost open call of MPI */
     int64_t call_began, call_kept;
-    bool brief;    /* CALLs are wanted in place of CALL_BEGINs: of the call that is open ... */
-    bool told;     /* ... an operation was a step ... */
-    bool sends;    /* ... and there was a SEND or SEND_DONE */
-    uint8_t posts; /* RECV_POSTs that were not told yet */
-    uint32_t parallel_region; /* the first known since the FORK */
+    bool brief;    /* CALLs are wanted in place of CALL_BEGINs. Only then the next three count: */
+    bool told;     /* an operation of the open call became a step */
+    bool sends;    /* the open call had a SEND or SEND_DONE */
+    uint8_t posts; /* RECV_POSTs that no step has told yet */
+    uint32_t parallel_region; /* the first parallel region that was known since the FORK */
     uint32_t depth;
     size_t capacity;
     struct frame *stack;
     const struct region_code *codes; /* [n_regions] */
-    int64_t *read_at; /* [n_counters]: the last reading, or the first event of the thread */
-    struct lull_region_ledger *sums; /* of the worker that reads this location now; NULL: none */
+    int64_t *read_at; /* [n_counters], ns: the last reading, or the first event of the thread */
+    struct lull_region_ledger *sums; /* [n_regions], of the worker that reads this location now;
+                                        NULL: not wanted */
     int64_t last_time;               /* of the last event */
 
     bool spans; /* SPANs are wanted */
@@ -118,13 +123,13 @@ struct lull_interpreter {
         int64_t begin;
         uint32_t region, user;
         uint8_t slot, mark;
-    } span;                   /* the one that goes on */
+    } span;                   /* the SPAN that goes on */
     const uint8_t *stretches; /* [slot]: enum lull_stretch; NULL: STRETCHes are not wanted */
     struct {
         int64_t begin;
         uint32_t user;
         uint8_t kind, mark;
-    } stretch; /* the one that goes on */
+    } stretch; /* the STRETCH that goes on */
     struct lull_channels *channels;
     struct lull_emitter *out;
 };
@@ -141,15 +146,15 @@ lull_status lull_interpreter_create(const struct lull_interpretation *shared, ui
                                     struct lull_error *err);
 void lull_interpreter_destroy(struct lull_interpreter *it); /* NULL is allowed */
 
-/* A block of the location's events; hands over what steps it makes to the emitter's consumers. */
+/* Takes a block of the location's events, and hands the steps that it makes to the consumers. */
 lull_status lull_interpreter_block(struct lull_interpreter *it, const struct lull_event *events,
                                    uint32_t count, struct lull_emitter *out,
                                    struct lull_error *err);
-/* The location has ended. */
+/* The location has ended: closes what is open, and makes the last steps. */
 lull_status lull_interpreter_end(struct lull_interpreter *it, struct lull_emitter *out,
                                  struct lull_error *err);
 
-/* ---- emit.c -------------------------------------------------------------------------------- */
+/* ---- steps on their way to the consumers (emit.c) -------------------------------------------- */
 
 void lull_emit_make_room(struct lull_interpreter *it);
 
@@ -172,11 +177,11 @@ static inline struct lull_step *lull_emit(struct lull_interpreter *it, uint8_t k
 void lull_emit_deliver(struct lull_interpreter *it); /* all steps so far */
 /* An event of message passing as a step. */
 void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *event, int64_t kept);
-void lull_emit_span(struct lull_interpreter *it); /* the one that goes on ends now */
+void lull_emit_span(struct lull_interpreter *it); /* the SPAN that goes on ends now */
 void lull_emit_stretch(struct lull_interpreter *it);
 void lull_emit_parallel(struct lull_interpreter *it, uint8_t kind);
 
-/* The span and the stretch that go on end now. */
+/* The SPAN and the STRETCH that go on end now. */
 static inline void lull_emit_time(struct lull_interpreter *it)
 {
     if (it->spans)
@@ -190,7 +195,7 @@ static inline bool lull_wants(const struct lull_interpreter *it, unsigned kind)
     return it->shared->wants >> kind & 1;
 }
 
-/* The kept time up to the clock; see step.h. */
+/* The kept time up to the clock; see activity/step.h. */
 static inline int64_t lull_kept(const struct lull_interpreter *it)
 {
     const int64_t *ns = it->ledger.ns;

@@ -9,8 +9,8 @@
 
 /* ==== cursor ================================================================================== */
 
-/* Steps pulled: a cursor on events with an interpreter behind it, whose steps gather in an array
- * that grows to what a block of events makes. */
+/* A cursor on events with an interpreter behind it, whose steps gather in an array. It grows to the
+ * number of steps that one block of events makes. */
 
 struct lull_step_cursor {
     struct lull_pass_options options;

@@ -3,13 +3,14 @@
  * The calls for one location never overlap and come in order, so a consumer may keep a state per
  * location without a lock. Usually a worker stays with a process, and helps with another when all
  * are begun. If a consumer wants it (`abreast`), all locations of a process belong to one worker
- * from begin to end, and a worker reads its locations abreast, the one that lags in time first, a
- * block of events at a time; so what it has handed over of its locations lies close together in
- * time at any moment. Formats that hold all locations in one sequence (Paraver) are read by one
- * worker, in that sequence.
+ * from begin to end, and the worker reads its locations abreast: always the next block of events
+ * of the location that lags most in time. So the steps that it has handed over of its locations
+ * reach about the same time at any moment. Formats that hold all locations in one sequence
+ * (Paraver) are read by one worker, in that sequence.
  *
- * Memory: one location's sums at a time, or of all locations when they are read abreast; a block
- * per worker; and what consumers keep. */
+ * Memory: an interpreter for each location that is being read (all of a worker's locations when
+ * they are read abreast), a block of events and one of steps per worker, and what consumers keep.
+ */
 #ifndef LULL_ACTIVITY_PASS_H
 #define LULL_ACTIVITY_PASS_H
 
@@ -27,11 +28,11 @@ struct lull_interval {
     int64_t begin, end; /* ns, begin <= end */
 };
 
-/* Intervals of a process are sorted and do not overlap. */
+/* The intervals of a process are sorted and do not overlap. */
 struct lull_windows {
     uint32_t n_processes;             /* of the trace */
-    struct lull_interval **intervals; /* [process][n] */
-    uint32_t *counts;
+    struct lull_interval **intervals; /* [process][counts[process]] */
+    uint32_t *counts;                 /* intervals of each process */
 };
 
 /* ==== pass ==================================================================================== */
@@ -50,36 +51,37 @@ struct lull_steps {
 struct lull_consumer {
     void *context;  /* handed back with each call */
     uint32_t wants; /* LULL_STEP_MASK of the kinds that it reads; others may come all the same */
-    /* JOIN and TICK tell what the ledger says then of parallel regions, END is the last of its
-     * steps; and there is a call at the end of each block of events, even without steps. */
+    /* True: JOIN and TICK hold the ledger's times inside parallel regions (parallel_ns), and
+     * `steps` is called at the end of each block of events, even without steps. */
     bool wants_ledger;
     lull_status (*steps)(void *context, unsigned worker, const struct lull_steps *steps,
                          struct lull_error *err);
-    bool abreast; /* see above; the rest is for such consumers only */
-    /* Whether steps of a location are welcome now; false: others of the worker are read first, and
-     * when none is welcome `rest` is called, until one is. Both NULL: always welcome. */
+    bool abreast; /* see above; what follows is for such consumers only */
+    /* Whether steps of a location are welcome now. If not, other locations of the worker are read
+     * first; when none is welcome, `rest` is called until one is. Both NULL: always welcome. */
     bool (*welcome)(void *context, unsigned worker, uint32_t location);
     /* Waits for whatever makes a location welcome. Returns LULL_OK to look again. */
     lull_status (*rest)(void *context, unsigned worker, struct lull_error *err);
-    /* The worker has read all of its locations to their ends: what is left can be finished, while
-     * others may still read. NULL: nothing to do. */
+    /* The worker has read all of its locations to their ends. The consumer may finish its share,
+     * while other workers may still read. NULL: nothing to do. */
     lull_status (*finish)(void *context, unsigned worker, struct lull_error *err);
-    /* Another worker has failed: whoever rests is to be woken. May be NULL. */
+    /* A worker has failed: calls of `rest` and `finish` that still wait must return. May be NULL.
+     */
     void (*stop)(void *context);
 };
 
 struct lull_pass_options {
     const struct lull_windows *windows; /* NULL: the whole run */
     uint32_t application;               /* only its locations; LULL_NONE: all */
-    struct lull_process_range range;    /* only their locations */
+    struct lull_process_range range;    /* only the locations of these processes */
     bool masters_only;                  /* only the first thread of each process */
     unsigned workers;                   /* threads; 0: as many as there are processors */
-    const uint8_t
-        *marks;         /* [n_regions]: SPANs tell in which marked region (> 0) they are; or NULL */
-    const bool *visits; /* [n_regions]: whose VISITs are wanted; NULL: of all */
-    int64_t tick;       /* ns between two TICKs; 0: none */
-    /* [workers][n_regions], zeroed, of the caller: sums by region (activity/step.h), of all
-     * locations that the worker reads; NULL: not wanted. */
+    const uint8_t *marks; /* [n_regions]: a number above 0 marks a region, and SPANs and STRETCHes
+                             tell the mark of the innermost marked region; NULL: no marks */
+    const bool *visits;   /* [n_regions]: whether VISITs of it are wanted; NULL: of all */
+    int64_t tick;         /* ns between two TICKs; 0: none */
+    /* [workers][n_regions], zeroed, owned by the caller: sums by region (activity/step.h) over all
+     * locations that a worker reads; NULL: not wanted. */
     struct lull_region_ledger *regions;
     void (*progress)(void *context, double share);
     void *progress_context;
@@ -87,7 +89,8 @@ struct lull_pass_options {
 
 /* How many workers a pass will have at most. */
 unsigned lull_pass_workers(const struct lull_trace *trace, const struct lull_pass_options *options);
-/* Which of `workers` reads a process of the range. */
+/* The number of the worker, below `workers`, that reads a process of the range, in a pass abreast.
+ */
 unsigned lull_pass_worker_of(const struct lull_trace *trace, struct lull_process_range range,
                              unsigned workers, uint32_t process);
 
@@ -98,9 +101,10 @@ lull_status lull_pass_run(const struct lull_trace *trace, const struct lull_pass
                           const struct lull_consumer *consumers, uint32_t n_consumers,
                           struct lull_error *err);
 
-/* What lull_pass_run drives with a scan, and tests by hand: the functions of a visitor
- * (trace/scan.h) whose context is the pass, with its rules. `options` is copied; what it points to
- * and `consumers` must outlive the pass. `worker` < workers. */
+/* A pass in parts, for lull_pass_run, which drives it with a scan, and for tests, which call it
+ * themselves. begin, block and end are the functions of a visitor (trace/scan.h) whose context is
+ * the pass; the rules for their calls are those of a visitor. `options` is copied; what it points
+ * to and `consumers` must outlive the pass. `worker` < workers. */
 struct lull_pass;
 lull_status lull_pass_create(const struct lull_trace *trace,
                              const struct lull_pass_options *options, unsigned workers,
@@ -112,7 +116,8 @@ lull_status lull_pass_block(void *pass, unsigned worker, const struct lull_block
 lull_status lull_pass_end(void *pass, unsigned worker, uint32_t location, struct lull_error *err);
 void lull_pass_destroy(struct lull_pass *pass); /* NULL is allowed */
 
-/* The steps of one location, pulled: for the replay, whose engine decides who goes on. */
+/* A cursor pulls the steps of one location: for the replay, whose engine decides which location
+ * goes on. */
 struct lull_step_cursor;
 lull_status lull_step_cursor_open(const struct lull_trace *trace, uint32_t location, uint32_t wants,
                                   const struct lull_pass_options *options,

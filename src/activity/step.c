@@ -58,7 +58,7 @@ static bool is_called(const char *region, const char *name)
     return false;
 }
 
-/* "MPI_Bcast_init": it makes a request, and waits for nobody. */
+/* Whether it is like MPI_Bcast_init, which makes a persistent request and waits for nobody. */
 static bool makes_persistent(const char *region)
 {
     const char *last = NULL;

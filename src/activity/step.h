@@ -3,42 +3,46 @@
  *
  * A step belongs to a location. What is guaranteed, whatever tracer the events come from:
  *
- *  Order. The steps of a location come in order of non-decreasing time; a SPAN, STRETCH or VISIT
+ * Order. The steps of a location come in order of non-decreasing time; a SPAN, STRETCH or VISIT
  * counts at its end, when it is known. Between a CALL_BEGIN and its CALL_END stand the operations
  * of that call, in the order of the trace. Calls do not nest: MPI that is called by MPI belongs to
  * the outermost call. Operations that a tracer recorded outside of any call come as they are; their
  * region is LULL_NONE.
  *
- *  Completeness. SPANs are the whole life of a location: each begins where the one before ended,
- * the first at 0, the last ends with the run; so are STRETCHes. Every CALL_BEGIN has its CALL_END,
- * every FORK its JOIN: what is open at the end of a cut trace ends with the run. END is the last
- * step of a location and comes always.
+ * Completeness. The SPANs of a location cover the whole run: the first begins at 0, each other one
+ * begins where the one before ended, and the last ends with the run. The same holds for STRETCHes.
+ * Every CALL_BEGIN has its CALL_END, every FORK its JOIN: what is open at the end of a cut trace
+ * ends with the run. END is the last step of a location and always comes.
  *
- *  Calls in short. Who only follows messages of masters asks for CALL instead of CALL_BEGIN,
- * CALL_END, RECV_POST and SEND_DONE, which are most of what a program calls. Then operations of a
- * call have the kept time of its begin, and the next SEND, RECV, CANCEL, COLLECTIVE_END or CALL
- * tells in `posts` how many receives were posted before it. CALL comes at the end of calls with
- * other operations than SENDs, of those that should have some, and of all calls of other threads
- * than masters. A blocking operation has no COLLECTIVE_BEGIN. A pass has either CALLs or
- * CALL_BEGINs: not one consumer may want the one and another one the other.
+ * Calls in short. CALL_BEGIN, CALL_END, RECV_POST and SEND_DONE are most of the steps of a program
+ * that passes messages. A consumer that only follows the messages of masters asks for CALL instead
+ * of these four. Then:
+ *  - operations of a call have the kept time of its begin;
+ *  - the next SEND, RECV, CANCEL, COLLECTIVE_END or CALL tells in `posts` how many receives were
+ *    posted before it;
+ *  - a CALL comes at the end of a master's call that had operations other than SENDs, or should
+ *    have had operations, and at the end of every call of other threads;
+ *  - a blocking collective operation has no COLLECTIVE_BEGIN.
+ * The consumers of one pass must agree: if one of them wants CALLs, none may want CALL_BEGINs.
  *
- *  Windows. Steps come from the whole run, but time outside of the analysed windows goes to
- *  LULL_ACTIVITY_OUTSIDE, and SPANs are cut at the borders of windows. Calls and operations are not
- *  cut; whoever wants only those of the windows looks at their times.
+ * Windows. Steps come from the whole run, but time outside of the analysed windows goes to
+ * LULL_ACTIVITY_OUTSIDE, and SPANs are cut at the borders of windows. Calls and operations are not
+ * cut; whoever wants only those of the windows looks at their times.
  *
- *  Pauses. While the recorder was switched off the activity is LULL_ACTIVITY_DISABLED. A call that
- *  was open goes on; operations of the pause are not there.
+ * Pauses. While the recorder was switched off, the activity is LULL_ACTIVITY_DISABLED. A call that
+ * was open goes on; operations of the pause are missing.
  *
- *  Threads. THREAD_CREATE, THREAD_BEGIN, THREAD_END and THREAD_WAITs say how the threads of a
+ * Threads. THREAD_CREATE, THREAD_BEGIN, THREAD_END and the THREAD_WAITs say how the threads of a
  * process wait for each other, where the program makes them itself (pthreads) and the recorder
- * tells it; SPANs and STRETCHes end there. Creation comes before the begin, the end before the end
- * of the wait for it. They are there in pauses, too.
+ * tells it; SPANs and STRETCHes end at these steps. The creation of a thread comes before its
+ * begin, and its end before the end of the wait for it. These steps come in pauses, too.
  *
- *  The kept time. `kept_ns` is how long the location has, up to `time` and inside the windows, done
+ * The kept time. `kept_ns` is how long the location has, up to `time` and inside the windows, done
  * what no faster network shortens: everything outside MPI, one-sided and file operations of MPI,
- * and MPI inside an OpenMP parallel region, whose length the other threads decide as well. What a
- * thread other than the master does outside parallel regions counts only when it is neither idle
- * nor not begun. A pass in which nobody wants steps of MPI leaves it 0 in FORK, JOIN and TICK. */
+ * and MPI inside an OpenMP parallel region, whose length the other threads decide as well. Of the
+ * time of a thread other than the master outside of parallel regions, two parts do not count: that
+ * in which it was idle, and that before its begin. A pass in which nobody wants steps of MPI leaves
+ * `kept_ns` 0 in FORK, JOIN and TICK. */
 #ifndef LULL_ACTIVITY_STEP_H
 #define LULL_ACTIVITY_STEP_H
 
@@ -46,13 +50,12 @@
 
 #include <assert.h>
 
-/* ==== step ==================================================================================== */
-
+/* The kinds; behind each, the fields of struct lull_step that it uses. */
 enum lull_step_kind {
-    LULL_STEP_SPAN, /* a stretch of time with one activity and one innermost region: `span` */
+    LULL_STEP_SPAN, /* a piece of time with one activity and one innermost region: `span` */
 
-    LULL_STEP_STRETCH, /* SPANs between two other steps that are the same to a replay, in one: op:
-                          enum lull_stretch; `span`: mark, and the user's region at its end */
+    LULL_STEP_STRETCH, /* neighbouring SPANs that are the same to a replay, in one. op: enum
+                          lull_stretch; `span`: mark, and the user's region at its end */
 
     LULL_STEP_CALL_BEGIN, /* a call of MPI begins: region; op */
     LULL_STEP_CALL_END,   /* it ends: region; op; call_began */
@@ -66,15 +69,15 @@ enum lull_step_kind {
     LULL_STEP_TEST,      /* message.request: tested, not complete */
     LULL_STEP_CANCEL,    /* message.request was cancelled */
     LULL_STEP_FREE,      /* message.request, a receive, was given up: it may still take a message,
-                            of which there will be no RECV */
-    LULL_STEP_COLLECTIVE_BEGIN, /* comm or LULL_NONE; op: enum lull_collective; collective. Only
-                                   collective.request and the time count of a blocking one. */
+                            but no RECV will follow */
+    LULL_STEP_COLLECTIVE_BEGIN, /* comm or LULL_NONE; op: enum lull_collective; collective. Of a
+                                   blocking operation only the time and collective.request hold */
     LULL_STEP_COLLECTIVE_END,   /* comm; op; collective */
     LULL_STEP_ONE_SIDED,        /* op: enum lull_rma; transfer */
     LULL_STEP_IO,               /* file or LULL_NONE; op: enum lull_io; transfer */
 
-    LULL_STEP_CALL, /* in short what the steps of a call say, at its end: region; op; call_began;
-                       sends; posts. See above. */
+    LULL_STEP_CALL, /* the steps of a call in short, at its end (see above): region; op; call_began;
+                       sends; posts */
 
     LULL_STEP_FORK, /* the location's outermost OpenMP parallel region begins: region or LULL_NONE;
                        forked */
@@ -86,25 +89,24 @@ enum lull_step_kind {
 
     LULL_STEP_MARKER, /* marker; number: its value */
 
-    LULL_STEP_THREAD_CREATE, /* number: of a thread that begins to exist, unique in its process */
+    LULL_STEP_THREAD_CREATE, /* number: of the thread that is made, unique in its process */
     LULL_STEP_THREAD_BEGIN,  /* number: of the thread that lives in the location from here on; 0:
-                                who has made it is not known. A location may hold several threads
-                                one after the other. */
-    LULL_STEP_THREAD_END,    /* the same number, where the thread has ended by itself */
+                                it is not known which thread made it. A location may hold several
+                                threads, one after the other. */
+    LULL_STEP_THREAD_END,    /* the same number: the thread has ended by itself */
     LULL_STEP_THREAD_WAIT_BEGIN, /* op: enum lull_thread_wait; meeting: the thread begins to wait
                                     for the THREAD_END with that number, or for the
                                     THREAD_WAIT_BEGINs of all others with that number */
     LULL_STEP_THREAD_WAIT_END,   /* the same: it goes on */
 
-    LULL_STEP_READING, /* counter; reading; activity, as the ledger counts it: what was counted
-                          inside the windows up to `time`. Only in passes in which somebody wants
-                          the ledger
-                          */
+    LULL_STEP_READING, /* counter; reading: what it counted, inside the windows, up to `time`;
+                          activity: where the ledger adds it. Only in passes in which a consumer
+                          wants the ledger */
 
-    LULL_STEP_VISIT, /* a region is left: region; `visit`; of the pass's `visits` */
-    LULL_STEP_TICK,  /* a multiple of the pass's tick has come, within the run; on threads other
-                        than the master, inside parallel regions only; region and forked as in
-                        JOIN */
+    LULL_STEP_VISIT, /* a region is left: region; `visit`. Of the regions in the pass's `visits` */
+    LULL_STEP_TICK,  /* the time is a multiple of the pass's `tick`, within the run; only on threads
+                        other than the master, and only inside parallel regions; region and forked
+                        as in JOIN */
     LULL_STEP_END,   /* the location has ended, at the end of the run: last_time */
     LULL_STEP_KINDS
 };
@@ -121,16 +123,17 @@ enum lull_step_kind {
     (LULL_STEP_MASK(LULL_STEP_THREAD_CREATE) | LULL_STEP_MASK(LULL_STEP_THREAD_BEGIN) |   \
      LULL_STEP_MASK(LULL_STEP_THREAD_END) | LULL_STEP_MASK(LULL_STEP_THREAD_WAIT_BEGIN) | \
      LULL_STEP_MASK(LULL_STEP_THREAD_WAIT_END))
-/* All but CALL, which says nothing that the others do not. */
+/* All kinds but CALL, which says nothing that the others do not say. */
 #define LULL_STEPS_ALL ((LULL_STEP_MASK(LULL_STEP_KINDS) - 1) & ~LULL_STEP_MASK(LULL_STEP_CALL))
 
-/* A receive is told at the latest with as many others. */
+/* In a pass with CALLs: when so many posted receives are not told yet, a RECV_POST tells them. */
 enum { LULL_STEP_MOST_POSTS = 128 };
 
-/* Activities behind those of enum lull_activity (trace/trace.h). */
+/* Activities of steps beyond those of enum lull_activity (trace/trace.h): the recorder was switched
+ * off, and time outside of the windows. */
 enum { LULL_ACTIVITY_DISABLED = LULL_ACTIVITIES, LULL_ACTIVITY_OUTSIDE, LULL_STEP_ACTIVITIES };
 
-/* What matters of a function of MPI, from its name. */
+/* The functions of MPI, as far as analyses tell them apart. */
 enum lull_call {
     LULL_CALL_OTHER,
     LULL_CALL_SEND,  /* blocking */
@@ -162,23 +165,24 @@ enum lull_stretch {
     LULL_STRETCH_WAIT   /* not kept */
 };
 
+/* OUTERMOST: the region was not open already. COUNTED: it was entered inside a window. */
 enum lull_visit_flags { LULL_VISIT_OUTERMOST = 1, LULL_VISIT_COUNTED = 2 };
 
-/* Where the outermost parallel region that a location is in began. */
+/* When the outermost parallel region that a location is in began. */
 struct lull_forked {
-    int64_t time; /* LULL_NOT_FORKED: it is in none */
-    bool inside;  /* that was inside a window */
+    int64_t time; /* ns; LULL_NOT_FORKED: the location is in none */
+    bool inside;  /* `time` lies inside a window */
 };
 #define LULL_NOT_FORKED INT64_MAX
 
 struct lull_step {
     int64_t time;    /* ns since the origin of the trace; SPAN, STRETCH, VISIT: when it began */
-    int64_t kept_ns; /* see above; of SPANs and STRETCHes: at their end */
+    int64_t kept_ns; /* the kept time, see above; of SPANs and STRETCHes that at their end */
     uint8_t kind;    /* enum lull_step_kind */
     uint8_t op;      /* collective, one-sided or I/O operation; CALL_*: enum lull_call */
     union {
         uint8_t activity; /* SPAN, READING */
-        uint8_t posts;    /* of a pass with CALLs: RECV_POSTs before, that were not told */
+        uint8_t posts; /* in a pass with CALLs: receives posted since the last step with `posts` */
     };
     uint8_t parallel; /* 1: inside an OpenMP parallel region */
     uint32_t region;  /* SPAN: the innermost region or LULL_NONE; operations: that of the call they
@@ -202,8 +206,8 @@ struct lull_step {
         };
         struct {
             struct lull_forked forked; /* FORK, JOIN, TICK */
-            /* JOIN, TICK: the ledger's times inside parallel regions as they are then, by activity,
-             * if a consumer wants the ledger; else NULL. They live as long as the steps. */
+            /* JOIN, TICK: the ledger's times inside parallel regions at this moment, by activity
+             * (ns), if a consumer wants the ledger; else NULL. They live as long as the steps. */
             const int64_t *parallel_ns;
         };
         struct {
@@ -224,8 +228,8 @@ struct lull_step {
         uint64_t number;
         struct {
             uint64_t value; /* modulo 2^64 */
-            int64_t
-                since; /* of the location's reading of this counter before, or its first event */
+            int64_t since;  /* ns: the time of the location's previous reading of this counter, or
+                               of its first event */
         } reading;
         struct {
             uint64_t number;   /* of a thread, or of a meeting at a barrier */
@@ -235,18 +239,19 @@ struct lull_step {
         struct {
             int64_t end;
             int64_t inclusive_ns; /* inside the windows, not paused */
-            uint8_t flags;        /* enum lull_visit_flags; COUNTED: entered inside a window */
+            uint8_t flags;        /* enum lull_visit_flags */
         } visit;
         int64_t last_time; /* END: of the location's last region, state or message */
     };
 };
 
-/* Whether a run may have steps of threads that the program makes: it calls what makes them. */
+/* Whether a run may have steps of threads that the program makes: it has a region that makes them.
+ */
 bool lull_makes_threads(const struct lull_trace *trace);
 
-/* Of an MPI region, from its name: "MPI_Isend", "pmpi_isend_", "MPI_Isend_c". */
+/* The function that an MPI region is, by its name: "MPI_Isend", "pmpi_isend_", "MPI_Isend_c". */
 enum lull_call lull_call_of_region(const struct lull_region *region);
-/* Whether a run has functions that send synchronously, or make requests of such sends. */
+/* Whether a run has functions of MPI that send synchronously, or make requests for such sends. */
 bool lull_call_sends_synchronously(const struct lull_trace *trace);
 
 /* Whether a call should have left operations: it sends, completes something or takes part in a
@@ -257,33 +262,33 @@ const char *lull_step_kind_name(unsigned kind); /* "send": for messages to the u
 
 /* ==== ledger ================================================================================== */
 
-/* Ledger: where the time of a location went, as sums that grow while it is read.
- *
- * A ledger is the sum of the SPANs of a location, kept where they arise: most analyses need no
- * single span, and handing over one per event would cost more than reading the events does. */
+/* A ledger says where the time of a location went, as sums that grow while the location is read. It
+ * is the sum of the location's SPANs. Most analyses need no single SPAN, and handing over one per
+ * event would cost more than reading the events. */
 
 enum { LULL_SLOT_ACTIVITIES = 16 };
 static_assert((int)LULL_STEP_ACTIVITIES <= (int)LULL_SLOT_ACTIVITIES,
               "slots hold an activity in 4 bits");
-/* A slot: an activity (enum lull_activity, or one of those of step.h), outside (0) or inside (1)
- * OpenMP parallel regions. */
+/* A slot: an activity (below LULL_STEP_ACTIVITIES) outside (0) or inside (1) of OpenMP parallel
+ * regions. */
 #define LULL_SLOT(activity, parallel) ((uint8_t)((parallel)*LULL_SLOT_ACTIVITIES + (activity)))
 
 struct lull_ledger {
-    int64_t now; /* the time up to which it is exact */
-    int64_t ns[LULL_SLOT_ACTIVITIES * 2];
-    struct lull_forked forked; /* the parallel region that is open now */
-    /* [n_counters][LULL_ACTIVITIES]: what was counted inside the windows, by the activity of the
-     * time that ends with the reading, modulo 2^64; NULL: the trace has no counters. */
+    int64_t now;                          /* ns: the time up to which it is exact */
+    int64_t ns[LULL_SLOT_ACTIVITIES * 2]; /* by slot */
+    struct lull_forked forked;            /* the parallel region that is open now */
+    /* [n_counters][LULL_ACTIVITIES], modulo 2^64: what was counted inside the windows; a reading
+     * goes to the activity of the time right before it. NULL: the trace has no counters, or no
+     * consumer wants the ledger. */
     uint64_t *counters;
 };
 
-/* What belongs to one region, over locations. Times are inside the windows and not paused. */
+/* The sums of one region, over several locations. Times are inside the windows and not paused. */
 struct lull_region_ledger {
     uint64_t visits;      /* entered inside a window */
-    int64_t inclusive_ns; /* outermost visits only, so that recursion counts once */
-    int64_t exclusive_ns; /* not in a region inside */
-    int64_t useful_ns;    /* useful time directly inside */
+    int64_t inclusive_ns; /* of outermost visits only, so that recursion counts once */
+    int64_t exclusive_ns; /* directly in the region, not in one that it called */
+    int64_t useful_ns;    /* the useful part of exclusive_ns */
 };
 
 #endif

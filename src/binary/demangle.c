@@ -1,6 +1,6 @@
-/* C++ names are read by the function that the ABI demands of every C++ run-time library
- * (abi::__cxa_demangle). The library is opened when the first such name is met: lull has no C++ in
- * it, and nearly every machine has one. */
+/* C++ names are read by abi::__cxa_demangle, which the ABI demands of every C++ run-time library.
+ * lull contains no C++, so such a library is opened when the first C++ name is met; nearly every
+ * machine has one. */
 #include "binary/demangle.h"
 
 #include <dlfcn.h>

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ==== elf ===================================================================================== */
+/* ==== one file ================================================================================ */
 
-/* A 64-bit file, mapped. Every access goes through `part`, which checks the bounds. */
+/* A 64-bit file, mapped. Every access goes through part(), which checks the bounds. */
 struct image {
     const char *path;
     struct lull_mapping file;
@@ -48,7 +48,7 @@ static const Elf64_Phdr *segments(const struct image *image)
     return part(image, image->header->e_phoff, image->header->e_phnum, sizeof(Elf64_Phdr));
 }
 
-/* Where in the file an address of the loaded program is; UINT64_MAX if nowhere. */
+/* The offset in the file of an address of the loaded program; UINT64_MAX: it is not in the file. */
 static uint64_t offset_of(const struct image *image, const Elf64_Phdr *segment, uint64_t address)
 {
     for (unsigned i = 0; i < image->header->e_phnum; i++)
@@ -153,7 +153,8 @@ static bool defines_mpi(const struct image *image, const Elf64_Shdr *table,
     return false;
 }
 
-/* A stripped file may have no sections at all; then nothing is known. */
+/* Whether the file defines MPI_Init or PMPI_Init. A stripped file may have no sections at all; then
+ * the answer is no. */
 static bool has_mpi(const struct image *image)
 {
     const Elf64_Ehdr *header = image->header;
@@ -226,7 +227,8 @@ static void add_folders_of(struct walk *walk, const char *file)
     fclose(in);
 }
 
-/* Without following "include": everywhere it names the files of ld.so.conf.d. */
+/* Reads the folders of ld.so.conf and of the files in ld.so.conf.d. "include" lines are not
+ * followed: in practice they name just these files. */
 static void read_configuration(struct walk *walk)
 {
     walk->configured = "";
@@ -257,7 +259,7 @@ static const char *try_folder(struct walk *walk, const char *folder, size_t leng
     return length > 0 && access(path, R_OK) == 0 ? path : NULL;
 }
 
-/* In a list of folders joined by ':'. */
+/* Looks for a library in a list of folders joined by ':'. */
 static const char *try_list(struct walk *walk, const char *list, const char *origin,
                             const char *name)
 {

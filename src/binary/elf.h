@@ -1,4 +1,5 @@
-/* What an ELF file says about the libraries it needs, read from its bytes: nothing is run. */
+/* What an ELF file says about the libraries that it needs. It is read from its bytes, and nothing
+ * of it is run. */
 #ifndef LULL_BINARY_ELF_H
 #define LULL_BINARY_ELF_H
 
@@ -25,7 +26,7 @@ lull_status lull_elf_read(const char *path, struct lull_arena *arena, struct lul
 /* Calls `visit` once with the name of every library that the program needs, directly or through
  * others, as far as they can be found the way the dynamic linker would (run paths,
  * LD_LIBRARY_PATH, /etc/ld.so.conf, the standard folders). Libraries that cannot be found are
- * visited too, what they need is not. */
+ * visited, too, but not the libraries that these need. */
 void lull_elf_libraries(const char *path, const struct lull_elf *program, struct lull_arena *arena,
                         void (*visit)(void *context, const char *name), void *context);
 

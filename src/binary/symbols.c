@@ -1,5 +1,5 @@
-/* Compilation units, the functions in them and what was inlined there are found by their ranges
- * in .debug_info, because not every compiler writes an index of them. */
+/* Compilation units, the functions in them and functions that were inlined there are found by their
+ * address ranges in .debug_info, because not every compiler writes an index of them. */
 #include "binary/symbols.h"
 
 #include "lull_features.h"
@@ -14,24 +14,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A range of addresses, and the unit or function that it belongs to. */
 struct range {
     uint64_t begin, end;
     Dwarf_Off die;
 };
 
 struct ranges {
-    struct range *all; /* by begin */
+    struct range *all; /* ascending by begin */
     size_t count, capacity;
 };
 
 struct lull_symbols {
     Dwfl *dwfl;
     Dwfl_Module *module;
-    Dwarf *dwarf; /* NULL: none */
+    Dwarf *dwarf; /* NULL: there is no debug information */
     GElf_Addr dwarf_bias, bias;
     struct ranges units;
-    struct ranges functions; /* of the unit below */
-    Dwarf_Off unit;
+    struct ranges functions; /* of `unit` only */
+    Dwarf_Off unit;          /* the unit asked for last */
 };
 
 static const Dwfl_Callbacks callbacks = {
@@ -65,7 +66,7 @@ static void sort_ranges(struct ranges *ranges)
         qsort(ranges->all, ranges->count, sizeof *ranges->all, by_begin);
 }
 
-/* NULL: none has the address. */
+/* The range that holds an address; NULL: none does. */
 static const struct range *find_range(const struct ranges *ranges, uint64_t address)
 {
     size_t low = 0, high = ranges->count;
@@ -90,7 +91,7 @@ static void list_units(struct lull_symbols *symbols)
     sort_ranges(&symbols->units);
 }
 
-/* Functions, also those that are inside of modules, name spaces and other functions. */
+/* Lists functions, also those inside of modules, name spaces and other functions. */
 static void list_functions(struct ranges *functions, Dwarf_Die *parent, int depth)
 {
     enum { DEEPEST = 32 };
@@ -105,7 +106,7 @@ static void list_functions(struct ranges *functions, Dwarf_Die *parent, int dept
     }
 }
 
-/* A function, and the ones that were inlined in it one inside of the other. */
+/* A function, and those that were inlined in it at some address, one inside of the other. */
 struct inlining {
     Dwarf_Die dies[16]; /* outermost first */
     unsigned count;
@@ -129,15 +130,16 @@ static void find_inlined(Dwarf_Die *parent, uint64_t address, int depth, struct 
     }
 }
 
-/* "exchange._omp_fn.0", "exchange.constprop.0": what the compiler has made of a function. */
+/* The function of the source, "exchange", from a name that the compiler has made of it:
+ * "exchange._omp_fn.0", "exchange.constprop.0". */
 static const char *plain_name(const char *name, struct lull_arena *arena)
 {
     size_t length = name ? strcspn(name, ".") : 0;
     return name ? lull_arena_strndup(arena, name, length > 0 ? length : strlen(name)) : "";
 }
 
-/* The name of a function that is called for itself: clang makes the body of a construct of OpenMP
- * one, "exchange.omp_outlined", which is not the function around it. */
+/* The name of a function that is asked for itself. clang makes the body of an OpenMP construct a
+ * function, "exchange.omp_outlined", which must not get the name of the function around it. */
 static const char *own_name(const char *name, struct lull_arena *arena)
 {
     return name && strstr(name, ".omp_outlined") ? lull_arena_strdup(arena, name)
@@ -165,7 +167,7 @@ static Dwarf_Word number_of(Dwarf_Die *die, unsigned name)
     return number;
 }
 
-/* The place of a call that is not there, because the function was inlined. */
+/* Finds the place where an inlined function was called in the source. */
 static void find_call(Dwarf_Die *unit, Dwarf_Die *inlined, struct lull_arena *arena,
                       struct lull_symbol *symbol)
 {
@@ -179,7 +181,8 @@ static void find_call(Dwarf_Die *unit, Dwarf_Die *inlined, struct lull_arena *ar
     symbol->line = name ? (uint32_t)number_of(inlined, DW_AT_call_line) : 0;
 }
 
-/* The innermost function has the line of the address, the others that of their call. */
+/* Names the function and those inlined in it. The innermost one has the line of the address, each
+ * other one the line at which it calls the next. */
 static void name_functions(Dwarf_Die *unit, struct inlining *found, struct lull_arena *arena,
                            struct lull_symbol *symbol)
 {
@@ -204,7 +207,7 @@ static void list_functions_of(struct lull_symbols *symbols, Dwarf_Off at, Dwarf_
     sort_ranges(&symbols->functions);
 }
 
-/* False: the unit of the address, in `unit`, is not there. */
+/* Finds the compilation unit of an address; false: there is none. */
 static bool find_unit(struct lull_symbols *symbols, uint64_t address, Dwarf_Die *unit)
 {
     const struct range *range = find_range(&symbols->units, address);
@@ -231,7 +234,7 @@ static void find_in_dwarf(struct lull_symbols *symbols, uint64_t offset, struct 
     name_functions(&unit, &found, arena, symbol);
 }
 
-/* A function of the symbol table, which may be all that there is. */
+/* The name of the function in the symbol table, which may be all that the file has. */
 static const char *name_of_symbol(struct lull_symbols *symbols, uint64_t offset,
                                   struct lull_arena *arena)
 {
@@ -255,8 +258,7 @@ struct lull_symbol lull_symbols_find(struct lull_symbols *symbols, uint64_t offs
     return symbol;
 }
 
-/* ---- whole functions --------------------------------------------------------------------------
- */
+/* ---- whole functions ------------------------------------------------------------------------- */
 
 static const char *text_attribute(Dwarf_Die *die, unsigned name)
 {
@@ -264,7 +266,8 @@ static const char *text_attribute(Dwarf_Die *die, unsigned name)
     return dwarf_attr_integrate(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
 }
 
-/* "grid.c" compiled in "/home/x": the one, and "/home/x/grid.c". */
+/* Finds file, path and line of a function's definition. For "grid.c" compiled in "/home/x" the file
+ * is "grid.c" and the path "/home/x/grid.c". */
 static void find_definition(Dwarf_Die *unit, Dwarf_Die *die, struct lull_arena *arena,
                             struct lull_function *function)
 {

@@ -7,7 +7,7 @@
 #include <setjmp.h>
 #include <string.h>
 
-/* ==== filter ================================================================================== */
+/* ==== rules =================================================================================== */
 
 enum block { OUTSIDE, OF_FILES, OF_REGIONS };
 
@@ -44,8 +44,7 @@ static lull_status refuse(const struct parser *parser, struct lull_error *err, c
                      parser->path, parser->line, word, expected);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static const char *const begins[] = {
     [OF_FILES] = "SCOREP_FILE_NAMES_BEGIN", [OF_REGIONS] = "SCOREP_REGION_NAMES_BEGIN"};
@@ -113,7 +112,8 @@ static lull_status take_word(struct parser *parser, const char *word, struct lul
     return LULL_OK;
 }
 
-/* Words end at blanks that no backslash stands before; at a '#' of that kind, the line does. */
+/* Takes a line apart. A word ends at a blank, the line at a '#', unless a backslash stands before
+ * it. */
 static lull_status take_line(struct parser *parser, const char *line, size_t length,
                              struct lull_error *err)
 {
@@ -170,8 +170,7 @@ lull_status lull_filter_read(const char *path, struct lull_arena *arena,
     return status;
 }
 
-/* ---- matching ---------------------------------------------------------------------------------
- */
+/* ---- matching -------------------------------------------------------------------------------- */
 
 static bool matches(const char *pattern, const char *text)
 {
@@ -197,9 +196,9 @@ bool lull_filter_excludes_name(const struct lull_filter *filter, const char *nam
     return false;
 }
 
-/* ==== apply =================================================================================== */
+/* ==== applying a filter in the measured process =============================================== */
 
-/* Where the process that is measured goes on when there is no memory. */
+/* Where the process goes on when an arena finds no memory. */
 static __thread jmp_buf given_up;
 
 static void give_up(void)

@@ -8,11 +8,11 @@
  *       EXCLUDE * /usr/include/ *
  *     SCOREP_FILE_NAMES_END
  *
- * (without the blanks inside of the last pattern). Everything is included at first; of the patterns
- * that match, the last one counts. They are those of fnmatch(3), in which `*` also stands for
+ * (without the blanks inside of the last pattern). At first everything is included; of all patterns
+ * that match, the last one decides. Patterns are those of fnmatch(3), in which `*` also stands for
  * slashes. EXCLUDE and INCLUDE hold for all patterns behind them; MANGLED compares names as the
- * linker has them, until the next EXCLUDE, INCLUDE or DEMANGLED. A function is left out where its
- * file is excluded, or its name. Source: Score-P's user manual, "Filtering", and its parser. */
+ * linker has them, until the next EXCLUDE, INCLUDE or DEMANGLED. A function is left out if its file
+ * or its name is excluded. Source: Score-P's user manual, "Filtering", and its parser. */
 #ifndef LULL_FILTER_FILTER_H
 #define LULL_FILTER_FILTER_H
 
@@ -24,21 +24,22 @@
 
 struct lull_filter;
 
-/* Lives in `arena`. Errors name file and line. */
+/* Reads a filter file; the filter lives in `arena`. Errors name file and line. */
 lull_status lull_filter_read(const char *path, struct lull_arena *arena,
                              const struct lull_filter **ret_filter, struct lull_error *err);
 
-/* `file` as the compiler was told, `path` the same with its folder: one that matches is enough. ""
- * where it is not known: then no rule for files holds. */
+/* `file` is the source file as the compiler was told, `path` the same with its folder; a rule holds
+ * if it matches one of them. Where they are not known they are "", and no rule for files holds. */
 bool lull_filter_excludes_file(const struct lull_filter *filter, const char *file,
                                const char *path);
 bool lull_filter_excludes_name(const struct lull_filter *filter, const char *name,
                                const char *mangled);
 
-/* Tells every function of the object file, with that build id, that the filter at `filter_path`
- * leaves out, by its offset as the file counts addresses; nothing of a file that was not compiled
- * with -finstrument-functions. False: filter, file or libdw cannot be had, or there is no memory.
- * This is what the recorder calls: nothing is printed, and the process goes on in any case. */
+/* Calls `exclude` for each function of an object file that the filter at `filter_path` leaves out,
+ * with its offset, which counts as the addresses in the file do. The object file must have that
+ * build id. Files that were not compiled with -finstrument-functions have no such functions.
+ * Returns false where the filter, the file or libdw cannot be had, or memory runs out. The recorder
+ * calls this: nothing is printed, and the process goes on in any case. */
 typedef void lull_filter_exclude(void *context, uint64_t offset);
 bool lull_filter_apply(const char *filter_path, const char *object_path, const char *build_id,
                        lull_filter_exclude *exclude, void *context);

@@ -1,4 +1,5 @@
-/* What the system says of itself, read from where Linux puts it. What cannot be read stays NULL. */
+/* What the system says of itself, from files of Linux and uname(2). What cannot be read stays NULL.
+ */
 #include "machine/topology.h"
 
 #include "machine/processor.h"
@@ -54,7 +55,7 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* Of all flags only those that decide how fast a kernel can be. */
+/* Notes the instruction sets that decide how fast a kernel can be; the other flags are left out. */
 static void describe_isa(struct lull_machine_cpu *cpu, struct lull_arena *arena)
 {
     static const char *const wanted[] = {

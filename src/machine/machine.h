@@ -1,8 +1,7 @@
 /* The machine file: what was measured of a host, how, and how sure it is (docs/formats/machine.md).
  *
- * Everything lives in the arena given to whoever makes the machine. Missing texts are NULL, missing
- * numbers NAN, missing sizes 0 unless said otherwise. Units are SI base units: s, B, Hz, B/s,
- * flop/s. */
+ * Everything lives in the arena that was given when the machine was made. A missing text is NULL, a
+ * missing number NAN, a missing size 0 unless said otherwise. Units: s, B, Hz, B/s, flop/s. */
 #ifndef LULL_MACHINE_MACHINE_H
 #define LULL_MACHINE_MACHINE_H
 
@@ -16,10 +15,11 @@
 
 /* How far a number can be trusted. */
 enum lull_verdict {
-    LULL_VERDICT_QUIET,            /* nothing disturbed it, and it is known as well as asked */
-    LULL_VERDICT_NOISY,            /* known as well as asked, on a system that was not quiet */
-    LULL_VERDICT_NOT_CONVERGED,    /* the time was up before it was known as well as asked */
-    LULL_VERDICT_BELOW_RESOLUTION, /* only a bound is known: 0 to `high`, the value is the middle */
+    LULL_VERDICT_QUIET,            /* nothing disturbed it, and it is as precise as was asked */
+    LULL_VERDICT_NOISY,            /* as precise as was asked, but the system was not quiet */
+    LULL_VERDICT_NOT_CONVERGED,    /* the time was up before it was as precise as was asked */
+    LULL_VERDICT_BELOW_RESOLUTION, /* only a bound is known: the number lies between 0 and `high`,
+                                      and `value` is the middle */
     LULL_VERDICT_PUBLISHED         /* taken from a publication, not measured by lull */
 };
 const char *
@@ -30,22 +30,23 @@ struct lull_number {
     double value;          /* NAN: there is none */
     const char *unit;      /* "B/s" */
     const char *statistic; /* what `value` is: "p10", "median", "fit", "published" */
-    double low, high;      /* where a later visit finds it; NAN where nothing is known about it */
-    double confidence;     /* with which it does; 0 without an interval */
-    double in_cycles;      /* the number with a cycle of the core's clock as the unit of time: flop,
-                              B or cycles; NAN where it does not follow that clock */
+    double low, high;      /* the interval in which a later visit finds the number; NAN: unknown */
+    double confidence;     /* the probability that it does, 0 .. 1; 0 without an interval */
+    double in_cycles;      /* the number with a cycle of the core's clock as the unit of time: flop
+                              per cycle, B per cycle or cycles; NAN where it does not follow that
+                              clock */
     double in_cycles_low, in_cycles_high; /* its interval, of the same confidence */
-    uint64_t samples;                     /* timed blocks, 0: unknown */
-    uint32_t rounds; /* visits, spread over the run, that the samples come from */
-    double *visits;  /* what each of them gave, per cycle where `in_cycles` is known, in order of
-                        size; NULL: not known */
+    uint64_t samples;                     /* timed blocks; 0: unknown */
+    uint32_t rounds; /* visits, spread over the run of the benchmark, that the samples come from */
+    double *visits;  /* [n_visits], ascending: the number as each visit found it, in the unit of
+                        in_cycles where that is known; NULL: not known */
     size_t n_visits;
     enum lull_verdict verdict;
-    double with_write_allocate; /* a bandwidth again, counting lines read because they are written
-                                   to; NAN where that does not apply */
-    double mean; /* of a rate, the number from the mean of the block times where `value` is from
-                    their quantile; NAN: not known */
-    const char *note; /* what disturbed it, or what limits it */
+    double with_write_allocate; /* of a bandwidth: the same, with the lines counted that are read
+                                   only because they are written to; NAN where it does not apply */
+    double mean; /* of a rate: the same from the mean of the block times, while `value` is from a
+                    quantile of them; NAN: not known */
+    const char *note; /* what disturbed the measurement, or what limits the number */
 };
 
 struct lull_number_list {
@@ -60,7 +61,7 @@ struct lull_machine_provenance {
     const char *lull;   /* version */
     const char *effort; /* "quick", "standard" or "full" */
     const char *kernel, *compiler, *flags, *mpi, *openmp, *governor, *turbo;
-    const char *openmp_environment; /* what was set that decides how threads of OpenMP wait */
+    const char *openmp_environment; /* the variables that decide how OpenMP threads wait, as set */
     const char *clock_source;       /* what times were read from */
     const char *pinning;
     const char *pages; /* "transparent huge pages", ... */
@@ -76,7 +77,7 @@ struct lull_machine_cpu {
     const char *vendor, *model, *architecture;
     const char **isa; /* "sse2", "avx2", "fma", "avx512f" */
     size_t n_isa;
-    uint32_t packages, numa_domains, cores, threads; /* that may be used */
+    uint32_t packages, numa_domains, cores, threads; /* how many of them may be used */
     uint32_t threads_per_core, cores_per_numa_domain;
 };
 
@@ -100,16 +101,17 @@ struct lull_machine_numa {
     uint32_t cores;
 };
 
-/* What models of single loops need beyond the measured numbers. */
-struct lull_machine_link { /* between two neighbouring levels */
-    const char *from, *to; /* "L1", "L2"; `to` is the farther one */
+/* A link between two neighbouring levels of the memory hierarchy. */
+struct lull_machine_link {
+    const char *from, *to; /* "L1", "L2"; `to` is the one farther from the core */
     double bytes_per_cycle;
-    bool full_duplex; /* reads and writes at the same time */
+    bool full_duplex; /* it carries reads and writes at the same time */
 };
 
+/* What models of single loops need to know of a core beyond the measured numbers. */
 struct lull_machine_core {
-    const char
-        *overlap; /* transfers between levels that overlap: "none" or "caches"; NULL: unknown */
+    const char *overlap; /* which transfers between levels overlap: "none" or "caches"; NULL:
+                            unknown */
     struct lull_machine_link *links;
     size_t n_links;
     const char *llvm_cpu;    /* name for llvm-mca -mcpu */
@@ -117,7 +119,7 @@ struct lull_machine_core {
     size_t n_load_ports;
 };
 
-/* Time of a message of n bytes, from <= n <= to: latency + n / bandwidth. */
+/* A message of n bytes, from <= n <= to, takes latency + n / bandwidth. */
 struct lull_network_range {
     uint64_t from, to;            /* to UINT64_MAX: no end */
     const char *protocol;         /* "eager", "rendezvous" or NULL */
@@ -125,7 +127,8 @@ struct lull_network_range {
     struct lull_number bandwidth; /* B/s */
 };
 
-/* Two ranks that are near or far: on one socket, in one node, on different nodes. */
+/* What messages cost between two ranks at some distance: on one socket, in one node, on different
+ * nodes. */
 struct lull_network_level {
     const char *name;                  /* "socket", "node", "remote" */
     const char *about;                 /* what was measured between: "cores 0 and 1" */
@@ -136,14 +139,15 @@ struct lull_network_level {
     struct lull_number latency, overhead, gap, gap_per_byte; /* LogGP: L, o, g in s; G in s/B */
 };
 
-/* What interrupts a core: a recording that the simulator plays, and its histogram. */
+/* A time in which the core did something else than the program's work. */
 struct lull_detour {
     double at, length; /* s from the start of the recording */
 };
 
+/* The noise of a core: a recording that the simulator plays, and a histogram of its detours. */
 struct lull_machine_noise {
     uint32_t core;                   /* as the system numbers it */
-    double quantum;                  /* undisturbed time of the work, s */
+    double quantum;                  /* undisturbed time of the work that was timed, s */
     double duration;                 /* of the recording, s */
     struct lull_number share, power; /* stats/noise.h */
     struct lull_detour *detours;     /* in order of time, not overlapping */
@@ -156,7 +160,7 @@ struct lull_machine_noise {
 
 /* A curve: bandwidth over working set, time over message size. */
 struct lull_series_point {
-    double x, y, low, high; /* low, high: interval of y or NAN */
+    double x, y, low, high; /* low, high: the interval of y, or NAN */
 };
 
 struct lull_series {
@@ -187,21 +191,21 @@ struct lull_machine {
     size_t n_series;
 };
 
-/* A number without value and interval, to be filled in. */
+/* A number without value and interval, for the caller to fill in. */
 struct lull_number lull_number_empty(void);
-/* A published or derived value without an interval. */
+/* A number that was published or derived, without an interval. */
 struct lull_number lull_number_plain(double value, const char *unit, const char *statistic);
 
 struct lull_machine *lull_machine_create(struct lull_arena *arena);
 
-/* Adds a number or replaces the one of that name. Texts are borrowed: they live in the arena too.
- */
+/* Adds a number, or replaces the one of that name. Its texts are not copied: they must live as long
+ * as the arena. */
 void lull_machine_set(struct lull_machine *machine, struct lull_arena *arena,
                       const struct lull_number *number);
-/* NULL where there is none. */
+/* The number of that name; NULL where there is none. */
 const struct lull_number *lull_machine_find(const struct lull_machine *machine, const char *name);
-/* The number "<base>.<threads>", or of the most threads below it; NULL where there is none.
- * ret_threads may be NULL. */
+/* The number "<base>.<threads>", or else the one of the next smaller number of threads; NULL where
+ * there is none. *ret_threads becomes the number of threads found; ret_threads may be NULL. */
 const struct lull_number *lull_machine_find_threads(const struct lull_machine *machine,
                                                     const char *base, unsigned threads,
                                                     unsigned *ret_threads);
@@ -213,22 +217,22 @@ const struct lull_machine_cache *lull_machine_cache(const struct lull_machine *m
                                                     unsigned level);
 
 /* Reads a machine file. Messages name file and place: "m.json: /numbers/3/value: expected a
- * number"; what the format does not know is refused. Fails with LULL_ERR_IO, LULL_ERR_FORMAT or
- * LULL_ERR_MEMORY. */
+ * number". Unknown keys are refused. Fails with LULL_ERR_IO, LULL_ERR_FORMAT or LULL_ERR_MEMORY. */
 lull_status lull_machine_read(const char *path, struct lull_arena *arena,
                               struct lull_machine **ret_machine, struct lull_error *err);
-/* The same from memory; `path` serves messages only. */
+/* Reads it from memory; `path` is for messages only. */
 lull_status lull_machine_parse(const char *text, size_t size, const char *path,
                                struct lull_arena *arena, struct lull_machine **ret_machine,
                                struct lull_error *err);
 
-/* Writes it as JSON; errors of the stream stay in ferror(out). Read back, it is the same. */
+/* Writes a machine as JSON; reading it gives the same machine. Errors of the stream stay in
+ * ferror(out). */
 void lull_machine_write(const struct lull_machine *machine, FILE *out);
-/* As a file, as lull_file_write does (base/output_file.h). */
+/* Writes it to a file, as lull_file_write does (base/output_file.h). */
 lull_status lull_machine_save(const char *path, const struct lull_machine *machine,
                               struct lull_error *err);
 
-/* Whether the file was measured where this runs, by the name of the host. */
+/* Whether the machine is the one that lull runs on now, by the name of the host. */
 bool lull_machine_is_here(const struct lull_machine *machine);
 
 #endif

@@ -5,7 +5,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* Rounded to whole ns: what became shorter than one, or ran into the one before, gives way. */
+/* Appends the detours of one recording, rounded to whole ns. A detour that overlaps the one before
+ * is cut; one of which less than 1 ns is left is dropped. */
 static void append(struct lull_noise_trace *trace, const struct lull_machine_noise *noise,
                    int64_t start, int64_t *lost)
 {

@@ -1,4 +1,4 @@
-/* What the processor says of itself; internal. */
+/* What the processor says of itself by cpuid; internal to the machine room. */
 #ifndef LULL_MACHINE_PROCESSOR_H
 #define LULL_MACHINE_PROCESSOR_H
 
@@ -8,7 +8,7 @@
  * ascending; shared_cores is left at 0. Returns how many, 0 on other processors. */
 size_t lull_processor_caches(struct lull_machine_cache *caches, size_t most);
 
-/* "KVM", ...; NULL on bare metal or where unknown. */
+/* The name of the hypervisor, "KVM" for example; NULL on bare metal or where it is unknown. */
 const char *lull_processor_hypervisor(struct lull_arena *arena);
 
 #endif

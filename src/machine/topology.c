@@ -1,6 +1,6 @@
-/* The host by hwloc. Everything is loaded first, also what this process may not use, because the
- * number of cores that share a cache is a property of the cache; then it is restricted to what the
- * process may use. */
+/* The host by hwloc. First the whole system is loaded, because the number of cores that share a
+ * cache counts also those that this process may not use. Then the topology is restricted to what
+ * the process may use. */
 #include "machine/topology.h"
 
 #include "lull_features.h"
@@ -56,7 +56,8 @@ static void gather_caches(struct lull_topology *topology, hwloc_topology_t handl
     }
 }
 
-/* What the system hides or does not know, the processor may tell; only of the running system. */
+/* Fills in sizes that the system hides or does not know from the processor itself. This works for
+ * the running system only. */
 static void complete_caches(struct lull_topology *topology)
 {
     struct lull_machine_cache own[MOST_LEVELS];
@@ -77,7 +78,7 @@ static void complete_caches(struct lull_topology *topology)
 
 /* ---- cores ----------------------------------------------------------------------------------- */
 
-/* Index from 0 of the object that holds a core; 0 where there is none of the type. */
+/* The index of an object that holds a core; 0 where there is none of that type. */
 static uint32_t index_of(hwloc_obj_t object)
 {
     return object ? object->logical_index : 0;
@@ -147,7 +148,8 @@ static void gather_numa(struct lull_topology *topology, hwloc_topology_t handle,
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* To what the control group allows and the process is bound to. */
+/* Restricts the topology to the processors that the control group allows and the process is bound
+ * to. */
 static bool restrict_to_usable(struct lull_topology *topology, hwloc_topology_t handle)
 {
     hwloc_bitmap_t usable = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(handle));

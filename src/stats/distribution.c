@@ -11,14 +11,14 @@ static lull_status refuse(struct lull_error *err, const char *name, double value
     return lull_fail(err, LULL_ERR_RANGE, "%s is %g, expected %s", name, value, want);
 }
 
-/* In (0, 1]: its logarithm is finite. */
+/* A uniform draw from (0, 1], whose logarithm is finite. */
 static double above_zero(struct lull_random *random)
 {
     return 1 - lull_random_uniform(random);
 }
 
-/* Polar method (Marsaglia, Bray 1964); the second number of the pair is dropped, so that a draw
- * depends on the state of the generator alone. */
+/* The polar method (Marsaglia, Bray 1964). The second number of each pair is dropped, so that a
+ * draw depends on the state of the generator alone. */
 static double sample_standard_normal(struct lull_random *random)
 {
     for (;;) {
@@ -91,8 +91,9 @@ static double cdf_uniform(const struct lull_distribution *d, double x)
     return x < d->b ? (x - d->a) / (d->b - d->a) : 1;
 }
 
-/* Marsaglia and Tsang, "A simple method for generating gamma variables", 2000, for shape >= 1;
- * below, a draw of shape + 1 times a uniform one to the power of 1 / shape. */
+/* The method of Marsaglia and Tsang, "A simple method for generating gamma variables", 2000, for
+ * shape >= 1. For a smaller shape: a draw with shape + 1, times a uniform draw to the power of
+ * 1 / shape. */
 static double sample_gamma(const struct lull_distribution *d, struct lull_random *random)
 {
     double shape = d->b < 1 ? d->b + 1 : d->b, third = shape - 1.0 / 3;
@@ -121,8 +122,8 @@ static double variance_gamma(const struct lull_distribution *d)
     return d->a * d->a * d->b;
 }
 
-/* Regularised lower incomplete gamma function: its series below shape + 1, above it the continued
- * fraction of the rest by Lentz's method (DLMF 8.11.4, 8.9.2). */
+/* The regularised lower incomplete gamma function: below shape + 1 by its series, above by the
+ * continued fraction of its complement with Lentz's method (DLMF 8.11.4, 8.9.2). */
 static double cdf_gamma(const struct lull_distribution *d, double at)
 {
     double s = d->b, x = d->a > 0 ? at / d->a : INFINITY;
@@ -170,8 +171,9 @@ static double cdf_bernoulli(const struct lull_distribution *d, double x)
     return (x >= 0) * (1 - d->b) + (x >= d->a) * d->b;
 }
 
-/* Rejection. The mean lies within the bounds, so either a third of all normal draws or more is
- * kept, or the bounds are so near that uniform draws are kept with exp(-1/2) or more. */
+/* Draws by rejection. The mean lies within the bounds. Therefore either at least a third of all
+ * normal draws is kept, or the bounds are so near that uniform draws are used, which are kept with
+ * a probability of at least exp(-1/2). */
 static double sample_normal(const struct lull_distribution *d, struct lull_random *random)
 {
     if (d->b == 0)
@@ -197,13 +199,13 @@ static double normal_density(double z)
     return exp(-0.5 * z * z) / sqrt(2 * acos(-1));
 }
 
-/* Probability of a standard normal draw in [low, high] */
+/* The probability of a standard normal draw in [low, high]. */
 static double normal_mass(double low, double high)
 {
     return 0.5 * (erfc(-high / sqrt(2)) - erfc(-low / sqrt(2)));
 }
 
-/* First and second moment of z in units of sd about the mean, as the bounds leave it. */
+/* The first and second moment of z = (x - mean) / sd of what the bounds keep. */
 static void normal_moments(const struct lull_distribution *d, double *ret_first, double *ret_second)
 {
     double low = (d->least - d->a) / d->b, high = (d->most - d->a) / d->b;

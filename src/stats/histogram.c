@@ -40,7 +40,7 @@ void lull_histogram_add(struct lull_histogram *histogram, double value)
     double place = share * (double)histogram->count;
     size_t bin = place < 0 ? 0 : (size_t)place;
     bin = bin < histogram->count ? bin : histogram->count - 1;
-    /* Rounding may have put it beside its bin; the edges decide. */
+    /* Rounding may have given a neighbouring bin; the edges decide. */
     while (bin > 0 && value < lull_histogram_edge(histogram, bin))
         bin--;
     while (bin + 1 < histogram->count && value >= lull_histogram_edge(histogram, bin + 1))

@@ -11,14 +11,11 @@
 
 /* ==== ranks =================================================================================== */
 
-/* The probability, two-sided, that two samples of one distribution are ordered at least as unevenly
- * as these (Mann and Whitney's U, or Wilcoxon's rank sum). Exact without ties, for up to
- * RANKS_EXACT values in each; else by the normal approximation with the correction for ties.
- * Both samples ascending; 1 where one is empty. The values are taken to be independent. Source:
- * Conover, Practical Nonparametric Statistics, 3rd ed., section 5.1. */
+/* Up to so many values in each sample the rank test is exact: it takes time in proportion to the
+ * product of both sizes, squared. */
 #define RANKS_EXACT 64
 
-/* Pairs in which the value of `a` is the larger one, ties as halves. */
+/* Counts the pairs in which the value of `a` is the larger one, ties as halves. */
 static double count_pairs(const double *a, size_t n_a, const double *b, size_t n_b,
                           double *ret_tied)
 {
@@ -42,7 +39,7 @@ static double count_pairs(const double *a, size_t n_a, const double *b, size_t n
 static double *shares_of_orders(size_t n_a, size_t n_b)
 {
     const size_t length = n_a * n_b + 1;
-    double *rows = calloc((n_a + 1) * length, sizeof *rows); /* by n, for the m of the turn */
+    double *rows = calloc((n_a + 1) * length, sizeof *rows); /* row n, for the present m */
     if (!rows)
         return NULL;
     for (size_t n = 0; n <= n_a; n++)
@@ -58,7 +55,7 @@ static double *shares_of_orders(size_t n_a, size_t n_b)
     return rows;
 }
 
-/* Those with u such pairs or fewer. Negative: no memory. */
+/* The share of the orders with u such pairs or fewer. Negative: no memory. */
 static double share_of_orders(size_t n_a, size_t n_b, size_t u)
 {
     double *shares = shares_of_orders(n_a, n_b), share = 0;
@@ -139,7 +136,7 @@ void lull_holm(const double *probabilities, size_t count, double level, bool *re
     memset(ret_rejected, 0, count * sizeof *ret_rejected);
     struct ranked *sorted = malloc((count + 1) * sizeof *sorted);
     if (!sorted)
-        return; /* nothing is claimed */
+        return; /* without memory none is rejected */
     for (size_t i = 0; i < count; i++)
         sorted[i] = (struct ranked){probabilities[i], i};
     qsort(sorted, count, sizeof *sorted, by_probability);
@@ -152,7 +149,7 @@ void lull_holm(const double *probabilities, size_t count, double level, bool *re
 
 enum { MOST_MORE = 1000 };
 
-static const double most_correlation = 0.95; /* above, a series says nothing */
+static const double most_correlation = 0.95; /* with more, a series says nothing */
 
 /* ---- correlation ---------------------------------------------------------------------------- */
 
@@ -176,7 +173,8 @@ static void add_products(const double *values, size_t count, double *products, d
     }
 }
 
-/* The upper limit of a correlation of neighbours of which `seen` was seen in `all` values. */
+/* The upper limit, at 95 %, of the correlation of neighbours, where `seen` was estimated from `all`
+ * values. */
 static double limit_correlation(double seen, double all)
 {
     static const double one_sided_95 = 1.6448536269514722;
@@ -187,7 +185,7 @@ static double limit_correlation(double seen, double all)
     return fmax(0, fmin(unbiased + one_sided_95 * error, most_correlation));
 }
 
-/* How much larger the variance of a mean of `count` values is for their correlation:
+/* The factor by which correlation increases the variance of a mean of `count` values:
  * 1 + 2 sum over k of (1 - k / count) correlation^k. */
 static double inflate(size_t count, double correlation)
 {
@@ -197,8 +195,9 @@ static double inflate(size_t count, double correlation)
     return 1 + 2 * r / (1 - r) * (1 - (1 - pow(r, n)) / (n * (1 - r)));
 }
 
-/* Student's test of a difference of means, given in standard deviations of a value, one-sided: as
- * many degrees of freedom as so many correlated values are worth. */
+/* Student's test of a difference of means, one-sided; `distance` is in standard deviations of a
+ * value. The degrees of freedom are those of the number of independent values that the correlated
+ * ones are worth. */
 static double student(double distance, double correlation, size_t n_before, size_t n_after)
 {
     const double n = (double)n_before, m = (double)n_after;
@@ -212,7 +211,8 @@ static double student(double distance, double correlation, size_t n_before, size
 /* ---- two parts ------------------------------------------------------------------------------- */
 
 /* The difference of the means in standard deviations of a value. Correlated values lie nearer to
- * their own mean than to that of the distribution, for which their squares are divided by less. */
+ * their own mean than to that of the distribution, so the sum of their squares is divided by a
+ * smaller number than that of the values. */
 static double measure_distance(const double *before, size_t n_before, const double *after,
                                size_t n_after, double *ret_correlation)
 {
@@ -229,8 +229,8 @@ static double measure_distance(const double *before, size_t n_before, const doub
     return difference > 0 ? INFINITY : difference < 0 ? -INFINITY : 0;
 }
 
-/* Exact for independent values, one-sided: half of the two-sided probability on the side where the
- * difference is. Sorts both. */
+/* The one-sided probability of the ranks, for independent values: half of the two-sided one, for
+ * the side on which the later values lie. Sorts both arrays. */
 static double compare_ranks(double *before, size_t n_before, double *after, size_t n_after,
                             double *ret_effect)
 {
@@ -270,8 +270,8 @@ struct lull_shift lull_shift_test(const double *before, size_t n_before, const d
     return shift;
 }
 
-/* The probability of ranks with this effect: by the normal approximation, but no less than that of
- * one order of all C(n + m, m). */
+/* The probability of ranks with this effect: by the normal approximation, but not below that of a
+ * single one of the C(n + m, m) orders. */
 static double expect_ranks(double effect, size_t n_before, size_t n_after)
 {
     const double n = (double)n_before, m = (double)n_after;
@@ -335,8 +335,8 @@ size_t lull_sign_more(const struct lull_shift *shift, size_t count, bool higher,
 
 /* ---- a series ------------------------------------------------------------------------------- */
 
-/* Sums of distances: of the pairs inside of the first k values, of the pairs across, and of the
- * pairs among the others, move by one value from place to place. */
+/* Three sums of distances are kept: over the pairs within the first k values, over the pairs across
+ * the place, and over the pairs among the other values. From place to place one value moves. */
 size_t lull_divide(const double *values, size_t count, double *ret_statistic)
 {
     double all = 0, first = 0, last;
@@ -365,9 +365,10 @@ size_t lull_divide(const double *values, size_t count, double *ret_statistic)
     return best;
 }
 
-/* Whether two neighbouring parts differ, for the best of all places at which they might have been
- * divided: independent values are presumed while parts are divided, because the level of a part
- * that holds another change moves, which looks like correlation. */
+/* The probability that two neighbouring parts that are equal differ so much at the best of all
+ * places at which they might have been divided. Values are presumed to be independent while parts
+ * are divided, because a part that holds another change has a moving level, which looks like
+ * correlation. */
 static double difference(const double *values, size_t begin, size_t place, size_t end,
                          bool independent_values)
 {
@@ -379,7 +380,7 @@ static double difference(const double *values, size_t begin, size_t place, size_
     return 2 * one_sided * (double)(n + m - 1);
 }
 
-/* The place that divides a part into two that seem to differ. */
+/* Finds the place that divides a part best; false where its sides do not seem to differ. */
 static bool divide_part(const double *values, size_t begin, size_t end, double level,
                         size_t *ret_place)
 {

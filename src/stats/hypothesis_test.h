@@ -1,4 +1,5 @@
-/* Rank tests: whether two samples come from one distribution, whatever that is. */
+/* Tests whether two samples come from one distribution, whatever that is, and whether what was
+ * measured later differs from what was measured before. */
 #ifndef LULL_STATS_HYPOTHESIS_TEST_H
 #define LULL_STATS_HYPOTHESIS_TEST_H
 
@@ -7,17 +8,23 @@
 
 /* ==== ranks =================================================================================== */
 
+/* The probability, two-sided, that two samples of one distribution are ordered at least as unevenly
+ * as these (Mann and Whitney's U, or Wilcoxon's rank sum). Exact without ties, for up to 64 values
+ * in each sample; else by the normal approximation with the correction for ties. Both samples are
+ * ascending; 1 where one is empty. The values are taken to be independent. Source: Conover,
+ * Practical Nonparametric Statistics, 3rd ed., section 5.1. */
 double lull_rank_test(const double *a, size_t n_a, const double *b, size_t n_b);
 
-/* How many of the n_a * n_b differences between a value of one sample and one of the other, in
- * their order, lie beyond either end of an interval that holds the shift between the two
- * distributions with at least this confidence. False where the samples are too small for any. The
- * interval belongs to the estimate of Hodges and Lehmann, the median of the differences. Source:
- * Conover, section 5.4. */
+/* For the interval of the shift between two distributions. Of the n_a * n_b differences between a
+ * value of one sample and one of the other, in ascending order, leave out *ret_margin at either
+ * end: the outermost of the rest enclose the shift with at least this confidence. The interval
+ * belongs to the estimate of Hodges and Lehmann, the median of the differences. Returns false where
+ * the samples are too small for any interval. Source: Conover, section 5.4. */
 bool lull_rank_margin(size_t n_a, size_t n_b, double confidence, size_t *ret_margin);
 
-/* Holm's procedure: of `count` tests, which are rejected so that with probability 1 - `level` no
- * true hypothesis is among them. Source: Holm, Scand. J. Statist. 6 (1979), 65. */
+/* Holm's procedure: which of `count` hypotheses to reject, by the probabilities of their tests, so
+ * that with probability 1 - `level` no true one is rejected. Where memory runs out none is. Source:
+ * Holm, Scand. J. Statist. 6 (1979), 65. */
 void lull_holm(const double *probabilities, size_t count, double level, bool *ret_rejected);
 
 /* ==== shift =================================================================================== */
@@ -26,53 +33,58 @@ void lull_holm(const double *probabilities, size_t count, double level, bool *re
  * ranks for values that come in the order of time and may depend on each other, and the places at
  * which a long series changes.
  *
- * Runs of a program are neither normal nor independent: a machine that is busy now is busy still
- * when the next run begins. Two probabilities are taken, and the larger counts. That of the ranks
- * (Mann and Whitney) is exact for any distribution, but presumes independent values. That of the
- * means (Student) allows for correlation: the variance of a mean is that of an autoregressive
- * process of first order, whose correlation is not the estimate, which is too small as often as too
- * large, but its upper limit at 95 %. Source of the variance: Anderson, The Statistical Analysis of
+ * Times of runs of a program are neither normal nor independent: a machine that is busy now is
+ * often still busy when the next run begins. So two tests are made, and the larger of the two
+ * probabilities counts. The test of the ranks (Mann and Whitney) is exact for any distribution, but
+ * presumes independent values. The test of the means (Student) allows for correlation: it takes the
+ * variance of a mean from an autoregressive process of first order. The correlation of that process
+ * is the upper limit, at 95 %, of the one estimated from the values, because the estimate itself is
+ * too small as often as too large. Source of the variance: Anderson, The Statistical Analysis of
  * Time Series, 1971, section 8.3; of the bias of the estimate: Kendall, Biometrika 41 (1954), 403.
  */
 
 struct lull_shift {
     double effect;      /* share of the pairs in which the later value is larger, ties as halves */
-    double distance;    /* of the means, in standard deviations of a value; infinite without any */
-    double correlation; /* upper limit of that of neighbours, in [0, 0.95] */
-    /* One-sided: how probable it is that the later values lie so far above (or below) where nothing
-     * has changed. */
+    double distance;    /* mean after minus mean before, in standard deviations of a value; infinite
+                           where the values of neither part differ */
+    double correlation; /* upper limit of the correlation of neighbours, in [0, 0.95] */
+    /* One-sided: the probability that later values lie at least so far above (or below) where
+     * nothing has changed. */
     double higher, lower;
-    double independent; /* that of the ranks alone, of the side on which the later values lie */
+    double
+        independent; /* the same by the ranks alone, for the side on which the later values lie */
 };
 
-/* `before` and `after` in the order of time; 1 for both probabilities where one is empty or memory
- * runs out. */
+/* `before` and `after` are in the order of time. All probabilities are 1 where one of them is empty
+ * or memory runs out. */
 struct lull_shift lull_shift_test(const double *before, size_t n_before, const double *after,
                                   size_t n_after);
 
-/* How many more later values would bring `higher` (or `lower`) down to `level`, if they go on as
- * those that are there: 0 if it is there already, LULL_SHIFT_NEVER where no number up to 1000
- * does, because the values lie too close to each other or there are too few from before. */
+/* How many more values after the change would bring `higher` (or `lower`) down to `level`, if
+ * effect and distance stay as they are. 0 if it is there already; LULL_SHIFT_NEVER where no number
+ * up to 1000 does, because the values lie too close to each other or there are too few from
+ * before. */
 #define LULL_SHIFT_NEVER ((size_t)-1)
 size_t lull_shift_more(const struct lull_shift *shift, size_t n_before, size_t n_after, bool higher,
                        double level);
 
-/* The same against a number that is known: how probable it is that of `count` independent values at
- * least so many as here lie above it (higher) or below it (lower) if it is their median. Values
- * that equal the limit are left out. The sign test; source: Conover, Practical Nonparametric
- * Statistics, 3rd ed., section 3.4. */
+/* The same against a known number, by the sign test: the probability that of `count` independent
+ * values at least as many as here lie above `limit` (higher) or below it (lower) if it is their
+ * median. Values that equal the limit are left out; `effect` is the share of the others above it.
+ * Source: Conover, Practical Nonparametric Statistics, 3rd ed., section 3.4. */
 struct lull_shift lull_sign_test(const double *values, size_t count, double limit);
 size_t lull_sign_more(const struct lull_shift *shift, size_t count, bool higher, double level);
 
 /* The places where a series changes its level, as indices of the first value of each new level,
- * ascending. Energy statistics find the place that divides a part of the series best (E-divisive;
- * Matteson and James, JASA 109 (2014), 334, with exponent 1); where a test says that its sides
- * differ, both are divided again. Then the places whose neighbouring parts differ least are given
- * up, one after the other, until lull_shift_test is content with each. As in Hunter (arXiv
- * 2301.03034) tests stand in the place of permutations, so that the same series has the same
- * changes always. `level` is the probability of a change where there is none, shared among the
- * places that a part could have been divided at. `ret_places` has room for `count` values; returns
- * their number. Takes time in proportion to count^2 for each level. */
+ * ascending. The first stage divides: energy statistics find the place that divides a part of the
+ * series best (E-divisive; Matteson and James, JASA 109 (2014), 334, with exponent 1), and where a
+ * test says that the two sides differ, both are divided again. The second stage removes: the place
+ * whose neighbouring parts differ least is given up, one after the other, until lull_shift_test
+ * finds a difference at each that is left. As in Hunter (arXiv 2301.03034), tests replace
+ * permutations, so that the same series always has the same changes. `level` is the probability of
+ * finding a change where there is none; it is shared among all places at which a part could have
+ * been divided. `ret_places` has room for `count` values; returns the number of places. Takes time
+ * in proportion to count^2 for each level of the series. */
 size_t lull_change_points(const double *values, size_t count, double level, size_t *ret_places);
 
 /* The place that divides the values best, 0 < place < count, and the statistic Q of the division

@@ -20,14 +20,14 @@ struct lull_noise_figures {
                      p, share = d / p and power = d^2 / p. */
 };
 
-/* `sorted_scratch` holds `count` values and is overwritten. count >= 1, threshold >= 0: below it a
- * difference is the clock's, not the system's. */
+/* `threshold` >= 0 in seconds: a difference below it comes from the clock and is no detour.
+ * `sorted_scratch` has room for `count` values and is overwritten. count >= 1. */
 struct lull_noise_figures lull_noise_measure(const double *samples, size_t count, double threshold,
                                              double *sorted_scratch);
 
-/* How much detours at the times `at` with the lengths `length` repeat with `frequency` (Hz): the
- * squared modulus of sum(length exp(-2 pi i frequency at)) / sum(length), 1 for a comb of that
- * frequency, near 1 / count for times at random. count >= 1. */
+/* How regularly detours at the times `at` with the lengths `length` repeat with `frequency` (Hz):
+ * the squared modulus of sum(length exp(-2 pi i frequency at)) / sum(length). It is 1 for detours
+ * that all lie whole periods apart, and near 1 / count for detours at random times. count >= 1. */
 double lull_noise_periodicity(const double *at, const double *length, size_t count,
                               double frequency);
 

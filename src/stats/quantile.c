@@ -29,8 +29,9 @@ double lull_quantile(const double *sorted, size_t count, double q)
     return sorted[below] + (position - (double)below) * (sorted[below + 1] - sorted[below]);
 }
 
-/* With B values at or below the quantile, order statistic L (from 1) lies above it when B < L: the
- * largest L with P(B <= L - 1) <= half the rest, and the smallest U with P(B >= U) <= the same. */
+/* Let B be the number of values at or below the quantile; it is binomial. Order statistic L (from
+ * 1) lies above the quantile if B < L. So the lower end is the largest L with P(B <= L - 1) <=
+ * rest, and the upper end the smallest U with P(B >= U) <= rest. */
 bool lull_quantile_ranks(size_t count, double q, double confidence, size_t *ret_low,
                          size_t *ret_high)
 {
@@ -74,7 +75,7 @@ struct lull_prediction lull_predict(const double *sorted, size_t count, double c
 {
     assert(count > 0 && confidence > 0 && confidence < 1);
     double places = (double)count + 1;
-    size_t most = (count + 1) / 2; /* beyond it the two change sides */
+    size_t most = (count + 1) / 2; /* beyond it the two values would change sides */
     size_t rank = (size_t)((1 - confidence) / 2 * places * (1 + 1e-12)); /* 0.025 * 40 is 1 */
     rank = rank < 1 ? 1 : rank > most ? most : rank;
     return (struct lull_prediction){sorted[rank - 1], sorted[count - rank],

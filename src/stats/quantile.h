@@ -1,4 +1,4 @@
-/* Quantiles of a sample and what is known about those of its population.
+/* Quantiles of a sample, and intervals for the quantiles of its population.
  *
  * The interval of a quantile is made of two of the sample's own values (order statistics), whose
  * ranks follow from the binomial distribution: it holds for every continuous distribution, and its
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Ascending, in place. No value is a NaN. */
+/* Sorts ascending, in place. No value may be a NaN. */
 void lull_sort(double *values, size_t count);
 
 /* The q-quantile, 0 <= q <= 1, of an ascending sample of at least one value; between two values it
@@ -34,23 +34,23 @@ struct lull_estimate {
 struct lull_estimate lull_quantile_estimate(const double *sorted, size_t count, double q,
                                             double confidence);
 
-/* Where one more value of the same population is expected: between two values of the sample (order
- * statistics), the closest ones to the middle that enclose it with probability >= confidence, as
- * often on either side; where the sample is too small for that, its smallest and largest.
- * `attained` is the probability, exact for every continuous distribution and independent values: 1
- * - 2 r / (count + 1) for the r-th smallest and r-th largest. count >= 1. Source: Hahn and Meeker,
- * Statistical Intervals, 1991, section 5.4. */
+/* An interval in which one more value of the same population is expected. It lies between the r-th
+ * smallest and the r-th largest value of the sample, with the largest r for which it encloses the
+ * new value with probability >= confidence; where the sample is too small for that, r is 1.
+ * `attained` is the probability, 1 - 2 r / (count + 1): exact for every continuous distribution and
+ * independent values. count >= 1. Source: Hahn and Meeker, Statistical Intervals, 1991, section
+ * 5.4. */
 struct lull_prediction {
     double low, high;
     double attained;
 };
 struct lull_prediction lull_predict(const double *sorted, size_t count, double confidence);
 
-/* Half the sum of the middle values for an even count. */
+/* The median; for an even count half the sum of the two middle values. */
 double lull_median(const double *sorted, size_t count);
 
-/* Median of the distances from the median; `scratch` holds `count` values. Times 1.4826 it
- * estimates the standard deviation of a normal distribution. */
+/* The median of the distances from the median; `scratch` has room for `count` values. Times 1.4826
+ * it estimates the standard deviation of a normal distribution. */
 double lull_mad(const double *sorted, size_t count, double *scratch);
 
 #endif

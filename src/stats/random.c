@@ -6,8 +6,8 @@
 
 /* ==== elementary ============================================================================== */
 
-/* Reductions and series as in common C libraries, but with coefficients of the plain series, so
- * that nothing has to be taken on trust: the terms left out are below 2^-58 of the result. */
+/* Reductions and series are as in common C libraries, but the coefficients are those of the plain
+ * series, so that everybody can check them: the terms left out are below 2^-58 of the result. */
 
 /* ln 2 in two parts; the high one has so few bits that products with an exponent are exact. */
 static const double ln2_high = 0x1.62e42feep-1, ln2_low = 0x1.a39ef35793c76p-33;

@@ -5,8 +5,6 @@
 
 #include <stdint.h>
 
-/* ==== random ================================================================================== */
-
 struct lull_random {
     uint64_t state[4];
 };
@@ -16,14 +14,14 @@ uint64_t lull_random_u64(struct lull_random *random);
 double lull_random_uniform(struct lull_random *random);                 /* in [0, 1) */
 uint64_t lull_random_below(struct lull_random *random, uint64_t bound); /* in [0, bound) */
 
-/* ==== elementary ============================================================================== */
+/* ==== elementary functions ==================================================================== */
 
 /* Logarithm and exponential that give the same bits on every machine.
  *
- * The C library's differ in the last bit between machines and versions, which is enough to send a
- * simulation elsewhere. These consist of IEEE additions, multiplications and divisions in a fixed
- * order (compiled without contraction to fused operations) and are within 1 unit of the last
- * place. */
+ * Those of the C library differ in the last bit between machines and versions, which is enough to
+ * change the course of a simulation. These consist of IEEE additions, multiplications and divisions
+ * in a fixed order (compiled without contraction to fused operations) and are within 1 unit of the
+ * last place. */
 
 /* Natural logarithm of a finite, normal number above 0. */
 double lull_log(double x);

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ==== regress ================================================================================= */
+/* ==== straight lines ========================================================================== */
 
 /* Sums around the weighted means: two passes, because sizes and their squares span many orders. */
 lull_status lull_fit_line(const double *x, const double *y, const double *weights, size_t count,
@@ -51,14 +51,14 @@ lull_status lull_fit_line(const double *x, const double *y, const double *weight
     return LULL_OK;
 }
 
-/* ==== piecewise =============================================================================== */
+/* ==== lines in pieces ========================================================================= */
 
 struct search {
     const double *x, *y, *weights;
     size_t count, most, least;
     bool nonnegative;
     double *best;     /* best[k * (count + 1) + j]: k pieces for the first j points */
-    size_t *break_at; /* where the last of them begins */
+    size_t *break_at; /* likewise: the point at which the last of these pieces begins */
 };
 
 static size_t at(const struct search *search, size_t pieces, size_t end)
@@ -66,12 +66,12 @@ static size_t at(const struct search *search, size_t pieces, size_t end)
     return pieces * (search->count + 1) + end;
 }
 
-/* Of the points of a line, around their means. */
+/* Weighted sums over the points of a line, around their means. */
 struct sums {
     double total, x_mean, y_mean, xx, xy, yy;
 };
 
-/* West's update. */
+/* West's update of means and sums for one more point. */
 static void add_point(struct sums *sums, double x, double y, double weight)
 {
     double dx = x - sums->x_mean, dy = y - sums->y_mean;
@@ -83,7 +83,7 @@ static void add_point(struct sums *sums, double x, double y, double weight)
     sums->yy += weight * dy * (y - sums->y_mean);
 }
 
-/* What the best line leaves. */
+/* The sum of weighted squares that the best line leaves. */
 static double squares_of(const struct sums *sums, bool nonnegative)
 {
     double slope = sums->xx > 0 ? sums->xy / sums->xx : 0;
@@ -115,8 +115,8 @@ static void offer_lines_from(struct search *search, size_t first)
     }
 }
 
-/* Squares that are rounding errors (sums of squares lose half of the digits) are all alike, so that
- * a perfect fit is not cut up further. */
+/* Chooses the number of pieces. Sums of squares lose half of their digits; smaller ones are
+ * rounding errors and count as equal, so that a perfect fit is not divided further. */
 static size_t choose_count(const struct search *search, double penalty)
 {
     double floor = 0, n = (double)search->count;
@@ -151,8 +151,9 @@ static lull_status check(const double *x, size_t count, size_t least, struct lul
     return LULL_OK;
 }
 
-/* In place of a line that would begin below 0. The variance of an intercept is that of any line,
- * residual^2 (1 / sum(w) + mean(x)^2 / sum(w (x - mean)^2)), with the residual of this one. */
+/* Replaces a line that would begin below 0 by one through the origin. The variance of its intercept
+ * is residual^2 (1 / sum(w) + mean(x)^2 / sum(w (x - mean)^2)), as of any line, with its own
+ * residual. */
 static void through_origin(const struct search *search, double confidence, struct lull_piece *piece)
 {
     struct sums sums = {0};
@@ -224,9 +225,9 @@ lull_status lull_fit_pieces(const double *x, const double *y, const double *weig
     return LULL_OK;
 }
 
-/* ==== linear fit ============================================================================== */
+/* ==== several columns ========================================================================= */
 
-/* What is left of a column that depends on others is this much of it, or less. */
+/* A column depends on others if no more than this share of its length is left without them. */
 static const double nothing_left = 1e-13;
 
 static double dot(const double *a, const double *b, size_t count)
@@ -237,7 +238,8 @@ static double dot(const double *a, const double *b, size_t count)
     return sum;
 }
 
-/* Takes the parts along the first n columns out of `vector`, and adds their lengths to `parts`. */
+/* Removes from `vector` its components along the first n columns, and adds their lengths to
+ * `parts`. */
 static void project_out(const double *columns, size_t n, size_t count, double *vector,
                         double *parts)
 {

@@ -63,7 +63,7 @@ double lull_student_tail(double t, double freedom)
     return 0.5 * lull_beta_regularised(freedom / 2, 0.5, freedom / (freedom + t * t));
 }
 
-/* Bisection: the tail falls with t, and a few hundred evaluations cost nothing here. */
+/* By bisection: the tail falls with t, and a few hundred evaluations cost nothing here. */
 double lull_student_quantile(double p, double freedom)
 {
     assert(p > 0 && p < 1 && freedom >= 1);

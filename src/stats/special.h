@@ -1,14 +1,15 @@
-/* Functions behind intervals. Accurate to about 1e-12 relative in the ranges used here. */
+/* Special functions that confidence intervals need. Their relative error is about 1e-12 in the
+ * ranges used here. */
 #ifndef LULL_STATS_SPECIAL_H
 #define LULL_STATS_SPECIAL_H
 
 #include <stdint.h>
 
-/* Logarithm of the gamma function for x > 0. C's lgamma() writes a variable that all threads share.
- */
+/* The logarithm of the gamma function for x > 0. Unlike C's lgamma(), it writes no variable that
+ * all threads share. */
 double lull_log_gamma(double x);
 
-/* Regularised incomplete beta function I_x(a, b) for a, b > 0 and x in [0, 1], by its continued
+/* The regularised incomplete beta function I_x(a, b) for a, b > 0 and x in [0, 1], by its continued
  * fraction. Source: DLMF 8.17.22. */
 double lull_beta_regularised(double a, double b, double x);
 

@@ -26,8 +26,8 @@ void lull_tape_clean_name(char *name)
             *at = '_';
 }
 
-/* Where such a file system has no blocks left, whoever writes into a mapping dies of SIGBUS. Btrfs
- * lets a file that is still empty be an exception. */
+/* Btrfs takes new blocks for every change. Where it has none left, a process that writes into a
+ * mapping dies of SIGBUS. A file that is still empty can be made an exception. */
 void lull_tape_write_in_place(int fd)
 {
     struct statfs system;
@@ -39,10 +39,10 @@ void lull_tape_write_in_place(int fd)
     ioctl(fd, FS_IOC_SETFLAGS, &flags);
 }
 
-/* ---- which node -------------------------------------------------------------------------------
- */
+/* ---- which node ------------------------------------------------------------------------------ */
 
-/* Two nodes may have one name; they have not booted as one. 0: it is not known. */
+/* A number for this node, from the id of its last boot, because two nodes may have the same name.
+ * 0: the id is not known. */
 static uint64_t node_key(void)
 {
     char text[64];
@@ -71,10 +71,9 @@ static bool name_file(const char *run, unsigned number, char *path, size_t size)
     return length > 0 && (size_t)length < size;
 }
 
-/* ---- making it --------------------------------------------------------------------------------
- */
+/* ---- making the file ------------------------------------------------------------------------- */
 
-/* All of the first page has blocks, so that writing into a mapping of it cannot fail. */
+/* Reserves the blocks of the whole first page, so that writing into a mapping of it cannot fail. */
 static bool write_first_page(int fd, uint64_t node)
 {
     const struct lull_tape_container_header header = {
@@ -106,8 +105,7 @@ static int make_file(const char *path, uint64_t node)
     return -1;
 }
 
-/* ---- opening it -------------------------------------------------------------------------------
- */
+/* ---- opening the file ------------------------------------------------------------------------ */
 
 static bool read_header(int fd, struct lull_tape_container_header *header)
 {
@@ -123,7 +121,8 @@ static bool is_container(const struct lull_tape_container_header *header)
            header->flags == LULL_TAPE_NODE_RECORDED;
 }
 
-/* 1: it is this node's; 0: it is another's; -1: who makes it has died, or takes too long. */
+/* 1: the file is this node's; 0: it is another node's; -1: the process that makes it has died, or
+ * takes longer than MOST_WAITS ms. */
 static int look_at(int fd, uint64_t node)
 {
     struct lull_tape_container_header header;
@@ -182,10 +181,10 @@ int lull_tape_container_open(const char *run, char *path, size_t size)
     return -1;
 }
 
-/* ---- who is in it -----------------------------------------------------------------------------
- */
+/* ---- which processes are in it --------------------------------------------------------------- */
 
-/* Of the entries from `offset` on, 1: the process is there; 0: it is not; -1: it may be behind. */
+/* Looks for a process in `count` entries from `offset` on. 1: it is there; 0: it is in none; -1: it
+ * may be in the next table. */
 static int look_through(int fd, uint64_t offset, uint32_t count, uint32_t process)
 {
     enum { SOME = 32 };
@@ -225,7 +224,7 @@ static bool has_by_name(int folder, const char *name, uint32_t process)
     return found;
 }
 
-/* Not opendir, which allocates. */
+/* Reads the folder without opendir, which allocates. */
 bool lull_tape_containers_have(const char *run, uint32_t process)
 {
     _Alignas(struct dirent64) char bytes[1024];

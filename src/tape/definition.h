@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Writes one definition at `space`. Fields that do not fit are counted and not written: when
- * lull_tape_build_end() returns more than `capacity`, call again with that much. */
+/* Writes one definition at `space`. Fields that do not fit are counted and not written: where
+ * lull_tape_build_end() returns more than `capacity`, build the definition again with that much. */
 struct lull_tape_builder {
     unsigned char *space;
     size_t capacity, size;
@@ -21,11 +21,11 @@ void lull_tape_build_u32(struct lull_tape_builder *builder, uint32_t value);
 void lull_tape_build_u64(struct lull_tape_builder *builder, uint64_t value);
 void lull_tape_build_f64(struct lull_tape_builder *builder, double value);
 void lull_tape_build_text(struct lull_tape_builder *builder, const char *text);
-/* Pads, sets the size, and returns it. */
+/* Pads the definition, sets its size, and returns it in bytes. */
 size_t lull_tape_build_end(struct lull_tape_builder *builder);
 
-/* Reads the fields of one definition. After a field that does not fit all values are 0 and `bad`
- * is set. */
+/* Reads the fields of one definition, in their order. From the first field that does not fit on,
+ * all values are 0 and `bad` is set. */
 struct lull_tape_fields {
     const unsigned char *at, *end;
     bool bad;
@@ -34,7 +34,7 @@ struct lull_tape_fields {
 uint32_t lull_tape_field_u32(struct lull_tape_fields *fields);
 uint64_t lull_tape_field_u64(struct lull_tape_fields *fields);
 double lull_tape_field_f64(struct lull_tape_fields *fields);
-/* Not terminated; points into the file. */
+/* The text is not terminated and points into the file. */
 const char *lull_tape_field_text(struct lull_tape_fields *fields, uint32_t *ret_length);
 
 #endif

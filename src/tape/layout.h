@@ -6,8 +6,9 @@
  *     RUN/lull-tape                       anchor: the text LULL_TAPE_ANCHOR, nothing else
  *     RUN/definitions                     definitions with ids valid in the whole run (optional)
  *     RUN/<p / 1000>/<p>.tape             all of process p, in extents, as a recorder writes it
- *     RUN/<node>.tapes                    the same of all processes of a node (tape/container.h,
- * node.h)
+ *     RUN/<node>.tapes                    the same of all processes of a node: as their recorders
+ *                                         write it (tape/container.h), or as `lull pack` does (the
+ *                                         last section of this file)
  *
  * or, as lull itself writes it, and recorders did before version 3,
  *
@@ -22,8 +23,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-
-/* ==== layout ================================================================================== */
 
 #define LULL_TAPE_ANCHOR_NAME "lull-tape"
 #define LULL_TAPE_ANCHOR      "lull-tape 3\n"
@@ -43,26 +42,28 @@
 
 enum lull_tape_flags {
     LULL_TAPE_SHARED_IDS = 1,     /* ids are those of RUN/definitions, peers and targets are process
-                                     numbers; else ids of the process, peers are ranks in the
-                                     communicator */
+                                     numbers; without the flag ids are those of the process's own
+                                     definitions, peers are ranks in the communicator */
     LULL_TAPE_CLOSED = 2,         /* the location ended in an orderly way */
     LULL_TAPE_BUDGET_REACHED = 4, /* recording stopped at the size budget */
     LULL_TAPE_TAILED = 8,         /* records from `flushed` on are in the .tail file */
     LULL_TAPE_WRITE_FAILED = 16,  /* recording stopped because the file could not be written */
     LULL_TAPE_PROFILE = 32,       /* only sums were asked for */
-    LULL_TAPE_RING = 64           /* the newest chunks alone are kept: see LULL_TAPE_PART_RING */
+    LULL_TAPE_RING = 64           /* only the newest chunks are kept: see LULL_TAPE_PART_RING */
 };
 
+/* Which fields of struct lull_tape_ends hold something. */
 enum lull_tape_known {
-    LULL_TAPE_KNOWN_SPAN = 1,  /* what is said of times is known */
-    LULL_TAPE_KNOWN_SOUND = 2, /* no damage was found there */
-    LULL_TAPE_KNOWN_BEHIND = 4 /* there is a slot behind the committed records */
+    LULL_TAPE_KNOWN_SPAN = 1,  /* `first` and `last` are known */
+    LULL_TAPE_KNOWN_SOUND = 2, /* no damage was found in the chunks that they come from */
+    LULL_TAPE_KNOWN_BEHIND = 4 /* `behind` is known: there is a slot behind the committed records */
 };
 
-/* What opening a run has to know of the records of a location, so that it need not read them. */
+/* What opening a run has to know of the records of a location. Where it stands in a file, opening
+ * need not read the records themselves. */
 struct lull_tape_ends {
-    uint64_t first, last;     /* ticks, of what its first chunk and its last two hold; empty:
-                                 first > last */
+    uint64_t first, last;     /* ticks: the earliest and the latest time in the location's first
+                                 chunk and its last two; first > last: these hold no times */
     unsigned char behind[16]; /* the slot behind its last record */
     uint32_t known;           /* enum lull_tape_known */
     uint32_t reserved;
@@ -89,10 +90,10 @@ struct lull_tape_header {
     uint16_t flags;
     uint32_t reserved;
     uint64_t source_id;
-    /* Bytes of records that are complete. Stored with release order after the bytes themselves;
-     * what lies behind is being written, or zero. */
+    /* Bytes of records that are complete. It is stored with release order after the bytes
+     * themselves; the bytes behind them are being written, or zero. */
     uint64_t committed;
-    char name[128]; /* terminated */
+    char name[128]; /* of the location, terminated */
     /* With LULL_TAPE_TAILED: the first `flushed` bytes of the records, a multiple of
      * LULL_TAPE_CHUNK, are in this file; what follows stands at the start of the .tail file, which
      * is one chunk that the recorder writes through a mapping, copies here when it is full, and
@@ -100,13 +101,14 @@ struct lull_tape_header {
      * program pays for one copy instead of a page fault for every page that it fills. */
     uint64_t flushed;
     struct lull_tape_cores cores;
-    /* Where the thread came out of MPI_Init and went into MPI_Finalize, in ticks; 0: it did not.
-     * Since version 2. */
+    /* When the thread left MPI_Init and entered MPI_Finalize, in ticks; 0: it did not. Since
+     * version 2. */
     uint64_t main_begin, main_end;
     /* The cores that the thread may use: bit i % 64 of the word i / 64 is core i, as the system
-     * numbers them. All 0: not known, as in runs of recorders that did not tell. */
+     * numbers them. All 0: not known, as in runs of older recorders. */
     uint64_t core_set[LULL_TAPE_CORE_WORDS];
-    struct lull_tape_ends ends; /* of what a recorder has closed; else nothing of it is known */
+    struct lull_tape_ends ends; /* written when a recorder closes the location; before that
+                                   `known` is 0 */
 };
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -129,17 +131,18 @@ union lull_tape_slot {
 #define LULL_TAPE_MOST_IDS   LULL_TAPE_NO_ID /* ids are below this */
 #define LULL_TAPE_MOST_EXTRA 15
 #define LULL_TAPE_OPEN       UINT32_MAX /* value of a CALL that has not ended */
-#define LULL_TAPE_MOST_MERGED \
-    (UINT64_C(1) << 32) /* calls that a record stands for beside its own */
+/* A record stands for at most so many calls beside its own. */
+#define LULL_TAPE_MOST_MERGED (UINT64_C(1) << 32)
 
 enum lull_tape_kind {
     LULL_TAPE_NOTHING = 0, /* never written: the file was extended to here */
     LULL_TAPE_PAD,         /* skip to the next chunk */
 
-    /* id: region. A CALL* holds no other ENTER, LEAVE or CALL; value: duration in ticks, below
-     * LULL_TAPE_OPEN. A CALL may have its duration in a slot of its own; so may the others, in
-     * their last one, when value is LULL_TAPE_OPEN. A CALL with that value behind the committed
-     * length is open and shows where a process died or hangs. */
+    /* id: region. Within the time of a CALL* lies no other ENTER, LEAVE or CALL*. Its value is its
+     * duration in ticks, below LULL_TAPE_OPEN. A CALL with extra 1 has its duration in that slot
+     * instead. The other CALL_* have a long duration in one more slot, their last, and then their
+     * value is LULL_TAPE_OPEN. A CALL with that value behind the committed length has not ended: it
+     * shows where a process died or hangs. */
     LULL_TAPE_ENTER,
     LULL_TAPE_LEAVE,
     LULL_TAPE_CALL,             /* + u64[0] duration, u64[1] how many more calls of the same kind
@@ -148,8 +151,9 @@ enum lull_tape_kind {
     LULL_TAPE_CALL_RECV,        /* + message: the whole of a blocking receive, matched */
     LULL_TAPE_CALL_ISEND,       /* + message: opens the location's next request */
     LULL_TAPE_CALL_IRECV,       /* + message: opens the location's next request */
-    LULL_TAPE_CALL_WAIT,        /* + completions; with none: of all open requests, as posted, which
-                                   are the newest ones without a gap */
+    LULL_TAPE_CALL_WAIT,        /* + completions; without any, all open requests have completed as
+                                   they were posted; these are then the newest requests, without a
+                                   gap */
     LULL_TAPE_CALL_COLLECTIVE,  /* + collective, the operation follows from the region */
     LULL_TAPE_CALL_ICOLLECTIVE, /* + collective: opens the location's next request */
     LULL_TAPE_CALL_SENDRECV,    /* + message sent + message received */
@@ -157,7 +161,7 @@ enum lull_tape_kind {
     LULL_TAPE_STATE, /* id: state; value or u64[0]: duration */
     LULL_TAPE_FLUSH, /* value or u64[0]: duration */
 
-    /* Events by themselves, value: op. id: communicator, window, file, marker by kind. */
+    /* Events by themselves. id: communicator, window, file or marker, depending on the kind. */
     LULL_TAPE_MESSAGE,    /* value: LULL_TAPE_MESSAGE_*; + u64 bytes, u64 request; i32 peer, tag,
                              u32 mode of a send, 0 */
     LULL_TAPE_COLLECTIVE, /* value: op, bit 31: end; + u64 sent, received; u64 request, i32 root */
@@ -165,26 +169,29 @@ enum lull_tape_kind {
     LULL_TAPE_NUMBER,     /* value: LULL_TAPE_NUMBER_*; + u64[0]; of a wait for threads also u32[2]
                              location, u32[3] threads */
     LULL_TAPE_COUNTERS,   /* extra readings: u64[0] value, u32[2] counter */
-    LULL_TAPE_COMPLETE,   /* + completions, those that did not fit into a CALL_WAIT */
-    LULL_TAPE_COUNTS,     /* value: number of counters; what those with the ids from `id` on have
-                             counted since their previous reading: two u64 in each slot */
-    LULL_TAPE_CALL_LIKE,  /* id: a shape, see lull_tape_shape_of; value: duration. A call like the
+    LULL_TAPE_COMPLETE,   /* + completions that did not fit into a CALL_WAIT */
+    LULL_TAPE_COUNTS,    /* value: number n of counters, those with the ids from `id` to id + n - 1;
+                             + two u64 in each slot: what each has counted since its previous
+                             reading */
+    LULL_TAPE_CALL_LIKE, /* id: a shape, see lull_tape_shape_of; value: duration. A call like the
                              location's last one of that shape. Since version 3 */
-    /* At the begin of each chunk of a ring but a location's first, for who begins to read there and
-     * for nobody else: the regions that are open, from outside in, and a RESUME. */
+    /* Each chunk of a ring, except a location's first, begins with an OPENED for each region that
+     * is open, from the outermost to the innermost, and a RESUME. They are for a reader who begins
+     * at this chunk; others skip them. */
     LULL_TAPE_OPENED, /* id: region; + u64[0] when it was entered */
-    LULL_TAPE_RESUME, /* value: 1 in a pause; + u64[0] number of the location's next request. What
-                         was opened before has a smaller one; what stands before has ended by now,
-                         and no CALL_LIKE behind means a call before */
+    LULL_TAPE_RESUME, /* value: 1 in a pause, else 0; + u64[0] number of the location's next
+                         request: requests opened before have smaller ones. All calls before it have
+                         ended, and no CALL_LIKE behind it stands for a call before it */
     LULL_TAPE_KINDS
 };
 
-/* The kinds whose records have shapes: messages and collective operations with their calls. */
+/* The kinds whose records have shapes (tape/records.h): calls that send, receive or begin a
+ * collective operation. */
 #define LULL_TAPE_SHAPED                                                                  \
     (1U << LULL_TAPE_CALL_SEND | 1U << LULL_TAPE_CALL_RECV | 1U << LULL_TAPE_CALL_ISEND | \
      1U << LULL_TAPE_CALL_IRECV | 1U << LULL_TAPE_CALL_COLLECTIVE |                       \
      1U << LULL_TAPE_CALL_ICOLLECTIVE | 1U << LULL_TAPE_CALL_SENDRECV)
-#define LULL_TAPE_SHAPES 256 /* that a location has at a time */
+#define LULL_TAPE_SHAPES 256 /* shapes that a location has at a time */
 
 /* Message slot of CALL_SEND and its like: i32[0] peer, i32[1] tag,
  * u64[1] = bytes (40 bits) | communicator << 40 (24 bits). */
@@ -197,16 +204,17 @@ enum lull_tape_kind {
  * CALL_ISEND, CALL_IRECV and CALL_ICOLLECTIVE opened them.
  *  u32[3] = 0: requests u32[0] .. u32[0] + u32[1] - 1 have completed as they were posted;
  *  u32[3] = LULL_TAPE_CANCELLED: request u32[0] was withdrawn;
- *  u32[3] = LULL_TAPE_FREED: receive u32[0] goes on, and nobody will hear of its end;
+ *  u32[3] = LULL_TAPE_FREED: the program gave up the request of receive u32[0], which may still
+ *              complete without a record;
  *  else:       receive u32[0] has matched source i32[1] and tag i32[2];
- *              u32[3] = LULL_TAPE_MATCHED | size, or with LULL_TAPE_LARGE the size is in u64[0] of
- *              one slot more. */
+ *              u32[3] = LULL_TAPE_MATCHED | size in bytes, or with LULL_TAPE_LARGE the size is in
+ *              u64[0] of one more slot. */
 #define LULL_TAPE_CANCELLED UINT32_C(1)
 #define LULL_TAPE_FREED     UINT32_C(2)
 #define LULL_TAPE_MATCHED   UINT32_C(0x80000000)
 #define LULL_TAPE_LARGE     UINT32_C(0x40000000)
 
-/* As the request of a MESSAGE or a COLLECTIVE: opens the location's next one. */
+/* As the request of a MESSAGE or a COLLECTIVE: the record opens the location's next request. */
 #define LULL_TAPE_NEXT_REQUEST (UINT64_MAX - 1)
 
 /* The operation of a COLLECTIVE record. */
@@ -250,7 +258,7 @@ enum lull_tape_io {
     LULL_TAPE_IO_OTHER
 };
 
-/* As a peer, a target or a root: any, or none there is; MPI_PROC_NULL. */
+/* As a peer, a target or a root. ANY: any process, or there is none; NOBODY: MPI_PROC_NULL. */
 enum { LULL_TAPE_ANY = -1, LULL_TAPE_NOBODY = -2 };
 #define LULL_TAPE_NO_REQUEST UINT64_MAX
 
@@ -265,7 +273,7 @@ enum lull_tape_message {
     LULL_TAPE_MESSAGES
 };
 
-/* The mode of a send; STANDARD: the function that sends says it. */
+/* The mode of a send. STANDARD: the mode is that of the function that sends, such as MPI_Ssend. */
 enum lull_tape_mode {
     LULL_TAPE_MODE_STANDARD,
     LULL_TAPE_MODE_BUFFERED,
@@ -288,12 +296,13 @@ enum lull_tape_number {
     LULL_TAPE_NUMBER_MEASURE_OFF,
     LULL_TAPE_NUMBER_MEASURE_ON,
     LULL_TAPE_NUMBER_MARKER,
-    /* Threads that others make have numbers in their process, from 1 on; THREAD_BEGIN and
-     * THREAD_END have them, too, 0 where there is none. */
+    /* The number of the thread that is made: in its process, from 1 on. THREAD_BEGIN and THREAD_END
+     * of that thread have the same number, or 0 where it is not known. */
     LULL_TAPE_NUMBER_THREAD_CREATE,
-    /* For the end of the thread with that number, with its location (the number in the name of its
-     * file, LULL_TAPE_NO_LOCATION: not known) and 0 threads; or for as many threads as meet at a
-     * barrier, all of which have the same number then, and no location. */
+    /* A wait for the end of another thread has the number of that thread, its location (the number
+     * in the name of its file; LULL_TAPE_NO_LOCATION: not known) and 0 threads. A wait at a barrier
+     * has a number that is the same for all who meet there, how many threads these are, and no
+     * location. */
     LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN,
     LULL_TAPE_NUMBER_THREAD_WAIT_END,
     LULL_TAPE_NUMBERS
@@ -301,54 +310,55 @@ enum lull_tape_number {
 #define LULL_TAPE_NO_LOCATION UINT32_MAX
 #define LULL_TAPE_NO_RANK     UINT64_MAX
 
-/* ---- files of sums ----------------------------------------------------------------------------
- */
+/* ---- files of sums --------------------------------------------------------------------------- */
 
 #define LULL_TAPE_SUMS_MAGIC    "LULLSUMS"
 #define LULL_TAPE_MOST_COUNTERS 6 /* of one location */
 
-/* Followed by two lull_tape_sum for each region id below `regions`: outside, then inside of OpenMP
- * parallel regions. Updated in place while the thread runs, whether or not events are kept: with
- * them the times of a whole run are exact even where its events are not complete. What of the
- * thread's life is in none of the sums and fields below was spent outside of all regions. A region
- * that is open has its time up to when a chunk was full last. */
+/* The header is followed by two lull_tape_sum for each region id below `regions`: outside, then
+ * inside of OpenMP parallel regions. The recorder updates all of it in place while the thread runs,
+ * whether or not events are kept, so that the times of a whole run are exact even where its events
+ * are not complete. The rest of the thread's life, which is in none of the sums and fields, was
+ * spent outside of all regions. The sum of a region that is still open holds its time up to the
+ * moment when the recorder last filled a chunk. */
 struct lull_tape_sums_header {
     char magic[8];
     uint32_t version, byte_order;
     uint32_t header_size, sum_size;
     uint32_t process, number;
     uint64_t regions;
-    uint64_t begin, end;  /* ticks: the thread's life so far; never before what the sums hold */
-    uint64_t paused;      /* ticks in which the program did not want to be measured */
-    uint64_t absent;      /* ticks between one thread's end and the next one's begin */
-    uint64_t flushing[2]; /* ticks in which the recorder wrote: outside, inside of parallel */
+    uint64_t begin, end; /* ticks: the thread's life so far; the sums never add up to more */
+    uint64_t paused;     /* ticks in which the program did not want to be measured */
+    uint64_t absent;     /* ticks between one thread's end and the next one's begin */
+    uint64_t
+        flushing[2]; /* ticks in which the recorder wrote: outside, inside of parallel regions */
     uint32_t n_counters, reserved;
-    uint32_t counters[LULL_TAPE_MOST_COUNTERS]; /* their ids */
-    uint64_t counted[LULL_TAPE_MOST_COUNTERS];  /* outside of all regions */
+    uint32_t counters[LULL_TAPE_MOST_COUNTERS]; /* the ids of the counters */
+    uint64_t counted[LULL_TAPE_MOST_COUNTERS];  /* what they counted outside of all regions */
 };
 
 struct lull_tape_sum {
-    uint64_t visits, ticks; /* ticks directly inside, without the regions within */
-    uint64_t counts[];      /* of each counter directly inside */
+    uint64_t visits, ticks; /* ticks directly in the region, without the regions within it */
+    uint64_t counts[];      /* [n_counters]: what was counted in these ticks */
 };
 
-/* ---- files of spawned worlds -------------------------------------------------------------------
- */
+/* ---- files of spawned worlds ----------------------------------------------------------------- */
 
 #define LULL_TAPE_SPAWNED_NAME  "spawned" /* a folder */
-#define LULL_TAPE_NODES_NAME    "nodes"   /* a folder, of recorders among themselves */
+#define LULL_TAPE_NODES_NAME    "nodes"   /* a folder that only recorders use */
 #define LULL_TAPE_SPAWNED_MAGIC "LULLSPWN"
 
-/* RUN/spawned/<application>, followed by the process numbers of its parents, u32 each: which
- * process numbers a world of MPI has that others have spawned. For the recorders among themselves.
- */
+/* RUN/spawned/<application> tells the recorders which process numbers a world of MPI has that other
+ * processes have spawned. This struct, followed by the process numbers of its parents, u32 each. */
 struct lull_tape_spawned {
     char magic[8];
     uint32_t version, byte_order;
     uint32_t application;  /* as in PROCESS definitions */
-    uint32_t first, count; /* process numbers by rank */
+    uint32_t first, count; /* rank r is process `first` + r, r < `count` */
     uint32_t n_parents;
 };
+
+/* ---- heads of records ------------------------------------------------------------------------ */
 
 static inline uint32_t lull_tape_head(unsigned kind, unsigned extra, uint32_t id)
 {
@@ -384,9 +394,10 @@ struct lull_tape_definitions_header {
 
 #define LULL_TAPE_WHOLE_RUN UINT32_MAX
 
-/* Values of fields. New ones go to the end; none may change its number. */
+/* The enumerations that follow are values of fields. New values go to the end; none may change its
+ * number, because files hold them. */
 
-/* What a region belongs to and what it is for. */
+/* What a region belongs to (paradigm) and what it is for (role). */
 enum lull_tape_paradigm {
     LULL_TAPE_PARADIGM_USER = 0,
     LULL_TAPE_PARADIGM_COMPILER = 1,
@@ -473,22 +484,24 @@ enum lull_tape_thread {
     LULL_TAPE_THREAD_FREE = 3
 };
 
-/* A definition: this, then `size - 16` bytes of fields, padded to a multiple of 8. The fields of
- * each kind are listed in order: u8, u32, u64, i64, f64 by width, text as u32 length + bytes. */
+/* A definition is this struct and `size` - 16 bytes of fields, padded to a multiple of 8. The enum
+ * below lists the fields of each kind in their order: u32, u64, i64 and f64 by width, text as a u32
+ * length and its bytes. */
 struct lull_tape_definition {
-    uint32_t size; /* with this header and padding */
+    uint32_t size; /* bytes, with this struct and the padding */
     uint16_t kind;
     uint16_t reserved;
-    uint32_t id; /* what records and other definitions call it: below LULL_TAPE_MOST_IDS and the
-                    file's number of bytes; counted from 0 they are */
+    uint32_t id; /* what records and other definitions call it: counted from 0, so below
+                    LULL_TAPE_MOST_IDS and below the file's number of bytes */
     uint32_t reserved2;
 };
 
 enum lull_tape_definition_kind {
     LULL_TAPE_DEFINE_RUN = 1, /* i64 duration ns, i64 origin ns, i64 start_realtime, f64 resolution,
-                                 f64 error, u32 has_states, text producer. In RUN/definitions last
-                                 of all, when a run ends in an orderly way; in a process's first,
-                                 without duration and origin */
+                                 f64 error, u32 has_states, text producer. In RUN/definitions it is
+                                 the last definition, written when a run ends in an orderly way; in
+                                 definitions of a process it is the first, and duration and origin
+                                 mean nothing */
     LULL_TAPE_DEFINE_CLOCK,   /* u64 ticks, i64 ns, f64 error: a point of the process's clock; with
                                  none, ticks are ns */
     LULL_TAPE_DEFINE_NODE,    /* u32 parent, text name, text class */
@@ -501,39 +514,40 @@ enum lull_tape_definition_kind {
                                  u32 members listed, that many u32 process numbers (or locations of
                                  a team), text name. Across processes, communicators with the same
                                  key are one; one of them lists the members unless they are the
-                                 `size` processes from `first` on. Behind it, u64 rank (optional):
-                                 the process does not know all members, but is this one of them;
-                                 LULL_TAPE_NO_RANK: it is none of them */
+                                 `size` processes from `first` on. Behind the text, u64 rank
+                                 (optional): the process does not know all members, but has this
+                                 rank among them; LULL_TAPE_NO_RANK: it is no member */
     LULL_TAPE_DEFINE_COUNTER, /* u64 source, u32 role, text name, text unit */
     LULL_TAPE_DEFINE_MARKER,  /* u64 source, text name */
     LULL_TAPE_DEFINE_OBJECT,  /* text path, text build id (hexadecimal or ""): a file with code */
     LULL_TAPE_DEFINE_SITE,    /* id: that of a region; u32 region, u32 code, u32 n, n times: u32
-                                 object, u64 offset. The calls of `region` from the place `offset`
-                                 (of the calling instruction, as the file counts addresses), which
-                                 is called from the next place, and so on; with another code, see
-                                 enum lull_tape_code, there is one place */
+                                 object, u64 offset. The region `id` stands for the calls of
+                                 `region` from the first place; that place is called from the second
+                                 one, and so on. An offset is that of the calling instruction, as
+                                 the object file counts addresses. With another code than CALLS
+                                 (enum lull_tape_code) there is one place */
     LULL_TAPE_DEFINE_OFFSET,  /* i64 ns, i64 offset, f64 error: when the process's clock says `ns`,
-                                 that  of the run is `offset` ahead, within `error`; between two of
-                                 these  and beyond them it is a straight line */
-    LULL_TAPE_DEFINE_WORLD,   /* u32 first, u32 size, u32 rank: the process is `rank` of a world of
-                                 MPI,   whose ranks are called `first` to `first` + size - 1 where
-                                 process   numbers stand in definitions and records of its processes
-                               */
+                                 the clock of the run is `offset` ns ahead of it, within `error` ns.
+                                 Between two of these, and beyond, the offset is a straight line */
+    LULL_TAPE_DEFINE_WORLD,   /* u32 first, u32 size, u32 rank: the process has `rank` in a world of
+                                 MPI with `size` ranks. Where definitions and records of these
+                                 processes hold process numbers, `first` + r means rank r of it */
     LULL_TAPE_DEFINE_FAR,     /* id: that of a communicator, one group of an intercommunicator; u64
                                  link, u64 own, u64 theirs, u32 size, u32 first, u32 members listed,
                                  that many u32 process numbers: its other group, where no key could
-                                 name both. The other one has the same link, where a member knows it
-                                 (0: it does not), else `own` and `theirs` the other way round */
+                                 name both. The FAR of the other group has the same link, where a
+                                 member knows it (0: none does), else `own` and `theirs` swapped */
     LULL_TAPE_DEFINE_THROTTLED,   /* id: that of a region; u64 ns, u64 calls: its calls are left out
-                                   from here on because their mean was so short; how many they were,
-                                   in a later definition, or LULL_TAPE_NOT_COUNTED */
+                                   from here on because their mean duration was only `ns`. `calls`
+                                   is LULL_TAPE_NOT_COUNTED at first; a later definition says how
+                                   many were left out */
     LULL_TAPE_DEFINE_DISTURBANCE, /* u64 seed, text: the recorder disturbed the program on purpose,
-                                     as the lines say (lull record --inject) */
-    LULL_TAPE_DEFINE_HELD, /* u64 known, u64 unknown: how many messages of the process were held
-                              back or late by themselves, and of how many it was not known when
-                              they were sent */
-    LULL_TAPE_DEFINE_FILE, /* u32 kind (enum lull_tape_file_kind), text path or name: what transfers
-                              of I/O have as their id */
+                                     as the lines of the text say (lull record --inject) */
+    LULL_TAPE_DEFINE_HELD, /* u64 known, u64 unknown: `known` messages of the process were delayed,
+                              or were late enough by themselves; `unknown` could not be delayed,
+                              because the time when they were sent was not known */
+    LULL_TAPE_DEFINE_FILE, /* u32 kind (enum lull_tape_file_kind), text path or name: a file that
+                              I/O TRANSFERs have as their id */
     LULL_TAPE_DEFINITIONS
 };
 
@@ -551,19 +565,20 @@ enum lull_tape_file_kind {
 
 /* What the place of a SITE is. */
 enum lull_tape_code {
-    LULL_TAPE_CODE_CALLS = 0,   /* where the region is called */
-    LULL_TAPE_CODE_BLOCK = 1,   /* where the code of the region begins, which has its name */
-    LULL_TAPE_CODE_FUNCTION = 2 /* where the region begins, a function of that name */
+    LULL_TAPE_CODE_CALLS = 0, /* where the region is called from */
+    LULL_TAPE_CODE_BLOCK = 1, /* where the code of the region begins, as of a parallel region; it is
+                                   called like `region` and the place together */
+    LULL_TAPE_CODE_FUNCTION = 2 /* where a function begins; the region is called like it */
 };
 
-/* ==== process ================================================================================= */
+/* ==== the file of a process =================================================================== */
 
-/* Tape: the file of a process, RUN/<p / 1000>/<p>.tape, in which a recorder writes all that it
- * records: extents, and tables that say what they are part of. In the file of a node (container.h)
- * many processes have all of that. */
+/* RUN/<p / 1000>/<p>.tape, in which a recorder writes all that it records of process p: extents,
+ * and tables that say what each extent is part of. The file of a node that recorders write
+ * (tape/container.h) holds the same for each of its processes. */
 
 #define LULL_TAPE_PROCESS_MAGIC "LULLPROC"
-#define LULL_TAPE_PAGE          4096 /* extents begin at multiples of this and are as long */
+#define LULL_TAPE_PAGE          4096 /* begin and size of extents are multiples of this */
 #define LULL_TAPE_TABLES        20   /* of extents, beside the one behind the header */
 
 /* What an extent is part of. The parts of one location, or the definitions, follow each other in
@@ -572,34 +587,35 @@ enum lull_tape_part {
     LULL_TAPE_PART_NONE,        /* not (yet) in use */
     LULL_TAPE_PART_DEFINITIONS, /* each like a file of definitions: a header, then definitions */
     LULL_TAPE_PART_HEAD,        /* struct lull_tape_header */
-    LULL_TAPE_PART_RECORDS,     /* chunks; of all that there are, `flushed` bytes count */
+    LULL_TAPE_PART_RECORDS,     /* chunks; the first `flushed` bytes of all of them are records */
     LULL_TAPE_PART_TAIL,        /* the chunk that is being filled */
     LULL_TAPE_PART_SUMS,        /* like a file of sums */
-    LULL_TAPE_PART_RING, /* one chunk; `pages` says which of its location, counted from 0. When
-                            it gives way to a newer one, of any location, the entry is NONE until
-                            that is written. Of a location those count that follow each other
-                            up to `flushed` */
+    LULL_TAPE_PART_RING, /* one chunk of a ring; `pages` is its number among the chunks of its
+                            location, from 0. When a newer chunk, of any location, takes its place,
+                            the entry is NONE until the newer one is written. The chunks of a
+                            location that count are the last ones without a gap up to `flushed` */
     LULL_TAPE_PARTS
 };
 
-/* `part` is stored last, with release order, before the extent is used. */
+/* An entry of a table. `part` is stored last, with release order, before the extent is used. */
 struct lull_tape_extent {
-    uint32_t page, pages; /* where it begins and how long it is */
-    uint32_t location;    /* its number in the process; 0 of definitions */
+    uint32_t page, pages; /* where it begins and how long it is, in pages */
+    uint32_t location;    /* the location's number in the process; 0 for definitions */
     uint32_t part;
 };
 
-/* A page with this, and behind it as many extents as fit. The table with index k has 256 << k
- * extents more. Where extents and tables stand counts from the begin of the file. */
+/* The first page holds this, and behind it as many extents as fit. The table with index k has
+ * 256 << k more extents. Extents and tables are found by their distance from the begin of the file.
+ */
 struct lull_tape_process_header {
     char magic[8];
     uint32_t version, byte_order;
     uint32_t header_size; /* of this struct; the first extent stands there */
     uint32_t process;     /* its number, p of the file name */
     uint64_t end;         /* bytes of the file that are given out; 0 in the file of a node */
-    uint32_t n_extents;   /* that are given out; some of them may be NONE */
+    uint32_t n_extents;   /* entries that are given out; some of them may be NONE */
     uint32_t reserved;
-    uint64_t tables[LULL_TAPE_TABLES]; /* where they stand; 0: there is none yet */
+    uint64_t tables[LULL_TAPE_TABLES]; /* where each table stands; 0: there is none yet */
 };
 
 /* Extents in the first page. */
@@ -607,8 +623,9 @@ struct lull_tape_process_header {
     ((uint32_t)((LULL_TAPE_PAGE - sizeof(struct lull_tape_process_header)) / \
                 sizeof(struct lull_tape_extent)))
 
-/* Which table the entry with that number stands in, and at which place, where `first` entries stand
- * behind a header and the table with index k has 256 << k more; -1: behind the header. */
+/* Returns the index of the table that holds an entry, or -1 for the page of the header, which holds
+ * `first` entries; the table with index k holds 256 << k more. *ret_place becomes the entry's place
+ * in that table or page. */
 static inline int lull_tape_table_behind(uint32_t first, uint32_t entry, uint32_t *ret_place)
 {
     int table = -1;
@@ -621,20 +638,19 @@ static inline int lull_tape_table_behind(uint32_t first, uint32_t entry, uint32_
     return table;
 }
 
-/* The same of extents. */
+/* The same for the extents of a process. */
 static inline int lull_tape_table_of(uint32_t extent, uint32_t *ret_place)
 {
     return lull_tape_table_behind(LULL_TAPE_FIRST_EXTENTS, extent, ret_place);
 }
 
-/* ==== node ==================================================================================== */
+/* ==== the packed file of a node =============================================================== */
 
-/* Tape: the file of a node, RUN/<node>.tapes, which `lull pack` makes of the files of the node's
- * processes.
+/* RUN/<node>.tapes, as `lull pack` makes it of the files of the node's processes.
  *
  * It holds the bytes of these files in blocks, each of which can be decoded alone: chunks of
- * records by columns, all others as they are or compressed. The tables stand in front, so that of a
- * file that has been cut short all is there up to where it ends:
+ * records by columns, all others as they are or compressed. The tables stand in front, so that a
+ * file that has been cut short is readable up to where it ends:
  *
  *     struct lull_tape_node_header
  *     struct lull_tape_node_file[n_files]           by process, number and kind
@@ -647,11 +663,11 @@ static inline int lull_tape_table_of(uint32_t extent, uint32_t *ret_place)
 #define LULL_TAPE_NODE_ENDING  ".tapes"
 #define LULL_TAPE_NODE_MAGIC   "LULLNODE"
 #define LULL_TAPE_NODE_VERSION 1
-#define LULL_TAPE_NODE_NEWEST  2 /* of packed files that hold a LULL_TAPE_NODE_CONTAINER */
+#define LULL_TAPE_NODE_NEWEST  2 /* the version of packed files with a LULL_TAPE_NODE_CONTAINER */
 
-/* Flags, of which a file has one: with others it is of a newer lull. */
+/* Flags: a file has exactly one of these; a file with others is of a newer lull. */
 #define LULL_TAPE_NODE_PACKED   1
-#define LULL_TAPE_NODE_RECORDED 2 /* not this form, but that of container.h */
+#define LULL_TAPE_NODE_RECORDED 2 /* not this form, but that of tape/container.h */
 
 struct lull_tape_node_header {
     char magic[8];
@@ -663,29 +679,30 @@ struct lull_tape_node_header {
     uint64_t checksum; /* lull_tape_checksum of the tables of files and of locations */
 };
 
-/* What a file was called: <p>.tape, <p>.definitions, <p>.<n>.tape and so on. */
+/* The kinds of packed files, by the names that they had. */
 enum lull_tape_node_kind {
-    LULL_TAPE_NODE_PROCESS, /* all of a process: <p>.tape */
-    LULL_TAPE_NODE_DEFINITIONS,
-    LULL_TAPE_NODE_TAPE,
-    LULL_TAPE_NODE_TAIL,
-    LULL_TAPE_NODE_SUMS,
-    LULL_TAPE_NODE_CONTAINER, /* what all processes of a node have recorded: <node>.tapes, with the
-                                 name of the file that it is packed in. `number` counts these in
-                                 the run. Only in files of version 2 */
+    LULL_TAPE_NODE_PROCESS,     /* <p>.tape: all of a process */
+    LULL_TAPE_NODE_DEFINITIONS, /* <p>.definitions */
+    LULL_TAPE_NODE_TAPE,        /* <p>.<n>.tape */
+    LULL_TAPE_NODE_TAIL,        /* <p>.<n>.tail */
+    LULL_TAPE_NODE_SUMS,        /* <p>.<n>.sums */
+    LULL_TAPE_NODE_CONTAINER,   /* <node>.tapes, what all processes of the node have recorded; the
+                                   packed file has the same name. Its `process` is 0, and `number`
+                                   counts such files in the run. Only in files of version 2 */
     LULL_TAPE_NODE_KINDS
 };
 
 struct lull_tape_node_file {
-    uint32_t process, number; /* number: 0 where the name has none */
+    uint32_t process, number; /* p and n of the name; n is 0 where the name has none */
     uint32_t kind;            /* enum lull_tape_node_kind */
-    uint32_t n_plain;         /* blocks that are no records; these come first */
-    uint64_t size;            /* bytes of the file */
-    uint64_t first;           /* of its blocks in the table */
-    uint64_t n_chunks;        /* blocks of records. Either kind in the order of their origins */
+    uint32_t n_plain;         /* blocks that are not chunks of records; they stand first */
+    uint64_t size;            /* bytes of the unpacked file */
+    uint64_t first;           /* index of its first block in the table of blocks */
+    uint64_t n_chunks; /* blocks that are chunks of records, behind the plain ones. Both sorts
+                                 are in the order of their origins */
 };
 
-/* What opening a run has to know of a location. */
+/* What opening a run has to know of a packed location. */
 struct lull_tape_node_location {
     uint32_t process, number;
     uint64_t committed; /* bytes of records that are kept */
@@ -701,11 +718,12 @@ enum lull_tape_node_coding {
 };
 
 struct lull_tape_node_block {
-    uint64_t origin;   /* where it is in its file */
-    uint64_t place;    /* where it stands in this one */
-    uint32_t size;     /* bytes there */
-    uint32_t form;     /* bytes of the file in the lower 24 bits, coding in the upper 8 */
-    uint64_t checksum; /* of the bytes there; the seed is `origin` mixed with `form` */
+    uint64_t origin;   /* byte offset in the unpacked file */
+    uint64_t place;    /* byte offset in the packed file */
+    uint32_t size;     /* bytes in the packed file */
+    uint32_t form;     /* lower 24 bits: bytes in the unpacked file; upper 8 bits: coding (enum
+                          lull_tape_node_coding) */
+    uint64_t checksum; /* of the bytes in the packed file; the seed is `origin` mixed with `form` */
 };
 
 static inline uint32_t lull_tape_block_length(const struct lull_tape_node_block *block)
@@ -724,9 +742,9 @@ static inline uint64_t lull_tape_mix(uint64_t sum, uint64_t word)
     return sum ^ sum >> 29;
 }
 
-/* Finds damage, not malice. Four sums of every fourth word of 8 bytes, so that they do not wait for
- * each other, the last word filled with zeros; then one of these, of `seed` and of the size. Words
- * are little endian. */
+/* A checksum that finds damage, not malice. Sum s takes every fourth 8-byte word from word s on, so
+ * that the processor can work on four sums at once; the last word is filled up with zeros. Then
+ * `seed`, the four sums and the size are mixed into one. Words are little endian. */
 static inline uint64_t lull_tape_checksum(uint64_t seed, const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;

@@ -1,6 +1,7 @@
-/* Encoding of the records that have a form of their own: inline, for the recorder's hot path and
- * for generators. Each function fills slots and returns how many; the caller has made sure that
- * they fit into the chunk and commits them. */
+/* Writing calls as records of a tape, the shapes of such records, and the times that records span.
+ *
+ * What writes is inline, for the recorder's hot path and for generators. Each function fills slots
+ * and returns how many; the caller has made sure that they fit into the chunk, and commits them. */
 #ifndef LULL_TAPE_RECORDS_H
 #define LULL_TAPE_RECORDS_H
 
@@ -9,9 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* ==== encode ================================================================================== */
+/* ==== writing calls =========================================================================== */
 
-/* Several calls in one record, `more` beside the first; `duration`: of all together. */
+/* A record of `more` + 1 calls; `duration` is that of all together, in ticks. */
 static inline unsigned lull_tape_put_calls(union lull_tape_slot *slot, uint64_t time,
                                            uint32_t region, uint64_t duration, uint64_t more)
 {
@@ -35,7 +36,8 @@ static inline unsigned lull_tape_put_call(union lull_tape_slot *slot, uint64_t t
     return 1;
 }
 
-/* Gives the call in `slot`, which has `extra` slots, its duration; a long one needs one more. */
+/* Gives the call in `slot`, which has `extra` slots behind it, its duration in ticks; a long
+ * duration needs one more slot. */
 static inline unsigned lull_tape_set_duration(union lull_tape_slot *slot, unsigned extra,
                                               uint64_t duration)
 {
@@ -50,8 +52,8 @@ static inline unsigned lull_tape_set_duration(union lull_tape_slot *slot, unsign
     return 2 + extra;
 }
 
-/* CALL_SEND, CALL_RECV, CALL_ISEND, CALL_IRECV. Usable when the duration is below LULL_TAPE_OPEN,
- * bytes fit 40 and the communicator 24 bits. */
+/* A CALL_SEND, CALL_RECV, CALL_ISEND or CALL_IRECV. The duration must be below LULL_TAPE_OPEN,
+ * `bytes` must fit into 40 bits and `comm` into 24. */
 static inline unsigned lull_tape_put_message_call(union lull_tape_slot *slot, unsigned kind,
                                                   uint64_t time, uint32_t region, uint32_t duration,
                                                   int32_t peer, int32_t tag, uint32_t comm,
@@ -66,8 +68,8 @@ static inline unsigned lull_tape_put_message_call(union lull_tape_slot *slot, un
     return 2;
 }
 
-/* CALL_COLLECTIVE, CALL_ICOLLECTIVE. The same limits; `root` LULL_TAPE_NO_ROOT where there is none.
- */
+/* A CALL_COLLECTIVE or CALL_ICOLLECTIVE, with the same limits; `root` is LULL_TAPE_NO_ROOT where
+ * there is none. */
 static inline unsigned lull_tape_put_collective_call(union lull_tape_slot *slot, unsigned kind,
                                                      uint64_t time, uint32_t region,
                                                      uint32_t duration, uint32_t comm,
@@ -82,15 +84,17 @@ static inline unsigned lull_tape_put_collective_call(union lull_tape_slot *slot,
     return 2;
 }
 
-/* ---- calls like earlier ones -------------------------------------------------------------------
- *
- * What a program sends it sends again. The shape of a call is a number that follows from what it
- * is, without its time and duration: from its kind, its region and its slots. Of two calls of one
- * shape the later one takes the other's place, for whoever writes and for whoever reads. Where the
- * one there is the same as the one to be written, a CALL_LIKE stands for it. */
+/* ---- calls like earlier ones ----------------------------------------------------------------- */
 
-/* `head`: with the slots that the kind has, without that of a long duration. `first` and `second`
- * are the two words of its slot; of a CALL_SENDRECV the sums of those of both slots. */
+/* Programs repeat their calls, so a record may say "like an earlier one". The shape of a call is a
+ * hash, below LULL_TAPE_SHAPES, of its kind, its region and its slots, without time and duration.
+ * Writer and reader each remember, per location and shape, the last call. Where a new call equals
+ * the remembered one, a CALL_LIKE stands for it; otherwise it is written in full and takes the
+ * other's place. */
+
+/* The shape of a record. `head` counts the slots that the kind has, without that of a long
+ * duration. `first` and `second` are the two words of its slot; for a CALL_SENDRECV, which has two
+ * slots, they are the sums of both. */
 static inline uint32_t lull_tape_shape_of(uint32_t head, uint64_t first, uint64_t second)
 {
     const uint64_t mixed = (first ^ (second << 20 | second >> 44)) + head;
@@ -108,7 +112,7 @@ static inline bool lull_tape_is_shaped(unsigned kind)
     return kind < 32 && LULL_TAPE_SHAPED >> kind & 1;
 }
 
-/* Of a record of a shaped kind that has these slots at least. */
+/* The same from the record itself, which is of a shaped kind and has its slots behind it. */
 static inline uint32_t lull_tape_shape_of_record(const union lull_tape_slot *slot)
 {
     const unsigned kind = lull_tape_kind_of(slot->record.head);
@@ -118,27 +122,24 @@ static inline uint32_t lull_tape_shape_of_record(const union lull_tape_slot *slo
                               slot[1].u64[0] + first, slot[1].u64[1] + second);
 }
 
-/* What whoever writes keeps of the last call of each shape. */
+/* What a writer keeps of the last call of a shape. */
 struct lull_tape_shape {
-    uint32_t head; /* 0: there was none */
+    uint32_t head; /* 0: there was no such call */
     uint32_t reserved;
-    uint64_t words[4]; /* of its slots, one or two */
+    uint64_t words[4]; /* of its one or two slots */
 };
 
-/* ==== span ==================================================================================== */
+/* ==== the times that records span ============================================================= */
 
-/* Tape: from when to when the records of a location go, as its first chunk and its last two tell.
- */
-
-/* In ticks; empty: first > last. */
+/* The earliest and the latest time of some records, in ticks; first > last: there are no times. */
 struct lull_tape_span {
     uint64_t first, last;
 };
 
 #define LULL_TAPE_SPAN_EMPTY ((struct lull_tape_span){UINT64_MAX, 0})
 
-/* Widens the span by the records in one chunk, up to a damage: a record of no kind, or two in the
- * wrong order. Returns false at a damage. */
+/* Widens the span by the records in one chunk, up to the first damage: a record of an unknown kind,
+ * or one that is earlier than the record before it. Returns false if there is damage. */
 bool lull_tape_span_chunk(const union lull_tape_slot *slots, size_t count,
                           struct lull_tape_span *span);
 

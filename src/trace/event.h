@@ -22,19 +22,19 @@ enum lull_event_kind {
     LULL_EVENT_STATE, /* state; duration: Paraver's partition of a thread's time                */
 
     LULL_EVENT_SEND,      /* communicator; message: posted. request = LULL_NO_REQUEST: blocking.
-                             op: enum lull_send_mode, where the region does not say it           */
+                             op: enum lull_send_mode; LULL_SEND_STANDARD where the region says it */
     LULL_EVENT_SEND_DONE, /* -; message.request: a non-blocking send is complete                 */
     LULL_EVENT_RECV_POST, /* communicator or LULL_NONE; message: a receive is posted; peer and
                              tag may be LULL_ANY, bytes is the size of the buffer or 0           */
     LULL_EVENT_RECV,      /* communicator; message: complete, with the matched source and size   */
     LULL_EVENT_REQUEST_TEST,      /* -; message.request: tested, not complete                    */
     LULL_EVENT_REQUEST_CANCELLED, /* -; message.request                                          */
-    LULL_EVENT_REQUEST_FREED,     /* -; message.request: of a receive that goes on, and whose end
-                                     nobody will hear of                                         */
+    LULL_EVENT_REQUEST_FREED,     /* -; message.request: the program gave up the request of a
+                                     receive, which may still complete without a RECV            */
 
     LULL_EVENT_COLLECTIVE_BEGIN, /* communicator or LULL_NONE (not known before the end);
-                                    op: lull_collective or LULL_COLLECTIVE_UNKNOWN; for a
-                                    non-blocking one: posted, collective.request                 */
+                                    op: lull_collective or LULL_COLLECTIVE_UNKNOWN. For a
+                                    non-blocking operation: it is posted; collective.request     */
     LULL_EVENT_COLLECTIVE_END,   /* communicator; op; collective: sent, received, root, request  */
 
     LULL_EVENT_RMA, /* window or LULL_NONE; op: lull_rma; transfer: bytes, target process    */
@@ -44,11 +44,11 @@ enum lull_event_kind {
     LULL_EVENT_JOIN,       /* -                                                                  */
     LULL_EVENT_TEAM_BEGIN, /* communicator of the team or LULL_NONE                              */
     LULL_EVENT_TEAM_END,   /* the same                                                           */
-    LULL_EVENT_THREAD_BEGIN,  /* -; number: as below. The thread's life begins                   */
+    LULL_EVENT_THREAD_BEGIN,  /* -; number: the thread, as in its THREAD_CREATE, or 0 where that is
+                                 not known. The thread's life begins                             */
     LULL_EVENT_THREAD_END,    /* -; the same number                                              */
-    LULL_EVENT_THREAD_CREATE, /* -; number: of the thread that this one makes, unique in their
-                                 process and above 0, which is that of a thread whose maker is not
-                                 known                                                           */
+    LULL_EVENT_THREAD_CREATE, /* -; number: the thread that this one makes; above 0, and unique in
+                                 their process                                                   */
     LULL_EVENT_THREAD_WAIT_BEGIN, /* -; op: enum lull_thread_wait; meeting                       */
     LULL_EVENT_THREAD_WAIT_END,   /* the same                                                    */
 
@@ -71,7 +71,7 @@ enum lull_event_kind {
 /* Sets of kinds, for scans that need only some of them: bit k stands for kind k. */
 #define LULL_MASK(kind) (UINT64_C(1) << (kind))
 #define LULL_MASK_ALL   (LULL_MASK(LULL_EVENT_KINDS) - 1)
-/* What tells how a thread spends its time; enough for a breakdown. */
+/* The kinds that tell how a thread spends its time; enough for a breakdown. */
 #define LULL_MASK_TIME                                                                        \
     (LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE) | LULL_MASK(LULL_EVENT_CALL) | \
      LULL_MASK(LULL_EVENT_STATE) | LULL_MASK(LULL_EVENT_TEAM_BEGIN) |                         \
@@ -92,14 +92,15 @@ enum lull_event_kind {
 #define LULL_NO_REQUEST UINT64_MAX
 
 enum lull_rma { LULL_RMA_PUT, LULL_RMA_GET, LULL_RMA_ATOMIC, LULL_RMA_SYNC, LULL_RMA_OPS };
-/* LULL_SEND_STANDARD: the call that the send belongs to may say more. */
+/* A send with LULL_SEND_STANDARD may be of another mode all the same, if its call is one of
+ * MPI_Ssend, MPI_Bsend and their like. */
 enum lull_send_mode {
     LULL_SEND_STANDARD,
     LULL_SEND_BUFFERED,
     LULL_SEND_SYNCHRONOUS,
     LULL_SEND_MODES
 };
-/* What a thread waits for: the end of another one, or that all have come to a barrier. */
+/* What a thread waits for: JOIN, the end of another thread; BARRIER, the arrival of all others. */
 enum lull_thread_wait { LULL_THREAD_WAIT_JOIN, LULL_THREAD_WAIT_BARRIER, LULL_THREAD_WAITS };
 enum lull_io {
     LULL_IO_READ,
@@ -110,12 +111,12 @@ enum lull_io {
     LULL_IO_OPS
 };
 
-/* Of a CALL. A recorder may write one record for queries that follow each other and find nothing.
- */
+/* The op of a CALL that stands for several calls: a recorder may write one record for queries (such
+ * as MPI_Test) that follow each other and find nothing. */
 enum { LULL_SEVERAL = 1 };
 
 struct lull_reading {
-    uint64_t value; /* wraps modulo 2^64; garbage counters of real traces do */
+    uint64_t value; /* modulo 2^64: counters of real traces may hold garbage that wraps */
     uint32_t counter;
     uint32_t reserved;
 };
@@ -133,8 +134,8 @@ struct lull_event {
         };
         uint64_t number;
         struct {
-            uint64_t number; /* JOIN: that of the THREAD_END which ends the wait; BARRIER: of those
-                                who meet, the same for all of them, unique in their process */
+            uint64_t number;   /* JOIN: that of the THREAD_END which ends the wait; BARRIER: that of
+                                the meeting, the same for all its threads, unique in the process */
             uint32_t location; /* JOIN: index of the thread's location, or LULL_NONE */
             uint32_t threads;  /* BARRIER: how many meet */
         } meeting;

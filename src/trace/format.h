@@ -1,7 +1,7 @@
 /* The trace formats: one constant struct per format, listed in format.c.
  *
- * A format is read, written or both; what it provides for that is in trace/format/reader.h and
- * trace/format/writer.h. CONTRIBUTING.md says how to add one. */
+ * A format is read, written or both: it provides a struct lull_reader, a function that opens a
+ * struct lull_writer, or both. CONTRIBUTING.md says how to add one. */
 #ifndef LULL_TRACE_FORMAT_H
 #define LULL_TRACE_FORMAT_H
 
@@ -14,8 +14,8 @@
  *
  * Events are read in one of two ways:
  *  - pull, where each location can be read by itself: stream_open, stream_read, stream_close;
- *  - push, where one sequence holds all locations: drive() walks it once and hands over small
- *    blocks per location through the sink (trace/scan.h).
+ *  - push, where one sequence holds all locations: drive() walks it once and delivers small blocks
+ *    per location to the sink (trace/scan.h).
  * Readers need not repair nesting and need not check that time runs forward: the scan does both
  * for all formats. */
 
@@ -31,30 +31,31 @@ struct lull_candidate {
 struct lull_sink;
 
 struct lull_reader {
-    /* These three belong to formats in lull_formats; a trace that is made may leave them out. */
+    /* The first three are for formats in lull_formats; a reader of made-up traces may lack them. */
     const char *expected;   /* "a Paraver trace": what the user is told if nothing fits */
-    bool leaves_out_damage; /* of the location where it is; otherwise the trace is refused */
-    /* Looks at the content rather than at names. */
+    bool leaves_out_damage; /* a damaged location ends at the damage; false: the trace is refused */
+    /* Whether the file is of this format, by its content rather than its name. */
     bool (*recognise)(const struct lull_candidate *candidate);
     /* Fills the definitions of a created trace whose path is set and calls lull_trace_complete. */
     lull_status (*open)(struct lull_trace *trace, struct lull_error *err);
     void (*close)(struct lull_trace *trace); /* releases format_data; also after a failed open */
 
-    /* Pull; all NULL for push. `mask` has a bit for each kind of events that is wanted. Streams of
-     * different locations are read at the same time by several threads. */
+    /* Pull; all NULL for push. `mask` has a bit for each kind of event that is wanted. Several
+     * threads read streams of different locations at the same time. */
     lull_status (*stream_open)(const struct lull_trace *trace, uint32_t location, uint64_t mask,
                                void **ret_stream, struct lull_error *err);
-    /* Up to `capacity` (>= 64) events; 0 at the end. Readings live until the next read. */
+    /* Gives up to `capacity` (>= 64) events; *ret_count is 0 at the end. Readings of counters live
+     * until the next call. */
     lull_status (*stream_read)(void *stream, struct lull_event *events, size_t capacity,
                                size_t *ret_count, struct lull_error *err);
     void (*stream_close)(void *stream);
-    uint32_t most_abreast; /* streams that can be open at a time; 0: as many as there are */
+    uint32_t most_abreast; /* streams that can be open at a time; 0: any number */
 
     /* Push; NULL for pull. `unordered`: messages of a location may come out of time order. */
     lull_status (*drive)(const struct lull_trace *trace, uint64_t mask, bool unordered,
                          struct lull_sink *sink, struct lull_error *err);
 
-    /* As lull_trace_read_sums; NULL where trace->has_sums never is set. */
+    /* As lull_trace_read_sums; NULL for formats that never set trace->has_sums. */
     lull_status (*read_sums)(const struct lull_trace *trace, uint32_t location,
                              struct lull_arena *arena, struct lull_sums *ret_sums,
                              struct lull_error *err);
@@ -62,13 +63,13 @@ struct lull_reader {
 
 /* ==== writer ================================================================================== */
 
-/* Receives a trace event by event and writes it in some format: for conversion, and for runs that
- * lull makes itself. Opened by the `writer_open` of a format (trace/format.h). */
+/* A writer receives a trace event by event and writes it in some format: for conversion, and for
+ * runs that lull makes itself. The `writer_open` of a format opens it. */
 
 struct lull_writer {
     void *state;
-    /* It wants the blocks over all locations in time order. Otherwise those of one location are in
-     * time order, and different locations in any interleaving. */
+    /* True: the blocks must come in time order over all locations. False: the blocks of one
+     * location must come in time order, those of different locations may come in any order. */
     bool global_order;
     lull_status (*block)(void *state, const struct lull_block *block, struct lull_error *err);
     /* Ends the writing and frees the state, in success and failure. `commit` false: the output is
@@ -90,16 +91,16 @@ struct lull_format {
                                struct lull_writer *ret_writer, struct lull_error *err);
 };
 
-/* All formats, NULL at the end; order is the order of recognition. */
+/* All formats, NULL at the end; a run is offered to them in this order. */
 extern const struct lull_format *const lull_formats[];
 
 /* The format that a user asks for by name; NULL if it is unknown. */
 const struct lull_format *lull_format_find(const char *name);
 
-/* "tape, otf2, paraver": those that this build can write. */
+/* The names of the formats that this build can write: "tape, otf2, paraver". */
 const char *lull_formats_writable(struct lull_arena *arena);
 
-/* Our own: of recorded and simulated runs, and of temporary copies. */
+/* Our own format: of recorded and simulated runs, and of temporary copies for cursors. */
 extern const struct lull_format lull_format_tape;
 
 #endif

@@ -1,4 +1,4 @@
-/* What is mutable in an open trace. Internal to the trace room. */
+/* The mutable part of an open trace; internal to the trace room. */
 #ifndef LULL_TRACE_OPEN_TRACE_H
 #define LULL_TRACE_OPEN_TRACE_H
 
@@ -8,12 +8,13 @@
 
 #include <pthread.h>
 
-/* How many quirks of one kind were found, by whom. */
+/* How many quirks of one kind were found, and by whom. */
 struct lull_quirk_counts {
     uint64_t at_opening;
-    uint64_t by_tally;                      /* the one that counted most */
-    uint64_t elsewhere;                     /* as by cursors */
-    uint64_t told_by_tally, told_elsewhere; /* of them, what was packed */
+    uint64_t by_tally;                      /* by the tally that counted most */
+    uint64_t elsewhere;                     /* without a tally, as by cursors */
+    uint64_t told_by_tally, told_elsewhere; /* what lull_trace_quirks_pack has packed of by_tally
+                                               and of elsewhere */
 };
 
 /* A temporary tape with the same locations, for cursors on formats that cannot be read by location.
@@ -21,28 +22,28 @@ struct lull_quirk_counts {
 struct lull_copy {
     struct lull_trace *trace; /* NULL: there is none */
     struct lull_output *output;
-    struct lull_process_range range; /* of which it has events */
+    struct lull_process_range range; /* the processes whose events it has */
 };
 
 struct lull_trace_shared {
     pthread_mutex_t lock;
-    bool *left_out; /* per location, malloc'd; NULL: none is */
+    bool *left_out; /* [n_locations], malloc'd: damaged and left out; NULL: none is */
     uint32_t n_left_out;
     struct lull_quirk quirks[LULL_MOST_QUIRKS]; /* without counts */
     struct lull_quirk_counts counts[LULL_MOST_QUIRKS];
     uint32_t n_quirks;
-    uint32_t n_at_opening; /* of them, in the order in which they were found; the others are found
-                              later */
+    uint32_t n_at_opening; /* the first so many quirks were found on opening */
     bool opening;
-    const struct lull_exchange *exchange; /* while it is opened by several; else NULL */
-    const struct lull_relay *relay;       /* where its events are one sequence; NULL: alone */
-    pthread_mutex_t copy_lock;            /* held while a copy is made */
-    struct lull_copy whole, part;         /* made by the first cursor; by lull_cursors_prepare */
+    const struct lull_exchange *exchange; /* while several processes open the trace; else NULL */
+    const struct lull_relay *relay; /* given by lull_trace_relay; NULL: this process reads alone */
+    pthread_mutex_t copy_lock;      /* held while a copy is made */
+    struct lull_copy whole, part;   /* `whole` is made by the first cursor, `part` by
+                                       lull_cursors_prepare */
 };
 
 void lull_copy_discard(struct lull_copy *copy); /* also where there is none */
 
-/* The locations of a range of processes, [*ret_first, *ret_end). */
+/* The locations of a range of processes: [*ret_first, *ret_end). */
 void lull_locations_of(const struct lull_trace *trace, struct lull_process_range range,
                        uint32_t *ret_first, uint32_t *ret_end);
 

@@ -13,16 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== lane ==================================================================================== */
+/* ==== lanes =================================================================================== */
 
-/* A location that is read block by block, of formats that are pulled; internal. Scans and cursors
- * differ in which lane is next. */
+/* A lane is a location of a pull format that is read block by block. Scans and cursors differ in
+ * which lane they read next. */
 
 enum { LANE_EVENTS = 512 }; /* of a block of a scan */
 
-/* What a block is read into: one for all lanes that are read in turn. */
+/* The memory that a block is read into: one for all lanes that are read in turn. */
 struct lane_room {
-    struct lull_event_buffer scratch; /* for what is put right */
+    struct lull_event_buffer scratch; /* for repaired events */
     size_t n_events;
     struct lull_event events[];
 };
@@ -36,7 +36,7 @@ struct lane {
     bool ended;
 };
 
-/* >= 64; NULL: no memory */
+/* n_events >= 64. NULL: no memory. */
 static struct lane_room *lane_room_create(size_t n_events)
 {
     struct lane_room *room = malloc(sizeof *room + n_events * sizeof room->events[0]);
@@ -119,8 +119,8 @@ static bool lane_is_selected(const struct lull_trace *trace,
     return !options->masters_only || process->first_location == location;
 }
 
-/* Whether a scan with these options reads the location: it is in the range, and one of those that
- * are read of any range. */
+/* Whether a scan with these options reads the location: it is in the range, and the other options
+ * select it. */
 static bool lane_is_wanted(const struct lull_trace *trace, const struct lull_scan_options *options,
                            uint32_t location)
 {
@@ -128,25 +128,24 @@ static bool lane_is_wanted(const struct lull_trace *trace, const struct lull_sca
            lane_is_selected(trace, options, location);
 }
 
-/* ==== relayed ================================================================================= */
+/* ==== the relay's parcels ===================================================================== */
 
-/* Blocks of events on their way from the process that reads a file to those that own their
- * locations (relay.h). */
+/* The first member of a relay reads the file and sends blocks of events to the members that have
+ * their locations. Blocks travel in parcels. A parcel holds for each of its blocks a head, the
+ * events as far as their kinds use them, and the readings of their COUNTERS. An empty parcel is the
+ * end. */
 
-/* A parcel holds blocks: for each a head, its events as far as their kinds use them, and the
- * readings of these. An empty parcel is the end. */
-
-/* By the first: what is to be put, [size] of the relay. NULL: no memory. */
+/* What the first member has to put: a parcel that is being filled for each other member. */
 struct lull_relayed;
 
-enum { PARCEL = 1 << 16 }; /* bytes, but for a block that is larger */
+enum { PARCEL = 1 << 16 }; /* bytes of a parcel at most, unless a single block is larger */
 
 struct block_head {
     uint32_t location, n_events;
     uint32_t events_size, n_readings; /* bytes; readings */
 };
 
-/* What all events have, which is all that most have. */
+/* Bytes of the fields that all events have; most events use no others. */
 enum { SHORT = offsetof(struct lull_event, duration) };
 
 static inline bool is_short(unsigned kind)
@@ -163,7 +162,7 @@ static inline size_t size_of_event(unsigned kind)
     return is_short(kind) ? SHORT : sizeof(struct lull_event);
 }
 
-/* Both sizes are known here, so that no function is called for so few bytes. */
+/* Two calls of memcpy with constant sizes, which the compiler turns into a few moves. */
 static inline size_t copy_event(void *to, const void *from, unsigned kind)
 {
     if (is_short(kind))
@@ -235,7 +234,7 @@ static void append_outgoing(struct outgoing *out, const void *bytes, size_t size
     out->size += size;
 }
 
-/* A block of a process of another. */
+/* Sends a block of a process that another member has. */
 static lull_status relayed_put(struct lull_relayed *relayed, uint32_t process,
                                const struct lull_block *block, struct lull_error *err)
 {
@@ -343,8 +342,8 @@ static lull_status relayed_get_all(const struct lull_relay *relay,
 /* ==== push ==================================================================================== */
 
 /* The scan of a format whose events are one sequence: the format walks its file in the calling
- * thread and delivers through a sink (trace/format/sink.h). Where several processes read it
- * (relay.h), the first does, and hands over the blocks of the others. */
+ * thread and delivers to a sink. With a relay the first member does that, and sends the others
+ * their blocks. */
 
 struct lull_sink {
     const struct lull_trace *trace;
@@ -485,12 +484,11 @@ static lull_status push_scan(const struct lull_trace *trace,
 
 /* ==== scan ==================================================================================== */
 
-/* The scan: which location is read next, by which worker.
- *
- * Pull formats: every worker takes the location that lags most among those begun, or begins the
- * next process when all are busy. Push formats: push.h. Both go through the nesting repair. */
+/* Which location is read next, by which worker. Of pull formats every worker takes the location
+ * that lags most among those begun, or begins the next process when all are busy. Push formats are
+ * read as the section above says. All events go through the nesting repair. */
 
-enum { MOST_AHEAD = 4 };
+enum { MOST_AHEAD = 4 }; /* blocks; see runs_away() */
 
 /* ---- pull ------------------------------------------------------------------------------------ */
 
@@ -1028,7 +1026,8 @@ uint32_t lull_scan_most_abreast(const struct lull_trace *trace)
 
 /* ==== cursor ================================================================================== */
 
-/* Of those of all cursors that may be open side by side. */
+/* Events of a cursor's block, at most and at least, and of the blocks of all cursors together if
+ * one is open for each location. */
 enum { MOST_EVENTS = 256, LEAST_EVENTS = 32, EVENTS_IN_SIGHT = 1 << 17 };
 
 struct lull_cursor {
@@ -1036,8 +1035,7 @@ struct lull_cursor {
     struct lane_room *room;
 };
 
-/* ---- copies of what cannot be read by location ------------------------------------------------
- */
+/* ---- copies of what cannot be read by location ----------------------------------------------- */
 
 static lull_status copy_block(void *context, unsigned worker, const struct lull_block *block,
                               struct lull_error *err)

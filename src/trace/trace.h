@@ -1,12 +1,14 @@
 /* A trace: the definitions of a run, and the way to its events.
  *
- * Definitions are few and live in memory, in arrays owned by the trace; events are many and are
- * visited (trace/scan.h). All strings are UTF-8 or whatever the file holds, never NULL unless
- * said. A trace is immutable after opening, except for its list of quirks, which scans add to
- * under a lock: any number of threads may read one trace.
+ * Definitions are few and live in memory, in arrays owned by the trace. Events are many and stay in
+ * the file: scans and cursors visit them (trace/scan.h). Strings hold what the file holds, usually
+ * UTF-8, and are never NULL unless a comment says so. A trace does not change after opening, except
+ * for its list of quirks, which scans add to under a lock, so any number of threads may read one
+ * trace.
  *
- * Order: processes by application, then rank; locations by process, then CPU threads by number
- * (the master first), then device streams. So the locations of a process are neighbours. */
+ * Order: processes are sorted by application, then rank. Locations are sorted by process; within a
+ * process the CPU threads come first, by number (the master is the first), then the device streams.
+ * So the locations of a process are neighbours. */
 #ifndef LULL_TRACE_TRACE_H
 #define LULL_TRACE_TRACE_H
 
@@ -106,7 +108,8 @@ struct lull_process {
     uint32_t node;        /* index of a lull_node or LULL_NONE */
     uint32_t first_location, n_locations;
     uint32_t n_threads;           /* CPU threads among the locations; the first is the master */
-    int64_t main_begin, main_end; /* ns; with lull_trace.has_main: the end of MPI_Init, or 0, and
+    int64_t main_begin, main_end; /* ns, valid with lull_trace.has_main: main_begin is the end of
+                                     MPI_Init, or 0 where the process did not call it; main_end is
                                      the begin of MPI_Finalize, or the end of the run */
 };
 
@@ -119,21 +122,24 @@ enum lull_thread_role {
     LULL_THREAD_FREE    /* made by the program (pthread): useful unless it waits */
 };
 
-/* Why the events of a location end before it does; RING: why they begin after it does. */
+/* Why events of a location are missing. BUDGET (the size budget was used up) and DISK (the file
+ * could not be written): those at its end. RING (only the newest were kept): those at its begin. */
 enum lull_cut { LULL_CUT_NOT, LULL_CUT_BUDGET, LULL_CUT_DISK, LULL_CUT_RING, LULL_CUTS };
 
-/* How much of its time a thread had a core, as the system's scheduler told; `on` 0: not known. */
+/* How much of its time a thread had a core, as the system's scheduler told. Where `on` is 0 nothing
+ * is known. */
 struct lull_cores {
-    uint64_t on, off;             /* ns with a core; in which it could have run, and had none */
-    uint64_t preempted, migrated; /* how often a core was taken from it; it went on with another */
-    uint32_t allowed, there;      /* cores that it might use, that the node has */
-    uint64_t which;               /* the same for threads that might use the same cores */
-    /* Those: bit i % 64 of the word i / 64 is core i of the node. NULL: not known; lives as long
-     * as the trace. */
+    uint64_t on, off;             /* ns with a core; ns in which it was ready to run and had none */
+    uint64_t preempted, migrated; /* how often a core was taken from it; how often it moved to
+                                     another one */
+    uint32_t allowed, there;      /* cores that it might use; cores that the node has */
+    uint64_t which;               /* a hash of the cores that it might use */
+    /* The cores that it might use: bit i % 64 of the word i / 64 is core i of the node. NULL: not
+     * known. Lives as long as the trace. */
     const uint64_t *set;
 };
 
-enum { LULL_CORE_WORDS = 16 }; /* of a set of cores */
+enum { LULL_CORE_WORDS = 16 }; /* 64-bit words in a set of cores */
 
 struct lull_location {
     const char *name;
@@ -153,29 +159,30 @@ struct lull_region {
     uint8_t paradigm;   /* enum lull_paradigm, corrected by name where a tracer says USER for all */
     uint8_t role;       /* enum lull_role, corrected likewise */
     uint8_t activity;   /* of time spent directly inside; LULL_USEFUL for user code */
-    bool user;          /* user code: takes over the activity of what surrounds it */
+    bool user;          /* user code: its activity is that of the region around it */
     bool parallel;      /* time inside counts as inside an OpenMP parallel region */
     uint8_t collective; /* enum lull_collective of an MPI call, or LULL_COLLECTIVE_UNKNOWN */
-    /* A region may be the calls of a function from one place; its name is the function's, file and
-     * line are the caller's. `site` is then the place, "exchange (heat.c:120)", with the places
-     * that this one is called from behind LULL_SITE_CALLER; "" else. `whole`: index of the region
-     * with the same name that stands for calls from anywhere, or LULL_NONE. */
+    /* A region may stand for the calls of a function from one call site only. Its name is then that
+     * of the function, file and line are those of the call, and `site` describes the call site and
+     * its callers, innermost first: "exchange (heat.c:120) < main (heat.c:40)". Otherwise `site` is
+     * "". `whole` is the index of the region with the same name that stands for calls from
+     * anywhere, or LULL_NONE. */
     const char *site;
     uint32_t whole;
 };
 
-#define LULL_SITE_CALLER " < "
+#define LULL_SITE_CALLER " < " /* between a call site and its caller */
 
 struct lull_state {
     const char *name;
     uint32_t number;  /* in the file */
-    uint8_t activity; /* when no region says it better */
+    uint8_t activity; /* of time in this state that no region accounts for */
 };
 
 struct lull_comm {
     const char *name;
     uint32_t size;
-    const uint32_t *members; /* process indices by rank; NULL: rank r is process first + r */
+    const uint32_t *members; /* process indices by rank; NULL: rank r is process `first` + r */
     uint32_t first;
     uint32_t parent;  /* index or LULL_NONE */
     uint32_t remote;  /* inter-communicator: index of the other group's lull_comm;
@@ -213,41 +220,45 @@ enum lull_file_kind {
     LULL_FILE_KINDS
 };
 
-/* What a program reads and writes. */
+/* A file that the program read or wrote. */
 struct lull_file {
-    const char *name; /* a path; of what has none, what it is: "stdout", "pipe" */
+    const char *name; /* its path; where it has none, what it is: "stdout", "pipe" */
     uint8_t kind;     /* enum lull_file_kind */
 };
 
-/* What there is of a run's events. */
+/* Which of a run's events the trace has. */
 enum lull_events_kept {
     LULL_EVENTS_ALL,
-    LULL_EVENTS_FIRST, /* some location has none from events_end on: a size budget, a full disk */
-    LULL_EVENTS_LAST,  /* some location has none before events_begin: a ring of the newest ones */
+    LULL_EVENTS_FIRST, /* some location has none from events_end on: its size budget was used up, or
+                          the disk was full */
+    LULL_EVENTS_LAST,  /* some location has none before events_begin: a ring kept the newest only */
     LULL_EVENTS_NONE   /* sums were asked for instead */
 };
 
-/* Whether there are events of a part of the run alone, which events_begin and events_end tell. */
+/* Whether only a part of the run has events: that between events_begin and events_end. */
 static inline bool lull_has_part(enum lull_events_kept events)
 {
     return events == LULL_EVENTS_FIRST || events == LULL_EVENTS_LAST;
 }
 
+/* An oddity of the input that could be survived. */
 struct lull_quirk {
     const char *kind; /* one sentence: what was found and what was done about it */
     uint64_t count;
-    char first[160]; /* a place where it was found, the first by its name; "" if there is none */
+    char first[160]; /* a place where it was found: on opening the one found first, in scans the
+                        first in the order of strverscmp(3); "" if it has none */
 };
 
-enum { LULL_MOST_QUIRKS = 64 }; /* kinds */
+enum { LULL_MOST_QUIRKS = 64 }; /* kinds of quirks that a trace can hold */
 
-/* A region of which the tracer has left calls out, because they were too short. Their time is that
- * of what is around them. */
+/* A region of which the tracer stopped recording calls because they were too short. The time of
+ * these calls counts for the region around them. */
 struct lull_left_out {
     uint32_t region; /* index */
-    uint64_t calls;  /* of all processes; at_least: some of them did not say how many */
-    bool at_least;
-    int64_t ns; /* mean length of the calls before; the longest one of all processes */
+    uint64_t calls;  /* that were left out, in all processes together */
+    bool at_least;   /* some processes did not say how many: there were at least so many calls */
+    int64_t ns;      /* mean length of its calls before they were left out; of the means of all
+                        processes the longest */
 };
 
 struct lull_format;
@@ -265,11 +276,11 @@ struct lull_trace {
     double clock_resolution; /* ns per tick of the recording clock */
     double clock_error;      /* bound in ns between locations; negative: unknown */
     bool has_states;         /* STATE events partition the time and decide what is useful */
-    bool has_sums;           /* of all locations (trace/sums.h) */
+    bool has_sums;           /* there are sums of all locations (lull_trace_read_sums) */
     bool has_main;  /* recorded by lull, and some process is known to have called MPI_Init */
     uint8_t events; /* enum lull_events_kept */
-    int64_t events_begin, events_end; /* ns, with LULL_EVENTS_FIRST or _LAST: in between all
-                                         locations have events */
+    int64_t events_begin, events_end; /* ns, with LULL_EVENTS_FIRST or _LAST: between them all
+                                         locations have their events */
     uint32_t n_applications;
 
     struct lull_node *nodes;
@@ -293,51 +304,54 @@ struct lull_trace {
     struct lull_left_out *left_out; /* the most calls first */
     uint32_t n_left_out;
 
-    const char *disturbed;   /* what the recorder disturbed the program with on purpose, in lines
-                                (lull record --inject); NULL: nothing */
-    uint64_t disturbed_seed; /* of the noise in it */
-    uint64_t held, not_held; /* messages that took as long as was asked for; that could not be held
-                                back, because it was not known when they were sent */
+    const char *disturbed;   /* how the recorder disturbed the program on purpose (lull record
+                                --inject), one disturbance a line; NULL: it did not */
+    uint64_t disturbed_seed; /* of the noise among these disturbances */
+    uint64_t held, not_held; /* `held` messages took at least as long as the disturbance asked for;
+                                `not_held` could not be delayed, because the time when they were
+                                sent was not known */
 
     void *format_data;                /* the format's own */
     struct lull_trace_shared *shared; /* what scans may change, under a lock: the quirks */
-    uint64_t *tally; /* NULL, or this is the trace of a tally, whose `found` it is */
+    uint64_t *tally; /* where this trace is part of a lull_quirk_tally, its `found`; else NULL */
 };
 
-/* The same trace, whose quirks are counted apart, for one reading of the run from begin to end. Of
- * each kind a trace has as many as the tally that counted most, so that a run may be read several
- * times, also at once. Scans keep tallies themselves; who finds quirks beside a scan needs one. */
+/* A copy of a trace for one reading of the run from begin to end, whose quirks are counted apart.
+ * The trace then reports, for each kind, the count of the tally that found most of it. So a run may
+ * be read several times, also at the same time, and no quirk counts twice. Scans make tallies of
+ * their own; whoever finds quirks outside of a scan has to make one. */
 struct lull_quirk_tally {
     struct lull_trace trace;
     uint64_t found[LULL_MOST_QUIRKS];
 };
 void lull_quirk_tally_begin(struct lull_quirk_tally *tally, const struct lull_trace *trace);
 
-/* Opens a run of any known format; `path` is a file, an archive's anchor file or a directory. What
- * is there is recognised by content, by itself without reading more than its begin. The trace gets
- * its own arena; release it with lull_trace_close. */
+/* Which format the run at `path` has; reads no more than the begin of the file. */
 lull_status lull_trace_recognise(const char *path, const struct lull_format **ret_format,
                                  struct lull_error *err);
+/* Opens a run of any known format, which is recognised by content; `path` is a file, an archive's
+ * anchor file or a directory. The trace gets its own arena; release it with lull_trace_close. */
 lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace,
                             struct lull_error *err);
-/* The same by several processes, which share the reading where the format can (trace/exchange.h);
- * the trace is the same. `exchange` is NULL for one alone. */
+/* Opens a run in several processes at once. They share the reading where the format can do that,
+ * and each gets the same trace as lull_trace_open would give. `exchange` is NULL for a process
+ * alone. */
 struct lull_exchange;
 lull_status lull_trace_open_together(const char *path, const struct lull_exchange *exchange,
                                      struct lull_trace **ret_trace, struct lull_error *err);
-/* Whether what is wrong with a location can be lived with. Of a format that leaves out damage
- * (trace/format.h) the location's events end at the damage; that is told by a quirk, which
- * says what err says, and LULL_OK. Of others, for other failures than LULL_ERR_FORMAT, and where no
- * location would be left, it is `status` again. */
+/* Decides whether the run can do without the rest of a damaged location. If so, the location is
+ * left out: its events end at the damage, a quirk says what `err` says, and LULL_OK is returned.
+ * Otherwise `status` is returned: for formats without leaves_out_damage (trace/format.h), for
+ * failures other than LULL_ERR_FORMAT, and where no location would be left. */
 lull_status lull_trace_leave_out(const struct lull_trace *trace, uint32_t location,
                                  lull_status status, const struct lull_error *err);
 bool lull_trace_is_left_out(const struct lull_trace *trace, uint32_t location);
-/* Another process has left it out, and has told that. LULL_ERR_MEMORY. */
+/* Notes that another process of the team has left the location out. Fails with LULL_ERR_MEMORY. */
 lull_status lull_trace_add_left_out(const struct lull_trace *trace, uint32_t location,
                                     struct lull_error *err);
-/* Gives regions and call sites the names that their functions have in the source, those of C++ if
- * there is a library on this machine that can (binary/demangle.h). To be called right after
- * opening, by whoever shows names to people. */
+/* Gives regions and call sites the names that their functions have in the source. Names of C++ need
+ * a library that may be missing on this machine (binary/demangle.h): lull_trace_demangles_cpp says
+ * whether it is there. Whoever shows names to people calls this right after opening. */
 void lull_trace_demangle(struct lull_trace *trace);
 bool lull_trace_demangles_cpp(void);
 void lull_trace_close(struct lull_trace *trace); /* NULL is allowed */
@@ -347,13 +361,14 @@ void lull_trace_close(struct lull_trace *trace); /* NULL is allowed */
 struct lull_trace *lull_trace_create(void);
 
 /* Derives what readers leave open: activity, user, parallel and collective of regions (paradigm
- * and role from the name where the tracer did not say), counter roles, thread roles, first and
- * n_locations of processes. Checks all indices. Every reader calls it once, before its scan. */
+ * and role from the name where the tracer did not say), counter roles, thread roles, and
+ * first_location and n_locations of processes. Checks all indices. Every reader calls it once,
+ * before the first scan. */
 lull_status lull_trace_complete(struct lull_trace *trace, struct lull_error *err);
 
-/* The main part of an application: from when the first of its processes leaves MPI_Init until the
- * last one enters MPI_Finalize. False where that is all of the run, or not known, as of traces that
- * others recorded. */
+/* The main part of an application, in ns: from the time when the first of its processes leaves
+ * MPI_Init until the last one enters MPI_Finalize. Returns false where that is the whole run, and
+ * where it is not known, as in traces of other recorders. */
 bool lull_trace_main_part(const struct lull_trace *trace, uint32_t application, int64_t *ret_begin,
                           int64_t *ret_end);
 
@@ -361,41 +376,42 @@ bool lull_trace_is_simulated(const struct lull_trace *trace);
 
 /* The member of a communicator: process index of a rank; LULL_NONE out of range. */
 uint32_t lull_comm_member(const struct lull_comm *comm, uint32_t rank);
-/* The rank of a process; LULL_NONE if it is no member. Constant time for contiguous ones, linear
- * otherwise: build a map where it is called often. */
+/* The rank of a process; LULL_NONE if it is no member. Takes constant time where comm->members is
+ * NULL, else time linear in the size: build a map where it is called often. */
 uint32_t lull_comm_rank(const struct lull_comm *comm, uint32_t process);
 
-/* The activity of a region on a location of a kind (enum lull_location_kind); user code, which
- * takes over what surrounds it: LULL_ACTIVITIES. On a device stream kernels are useful and the
- * moving of data is LULL_DEVICE; on the host all of an accelerator's paradigm is its runtime. */
+/* The activity of a region on a location of a kind (enum lull_location_kind); LULL_ACTIVITIES for
+ * user code, whose activity is that of the region around it. On a device stream kernels are useful
+ * and the moving of data is LULL_DEVICE; on the host every region of LULL_PARADIGM_DEVICE is
+ * LULL_DEVICE. */
 uint8_t lull_activity_on(const struct lull_region *region, unsigned location_kind);
 
-/* Counts an oddity of the input that was survived, of a kind of which there are LULL_MOST_QUIRKS
- * at most. `kind` is a string constant (compared by content); `where` is printf-style and kept for
- * the first. Safe from several threads. Cursors find again what scans have found: what they find
- * counts where no tally has any of its kind. */
+/* Counts a quirk. `kind` is a string constant and compared by content; kinds beyond
+ * LULL_MOST_QUIRKS are dropped. `where` is printf-style and becomes `first` if it comes before the
+ * one that is there. Safe from several threads. A cursor finds again what a scan has found, so
+ * quirks outside of tallies count only where no tally has any of their kind. */
 void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *where, ...)
     __attribute__((format(printf, 3, 4)));
-/* Copies the quirks so far into `arena`: those found on opening in the order of their appearance,
- * then those of scans by name, so that the list does not depend on how many threads read. Returns
- * their number. */
+/* Copies the quirks so far into `arena`: first those found on opening, in the order in which they
+ * were found, then those of scans, sorted by kind, so that the list does not depend on the number
+ * of threads. Returns how many there are. */
 uint32_t lull_trace_quirks(const struct lull_trace *trace, struct lull_arena *arena,
                            struct lull_quirk **ret_quirks);
 
-/* What scans have found since this was called last, as bytes that another process with the same
- * trace adds to what it has found in other locations: lengths in 8 bytes, then the bytes. Fails
- * with LULL_ERR_FORMAT. */
+/* The quirks that were found since the last call, as bytes for another process that has opened the
+ * same run and reads other locations of it: lull_trace_quirks_add adds them to its own. The bytes
+ * live in `arena`. lull_trace_quirks_add fails with LULL_ERR_FORMAT where they are cut short. */
 const void *lull_trace_quirks_pack(const struct lull_trace *trace, struct lull_arena *arena,
                                    size_t *ret_size);
 lull_status lull_trace_quirks_add(const struct lull_trace *trace, const void *bytes, size_t size,
                                   struct lull_error *err);
 
-/* Sizes above are no sizes: tracers that did not learn one have written what was there, 2^61 bytes
- * say. */
+/* No size of a message or transfer is larger (1 PiB). Tracers that do not know a size have written
+ * whatever stood in their memory, for example 2^61 bytes. */
 #define LULL_MOST_BYTES (UINT64_C(1) << 50)
 
-/* What is to be believed of the size of a message or transfer: 0, and an oddity, if it is beyond
- * LULL_MOST_BYTES. */
+/* The size of a message or transfer as lull uses it: a size beyond LULL_MOST_BYTES becomes 0 and
+ * counts as a quirk. */
 static inline uint64_t lull_believed_bytes(const struct lull_trace *trace, uint32_t location,
                                            uint64_t bytes)
 {
@@ -416,52 +432,57 @@ const char *lull_counter_role_name(unsigned role); /* "processor-time": of profi
 
 /* ==== sums ==================================================================================== */
 
-/* Sums: what a recorder kept per location, region and state beside the events, or instead of them.
+/* Sums: visits, times and counters that a recorder kept per location and region beside the events,
+ * or instead of them.
  *
- * A run may hold both (all events, and sums that say the same), the first events and sums of the
- * whole (lull_trace.events is LULL_EVENTS_FIRST), or sums alone (LULL_EVENTS_NONE). */
+ * A run may hold all events and sums that say the same, a part of the events and sums of the whole
+ * run (lull_trace.events is LULL_EVENTS_FIRST or _LAST), or sums alone (LULL_EVENTS_NONE). */
 
-/* [0]: outside, [1]: inside of OpenMP parallel regions. Times are those spent directly in the
- * region, without the regions within. */
+/* Visits, times and counts directly in a region, without the regions within it. Index 0 holds what
+ * happened outside of OpenMP parallel regions, index 1 what happened inside. */
 struct lull_region_sum {
     uint32_t region;
     uint64_t visits[2];
     int64_t ns[2];
-    const uint64_t *counts[2]; /* by counter of the trace; in time directly inside */
+    const uint64_t *counts[2]; /* [trace->n_counters] each */
 };
 
-/* One location. paused, absent, flush, outside and the regions add up to end - begin exactly. */
+/* The sums of one location. `paused`, `absent`, `flush`, `outside` and the `ns` of the regions add
+ * up to end - begin exactly. All times in ns. */
 struct lull_sums {
     int64_t begin, end;              /* its life, ns since the trace's origin */
-    int64_t paused;                  /* measurement switched off */
-    int64_t absent;                  /* nobody lived here: between one thread and the next */
-    int64_t flush[2];                /* the recorder wrote its buffer */
+    int64_t paused;                  /* measurement was switched off */
+    int64_t absent;                  /* no thread lived here: one had ended, the next not begun */
+    int64_t flush[2];                /* the recorder wrote its buffer; index as above */
     int64_t outside;                 /* outside of all regions */
-    const uint64_t *counts_outside;  /* by counter of the trace; while outside of all regions */
-    struct lull_region_sum *regions; /* those with visits or time, by region */
+    const uint64_t *counts_outside;  /* [trace->n_counters]: counted outside of all regions */
+    struct lull_region_sum *regions; /* those with visits or time, ascending by region */
     uint32_t n_regions;
 };
 
-/* The sums of a location; they live in `arena`. Fails with LULL_ERR_UNSUPPORTED for a trace without
- * (trace->has_sums is false), with LULL_ERR_FORMAT for sums that contradict themselves. */
+/* Reads the sums of a location; they live in `arena`. Fails with LULL_ERR_UNSUPPORTED where
+ * trace->has_sums is false, with LULL_ERR_FORMAT for sums that contradict themselves. */
 lull_status lull_trace_read_sums(const struct lull_trace *trace, uint32_t location,
                                  struct lull_arena *arena, struct lull_sums *ret_sums,
                                  struct lull_error *err);
 
 /* ==== exchange ================================================================================ */
 
-/* Several processes open a run together: each reads a part of what opening a run reads, and they
- * tell each other what they have found. Who they are and how they reach each other, the trace room
- * does not know. */
+/* An exchange: how several processes open a run together. Each of them reads a part of what opening
+ * a run reads, and they send each other what they have found. The trace room does not know who they
+ * are and how they reach each other: the caller provides that. */
 
 struct lull_exchange {
-    uint32_t index, size; /* of this process, of all */
+    uint32_t index, size; /* the number of this process, from 0; how many there are */
     void *context;
-    /* All processes call it, in the same order, each with its own bytes, or with what it has failed
-     * with. `sight` stands for what they see and is the same for all, or they see different runs.
-     * Where one has failed, or sees another run than the first, all fail and exchange nothing any
-     * more; else `take` is called for each process, in their order, with bytes that are aligned to
-     * 8 and live until `all` returns, and its status is that of `all`. */
+    /* Sends this process's bytes to all, and receives those of all. All processes make the same
+     * calls in the same order. A process that has failed calls it, too, with its `status`. `sight`
+     * is a hash of the run that a process sees; where it differs, the processes have opened
+     * different runs.
+     * Where one process has failed, or sees another run than the first one does, `all` fails in all
+     * of them, and they exchange nothing any more. Otherwise `take` is called once for each
+     * process, in their order; the bytes are aligned to 8 and live until `all` returns. A failure
+     * of `take` is the status that `all` returns. */
     lull_status (*all)(void *context, lull_status status, uint64_t sight, const void *bytes,
                        size_t size,
                        lull_status (*take)(void *context, uint32_t index, const void *bytes,
@@ -469,12 +490,11 @@ struct lull_exchange {
                        void *take_context, struct lull_error *err);
 };
 
-/* ==== silent ================================================================================== */
+/* ==== silent traces =========================================================================== */
 
-/* A trace that is read once more by a process which is not to count what is odd there, as others of
- * its team do. */
-
-/* The same trace, without quirks; the other one must outlive it. NULL: no memory. */
+/* A copy of a trace that has no quirks, and whose quirks nobody will see. A process makes one to
+ * read locations whose quirks another process of its team counts. `trace` must outlive the copy.
+ * NULL: no memory. */
 struct lull_trace *lull_trace_silent_create(const struct lull_trace *trace);
 void lull_trace_silent_destroy(struct lull_trace *silent); /* NULL is allowed */
 

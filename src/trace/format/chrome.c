@@ -1,6 +1,5 @@
-/* The state of a writer of Chrome traces. chrome.c opens and closes it and tells events apart,
- * parts.c writes what all events are made of, messages.c and counters.c the events that need
- * memory. */
+/* Writing Chrome traces (JSON), which Perfetto and chrome://tracing show; the format is not
+ * read. */
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -60,9 +59,7 @@ struct chrome_span {
     const char *site; /* NULL: none */
 };
 
-/* ==== parts =================================================================================== */
-
-/* What events are made of: names, times, threads. */
+/* ==== names, times and threads ================================================================ */
 
 static uint32_t chrome_process_of(const struct chrome *chrome, uint32_t location)
 {

@@ -1,22 +1,16 @@
-/* What the files of the OTF2 format share.
+/* OTF2 archives, as Score-P and EZTrace write them; internal to the format: what its files share.
  *
- * otf2.c         recognises and opens an archive
- * library.c      libotf2's error messages and reader handles
- * tables.c       OTF2's enumerations <-> ours; states in properties
- * trace/format/otf2/otf2_tables.c     ids of a file -> indices
- *
- * Definitions: read/definitions.c collects them as they stand in the file, trace/format/otf2/otf2_build.c makes a
- * lull_trace of them, with trace/format/otf2/otf2_build.c, trace/format/otf2/otf2_build.c, trace/format/otf2/otf2_build.c and read/comms.c.
- * read/extent.c finds the first and last time of all locations. Several processes that open an
- * archive together share that (trace/format/otf2/otf2_definitions.c).
- *
- * Events: read/stream.c gives those of one location in blocks; trace/format/otf2/otf2_stream.c decodes its file, with
- * read/records.c for the less common records, trace/format/otf2/otf2_events.c for how Score-P counts bytes, and
- * trace/format/otf2/otf2_stream.c for what its definitions say about ids and clock; the callbacks that translate
- * events are in read/events.c, read/messages.c and trace/format/otf2/otf2_events.c.
- *
- * Writing: write/writer.c opens and closes, write/events.c and trace/format/otf2/otf2_writer.c write what
- * happened, write/definitions.c the rest at the end. */
+ * otf2.c              recognises and opens an archive, finds the first and last time of all
+ *                     locations, and wraps libotf2's error messages and reader handles
+ * otf2_tables.c       maps the ids of a file to indices, and OTF2's enumerations to ours
+ * otf2_definitions.c  collects the global definitions as they stand in the file; several processes
+ *                     that open an archive together share that work
+ * otf2_build.c        makes a lull_trace of the collected definitions
+ * otf2_stream.c       gives the events of one location in blocks, decoding the file itself or
+ *                     through libotf2
+ * otf2_events.c       translates records to our events, and turns byte totals of Score-P into those
+ *                     of one process
+ * otf2_writer.c       writes archives */
 #ifndef LULL_TRACE_FORMAT_OTF2_OTF2_H
 #define LULL_TRACE_FORMAT_OTF2_OTF2_H
 
@@ -39,10 +33,10 @@ lull_status lull_otf2_fail(struct lull_error *err, OTF2_ErrorCode code, const ch
 
 /* ---- maps ------------------------------------------------------------------------------------ */
 
-/* From ids, which may be sparse 64-bit numbers, to indices: an array while the ids are dense,
- * else a hash table with open addressing. Every event asks: with the table of base, whose keys lie
- * two steps away, the scan of an archive with sparse ids took 1.35 times as long (median of 7
- * pairs, 20 M events). */
+/* Maps ids, which may be sparse 64-bit numbers, to indices: an array while the ids are dense, else
+ * a hash table with open addressing. Every event looks something up. With the hash table of base,
+ * whose keys lie two pointers away, the scan of an archive with sparse ids took 1.35 times as long
+ * (median of 7 pairs, 20 M events). */
 struct lull_otf2_map {
     uint32_t *dense;
     uint64_t n_dense;
@@ -53,8 +47,9 @@ struct lull_otf2_map {
     uint64_t slot_mask;
 };
 
-/* The id of definition i, at `stride` bytes times i behind `ids`, -> values[i] (LULL_NONE: left
- * out), or i where `values` is NULL. Of equal ids the first counts; returns how many others. */
+/* Makes the map of `count` definitions. The id of definition i stands `stride` * i bytes behind
+ * `ids`; it gets the index values[i] (LULL_NONE: it is left out), or i where `values` is NULL. Of
+ * equal ids the first counts; returns how many were dropped. */
 uint32_t lull_otf2_map_build(struct lull_otf2_map *map, struct lull_arena *arena, const void *ids,
                              size_t stride, const uint32_t *values, uint32_t count);
 
@@ -86,18 +81,19 @@ OTF2_Paradigm lull_otf2_paradigm_to(uint8_t paradigm);
 uint8_t lull_otf2_collective_from(OTF2_CollectiveOp op);
 OTF2_CollectiveOp lull_otf2_collective_to(uint8_t op);
 
-/* What OTF2 cannot express of a region travels in its description: "" or e.g. "lull: lock". */
+/* Roles and paradigms that OTF2 does not have are written into the region's description, as "lull:
+ * lock"; "" where there is nothing to add. */
 const char *lull_otf2_describe_region(const struct lull_region *region);
 void lull_otf2_read_description(struct lull_region *region, const char *description);
 
-/* Names by which our own archives carry what OTF2 has no records for. */
+/* Names in archives that lull wrote, for what OTF2 has no records for. */
 #define LULL_OTF2_CREATOR        "lull"
 #define LULL_OTF2_PRODUCER       "LULL::PRODUCER" /* property: who recorded the original */
 #define LULL_OTF2_STATE          "lull state"
 #define LULL_OTF2_STATE_DURATION "lull state duration"
 #define LULL_OTF2_APPLICATION    "lull application"
 
-/* The archive property that describes state `index`, and its value. */
+/* The name and the value of the archive property that describes state `index`. */
 void lull_otf2_state_property(char *buffer, size_t size, uint32_t index);
 void lull_otf2_state_print(char *buffer, size_t size, const struct lull_state *state);
 bool lull_otf2_state_parse(struct lull_state *ret_state, const char *text,
@@ -120,16 +116,17 @@ static inline int64_t lull_otf2_ns(const struct lull_otf2_clock *clock, uint64_t
     return (int64_t)(product >> clock->shift);
 }
 
-/* 30 years in ns: what spans more is no run, but a time of day among times since a start. */
+/* 1e9 s, about 30 years, in ns. Times that span more do not come from a run: some of them are times
+ * of day, while others count from a start. */
 #define LULL_OTF2_LONGEST_RUN (INT64_C(1000000000) * 1000000000)
 
 /* ---- the open archive ------------------------------------------------------------------------ */
 
 /* How the values of a metric become differences. */
 enum lull_otf2_metric_mode {
-    LULL_OTF2_DIFFERENCE, /* totals and absolute values: value minus the previous one */
-    LULL_OTF2_AS_IS,      /* relative, or since the last reading */
-    LULL_OTF2_DELAYED     /* holds until the next reading: belongs to that one's interval */
+    LULL_OTF2_DIFFERENCE, /* totals and absolute values: the value minus the previous one */
+    LULL_OTF2_AS_IS,      /* values that are relative, or count since the last reading */
+    LULL_OTF2_DELAYED /* the value holds until the next reading, and is reported with that one */
 };
 
 /* A metric class, or an instance of it. */
@@ -137,18 +134,19 @@ struct lull_otf2_class {
     uint32_t *counters; /* index per member */
     uint8_t *modes;     /* enum lull_otf2_metric_mode per member */
     uint32_t n_members;
-    bool state; /* our own state records */
+    bool state; /* its metrics are states, in archives that lull wrote */
 };
 
 struct lull_otf2_archive {
     char *anchor;           /* path of the anchor file */
     char *location_dir;     /* folder of the files per location */
     bool own;               /* written by us: its clock properties can be trusted */
-    bool totals;            /* of Score-P: bytes of collective operations are totals over ranks */
+    bool totals;            /* written by Score-P: bytes of collective operations are totals over
+                               all ranks */
     bool local_definitions; /* there are .def files per location */
     struct lull_otf2_clock clock;
     struct lull_otf2_map regions, comms, classes, windows, parameters, contexts;
-    bool *self_comms;          /* per communicator: of every process its own */
+    bool *self_comms; /* per communicator: it is like MPI_COMM_SELF, one for every process */
     uint32_t *context_regions; /* region index per calling context */
     uint32_t *window_comms;    /* communicator index per window */
     struct lull_otf2_class *class_list;
@@ -156,11 +154,11 @@ struct lull_otf2_archive {
     uint32_t world;        /* communicator of all processes, or LULL_NONE */
     uint64_t event_chunk;  /* bytes per chunk of an event file */
     uint64_t sight;        /* a hash of the anchor file */
-    bool library_only;     /* decode nothing ourselves: for tests, which compare */
+    bool library_only;     /* read through libotf2 only, for tests that compare both ways */
 };
 
-/* Everything that global definitions say, into trace and archive; scratch memory is the caller's.
- * Leaves origin and duration open: `ret_clock` holds what the file says about them. */
+/* Puts everything that global definitions say into trace and archive. Only origin and duration are
+ * left open: *ret_clock holds what the file says about them. */
 struct lull_otf2_clock_properties {
     bool given;
     uint64_t resolution, offset, length, realtime;
@@ -184,21 +182,21 @@ struct otf2_stream {
     uint32_t location;
     uint32_t process;
     uint64_t mask;
-    struct lull_otf2_decoder *decoder; /* our own decoder, or NULL: */
-    struct lull_otf2_handle handle;    /* libotf2's */
+    struct lull_otf2_decoder *decoder; /* our own decoder; NULL: libotf2 reads, by ... */
+    struct lull_otf2_handle handle;    /* ... this handle */
     bool ended;
     bool reported_end;
-    bool probing; /* this is not the visit that reports oddities */
+    bool probing; /* only the first and last time are looked for: no quirks are reported */
 
     struct lull_event *next; /* where the next event goes */
-    lull_status status;      /* of a callback that interrupted the reading */
+    lull_status status;      /* of a callback that has stopped the reading */
     struct lull_error error;
 
     struct lull_reading *readings; /* of the current block */
     uint32_t n_readings, most_readings;
     uint64_t *previous; /* per counter: last total or delayed value */
 
-    struct lull_otf2_pending_io { /* operations begun, a ring */
+    struct lull_otf2_pending_io { /* I/O operations that have begun and not completed, a ring */
         uint64_t matching_id;
         OTF2_IoHandleRef handle;
         uint8_t op;
@@ -216,7 +214,7 @@ lull_status lull_otf2_stream_read(void *stream, struct lull_event *events, size_
                                   size_t *ret_count, struct lull_error *err);
 void lull_otf2_stream_close(void *stream);
 
-/* The same for probing the ends of a location: through libotf2, which can jump. */
+/* Opens a stream that looks for the ends of a location: through libotf2, which can jump there. */
 lull_status lull_otf2_probe_open(const struct lull_trace *trace, uint32_t location,
                                  void **ret_stream, struct lull_error *err);
 

@@ -314,7 +314,7 @@ void lull_otf2_build_comms(struct lull_trace *trace, struct lull_otf2_archive *a
 
 /* ---- system tree ----------------------------------------------------------------------------- */
 
-/* locations.c: the machine, then processes and their threads. */
+/* Makes the nodes of the machine. */
 static void otf2_build_nodes(struct otf2_builder *builder)
 {
     struct lull_otf2_definitions *definitions = builder->definitions;
@@ -670,7 +670,6 @@ static void index_classes(struct otf2_builder *builder)
                         count);
 }
 
-/* metrics.c */
 static lull_status otf2_build_metrics(struct otf2_builder *builder, struct lull_error *err)
 {
     struct lull_otf2_definitions *definitions = builder->definitions;
@@ -789,7 +788,6 @@ static void merge_regions(struct otf2_builder *builder, struct numbered_region *
     }
 }
 
-/* regions.c */
 static void otf2_build_regions(struct otf2_builder *builder)
 {
     struct lull_otf2_definitions *definitions = builder->definitions;

@@ -1,5 +1,5 @@
-/* Global definitions as they stand in the file: every record in a list of its kind, references
- * not yet followed, because they may point forward. Internal to the OTF2 format. */
+/* Global definitions as they stand in the file: every record in a list of its kind. References are
+ * not followed yet, because they may point forward. Internal to the OTF2 format. */
 #ifndef LULL_TRACE_FORMAT_OTF2_OTF2_DEFINITIONS_H
 #define LULL_TRACE_FORMAT_OTF2_OTF2_DEFINITIONS_H
 
@@ -129,14 +129,14 @@ struct lull_otf2_definitions {
     LULL_OTF2_LIST(lull_otf2_window) windows;
     LULL_OTF2_LIST(lull_otf2_parameter) parameters;
     LULL_OTF2_LIST(lull_otf2_context) contexts;
-    struct lull_otf2_map string_map; /* made when all are there */
+    struct lull_otf2_map string_map; /* made when all strings are there */
 };
 
-/* "" for an unknown or undefined string. */
+/* The text of a string; "" for an unknown or undefined one. */
 const char *lull_otf2_text(const struct lull_otf2_definitions *definitions, OTF2_StringRef string);
 
-/* What comms.c builds: trace->comms, archive->comms, archive->windows; `location_index` maps
- * ids to trace->locations. */
+/* Builds trace->comms, archive->comms and archive->windows; `location_index` maps ids of locations
+ * to indices into trace->locations. */
 void lull_otf2_build_comms(struct lull_trace *trace, struct lull_otf2_archive *archive,
                            struct lull_otf2_definitions *definitions,
                            const struct lull_otf2_map *location_index);
@@ -145,13 +145,14 @@ void lull_otf2_build_comms(struct lull_trace *trace, struct lull_otf2_archive *a
 const struct lull_otf2_group *
 lull_otf2_world_group(const struct lull_otf2_definitions *definitions);
 
-/* ==== share =================================================================================== */
+/* ==== archives that several processes open together =========================================== */
 
-/* Archives that several processes open together (trace/trace.h): the first reads the global
- * definitions and tells them to all, and each looks at the files of some locations, neighbours by
- * number. Alone, a process does all of that. Internal to the OTF2 format. */
+/* With an exchange (trace/trace.h) the first process reads the global definitions and sends them to
+ * all, and each process looks at the files of a range of locations. Alone, a process does all of
+ * that. */
 
-/* lull_otf2_collect by the first, for all. `reader` is not used on others. */
+/* Collects the global definitions: the first process reads them, all get them. `reader` is used in
+ * the first process only. */
 lull_status lull_otf2_share_definitions(const struct lull_trace *trace,
                                         struct lull_otf2_definitions *definitions,
                                         OTF2_Reader *reader, struct lull_error *err);
@@ -159,19 +160,20 @@ lull_status lull_otf2_share_definitions(const struct lull_trace *trace,
 /* The locations whose files this process looks at: [*ret_first, *ret_end). */
 void lull_otf2_share_range(const struct lull_trace *trace, uint32_t *ret_first, uint32_t *ret_end);
 
-/* What processes have found in the files of locations. */
+/* What was found in the files of locations. */
 struct lull_otf2_found {
-    bool local_definitions; /* some have definitions of their own */
-    bool any;               /* first and last are times of events, in ticks */
+    bool local_definitions; /* some locations have definitions of their own */
+    bool any;               /* there are events, from `first` to `last` (ticks) */
     uint64_t first, last;
-    uint32_t failed; /* the lowest location that failed, UINT32_MAX: none; as `status`, with ... */
-    lull_status status;
-    struct lull_error error; /* ... these words */
+    uint32_t failed;         /* the lowest location that could not be read; UINT32_MAX: none */
+    lull_status status;      /* its failure, and ... */
+    struct lull_error error; /* ... the message */
 };
 
-/* Adds what another one has found. */
+/* Adds the findings of another part of the locations. */
 void lull_otf2_found_add(struct lull_otf2_found *all, const struct lull_otf2_found *found);
-/* From what this process has found to what all have. Fails where a location has. */
+/* Turns the findings of this process into those of all processes. Fails where a location could not
+ * be read, with its status. */
 lull_status lull_otf2_share_found(const struct lull_trace *trace, struct lull_otf2_found *found,
                                   struct lull_error *err);
 

@@ -1,19 +1,19 @@
 /* Event records of OTF2: which of them mean something to lull, how their fields lie in a file, and
  * who translates them. Internal to the OTF2 format.
  *
- * The translation of a record is a callback as libotf2 would call it. Both ways of reading share
- * them: libotf2 with its handle, and our own decoder (decode.c), which calls them itself. */
+ * A record is translated by a callback with the signature that libotf2 demands. There are two ways
+ * of reading: libotf2 calls the callbacks itself, or our own decoder (otf2_stream.c) does. */
 #ifndef LULL_TRACE_FORMAT_OTF2_OTF2_STREAM_H
 #define LULL_TRACE_FORMAT_OTF2_OTF2_STREAM_H
 
 #include <otf2/otf2.h>
 
 /* X(type byte, kind, fields, arguments of the callback). Fields as they lie in the file:
- *   1 a byte; 4, 8 a number of up to as many bytes behind its length; t a time of 8 bytes;
- *   the number of a definition, which the location's own definitions may translate: R region,
- *   C communicator, M metric, P parameter, S string, W window, G group, X calling context,
- *   H I/O handle; v the number, types and values of a metric.
- * Arguments are the fields (A2: two), or are special to the kind. */
+ *   1: a byte; 4, 8: a byte with a length, and a number of that many bytes, at most 4 or 8;
+ *   t: a time of 8 bytes; v: the number, types and values of a metric;
+ *   R, C, M, P, S, W, G, X, H: the id of a region, communicator, metric, parameter, string, window,
+ *   group, calling context or I/O handle, which the location's own definitions may translate.
+ * The arguments are the fields (A2: two of them), or are special to the kind. */
 #define LULL_OTF2_RECORDS(X)                       \
     X(0x0a, BufferFlush, "t", A1)                  \
     X(0x0b, MeasurementOnOff, "1", A1)             \
@@ -73,7 +73,7 @@
     X(0x55, NonBlockingCollectiveRequest, "8", A1) \
     X(0x56, NonBlockingCollectiveComplete, "1C4888", A6)
 
-/* NULL: not wanted; such records are skipped fast. */
+/* The callbacks; NULL: the kind is not wanted, and its records are skipped fast. */
 struct lull_otf2_callbacks {
 #define FIELD(type, kind, fields, arguments) OTF2_EvtReaderCallback_##kind kind;
     LULL_OTF2_RECORDS(FIELD)

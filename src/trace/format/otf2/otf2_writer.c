@@ -66,10 +66,8 @@ struct otf2_address;
 static struct otf2_address otf2_address(struct otf2_output *output, uint32_t comm, uint32_t self,
                                         int32_t process, uint32_t none_rank);
 
-/* ---- addresses.c ----------------------------------------------------------------------------- */
-
-/* Where a message or a root goes: a communicator's id, and the rank of `process` in it. Processes
- * that the communicator does not have are named by their rank in the world. */
+/* How OTF2 names a process: the id of a communicator, and a rank in it. A process that is not in
+ * the communicator of its event is named by its rank in the world. */
 struct otf2_address {
     OTF2_CommRef comm;
     uint32_t rank;

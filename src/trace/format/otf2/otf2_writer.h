@@ -1,4 +1,4 @@
-/* The writing half of the OTF2 format. Internal to it. */
+/* Writing OTF2 archives; internal to the OTF2 format. */
 #ifndef LULL_TRACE_FORMAT_OTF2_OTF2_WRITER_H
 #define LULL_TRACE_FORMAT_OTF2_OTF2_WRITER_H
 

@@ -279,9 +279,6 @@ static lull_status prv_take_sample(struct prv_lines *lines, struct lull_prv_samp
 
 /* ==== header ================================================================================== */
 
-/* What the files share that read the lines before the first record: lines.c takes the file apart,
- * header.c reads the first line, comms.c those of communicators, sample.c looks at some records. */
-
 /* The lines before the first record.
  *
  *   #Paraver (DD/MM/YYYY at HH:MM):<duration>[_ns]:<nodes>(<cpus>,...):<applications>:<list>

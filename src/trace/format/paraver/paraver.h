@@ -1,19 +1,18 @@
-/* What the parts of the Paraver format share; internal.
+/* Paraver traces (.prv, .pcf, .row), as Extrae writes them; internal to the format: what its files
+ * share.
  *
- * Reading:  paraver_source   bytes, inflated by paraver_gunzip
- *           paraver_number    digits
- *           paraver_header   the lines before the records
- *           paraver_labels   .pcf and .row         paraver_tables    what is known without them
- *           paraver_types    event types: which is a region, a counter, a marker
- *           paraver_records  whole lines, common fields
- *           paraver_parse    lines to items, in batches, by any thread (paraver_batch)
- *           paraver_pipe     batches in the order of the file
- *           paraver_scan     items to events       paraver_events    pairs to events
- *           paraver_messages communication records in time order
- * Writing:  paraver_codes    definitions to types and values
- *           paraver_writer   events, with paraver_lines, paraver_traffic, paraver_match
- *           paraver_spool    lines that may change until the end
- *           paraver_finish   the final files, with paraver_write_labels */
+ * Reading:  paraver.c      recognises and opens a trace: the lines before the records, the labels
+ * of
+ *                          the .pcf and .row
+ *           prv_source.c   the bytes of the file, inflated by gunzip.c; its numbers
+ *           prv_types.c    event types: which is a region, a counter, a marker, by labels or by
+ * what
+ *                          is known of Extrae
+ *           prv_records.c  lines to items, in batches, by several threads
+ *           prv_scan.c     items to events
+ * Writing:  prv_codes.c    which types and values definitions become; the header, .pcf and .row
+ *           prv_writer.c   events to lines, and the final files
+ *           prv_spool.c    lines that may change until the end */
 #ifndef LULL_TRACE_FORMAT_PARAVER_PARAVER_H
 #define LULL_TRACE_FORMAT_PARAVER_PARAVER_H
 
@@ -33,11 +32,11 @@ enum lull_prv_kind {
     LULL_PRV_OWN        /* events that only lull writes; index: enum lull_event_kind */
 };
 
-/* Parameters: enum by `index` of a type. */
+/* What a parameter is: the `index` of its type. */
 enum lull_prv_parameter {
     LULL_PRV_SENT,
     LULL_PRV_RECEIVED,
-    LULL_PRV_ROOT, /* flag: this process is it */
+    LULL_PRV_ROOT, /* a flag: this process is the root */
     LULL_PRV_COMM,
     LULL_PRV_TARGET,
     LULL_PRV_BYTES,
@@ -55,24 +54,26 @@ struct lull_prv_value {
 struct lull_prv_type {
     uint64_t number;
     const char *label;
-    uint8_t kind;      /* enum lull_prv_kind */
-    bool nests;        /* values stack up; otherwise a new value replaces the last one */
-    bool collective;   /* MPI collectives: parameters belong to its regions */
-    uint32_t index;    /* counter, marker, parameter, event kind; region: the catch-all */
-    uint32_t n_values; /* regions only */
-    struct lull_prv_value *values; /* sorted */
-    uint32_t n_dense;              /* values 0 .. n_dense-1 looked up directly */
-    uint32_t *dense;               /* region or LULL_NONE */
+    uint8_t kind;    /* enum lull_prv_kind */
+    bool nests;      /* values stack up; otherwise a new value replaces the last one */
+    bool collective; /* MPI's collective operations: parameters on the line belong to its regions */
+    uint32_t index;  /* of the counter or marker; enum lull_prv_parameter or lull_event_kind; of a
+                          region type: the region of values that are named nowhere */
+    uint32_t n_values;             /* of region types only */
+    struct lull_prv_value *values; /* ascending */
+    uint32_t n_dense;              /* values below it are looked up in `dense` */
+    uint32_t *dense;               /* [n_dense]: region or LULL_NONE */
 };
 
 struct lull_prv_text_key {
-    uint64_t key; /* the digits, lull_prv_align; 0: free */
+    uint64_t key; /* the digits of a number as lull_prv_align makes them; 0: the slot is free */
     uint32_t index;
 };
 
-/* Event types, and tables from their numbers to indices in types[]. Every pair of an event is
- * looked up by its digits as they stand in the file: converting them and asking `by_number` made
- * the scan of a trace of 160 MB 1.23 times as slow (median of 7 pairs, 1.17 .. 1.25). */
+/* Event types, and two tables from their numbers to indices in types[]. `by_text` finds a number by
+ * its digits as they stand in the file, which every pair of an event needs: converting the digits
+ * and asking `by_number` made the scan of a trace of 160 MB 1.23 times as slow (median of 7 pairs,
+ * 1.17 .. 1.25). */
 struct lull_prv_types {
     struct lull_prv_type *types;
     uint32_t n_types;
@@ -80,7 +81,7 @@ struct lull_prv_types {
     struct lull_prv_text_key *by_text;
     uint32_t mask;
     unsigned shift;
-    uint32_t unnamed_marker; /* for types that are named nowhere */
+    uint32_t unnamed_marker; /* the marker of types that are named nowhere */
 };
 
 static inline uint32_t lull_prv_hash(uint64_t key, unsigned shift)
@@ -90,7 +91,8 @@ static inline uint32_t lull_prv_hash(uint64_t key, unsigned shift)
 
 /* LULL_NONE if unknown. */
 uint32_t lull_prv_type_index(const struct lull_prv_types *types, uint64_t number);
-/* The region of a value; the catch-all if the value is named nowhere (*ret_named false). */
+/* The region of a value. *ret_named becomes false, and the region is type->index, if the value is
+ * named nowhere. */
 uint32_t lull_prv_type_region(const struct lull_prv_type *type, uint64_t value, bool *ret_named);
 
 /* ---- an open trace --------------------------------------------------------------------------- */
@@ -113,8 +115,8 @@ struct lull_paraver {
     uint64_t ticks_to_ns;
     struct lull_prv_comm_id *comm_ids; /* sorted by application, id */
     uint32_t n_comm_ids;
-    uint64_t records_offset; /* in the uncompressed content */
-    uint64_t records_line;   /* number of the line there, from 1 */
+    uint64_t records_offset; /* of the first record, in bytes of the uncompressed content */
+    uint64_t records_line;   /* number of its line, from 1 */
     struct lull_prv_types types;
 };
 
@@ -154,8 +156,8 @@ struct lull_prv_labels {
 /* "dir/run.prv.gz" with ".pcf" -> "dir/run.pcf"; lives in `arena`. */
 const char *lull_prv_sibling(const char *path, const char *suffix, struct lull_arena *arena);
 
-/* Before the name of a thread in the .row: it is a stream of a device. Extrae's are "CUDA-D1.S1".
- */
+/* A thread whose name in the .row begins like this is a stream of a device, in traces that lull
+ * wrote. Those of Extrae are called "CUDA-D1.S1". */
 #define LULL_PRV_STREAM "STREAM "
 
 /* Fills regions, states, counters and markers of the trace, and paraver->types. */
@@ -163,7 +165,7 @@ bool lull_prv_build_types(struct lull_trace *trace, struct lull_paraver *paraver
                           const struct lull_prv_labels *labels,
                           const struct lull_prv_sample *sample);
 
-/* ---- reading --------------------------------------------------------------------------------- */
+/* ---- reading and writing --------------------------------------------------------------------- */
 
 lull_status lull_prv_drive(const struct lull_trace *trace, uint64_t mask, bool unordered,
                            struct lull_sink *sink, struct lull_error *err);

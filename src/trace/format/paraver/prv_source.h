@@ -23,17 +23,17 @@ enum {
 
 struct lull_prv_source;
 
-/* Begins at byte `offset` of the (uncompressed) content. `trace` gives path and quirk list;
- * `again`: the file has been or will be read by another source, which counts the quirks. */
+/* Begins at byte `offset` of the uncompressed content. `trace` gives the path and the list of
+ * quirks. `again`: another source of the file counts the quirks, this one does not. */
 lull_status lull_prv_source_open(const struct lull_trace *trace, uint64_t offset, bool again,
                                  struct lull_prv_source **ret_source, struct lull_error *err);
 
 /* Memory for a chunk with its head and pad; free() releases it. NULL: none. */
 uint8_t *lull_prv_source_memory(void);
 
-/* The next chunk, behind the head of *memory, which is the caller's and may be exchanged for
- * another; *ret_size is 0 at the end. Truncated or corrupt gzip data is an error that names the
- * place. */
+/* Reads the next chunk to behind the head of *memory; *ret_size is 0 at the end. *memory belongs to
+ * the caller and may be replaced by another one of the same size. Truncated or corrupt gzip data is
+ * an error that names the place. */
 lull_status lull_prv_source_next(struct lull_prv_source *source, uint8_t **memory, size_t *ret_size,
                                  struct lull_error *err);
 
@@ -46,13 +46,12 @@ bool lull_prv_source_gzip(const struct lull_prv_source *source);
 
 void lull_prv_source_close(struct lull_prv_source *source); /* NULL is allowed */
 
-/* ==== number ================================================================================== */
+/* ==== numbers ================================================================================= */
 
-/* Decimal numbers at speed, eight digits at a time; internal to the Paraver format.
- *
- * The text must be followed by at least 16 readable bytes. */
+/* Decimal numbers are read fast, eight digits at a time. The text must be followed by at least 16
+ * readable bytes. */
 
-/* Eight characters as numbers: digits become 0 .. 9, all others something above. */
+/* Loads eight characters: digits become 0 .. 9, all others something above 9. */
 static inline uint64_t lull_prv_load(const uint8_t *at)
 {
     uint64_t word;
@@ -60,21 +59,22 @@ static inline uint64_t lull_prv_load(const uint8_t *at)
     return le64toh(word) ^ UINT64_C(0x3030303030303030);
 }
 
-/* How many of the eight, from the first, are digits: adding 0x76 sets the upper bit of all others.
- * A carry can only disturb what stands behind the first that is none. */
+/* How many of the eight characters, from the first, are digits. Adding 0x76 sets the upper bit of
+ * each other character; a carry can only disturb characters behind the first of these. */
 static inline unsigned lull_prv_digits(uint64_t word)
 {
     uint64_t others = ((word + UINT64_C(0x7676767676767676)) | word) & UINT64_C(0x8080808080808080);
     return others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
 }
 
-/* The first `count` (1 .. 8) digits right-aligned: the same for all spellings of a number. */
+/* Aligns the first `count` (1 .. 8) digits to the right, so that leading zeros do not matter. */
 static inline uint64_t lull_prv_align(uint64_t word, unsigned count)
 {
     return word << (8 * (8 - count));
 }
 
-/* The number that eight digits make: neighbours are joined three times. */
+/* The number that eight digits make: neighbours are joined, to 4 numbers below 100, then to 2 below
+ * 10000, then to one. */
 static inline uint64_t lull_prv_join(uint64_t word)
 {
     word = (word * 2561) >> 8;

@@ -1,10 +1,12 @@
-/* What event types, values and states mean where no .pcf says it; internal. */
+/* What event types, values and states mean where no .pcf says it; internal to the Paraver
+ * format. */
 #ifndef LULL_TRACE_FORMAT_PARAVER_PRV_TYPES_H
 #define LULL_TRACE_FORMAT_PARAVER_PRV_TYPES_H
 
 #include "trace/format/paraver/paraver.h"
 
-/* An event type. Of regions: paradigm, role and parallel of those whose value says no more. */
+/* An event type. For a type of regions, paradigm, role and parallel are those of all its regions
+ * whose name says no more. */
 struct lull_prv_known_type {
     uint32_t number;
     const char *label;
@@ -13,7 +15,8 @@ struct lull_prv_known_type {
     uint8_t paradigm, role;
     bool parallel; /* time inside counts as inside an OpenMP parallel region */
     bool nests;
-    bool prefixed; /* values are called "type: value", because "Lock" alone says nothing */
+    bool prefixed; /* regions are called "type: value", because a value like "Lock" says too
+                     little */
 };
 
 struct lull_prv_known_state {
@@ -22,7 +25,8 @@ struct lull_prv_known_state {
     const char *label;
 };
 
-/* Calls of MPI have one numbering over all MPI types; counters are called by their type. */
+/* The name of an MPI call, by its value, which is unique over all types of MPI; or of a counter, by
+ * its type. */
 struct lull_prv_known_name {
     uint32_t number;
     const char *name;
@@ -39,7 +43,8 @@ extern const size_t lull_prv_n_known_counters;
 
 const struct lull_prv_known_type *lull_prv_known_type(uint64_t number); /* NULL if unknown */
 
-/* A region type of lull's own says paradigm, role and parallel by its number. */
+/* Whether this is a type that lull wrote for regions. Its number says paradigm, role and parallel.
+ */
 bool lull_prv_own_region(uint64_t number, struct lull_prv_known_type *ret_known);
 
 /* The region that a value called `name` of a type becomes. */
@@ -75,7 +80,7 @@ enum {
     LULL_PRV_OWN_ROOT = 91900100,
     LULL_PRV_OWN_TAG = 91900101,
     LULL_PRV_NOBODY = INT32_MAX, /* as a target: MPI_PROC_NULL */
-    /* Values from here on are numbered by lull; their labels are complete names. */
+    /* lull numbers the values of regions from here on; their labels are the regions' full names. */
     LULL_PRV_OWN_VALUES = 1000
 };
 

@@ -698,7 +698,7 @@ static lull_status note_contained(struct lull_trace *trace, struct lull_error *e
     return status;
 }
 
-/* read/files.c: finds the files of records and of sums, sorted; sets trace->has_sums. */
+/* Finds the files of records and of sums, and sorts them; sets trace->has_sums. */
 static lull_status tape_list_files(struct lull_trace *trace, struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;

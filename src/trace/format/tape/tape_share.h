@@ -1,11 +1,14 @@
-/* A run that several processes of lull open together. Each reads the files of some processes of the
- * run, its *own*, and they tell each other what is in them: headers, definitions, names of call
- * sites, when records begin and end. So all know the whole run, and nothing but lists of files is
- * read by more than one of them. What only a reading of events needs (where the records of a
- * process stand, what its ids mean) is found out when a process is read first, by whoever does.
+/* A run that several members of a team open together; internal to the tape format.
  *
- * What all are told is told in the order of processes, as one that reads all would find it: the
- * trace is the same to the last index. Where nobody shares, data->share is NULL. */
+ * Each member reads the files of some processes of the run, its *own*, and sends the others what is
+ * in them: headers, definitions, names of call sites, when records begin and end. So all members
+ * know the whole run, and only the lists of files are read by more than one of them. What only a
+ * reading of events needs (where the records of a process stand, what its ids mean) is found out
+ * when a location of the process is read for the first time, by the member that reads it.
+ *
+ * Everything is told in the order of processes, as a member that reads all would find it. So the
+ * trace is the same in all members, to the last index. Where a member opens a run alone,
+ * data->share is NULL. */
 #ifndef LULL_TRACE_FORMAT_TAPE_TAPE_SHARE_H
 #define LULL_TRACE_FORMAT_TAPE_TAPE_SHARE_H
 
@@ -18,38 +21,38 @@
 
 struct lull_tape_head;
 
-/* So many processes are told of at a time, by all together: what is on its way is bounded. */
+/* All members together tell of so many processes at a time, which bounds the memory of messages. */
 enum { LULL_TAPE_AT_A_TIME = 2048 };
 
 struct lull_tape_share {
     const struct lull_exchange *exchange; /* until the run is open */
     uint32_t index;                       /* of this member */
-    uint32_t *numbers, *owners; /* [n]: of the processes with files, ascending, and who reads them;
-                                   malloc'd */
+    uint32_t *numbers; /* [n], malloc'd: of the processes with files, ascending */
+    uint32_t *owners;  /* [n], malloc'd: the member that reads each */
     size_t n;
-    uint64_t sight;               /* a hash of the numbers: all must have listed the same */
+    uint64_t sight;               /* a hash of the numbers: all members must have listed the same */
     struct lull_tape_head *heads; /* per location, until the locations are made; malloc'd */
     size_t n_heads, heads_capacity;
-    struct lull_arena *texts; /* of heads, and sets of cores, as long as these */
-    /* since the definitions have been read */
-    struct lull_tape_merge *merge; /* what contents mean */
+    struct lull_arena *texts; /* texts and sets of cores of the heads; lives as long as these */
+    /* The rest is set when the definitions have been read. */
+    struct lull_tape_merge *merge; /* which index each content of a definition has */
     struct lull_trace view;        /* the trace, with an arena for what is found out later */
-    pthread_mutex_t lock;          /* of all that is */
-    bool *known; /* [n_processes]: what its ids mean, and where its records stand */
+    pthread_mutex_t lock;          /* of `merge`, `view` and `known` */
+    bool *known; /* [n_processes]: the meaning of its ids and the places of its records are known */
 };
 
-/* ---- share.c --------------------------------------------------------------------------------- */
+/* ---- telling each other ---------------------------------------------------------------------- */
 
-/* When the files are listed; does nothing where nobody shares. The files of one node, in which its
- * processes have recorded, are one member's. */
+/* Begins sharing, when the files are listed; does nothing without an exchange. Processes that have
+ * recorded into the same file of a node belong to one member. */
 lull_status lull_tape_share_begin(struct lull_trace *trace, struct lull_error *err);
 void lull_tape_share_end(struct lull_tape_share *share);
-/* Whether this member reads the process with that number: true where nobody shares. */
+/* Whether this member reads the process with that number; true without sharing. */
 bool lull_tape_is_own(const struct lull_trace *trace, uint32_t number);
-/* Who does; LULL_NONE: there is no such process. */
+/* The member that reads it; LULL_NONE: there is no such process. */
 uint32_t lull_tape_owner(const struct lull_tape_share *share, uint32_t number);
 
-/* What is said: structs, and texts with their NUL, each filled up to a multiple of 8. */
+/* A message that grows: structs, and texts with their NUL, each filled up to a multiple of 8. */
 struct lull_tape_words {
     unsigned char *bytes; /* malloc'd */
     size_t size, capacity;
@@ -58,84 +61,88 @@ struct lull_tape_words {
 void lull_tape_say(struct lull_tape_words *words, const void *bytes, size_t size);
 void lull_tape_say_text(struct lull_tape_words *words, const char *text);
 
-/* And heard. */
+/* A message that is read from its begin to its end. */
 struct lull_tape_ear {
     const unsigned char *at, *end;
-    bool bad; /* less was said */
+    bool bad; /* the message was too short for what was asked of it */
 };
-/* False, and zeros: less was said. */
+/* Takes the next `size` bytes; where the message is too short, false, and *bytes becomes zeros. */
 bool lull_tape_hear(struct lull_tape_ear *ear, void *bytes, size_t size);
-/* `size` bytes where they are; NULL: less was said. */
+/* The next `size` bytes in their place; NULL where the message is too short. */
 const void *lull_tape_hear_bytes(struct lull_tape_ear *ear, size_t size);
-const char *lull_tape_hear_text(struct lull_tape_ear *ear); /* "" where less was said */
+const char *lull_tape_hear_text(struct lull_tape_ear *ear); /* "" where it is too short */
 
-/* Tells all, unless this member or another one has failed. Frees the words. */
+/* Sends the words to all members, and calls `take` for those of each member, unless this member
+ * (`status`) or another one has failed. Frees the words. */
 lull_status lull_tape_tell_all(const struct lull_trace *trace, struct lull_tape_words *words,
                                lull_status status,
                                lull_status (*take)(void *context, uint32_t member,
                                                    const void *bytes, size_t size,
                                                    struct lull_error *err),
                                void *context, struct lull_error *err);
-/* The others open something else. */
+/* Fails, because the other members open another run. */
 lull_status lull_tape_other_run(const struct lull_trace *trace, struct lull_error *err);
 
-/* ---- heads.c: headers ------------------------------------------------------------------------ */
+/* ---- headers --------------------------------------------------------------------------------- */
 
-/* Reads the headers of the own files; data->files has those of all then. */
+/* Reads the headers of the own files and gets those of the others. Then data->files has the
+ * locations of all. */
 lull_status lull_tape_share_heads(struct lull_trace *trace, lull_status status,
                                   struct lull_error *err);
-/* The files are sorted: what was told of each stands at its index. */
+/* Call it when data->files is sorted: brings the heads into the same order. */
 void lull_tape_sort_heads(struct lull_trace *trace);
-/* As lull_tape_read_header, of what was told. */
+/* As lull_tape_read_header, from what was told. */
 lull_status lull_tape_told_header(const struct lull_trace *trace, uint32_t location,
                                   struct lull_tape_header *ret_header, struct lull_error *err);
 
-/* ---- told_definitions.c, told_definitions.c: definitions ----------------------------------------------------------- */
+/* ---- definitions (told_definitions.c) -------------------------------------------------------- */
 
-/* How a member tells definitions: each content once, with ids of its own. */
+/* A member tells each content of a definition once, with ids of its own. */
 struct lull_tape_telling {
-    struct lull_trace *scratch;
-    struct lull_tape_merge *merge; /* of it */
+    struct lull_trace *scratch;    /* a trace of the contents that it has told so far */
+    struct lull_tape_merge *merge; /* of `scratch` */
     struct lull_tape_words *words;
-    uint64_t offset; /* of the definition, in its file */
+    uint64_t offset; /* of the present definition in its file */
 };
 
 enum lull_tape_told_kind { TOLD_DEFINITION, TOLD_PIECE, TOLD_DAMAGE };
 
-/* In front of what is told of a process. */
+/* Stands in front of what is told of a process. */
 struct lull_tape_told_process {
     uint32_t number;
     uint32_t found; /* it has definitions */
     uint64_t size;
 };
 
-/* TOLD_DEFINITION: a definition follows; TOLD_PIECE: `offset` more bytes of definitions are there;
- * TOLD_DAMAGE: a text follows, why the definitions make no sense. */
+/* TOLD_DEFINITION: a definition follows, which stands at `offset` of its file. TOLD_PIECE: `offset`
+ * more bytes of definitions are there. TOLD_DAMAGE: a text follows that says what is wrong with the
+ * definitions. */
 struct lull_tape_told_entry {
     uint64_t offset;
-    uint32_t kind, id; /* as it is in the file */
+    uint32_t kind, id; /* enum lull_tape_told_kind; the id in the file */
 };
 
-/* What a member has told is kept while it tells: a trace of what was told of its processes. */
 lull_status lull_tape_telling_begin(const struct lull_trace *trace,
                                     struct lull_tape_telling *telling, struct lull_error *err);
 void lull_tape_telling_end(struct lull_tape_telling *telling);
-/* Definitions of an own process. What its ids mean to the member is kept in data->scopes. */
+/* Tells the definitions of an own process. What its ids mean to the member is kept in data->scopes.
+ */
 lull_status lull_tape_tell_process(const struct lull_trace *trace,
                                    struct lull_tape_telling *telling, uint32_t process,
                                    struct lull_tape_words *words, struct lull_error *err);
-/* While merge->telling: tells a definition, if it is new. */
+/* Tells one definition if its content is new; merge->telling is set. */
 lull_status lull_tape_tell_definition(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
                                       const struct lull_tape_definition *definition,
                                       struct lull_tape_fields *fields);
 void lull_tape_tell_piece(struct lull_tape_merge *merge, uint64_t size);
-/* Those of the run, and of all processes; as one that reads all of them, in tape.c. */
+/* Gives every member the definitions of the run and of all processes, as if it had read them all
+ * itself (tape.c). */
 lull_status lull_tape_share_definitions(struct lull_trace *trace, struct lull_tape_merge *merge,
                                         struct lull_error *err);
 
-/* ---- lives.c --------------------------------------------------------------------------------- */
+/* ---- begins and ends of locations ------------------------------------------------------------ */
 
-/* What the records of a location, and its sums, tell of its begin and end. */
+/* What the records of a location, and its sums, say of its begin and end. */
 struct lull_tape_life {
     uint64_t first, last;          /* ticks, of its records; first > last: there are none */
     uint64_t sums_begin, sums_end; /* ticks; both 0: not known, or not needed */
@@ -143,28 +150,29 @@ struct lull_tape_life {
     uint32_t open_region, location;
 };
 
-/* Those that have to be looked for (tape_times.c): by their owners, told to all, by location; in memory
- * of malloc. */
+/* The lives that headers do not tell: their owners look for them in the records and tell all. The
+ * list is ascending by location; the caller frees it. */
 lull_status lull_tape_share_lives(const struct lull_trace *trace, struct lull_tape_life **ret_lives,
                                   size_t *ret_count, struct lull_error *err);
-/* tape_times.c: whether the header of a location tells all of it, and looking for it otherwise.
- * `slots`: room for a chunk. */
+/* Whether the header of a location tells its whole life; lull_tape_find_life looks for it otherwise
+ * (both in tape_times.c). `slots` has room for a chunk. */
 bool lull_tape_tells_life(const struct lull_tape_data *data, const struct lull_tape_file *file);
 lull_status lull_tape_find_life(const struct lull_trace *trace, uint32_t location,
                                 union lull_tape_slot *slots, struct lull_tape_life *ret_life,
                                 struct lull_error *err);
 
-/* ---- names.c --------------------------------------------------------------------------------- */
+/* ---- names of call sites --------------------------------------------------------------------- */
 
-/* The first looks for the names of call sites, and tells them. */
+/* The first member looks for the names of call sites, and tells them. */
 lull_status lull_tape_share_names(struct lull_trace *trace, struct lull_error *err);
 
-/* ---- need.c ---------------------------------------------------------------------------------- */
+/* ---- what is found out when it is needed ----------------------------------------------------- */
 
-/* Takes over what contents mean, when all definitions are known. */
+/* Keeps the merge for later, when all definitions are known. */
 lull_status lull_tape_share_keep(struct lull_trace *trace, struct lull_tape_merge *merge,
                                  struct lull_error *err);
-/* A location, or its sums, are about to be read: finds out what was not told. By any thread. */
+/* Call it before a location or its sums are read: finds out what was not told of its process. Safe
+ * from any thread. */
 lull_status lull_tape_need(const struct lull_trace *trace, uint32_t location,
                            struct lull_error *err);
 

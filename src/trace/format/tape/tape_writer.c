@@ -1,7 +1,3 @@
-/* The state of a writer of tapes. writer.c opens and closes it, fold.c takes the events, events.c
- * makes records of them, requests.c of their requests, buffers.c gathers their bytes and writes the
- * files, sums.c those of sums. */
-
 /* Writing a tape from events: for conversion, and for runs that lull itself makes. Definitions are
  * written once for the run. */
 #include "base/array.h"
@@ -19,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct tape_numbers; /* requests.c */
+struct tape_numbers;
 
 struct tape_location {
     unsigned char *buffer;

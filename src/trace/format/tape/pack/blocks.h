@@ -1,4 +1,4 @@
-/* Blocks of a file of a node: encoded and decoded, each alone. */
+/* Encoding and decoding the blocks of the packed file of a node, each of them alone. */
 #ifndef LULL_TRACE_FORMAT_TAPE_PACK_BLOCKS_H
 #define LULL_TRACE_FORMAT_TAPE_PACK_BLOCKS_H
 
@@ -6,19 +6,21 @@
 #include "tape/layout.h"
 #include "trace/format/tape/pack/record_columns.h"
 
-/* No block is longer, be it packed or not. */
+/* Bytes: no block is longer, packed or unpacked. */
 enum { PACK_MOST_LENGTH = LULL_TAPE_CHUNK };
 
-/* LULL_ERR_UNSUPPORTED where lull was built without libzstd; `what` begins the text. */
+/* Fails with LULL_ERR_UNSUPPORTED where lull was built without libzstd; `what` begins the text. */
 lull_status lull_pack_check_built(const char *what, struct lull_error *err);
 
-/* Bytes of a file, `records` from slot `lead` on or others, into `out`, which has PACK_MOST_LENGTH
- * bytes. Sets size, form and checksum; origin is set. What comes back is compared: a block whose
- * bytes would not is stored as it is. `back` has PACK_MOST_LENGTH bytes. */
+/* Packs `length` bytes of a file into `out`, and sets size, form and checksum of the block; its
+ * origin is set already. With `records` the bytes are records, which begin at slot `lead`. The
+ * result is decoded again into `back` and compared: where that does not give the same bytes, the
+ * block is stored as it is. `out` and `back` have PACK_MOST_LENGTH bytes each. */
 void lull_pack_block(struct pack_encoder *encoder, struct pack_decoder *decoder, const void *bytes,
                      size_t length, bool records, unsigned lead, unsigned char *out, void *back,
                      struct lull_tape_node_block *block);
-/* `packed`: as many bytes as the block has; `bytes`: as many as its length. False: damaged. */
+/* Unpacks a block: `packed` has block->size bytes, `bytes` room for lull_tape_block_length(block).
+ * False: it is damaged. */
 bool lull_unpack_block(const struct lull_tape_node_block *block, const void *packed, void *bytes);
 
 #endif

@@ -1,13 +1,14 @@
-/* A chunk of records by columns: what is alike stands together and becomes short.
+/* A chunk of records packed by columns: fields that are alike stand together, and so become short.
  *
- * Any bytes can be given, as long as they are whole slots: what looks like records is divided, what
- * does not is kept as it is, and the same bytes come back. Each chunk decodes alone. How it is
- * coded, docs/formats/tape.md says ("A packed chunk").
+ * Any bytes can be packed, as long as they are whole slots. What looks like records is divided into
+ * columns, the rest is kept as it is, and unpacking gives the same bytes. Each chunk is decoded
+ * alone. docs/formats/tape.md describes the coding ("A packed chunk").
  *
- * Two states follow the records: `last`, the time of the one before, and `end`, when the last
- * region or span ended. A record's time is kept as the distance from that of the two which is
- * nearer for most of its like. Records with the same head, and, where their value is no duration,
- * with the same value, are alike: of these one is written, and a number for each of the others. */
+ * Records with the same head are of one sort; where their value is not a duration, they must have
+ * the same value, too. Of each sort one record is written, and a number for each of the others.
+ * Coder and decoder follow two times: `last`, that of the record before, and `end`, when the last
+ * region or span ended. The time of a record is kept as its distance from one of the two, for each
+ * sort from the one that is nearer for most of its records. */
 #ifndef LULL_TRACE_FORMAT_TAPE_PACK_RECORD_COLUMNS_H
 #define LULL_TRACE_FORMAT_TAPE_PACK_RECORD_COLUMNS_H
 
@@ -18,12 +19,13 @@
 
 enum {
     PACK_SLOTS = LULL_TAPE_CHUNK / 16,
-    PACK_BINS = 3,      /* planes of little, middle and much entropy; each compressed by itself */
-    PACK_LEAST_ROWS = 8 /* slots of fewer records of one sort stay together */
+    PACK_BINS = 3,      /* byte planes of low, middle and high entropy are compressed apart */
+    PACK_LEAST_ROWS = 8 /* a sort with fewer records is not divided into columns */
 };
 
-/* Memory that encoding or decoding works in, with what libzstd needs; one per thread. NULL: there
- * is no memory. */
+/* Working memory for encoding or decoding, with what libzstd needs; one per thread. NULL: no
+ * memory.
+ */
 struct pack_encoder;
 struct pack_encoder *lull_pack_encoder_create(void);
 void lull_pack_encoder_destroy(struct pack_encoder *encoder);
@@ -31,9 +33,9 @@ struct pack_decoder;
 struct pack_decoder *lull_pack_decoder_create(void);
 void lull_pack_decoder_destroy(struct pack_decoder *decoder);
 
-/* `size` is a multiple of 16 and at most LULL_TAPE_CHUNK; the first `lead` slots belong to a record
- * that began before. Returns how many bytes of `out` it took, 0 if it would be more than
- * `capacity`. */
+/* Packs slots by columns. `size` is a multiple of 16 and at most LULL_TAPE_CHUNK; the first `lead`
+ * slots belong to a record that began before. Returns the number of bytes written to `out`, 0 if
+ * there would be more than `capacity`. */
 size_t lull_pack_columns(struct pack_encoder *encoder, const void *bytes, size_t size,
                          unsigned lead, void *out, size_t capacity);
 /* False: these are not `size` bytes by columns. */

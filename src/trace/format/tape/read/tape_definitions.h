@@ -1,5 +1,6 @@
-/* What the files share that read the definitions of a tape: definitions.c reads files and tells the
- * kinds apart, kinds.c makes one definition of the trace, comms.c makes communicators. */
+/* Reading the definitions of a tape; internal to the tape format. tape_definitions.c reads files
+ * and makes all kinds but communicators, which tape_comms.c makes; call_sites.c makes call
+ * sites. */
 #ifndef LULL_TRACE_FORMAT_TAPE_READ_TAPE_DEFINITIONS_H
 #define LULL_TRACE_FORMAT_TAPE_READ_TAPE_DEFINITIONS_H
 
@@ -7,28 +8,28 @@
 #include "tape/definition.h"
 #include "trace/format/tape/tape.h"
 
-/* What a communicator needs until all definitions have been read. */
+/* What is kept of a communicator until all definitions have been read. */
 struct comm_draft {
     uint32_t parent, remote; /* ids in `scope` */
     uint32_t partner;        /* index of the other group, in place of `remote`; or LULL_NONE */
     const struct lull_tape_scope *scope;
-    bool whole_run;
-    bool known; /* some process knows all members */
+    bool whole_run; /* the scope is that of the run */
+    bool known;     /* some process knows all members */
 };
 
-/* A process says which member of a communicator it is. */
+/* A process that does not know all members of a communicator says which rank it has in it. */
 struct comm_claim {
-    uint32_t comm, rank; /* index */
-    const struct lull_tape_scope *scope;
+    uint32_t comm, rank;                 /* comm: index */
+    const struct lull_tape_scope *scope; /* of the process */
 };
 
-/* Ids of a scope, before they are all there; malloc'd. */
+/* The maps of a scope while they grow; malloc'd. */
 struct lull_tape_room {
     uint32_t *ids[LULL_TAPE_MAPS];
     size_t capacity[LULL_TAPE_MAPS];
 };
 
-/* Ids of what several processes have in common, which one member of a share tells of its own
+/* The ids by which one member of a share tells definitions that several processes have in common
  * (trace/format/tape/tape_share.h). */
 struct lull_tape_names {
     struct lull_tape_scope scope;
@@ -39,21 +40,22 @@ struct lull_tape_telling;
 
 struct lull_tape_merge {
     struct lull_trace *trace;
-    /* Of these three one at most is set. */
-    struct lull_tape_telling *telling; /* definitions are told to others */
-    struct lull_tape_names *names; /* they are told by others: the ids of all but communicators */
-    bool learns;                   /* all are known: ids only are looked up */
-    struct lull_hash known[LULL_TAPE_MAPS]; /* content -> index */
+    /* At most one of these three is set. */
+    struct lull_tape_telling *telling; /* definitions are read to be told to other members */
+    struct lull_tape_names *names; /* definitions are told by another member; these are its ids of
+                                          all kinds but communicators */
+    bool learns;                   /* all definitions are known, and only ids are looked up */
+    struct lull_hash known[LULL_TAPE_MAPS]; /* content of a definition -> index */
     size_t capacity[LULL_TAPE_MAPS], processes_capacity;
-    struct comm_draft *drafts; /* parallel to trace->comms */
+    struct comm_draft *drafts; /* [trace->n_comms] */
     size_t drafts_capacity;
-    struct comm_claim *claims; /* trace/format/tape/read/tape_comms.c */
+    struct comm_claim *claims;
     size_t n_claims, claims_capacity;
-    struct comm_half *halves; /* trace/format/tape/read/tape_comms.c */
+    struct comm_half *halves; /* groups of inter-communicators (tape_comms.c) */
     size_t n_halves, halves_capacity;
-    uint64_t most_ids;          /* of the file being read: as many as it has bytes of definitions */
+    uint64_t most_ids; /* bytes of definitions in the file being read: ids are below that */
     struct lull_tape_room room; /* of the scope being read */
-    struct lull_hash lists;     /* of ids, as they are in the arena -> where */
+    struct lull_hash lists;     /* list of indices -> the same list in the arena, for sharing */
 };
 
 /* The index of an id in its scope, LULL_NONE if it is not defined. */
@@ -62,88 +64,90 @@ static inline uint32_t lull_tape_index_of(const struct lull_tape_ids *ids, uint3
     return id < ids->count ? ids->index[id] : LULL_NONE;
 }
 
-/* One more element at the end of an array of the trace. */
+/* Adds an element to the end of an array of the trace, and gives its address. */
 #define TAPE_NEW_ELEMENT(merge, map, array, count)                                              \
     ((merge)->trace->array =                                                                    \
          lull_arena_grow((merge)->trace->arena, (merge)->trace->array, &(merge)->capacity[map], \
                          (size_t)(merge)->trace->count + 1, sizeof *(merge)->trace->array),     \
      &(merge)->trace->array[(merge)->trace->count++])
 
-/* Looks the content up; a new one gets `fresh` as its index and *ret_new. */
+/* Looks a content up. A new one gets `fresh` as its index, and *ret_new becomes true. */
 lull_status lull_tape_unify(struct lull_tape_merge *merge, enum lull_tape_map map,
                             const void *content, size_t size, uint32_t fresh, uint32_t *ret_index,
                             bool *ret_new);
 
-/* ---- definitions.c --------------------------------------------------------------------------- */
+/* ---- definitions (tape_definitions.c) -------------------------------------------------------- */
 
-/* What means the same in several processes is one definition: nodes, regions, states, counters,
- * markers, objects, files, call sites. */
+/* Whether definitions of this kind are one where they mean the same in several processes: nodes,
+ * regions, states, counters, markers, objects, files and call sites. */
 bool lull_tape_is_shared(unsigned kind);
-/* Of such a kind: its index, and whether it is new. */
+/* Finds or makes a definition of such a kind: its index, and whether it is new. */
 lull_status lull_tape_define_shared(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
                                     bool whole_run, const struct lull_tape_definition *definition,
                                     struct lull_tape_fields *fields, uint32_t *ret_index,
                                     bool *ret_fresh);
 lull_status lull_tape_set_shared_id(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
                                     const struct lull_tape_definition *definition, uint32_t index);
-/* One definition. */
+/* Takes one definition, of any kind. */
 lull_status lull_tape_define(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
                              bool whole_run, const unsigned char *bytes);
-/* That it failed with `status`: it stands at `offset` of a file, with this id. */
+/* Says that a definition failed with `status`, which stands at `offset` of a file and has this
+ * id. */
 lull_status lull_tape_bad_definition(const char *path, uint64_t offset, const unsigned char *bytes,
                                      uint32_t id, lull_status status, struct lull_error *err);
-/* Those in `size` bytes, which stand in the file from `begin` on. `process`: its number, or
- * LULL_TAPE_WHOLE_RUN. */
+/* Takes all definitions in `size` bytes, which stand in the file from `begin` on. `process` is a
+ * process number or LULL_TAPE_WHOLE_RUN. */
 lull_status lull_tape_walk_definitions(struct lull_tape_merge *merge, const char *path,
                                        uint32_t process, const unsigned char *bytes, size_t begin,
                                        size_t size, struct lull_tape_scope *scope,
                                        struct lull_error *err);
 void lull_tape_merge_free(struct lull_tape_merge *merge);
 
-/* The next field, a text, in the arena of the trace. */
+/* The next field, a text, copied into the arena of the trace. */
 const char *lull_tape_take_text(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
 
-/* ---- tape_comms.c -------------------------------------------------------------------------------- */
+/* ---- worlds of MPI (tape_comms.c) ------------------------------------------------------------ */
 
 void lull_tape_define_world(struct lull_tape_scope *scope, struct lull_tape_fields *fields);
-/* When all is read. */
+/* Makes data->members, when all definitions are read. */
 lull_status lull_tape_find_members(struct lull_trace *trace, struct lull_error *err);
 
-/* ---- comms.c --------------------------------------------------------------------------------- */
+/* ---- communicators (tape_comms.c) ------------------------------------------------------------ */
 
 lull_status lull_tape_define_comm(struct lull_tape_merge *merge,
                                   const struct lull_tape_scope *scope, bool whole_run,
                                   struct lull_tape_fields *fields, uint32_t *ret_index);
-/* When all is read: process numbers become indices, ids of other communicators become indices. */
+/* When all definitions are read: turns process numbers and ids of other communicators into indices.
+ */
 lull_status lull_tape_resolve_comm(struct lull_tape_merge *merge, uint32_t c,
                                    struct lull_error *err);
 
-/* That only `known` members were recorded. */
+/* Adds the quirk that only `known` members of a communicator were recorded. */
 void lull_tape_tell_outsiders(struct lull_trace *trace, const struct lull_comm *comm,
                               uint32_t known);
-/* Makes room in the trace for one more, whose draft and members are to be filled in. */
+/* Adds a communicator to the trace and returns its index; the caller fills in draft and members. */
 uint32_t lull_tape_new_comm(struct lull_tape_merge *merge);
-/* A list of members; one that does not fit its definition makes the definition bad. */
+/* Reads a list of `listed` members; where it does not fit its definition, fields->bad is set. */
 uint32_t *lull_tape_read_members(struct lull_tape_merge *merge, uint32_t listed,
                                  struct lull_tape_fields *fields);
 
-/* ---- tape_comms.c -------------------------------------------------------------------------------- */
+/* ---- claims of ranks (tape_comms.c) ---------------------------------------------------------- */
 
 lull_status lull_tape_add_claim(struct lull_tape_merge *merge, uint32_t comm, uint64_t rank,
                                 const struct lull_tape_scope *scope);
-/* When all is read. */
+/* When all definitions are read, before claims are taken. */
 void lull_tape_sort_claims(struct lull_tape_merge *merge);
-/* The members of a communicator that nobody knows are those that say so. False: not all of them
- * have, or they do not agree, which is told. */
+/* Makes the members of a communicator of which no process knows all members from the claims of
+ * ranks. False, and a quirk: some rank was not claimed, or two processes claimed the same one. */
 bool lull_tape_take_claims(struct lull_tape_merge *merge, uint32_t comm);
 
-/* ---- tape_comms.c -------------------------------------------------------------------------------- */
+/* ---- inter-communicators (tape_comms.c) ------------------------------------------------------ */
 
-/* The other group of a communicator of the process, which the process itself cannot name. */
+/* Takes a FAR definition: the other group of a communicator, which the process cannot name. */
 lull_status lull_tape_define_far(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
                                  uint32_t id, struct lull_tape_fields *fields);
-/* When all is read: groups become each other's partner; those whose other group nobody was recorded
- * of get one that is made for them. */
+/* When all definitions are read: makes the two groups of each inter-communicator each other's
+ * partner. Where no process of the other group was recorded, that group is made up. */
 void lull_tape_join_halves(struct lull_tape_merge *merge);
 
 #endif

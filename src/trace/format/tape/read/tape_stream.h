@@ -1,5 +1,5 @@
-/* Decoding the records of one location: what its parts share. stream.c walks the records and
- * decodes the common ones, tape_records.c those of MPI calls, records.c all others. */
+/* Decoding the records of one location; internal to the tape format. tape_stream.c walks the
+ * records and decodes the common ones, tape_records.c those of MPI calls and all others. */
 #ifndef LULL_TRACE_FORMAT_TAPE_READ_TAPE_STREAM_H
 #define LULL_TRACE_FORMAT_TAPE_READ_TAPE_STREAM_H
 
@@ -10,20 +10,18 @@
 
 #include <pthread.h>
 
-/* ==== stream ================================================================================== */
-
-/* What a request was opened as, until it completes. */
+/* What a request was opened with, until it completes. */
 struct tape_request {
-    uint64_t number; /* in the order of opening; LULL_NO_REQUEST of a blocking call */
+    uint64_t number; /* in the order of opening; LULL_NO_REQUEST for a blocking call */
     uint64_t bytes;
     int32_t peer, tag;
     uint32_t comm;
     uint8_t record; /* CALL_ISEND, CALL_IRECV, CALL_ICOLLECTIVE; 0: a free slot of the table */
     uint8_t op;
-    uint64_t received; /* of a collective; bytes are those sent */
+    uint64_t received; /* of a collective operation, whose `bytes` are those sent */
 };
 
-/* The open requests, by number: 2^bits slots. */
+/* The open requests: a hash table by number with 2^bits slots. */
 struct tape_requests {
     struct tape_request *table;
     unsigned bits;
@@ -33,14 +31,14 @@ struct tape_requests {
 /* A CALL_WAIT whose completions did not all fit into the caller's buffer. */
 struct tape_waiting {
     const union lull_tape_slot *slot, *end;
-    union lull_tape_slot all; /* stands for the slots of a record that has none */
-    uint32_t done;            /* of the range in *slot */
+    union lull_tape_slot all; /* the completions of a record without slots: all open requests */
+    uint32_t done;            /* how many requests of the range in *slot have been told */
     int64_t time;
 };
 
-/* The last call of a shape: what a CALL_LIKE is like. */
+/* The last call of a shape, which a CALL_LIKE repeats. */
 struct tape_shape {
-    uint8_t kind;    /* of its record; 0: there was none */
+    uint8_t kind;    /* of its record; 0: there was no such call */
     uint32_t region; /* index; LULL_NONE: unknown */
     struct tape_request posted;
     int32_t peer, tag; /* of the message that a CALL_SENDRECV received */
@@ -52,36 +50,36 @@ struct tape_stream {
     const struct lull_trace *trace;
     const struct lull_tape_file *file;
     const struct lull_tape_data *data;
-    /* Records that are there: some of one chunk, or all of a ring that is still written. NULL:
-     * there are none. */
+    /* The records in memory: some of one chunk, or all of a ring that is still being written. `at`
+     * is the next one. NULL: there are none. */
     const union lull_tape_slot *first, *at, *end;
-    /* Room for `room` bytes of them; from the byte `next` on they are not read yet; `first` is
-     * `base` bytes from the begin. */
+    /* Memory for `room` bytes of records. `base` is the position of `first`, and `next` that of the
+     * first record that was not read yet, both in bytes from the location's first record. */
     union lull_tape_slot *part;
     size_t room;
     uint64_t base, next;
     struct lull_tape_source *source; /* NULL: the file is opened for each part */
-    bool counted;                    /* among those that are open */
+    bool counted;                    /* it counts among the streams with an open file */
     uint64_t mask;
     bool ticks;            /* times go through the clock */
     bool requests_matter;  /* messages or collectives are wanted: requests must be followed */
     bool has_common;       /* all kinds of region events are wanted */
-    bool damaged;          /* it has ended early */
+    bool damaged;          /* it has ended early, at a damage */
     int64_t last_time;     /* of the last event handed out */
-    const uint8_t *common; /* by kind and extra of a record: see common.h */
+    const uint8_t *common; /* the table of common records (see enum fate): by kind and extra */
     size_t segment;
     uint32_t location;
     struct tape_requests requests;
-    uint64_t first_request; /* of those that the records tell of; the others were opened before */
+    uint64_t first_request; /* requests with smaller numbers were opened by records not kept */
     struct tape_waiting waiting;
-    bool begins_late;              /* earlier records were not kept, and that is not told yet */
-    bool joins;                    /* nor is the state read that they have left */
-    struct tape_shape *shapes;     /* LULL_TAPE_SHAPES of them; NULL: there was none */
-    struct lull_reading *readings; /* for as many COUNTERS as a block can hold */
+    bool begins_late;              /* earlier records were not kept, and no event has told it yet */
+    bool joins;                    /* OPENED and RESUME records have still to be read */
+    struct tape_shape *shapes;     /* [LULL_TAPE_SHAPES]; NULL: there was no shaped call yet */
+    struct lull_reading *readings; /* of all COUNTERS in the present block */
     size_t readings_capacity, n_readings;
 };
 
-/* Where decoding puts events; `room` for the most that one record makes is guaranteed. */
+/* Where decoding puts events; there is always room for the most that one record makes. */
 struct tape_out {
     struct lull_event *events;
     size_t count;
@@ -106,7 +104,8 @@ static inline uint32_t tape_index_of(const struct tape_stream *stream, enum lull
     return id < ids->count ? ids->index[id] : LULL_NONE;
 }
 
-/* Unsigned, as all arithmetic on times from a file: garbage wraps and is found by its range. */
+/* The time of an event in ns. All arithmetic on times from a file is unsigned: garbage wraps
+ * around, and is then found because it lies outside of the run. */
 static inline int64_t tape_ns_of(struct tape_stream *stream, uint64_t ticks)
 {
     uint64_t ns = ticks;
@@ -115,8 +114,9 @@ static inline int64_t tape_ns_of(struct tape_stream *stream, uint64_t ticks)
     return (int64_t)(ns - (uint64_t)stream->data->origin);
 }
 
-/* What began at `ticks`, which is `begin` in ns, and lasts that many ticks. A duration is the
- * difference of two converted times, so that what follows never overlaps. */
+/* The duration in ns of something that began at `ticks`, which is `begin` in ns, and lasted
+ * `length` ticks. It is the difference of two converted times, so that what follows never overlaps
+ * it. */
 static inline int64_t tape_duration_of(const struct tape_stream *stream, uint64_t ticks,
                                        int64_t begin, uint64_t length)
 {
@@ -139,18 +139,21 @@ static inline bool tape_wanted(const struct tape_stream *stream, unsigned kind)
     return stream->mask >> kind & 1;
 }
 
-/* "FILE: offset N: what value" for the record at stream->at. */
+/* Fails with "FILE: offset N: <what> <value>" for the record at stream->at. */
 lull_status lull_tape_bad_record(const struct tape_stream *stream, const char *what,
                                  unsigned long long value, struct lull_error *err);
 
-/* Peers are process numbers or ranks in the communicator; wildcards are negative. */
+/* Turns a peer, which is a process number or a rank in the communicator, into a process index;
+ * wildcards are negative. */
 lull_status lull_tape_process_of(const struct tape_stream *stream, int32_t peer, uint32_t comm,
                                  int32_t *ret_process, struct lull_error *err);
 
-/* CALL and its kin; the completions of a CALL_WAIT follow by lull_tape_continue_wait. */
+/* Decodes a CALL, CALL_SEND and so on. lull_tape_continue_wait gives the completions of a
+ * CALL_WAIT.
+ */
 lull_status lull_tape_decode_call(struct tape_stream *stream, unsigned kind, unsigned extra,
                                   struct tape_out *out, struct lull_error *err);
-/* The shape of a CALL_LIKE with that id; NULL: there is none. */
+/* The call that a CALL_LIKE with that id repeats; NULL: there is none. */
 static inline const struct tape_shape *tape_shape_like(const struct tape_stream *stream,
                                                        uint32_t id)
 {
@@ -158,11 +161,11 @@ static inline const struct tape_shape *tape_shape_like(const struct tape_stream 
                                                                               : NULL;
 }
 
-/* Keeps the region of a call of a shaped kind, where messages do not matter. */
+/* Remembers the region of a call of a shaped kind, where messages do not matter. */
 lull_status lull_tape_keep_region(struct tape_stream *stream, const union lull_tape_slot *at,
                                   uint32_t region, struct lull_error *err);
 
-/* COMPLETE: completions by themselves, at `time`; they follow by lull_tape_continue_wait. */
+/* Begins a COMPLETE: completions without a call, at `time`. lull_tape_continue_wait gives them. */
 void lull_tape_begin_wait(struct tape_stream *stream, unsigned extra, int64_t time);
 /* Writes the completions of the CALL_WAIT in progress as far as they fit. */
 lull_status lull_tape_continue_wait(struct tape_stream *stream, struct lull_event *events,
@@ -172,24 +175,25 @@ lull_status lull_tape_continue_wait(struct tape_stream *stream, struct lull_even
 lull_status lull_tape_open_request(struct tape_stream *stream, struct tape_request *request,
                                    struct lull_error *err);
 
-/* A MESSAGE or COLLECTIVE with two slots of a file whose ids are those of the run, the short way.
- * Returns how many events it made; -1: it needs the long way. */
+/* Decodes a MESSAGE or COLLECTIVE with two slots, of a file whose ids are those of the run, in a
+ * fast way. Returns how many events it made; -1: it must be decoded by lull_tape_decode_other. */
 int lull_tape_decode_operation(const struct tape_stream *stream, const union lull_tape_slot *at,
                                int64_t time, struct lull_event *event);
 
-/* Everything that is neither a region nor a call. */
+/* Decodes any record that is neither a region nor a call. */
 lull_status lull_tape_decode_other(struct tape_stream *stream, unsigned kind, unsigned extra,
                                    struct tape_out *out, struct lull_error *err);
 
-/* ==== common ================================================================================== */
+/* ---- common records -------------------------------------------------------------------------- */
 
-/* The common records: most of a tape are regions, calls and operations. They are decoded in a loop
- * of their own: a table says, by the lowest ten bits of a record's head (kind and extra), which
- * event a record makes, that it is to be passed over, or that it needs the long way. Part of
- * stream.c, which enters the loop for every record that took the long way. */
+/* Most records of a tape are regions, calls and operations. A loop of their own decodes them
+ * (tape_stream.c): a table says, by the lowest ten bits of a record's head (kind and extra), which
+ * event the record makes, that it is to be skipped, or that it is not a common one. Each record
+ * that is not common leaves the loop, is decoded by the functions above, and enters the loop
+ * again. */
 
-/* What becomes of a record: made into events or passed over, a region's event to be made, or left
- * to the long way. */
+/* What the loop has done with a record. DONE: made into events, or skipped; REGION: the event of a
+ * region is still to be made; LEFT: it is not a common record; FAILED: it is damaged. */
 enum fate { DONE, REGION, LEFT, FAILED };
 
 #endif

@@ -5,7 +5,7 @@
 #include "trace/format/tape/tape.h"
 #include "trace/trace.h"
 
-/* From when to when a location lived, in ticks of its process's clock; both 0: it never did. */
+/* When a location began and ended, in ticks of its process's clock; both 0: nobody lived in it. */
 lull_status lull_tape_sums_life(const struct lull_trace *trace, const struct lull_tape_file *file,
                                 uint64_t *ret_begin, uint64_t *ret_end, struct lull_error *err);
 
