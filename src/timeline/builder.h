@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* ---- timeline.c: rows ---------------------------------------------------------------------- */
+/* ---- builder.c: rows ----------------------------------------------------------------------- */
 
 /* Finds rows, leaves, parties, and which rows have fine cells; all in the arena. */
 struct lull_timeline_layout {
@@ -246,7 +246,7 @@ lull_status lull_timeline_match(const struct lull_timeline_mail *mail,
                                 struct lull_timeline *timeline, struct lull_arena *arena,
                                 struct lull_error *err);
 
-/* ---- timeline.c: the builder --------------------------------------------------------------- */
+/* ---- builder.c: the builder ---------------------------------------------------------------- */
 
 struct lull_timeline_builder {
     struct lull_timeline timeline;

@@ -52,7 +52,7 @@ struct otf2_output {
     uint64_t io_operations;
 };
 
-/* ---- events.c -------------------------------------------------------------------------------- */
+/* ---- where events go ------------------------------------------------------------------------- */
 
 /* Where the events of a block go: the file of their location. */
 struct otf2_target {

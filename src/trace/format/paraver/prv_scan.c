@@ -1,10 +1,7 @@
-/* The state of a scan, and the buffers of its locations; internal to the Paraver format.
- *
- * Each location has one small buffer, events from its front, readings from its back, which is
- * handed over when they meet. */
-
-/* The scan: lines, which have been taken apart, to events, in blocks per location. Of a line of
- * events counters come first; events.c has the others. */
+/* The scan of a Paraver file: lines, which have been taken apart, become events, in blocks per
+ * location. Of the counters and events of one line the counters come first. Each location has one
+ * small buffer, with events from its front and readings from its back, which is handed over when
+ * the two meet. Internal to the Paraver format. */
 #include "base/array.h"
 #include "base/parallel.h"
 #include "trace/format/paraver/prv_records.h"
