@@ -13,7 +13,7 @@
 
 enum { USABLE, BURSTS, PIECES, MARKED, FIXED, BRANCHES };
 static struct branch branches[BRANCHES] = {
-    [USABLE] = {.what = "clocks agree", .least = 600},
+    [USABLE] = {.what = "clocks agree", .least = 300},
     [BURSTS] = {.what = "there are bursts", .least = 300},
     [PIECES] = {.what = "a burst is in several pieces", .least = 300},
     [MARKED] = {.what = "a burst is in a marked region", .least = 300},
