@@ -1,16 +1,9 @@
-/* The state of a writer; internal to the Paraver format.
+/* Writing a Paraver trace: events of all locations, in time order, to lines of a .prv.
  *
- * paraver_lines     pairs and states of a location to lines in the spool
- * paraver_traffic   messages and collectives
- * paraver_writer    events, regions, what ends by itself
- * paraver_finish    last states, the copy to the final files */
-
-/* Writing: events of all locations in time order to lines of a .prv.
- *
- * What happens on a location at one time is gathered into one line. Calls and flushes end by
- * themselves: their ends wait in a heap. States are rebuilt from the regions where the trace has
- * none, by the rules by which a breakdown without states spends time; so reading back spends it
- * the same. */
+ * What happens on a location at one time is gathered into one line. Calls and flushes end without
+ * an event: their ends wait in a heap. Where the trace has no states, they are made from the
+ * regions, by the rules by which a breakdown without states attributes time; so reading the result
+ * gives the same breakdown. */
 #include "base/array.h"
 #include "base/output_file.h"
 #include "trace/format/paraver/prv_codes.h"

@@ -94,7 +94,8 @@ struct lull_tape_address {
 };
 
 /* A call site: the calls of a region from one place; or, depending on `code`, a region that has its
- * code there. Its bytes up to `next` serve as a key, so that equal sites are found. */
+ * code there. As lull_tape_read_site makes it, its bytes with all addresses are the key by which
+ * equal sites are found. */
 struct lull_tape_site {
     uint32_t mark;   /* UINT32_MAX: keys of other definitions begin with something else */
     uint32_t whole;  /* index of the region */

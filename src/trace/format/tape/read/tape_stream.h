@@ -193,7 +193,7 @@ lull_status lull_tape_decode_other(struct tape_stream *stream, unsigned kind, un
  * again. */
 
 /* What the loop has done with a record. DONE: made into events, or skipped; REGION: the event of a
- * region is still to be made; LEFT: it is not a common record; FAILED: it is damaged. */
+ * region is still to be made; LEFT: it is not a common record; FAILED: see the status. */
 enum fate { DONE, REGION, LEFT, FAILED };
 
 #endif
