@@ -7,7 +7,8 @@
 # (LULL_CONFORMANCE_DIR), on simulated runs, and on COUNT (2,000) runs that DRAW_RUNS draws (the target draw_runs of
 # NEW's build). Standard output, standard error, the status and all files that are written must be the same to the byte.
 # Every fifth command is given to teams of 1, 2, 3 and 7 processes, too. With SAME_SHARE=N only one of N commands is
-# compared. Prints each command that differs, and how many were compared; exits with 1 if any differs.
+# compared. Prints each command that differs, how many were compared, and how many of them
+# failed; exits with 1 if any differs.
 set -euo pipefail
 [ $# -ge 2 ] || {
     sed -n '2,6p' "$0" >&2
@@ -31,20 +32,20 @@ compare() {
     for side in old new; do
         program=${!side}
         local place=$folder/$number.$members
-        mkdir -p "$place.$side" "$place"
+        mkdir -p "$place"
         (
             cd "$place"
             local status=0
             env "${team[@]}" timeout 300 "$program" "${@/#OUT/$place/out}" >stdout 2>stderr </dev/null || status=$?
             echo "$status" >status
         )
-        rm -rf "$place.$side"
         mv "$place" "$place.$side"
     done
     # traces.otf2 holds an identity that libotf2 draws.
     if ! diff -r -x traces.otf2 "$place.old" "$place.new" >"$place.diff" 2>&1; then
         echo "differs ($members members): lull $*: $(head -c 300 "$place.diff" | tr '\n' ' ')"
     fi
+    [ "$(<"$place.new/status")" = 0 ] || echo "$*" >>"$folder/failures"
     rm -rf "$place.old" "$place.new" "$place.diff"
 }
 export -f compare
@@ -128,5 +129,6 @@ mv "$cases.chosen" "$cases"
 xargs -a "$cases" -d '\n' -P "$(nproc)" -n 16 bash -c \
     'for line; do IFS=$'"'\t'"' read -ra words <<<"$line"; compare "${words[@]}"; done' compare >"$result" || true
 cat "$result"
-printf '%d commands compared, %d differ\n' "$(wc -l <"$cases")" "$(wc -l <"$result")"
+touch "$folder/failures"
+printf '%d commands compared, %d differ; %d failed\n' "$(wc -l <"$cases")" "$(wc -l <"$result")" "$(wc -l <"$folder/failures")"
 [ ! -s "$result" ]

@@ -97,7 +97,7 @@ CIRCLES = {
     "sim": ["engine/engine engine/graph engine/run"],
     "study": ["replay/replayed_run runs"],
     "trace": ["format nesting open_trace scan trace",
-              "format/otf2/otf2 format/otf2/otf2_definitions format/otf2/otf2_writer",
+              "format/otf2/otf2 format/otf2/otf2_definitions",
               "format/otf2/otf2_events format/otf2/otf2_stream",
               "format/tape/read/tape_definitions format/tape/read/tape_source format/tape/read/tape_sums "
               "format/tape/tape format/tape/tape_share"],

@@ -9,7 +9,6 @@
 #include "base/parallel.h"
 #include "trace/format.h"
 #include "trace/format/otf2/otf2_definitions.h"
-#include "trace/format/otf2/otf2_writer.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -218,4 +218,9 @@ void lull_otf2_stream_close(void *stream);
 lull_status lull_otf2_probe_open(const struct lull_trace *trace, uint32_t location,
                                  void **ret_stream, struct lull_error *err);
 
+/* Opens a writer of an archive at `path`, which must not be there unless `replace` (otf2_writer.c).
+ * Fails as `open` of a format's writer does (trace/format.h). */
+lull_status lull_otf2_writer_open(const struct lull_trace *trace, const char *path, bool replace,
+                                  struct lull_writer *ret_writer, struct lull_error *err);
+
 #endif

@@ -1,6 +1,5 @@
 /* Writing an archive: events go to one OTF2_EvtWriter per location as they come, definitions at
  * the end, when it is known what the events refer to. */
-#include "trace/format/otf2/otf2_writer.h"
 
 #include "base/hash.h"
 #include "base/output_file.h"
