@@ -80,7 +80,7 @@ add_run() { # all that can be asked of a run
     add replay "$run" -f json
     add replay "$run" -f json --network ideal --balance --no-noise
     add replay "$run" -f json --network hockney:latency=3us,eager=100,bandwidth=1e8 --output OUT.lull
-    add replay "$run" -f json --median all --no-scheduling --balance-threads --eager
+    add replay "$run" -f json --median all --no-scheduling --balance-threads --network ideal --eager
     add replay "$run" --inject exponential:mean=50us --inject 1@1us:3ms
     add diff "$run" -- "$run" -f json
     for format in tape otf2 paraver chrome; do add convert "$run" OUT.$format --to $format; done
