@@ -89,7 +89,7 @@ add_run() { # all that can be asked of a run
 
 while read -r run; do add_run "$run"; done < <(
     find "$tests/data/tape" -mindepth 1 -maxdepth 1 -type d
-    find "$tests/data/planted" -mindepth 1 -maxdepth 1 -type d
+    find "$tests/data/planted" -mindepth 2 -maxdepth 2 -name run
     find "$tests/data/paraver" "$tests/data/golden" -name '*.prv*'
     [ ! -d "$traces" ] || find "$traces" -name '*.otf2' -o -name '*.prv' -o -name '*.prv.gz'
 )
