@@ -194,7 +194,7 @@ static void detail_counters(struct lull_interpreter *it, const struct lull_event
     if (!it->ledger.counters)
         return;
     for (uint32_t i = 0; i < event->readings.count; i++) {
-        const struct lull_reading *reading = &event->readings.values[i];
+        const struct lull_counter_reading *reading = &event->readings.values[i];
         if (it->last < LULL_ACTIVITY_DISABLED) {
             const uint64_t share = share_of_windows(it, reading->counter, reading->value);
             it->ledger.counters[(size_t)reading->counter * LULL_ACTIVITIES + it->last] += share;

@@ -115,7 +115,7 @@ enum lull_io {
  * as MPI_Test) that follow each other and find nothing. */
 enum { LULL_SEVERAL = 1 };
 
-struct lull_reading {
+struct lull_counter_reading {
     uint64_t value; /* modulo 2^64: counters of real traces may hold garbage that wraps */
     uint32_t counter;
     uint32_t reserved;
@@ -157,7 +157,7 @@ struct lull_event {
             int32_t target; /* process index or LULL_ANY */
         } transfer;
         struct {
-            const struct lull_reading *values; /* valid as long as the block */
+            const struct lull_counter_reading *values; /* valid as long as the block */
             uint32_t count;
         } readings;
     };

@@ -242,7 +242,7 @@ static lull_status relayed_put(struct lull_relayed *relayed, uint32_t process,
     struct outgoing *out = &relayed->to[owner];
     const struct block_head head = head_of(block);
     const size_t size =
-        sizeof head + head.events_size + head.n_readings * sizeof(struct lull_reading);
+        sizeof head + head.events_size + head.n_readings * sizeof(struct lull_counter_reading);
     if (out->size > 0 && out->size + size > PARCEL) {
         lull_status status = flush_parcel(relayed, owner, err);
         if (status != LULL_OK)
@@ -257,7 +257,7 @@ static lull_status relayed_put(struct lull_relayed *relayed, uint32_t process,
     for (uint32_t i = 0; i < block->count && head.n_readings; i++)
         if (block->events[i].kind == LULL_EVENT_COUNTERS)
             append_outgoing(out, block->events[i].readings.values,
-                            block->events[i].readings.count * sizeof(struct lull_reading));
+                            block->events[i].readings.count * sizeof(struct lull_counter_reading));
     return LULL_OK;
 }
 
@@ -289,7 +289,7 @@ struct incoming {
 static void unpack_events(const struct block_head *head, struct lull_event *events)
 {
     const uint8_t *at = (const uint8_t *)(head + 1);
-    const struct lull_reading *readings = (const void *)(at + head->events_size);
+    const struct lull_counter_reading *readings = (const void *)(at + head->events_size);
     for (uint32_t i = 0; i < head->n_events; i++) {
         struct lull_event *event = &events[i];
         at += copy_event(event, at, ((const struct lull_event *)(const void *)at)->kind);
@@ -309,7 +309,7 @@ static lull_status take_parcel(struct incoming *in, const uint8_t *at, const uin
         if (!lull_array_reserve(&in->events, &in->capacity, head->n_events, sizeof *in->events))
             return no_memory_for_others(err);
         unpack_events(head, in->events);
-        at += sizeof *head + head->events_size + head->n_readings * sizeof(struct lull_reading);
+        at += sizeof *head + head->events_size + head->n_readings * sizeof(struct lull_counter_reading);
         const struct lull_block block = {
             .location = head->location, .count = head->n_events, .events = in->events};
         status = in->take(in->context, &block, err);

@@ -150,7 +150,7 @@ static void add_region(struct reading *reading, const struct lull_event *event)
 static void add_readings(struct reading *reading, const struct lull_event *event)
 {
     for (uint32_t i = 0; i < event->readings.count; i++) {
-        const struct lull_reading *value = &event->readings.values[i];
+        const struct lull_counter_reading *value = &event->readings.values[i];
         uint64_t type = reading->trace->counters[value->counter].source_id;
         reading->count.instructions += type == 42000050 ? value->value : 0;
         reading->count.cycles += type == 42000059 ? value->value : 0;

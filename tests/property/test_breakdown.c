@@ -230,7 +230,7 @@ static void add_readings(const struct instant *instants, const struct random_loc
         const struct lull_event *event = &location->events[i];
         int64_t to = event->time;
         for (uint32_t r = 0; event->kind == LULL_EVENT_COUNTERS && r < event->readings.count; r++) {
-            const struct lull_reading *reading = &event->readings.values[r];
+            const struct lull_counter_reading *reading = &event->readings.values[r];
             if (reading->counter != counter)
                 continue;
             int64_t from = before < to ? before : to - 1;

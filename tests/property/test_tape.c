@@ -44,7 +44,7 @@ static struct same_sequence read_in_small_pieces(const struct lull_trace *trace,
         for (size_t i = 0; i < got; i++) {
             all[count] = piece[i];
             if (piece[i].kind == LULL_EVENT_COUNTERS) {
-                struct lull_reading *values =
+                struct lull_counter_reading *values =
                     lull_arena_zero(arena, piece[i].readings.count, sizeof *values);
                 for (uint32_t r = 0; r < piece[i].readings.count; r++)
                     values[r] = piece[i].readings.values[r];

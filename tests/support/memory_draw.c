@@ -255,7 +255,7 @@ static void transfer(struct draw *draw)
 
 static void counters(struct draw *draw)
 {
-    struct lull_reading readings[40] = {{0}};
+    struct lull_counter_reading readings[40] = {{0}};
     uint32_t count = 1 + (uint32_t)below(draw, draw->options->without_extremes ? 3 : 40);
     for (uint32_t i = 0; i < count; i++) {
         readings[i].counter = i % draw->trace->n_counters;

@@ -97,7 +97,7 @@ void memory_trace_add(struct lull_trace *trace, uint32_t location, const struct 
     *copy = *event;
     if (event->kind == LULL_EVENT_COUNTERS) {
         size_t size = event->readings.count * sizeof *event->readings.values;
-        struct lull_reading *values = lull_arena_alloc(trace->arena, size);
+        struct lull_counter_reading *values = lull_arena_alloc(trace->arena, size);
         memcpy(values, event->readings.values, size);
         copy->readings.values = values;
     }

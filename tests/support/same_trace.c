@@ -429,7 +429,7 @@ static void append_block(struct collection *into, uint32_t at, const struct lull
         if (copy->kind != LULL_EVENT_COUNTERS)
             continue;
         size_t size = copy->readings.count * sizeof *copy->readings.values;
-        struct lull_reading *values = lull_arena_alloc(into->arena, size);
+        struct lull_counter_reading *values = lull_arena_alloc(into->arena, size);
         memcpy(values, copy->readings.values, size);
         copy->readings.values = values;
     }

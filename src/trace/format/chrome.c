@@ -178,7 +178,7 @@ static void chrome_write_region(struct chrome *chrome, uint32_t location, uint32
 /* A reading describes the time before it, a counter event the time behind it: the rate is written
  * at the time of the previous reading. */
 static void write_reading(struct chrome *chrome, uint32_t location, int64_t now,
-                          const struct lull_reading *reading)
+                          const struct lull_counter_reading *reading)
 {
     const struct lull_counter *counter = &chrome->trace->counters[reading->counter];
     struct chrome_counter_state *state = &chrome->tracks[location].counters[reading->counter];

@@ -289,7 +289,7 @@ static void test_readings(void **state)
     trace->n_counters = 1;
     add(trace, 0, 0, LULL_EVENT_ENTER, 0);
     for (int64_t time = 40; time <= 70; time += 30) {
-        const struct lull_reading reading = {.value = 60};
+        const struct lull_counter_reading reading = {.value = 60};
         struct lull_event event = memory_event(time, LULL_EVENT_COUNTERS, LULL_NONE);
         event.readings.values = &reading;
         event.readings.count = 1;

@@ -303,7 +303,7 @@ static void test_steps_around_waits(void **state)
 
 static void read_counter(struct lull_trace *trace, int64_t time, uint64_t value)
 {
-    const struct lull_reading reading = {.value = value};
+    const struct lull_counter_reading reading = {.value = value};
     struct lull_event event = memory_event(time, LULL_EVENT_COUNTERS, LULL_NONE);
     event.readings.values = &reading;
     event.readings.count = 1;

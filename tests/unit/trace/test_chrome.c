@@ -90,7 +90,7 @@ static void test_records(void **state)
     trace->n_counters = 1;
     trace->counters = lull_arena_zero(trace->arena, 1, sizeof *trace->counters);
     trace->counters[0] = (struct lull_counter){.name = "cycles", .unit = ""};
-    const struct lull_reading reading = {.value = 6000};
+    const struct lull_counter_reading reading = {.value = 6000};
     struct lull_event event = memory_event(1, LULL_EVENT_ENTER, 0);
     memory_trace_add(trace, 0, &event);
     event = memory_event(2001, LULL_EVENT_COUNTERS, LULL_NONE);

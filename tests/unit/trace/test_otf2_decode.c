@@ -27,7 +27,7 @@ enum { MOST_EVENTS = 1 << 20, BLOCK = 4096 };
 
 struct events {
     struct lull_event *events;
-    struct lull_reading *readings; /* of all events, one after the other */
+    struct lull_counter_reading *readings; /* of all events, one after the other */
     size_t count, n_readings;
     lull_status status;
     struct lull_error error;

@@ -192,7 +192,7 @@ static struct lull_trace *small_trace(void)
     trace->n_counters = 1;
     trace->counters = lull_arena_zero(trace->arena, 1, sizeof *trace->counters);
     trace->counters[0] = (struct lull_counter){.name = "PAPI_TOT_INS", .unit = ""};
-    const struct lull_reading readings[] = {{.value = 40}, {.value = UINT64_MAX}};
+    const struct lull_counter_reading readings[] = {{.value = 40}, {.value = UINT64_MAX}};
     for (int i = 0; i < 2; i++) {
         struct lull_event event = memory_event(10 + 80 * i, LULL_EVENT_COUNTERS, LULL_NONE);
         event.readings.values = &readings[i];

@@ -47,7 +47,7 @@ enum { SEND, RECV, ALLREDUCE, SOLVE };
 static struct lull_trace *make(void)
 {
     static const char *const regions[] = {"MPI_Send", "MPI_Recv", "MPI_Allreduce", "solve", NULL};
-    static const struct lull_reading reading = {.value = 500, .counter = 0};
+    static const struct lull_counter_reading reading = {.value = 500, .counter = 0};
     struct lull_trace *trace = memory_trace_simple(2, 1, 1000, regions);
     memory_trace_world(trace, 2);
     trace->n_counters = 1;
@@ -196,7 +196,7 @@ static void test_many_open_regions(void **state)
     enum { DEPTH = 9000 };
     (void)state;
     struct lull_trace *trace = make();
-    static const struct lull_reading reading = {.value = 7, .counter = 0};
+    static const struct lull_counter_reading reading = {.value = 7, .counter = 0};
     struct lull_event counters = memory_event(920, LULL_EVENT_COUNTERS, 0);
     counters.readings.values = &reading;
     counters.readings.count = 1;

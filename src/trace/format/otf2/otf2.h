@@ -192,7 +192,7 @@ struct otf2_stream {
     lull_status status;      /* of a callback that has stopped the reading */
     struct lull_error error;
 
-    struct lull_reading *readings; /* of the current block */
+    struct lull_counter_reading *readings; /* of the current block */
     uint32_t n_readings, most_readings;
     uint64_t *previous; /* per counter: last total or delayed value */
 

@@ -403,11 +403,11 @@ static OTF2_CallbackCode add_readings(struct otf2_stream *stream, OTF2_TimeStamp
                                       const struct lull_otf2_class *class, uint32_t count,
                                       const OTF2_Type *types, const OTF2_MetricValue *values)
 {
-    struct lull_reading *readings = stream->readings + stream->n_readings;
+    struct lull_counter_reading *readings = stream->readings + stream->n_readings;
     for (uint32_t m = 0; m < count; m++) {
         uint32_t counter = class->counters[m];
         uint64_t value = whole_number(types[m], values[m]);
-        readings[m] = (struct lull_reading){
+        readings[m] = (struct lull_counter_reading){
             .value = since_previous(stream, counter, class->modes[m], value), .counter = counter};
     }
     stream->n_readings += count;

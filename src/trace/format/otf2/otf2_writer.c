@@ -806,7 +806,7 @@ static OTF2_ErrorCode write_thread(struct otf2_target *target, const struct lull
 
 enum { MOST_MEMBERS = 255 }; /* of a metric class */
 
-static bool same_set(const struct otf2_counter_set *set, const struct lull_reading *readings,
+static bool same_set(const struct otf2_counter_set *set, const struct lull_counter_reading *readings,
                      uint32_t count)
 {
     if (set->count != count)
@@ -818,7 +818,7 @@ static bool same_set(const struct otf2_counter_set *set, const struct lull_readi
 }
 
 /* Programs have few different sets of counters, and a location mostly reads the same as before. */
-static uint32_t find_set(struct otf2_target *target, const struct lull_reading *readings,
+static uint32_t find_set(struct otf2_target *target, const struct lull_counter_reading *readings,
                          uint32_t count)
 {
     struct otf2_output *output = target->output;
@@ -848,7 +848,7 @@ static OTF2_ErrorCode write_readings(struct otf2_target *target, const struct lu
         location->totals = lull_arena_zero(target->output->arena, target->output->trace->n_counters,
                                            sizeof *location->totals);
     for (uint32_t first = 0; first < event->readings.count; first += MOST_MEMBERS) {
-        const struct lull_reading *readings = event->readings.values + first;
+        const struct lull_counter_reading *readings = event->readings.values + first;
         uint32_t count = event->readings.count - first;
         if (count > MOST_MEMBERS)
             count = MOST_MEMBERS;

@@ -366,7 +366,7 @@ static bool add_reading(struct lull_prv_batch *batch, uint32_t counter, uint64_t
                             sizeof *batch->readings))
         return note_no_memory(batch);
     batch->readings[batch->n_readings++] =
-        (struct lull_reading){.value = value, .counter = counter};
+        (struct lull_counter_reading){.value = value, .counter = counter};
     return true;
 }
 

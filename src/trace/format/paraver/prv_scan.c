@@ -156,7 +156,7 @@ struct prv_scan {
     size_t buffer_size;
     size_t counted_words;
     int64_t last_time;
-    struct lull_reading *readings; /* of the line; as many as there are counters */
+    struct lull_counter_reading *readings; /* of the line; as many as there are counters */
     uint32_t n_readings;
     /* the line at hand */
     uint64_t line; /* its number, from 1 */
@@ -175,7 +175,7 @@ static inline lull_status prv_make_room(struct prv_scan *scan, size_t readings,
 {
     struct prv_track *track = scan->track;
     size_t used = (track->n_events + 1) * sizeof(struct lull_event) +
-                  (track->n_readings + readings) * sizeof(struct lull_reading);
+                  (track->n_readings + readings) * sizeof(struct lull_counter_reading);
     return used <= scan->buffer_size ? LULL_OK : prv_hand_over(scan, scan->location, err);
 }
 
@@ -303,7 +303,7 @@ static lull_status put_state(struct prv_scan *scan, const struct lull_prv_item *
 }
 
 /* Of several readings of one counter at one time the first counts, also over several lines. */
-static void choose_readings(struct prv_scan *scan, const struct lull_reading *readings,
+static void choose_readings(struct prv_scan *scan, const struct lull_counter_reading *readings,
                             uint32_t n_readings)
 {
     scan->n_readings = 0;
@@ -323,8 +323,8 @@ static lull_status put_counter_readings(struct prv_scan *scan, struct lull_error
         return status;
     struct prv_track *track = scan->track;
     track->n_readings += scan->n_readings;
-    struct lull_reading *values =
-        (struct lull_reading *)(void *)(track->buffer + scan->buffer_size) - track->n_readings;
+    struct lull_counter_reading *values =
+        (struct lull_counter_reading *)(void *)(track->buffer + scan->buffer_size) - track->n_readings;
     memcpy(values, scan->readings, scan->n_readings * sizeof *values);
     struct lull_event event = {.time = scan->time,
                                .kind = LULL_EVENT_COUNTERS,
@@ -335,7 +335,7 @@ static lull_status put_counter_readings(struct prv_scan *scan, struct lull_error
 
 static lull_status put_events(struct prv_scan *scan, const struct lull_prv_item *item,
                               const struct lull_prv_pair *pairs,
-                              const struct lull_reading *readings, struct lull_error *err)
+                              const struct lull_counter_reading *readings, struct lull_error *err)
 {
     lull_status status = LULL_OK;
     choose_readings(scan, readings, item->n_readings);
@@ -374,7 +374,7 @@ static lull_status take_event_batch(void *context, const struct lull_prv_batch *
 {
     struct prv_scan *scan = context;
     const struct lull_prv_pair *pairs = batch->pairs;
-    const struct lull_reading *readings = batch->readings;
+    const struct lull_counter_reading *readings = batch->readings;
     const struct lull_prv_half *halves = batch->halves;
     lull_status status = LULL_OK;
     for (size_t i = 0; status == LULL_OK && i < batch->n_items; i++) {
@@ -459,7 +459,7 @@ static size_t size_of_buffer(const struct lull_trace *trace)
 {
     size_t size = BUFFERS_TOTAL / trace->n_locations;
     size = size < BUFFER_LEAST ? BUFFER_LEAST : size > BUFFER_MOST ? BUFFER_MOST : size;
-    size_t least = 2 * sizeof(struct lull_event) + trace->n_counters * sizeof(struct lull_reading);
+    size_t least = 2 * sizeof(struct lull_event) + trace->n_counters * sizeof(struct lull_counter_reading);
     size = size < least ? least : size;
     return size / 16 * 16;
 }

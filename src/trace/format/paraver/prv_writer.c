@@ -61,7 +61,7 @@ struct prv_frame {
 struct prv_writer_track {
     struct prv_text pairs;
     struct prv_text own; /* lull's own events come last: parameters behind them are theirs */
-    struct lull_reading *counters;
+    struct lull_counter_reading *counters;
     uint32_t n_counters;
     size_t counters_capacity;
     int64_t counted_time; /* of the last line with counters */
@@ -918,7 +918,7 @@ static void counters(struct prv_writer *writer, uint32_t location, const struct 
         return;
     struct prv_writer_track *track = prv_open_line(writer, location);
     for (uint32_t i = 0; i < event->readings.count; i++) {
-        const struct lull_reading *reading = &event->readings.values[i];
+        const struct lull_counter_reading *reading = &event->readings.values[i];
         uint32_t at = 0;
         while (at < track->n_counters && track->counters[at].counter != reading->counter)
             at++;
@@ -929,7 +929,7 @@ static void counters(struct prv_writer *writer, uint32_t location, const struct 
         }
         if (at == track->n_counters)
             track->counters[track->n_counters++] =
-                (struct lull_reading){.counter = reading->counter};
+                (struct lull_counter_reading){.counter = reading->counter};
         track->counters[at].value += reading->value;
     }
 }

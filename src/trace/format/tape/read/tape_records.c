@@ -468,13 +468,13 @@ static lull_status decode_counters(struct tape_stream *stream, int64_t time, uns
     if (stream->trace->n_counters == 0)
         return lull_tape_bad_record(stream, "reading of an unknown counter", stream->at[1].u32[2],
                                     err);
-    struct lull_reading *readings = stream->readings + stream->n_readings;
+    struct lull_counter_reading *readings = stream->readings + stream->n_readings;
     for (unsigned i = 0; i < extra; i++) {
         const union lull_tape_slot *slot = stream->at + 1 + i;
         uint32_t counter = tape_index_of(stream, LULL_TAPE_MAP_COUNTER, slot->u32[2]);
         if (counter == LULL_NONE)
             return lull_tape_bad_record(stream, "unknown counter", slot->u32[2], err);
-        readings[i] = (struct lull_reading){.value = slot->u64[0], .counter = counter};
+        readings[i] = (struct lull_counter_reading){.value = slot->u64[0], .counter = counter};
     }
     stream->n_readings += extra;
     struct lull_event *event = tape_add(out, LULL_EVENT_COUNTERS, time, 0);
@@ -491,13 +491,13 @@ static lull_status decode_counts(struct tape_stream *stream, int64_t time, unsig
     uint32_t first = lull_tape_id_of(record->head), count = record->value;
     if (count == 0 || count > 2 * extra)
         return lull_tape_bad_record(stream, "number of counters that does not fit", count, err);
-    struct lull_reading *readings = stream->readings + stream->n_readings;
+    struct lull_counter_reading *readings = stream->readings + stream->n_readings;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t counter = tape_index_of(stream, LULL_TAPE_MAP_COUNTER, first + i);
         if (counter == LULL_NONE)
             return lull_tape_bad_record(stream, "unknown counter", first + i, err);
         readings[i] =
-            (struct lull_reading){.value = stream->at[1 + i / 2].u64[i % 2], .counter = counter};
+            (struct lull_counter_reading){.value = stream->at[1 + i / 2].u64[i % 2], .counter = counter};
     }
     stream->n_readings += count;
     struct lull_event *event = tape_add(out, LULL_EVENT_COUNTERS, time, 0);

@@ -75,7 +75,7 @@ struct tape_stream {
     bool begins_late;              /* earlier records were not kept, and no event has told it yet */
     bool joins;                    /* OPENED and RESUME records have still to be read */
     struct tape_shape *shapes;     /* [LULL_TAPE_SHAPES]; NULL: there was no shaped call yet */
-    struct lull_reading *readings; /* of all COUNTERS in the present block */
+    struct lull_counter_reading *readings; /* of all COUNTERS in the present block */
     size_t readings_capacity, n_readings;
 };
 
